@@ -1,0 +1,200 @@
+//! `cargo xtask guests`: builds the RISC-V guest images from `guests/riscv`, or checks that those in the tree
+//! are what their sources give.
+//!
+//! A source file names its own images in its first lines: `// image: NAME [OPTION...]`, where an option is
+//! `-DNAME` for the compiler, `kernel=NAME` (which kernel a program runs on) or `linux` (a static program
+//! for Linux or the proxy kernel, without any kernel of ours). A kernel carries the bill's program.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Debian's bare-metal cross compiler; `apt-get install gcc-riscv64-unknown-elf`.
+const COMPILER: &str = "riscv64-unknown-elf-gcc";
+/// Another release may choose other instructions, and the figures in the documentation are about these.
+const RELEASE: &str = "12.2";
+
+/// Nothing here may depend on the place or time of the build.
+const COMPILE: &[&str] = &[
+    "-march=rv64gc",
+    "-mabi=lp64",
+    "-mcmodel=medany",
+    "-O2",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-pic",
+    "-fno-ident",
+    "-fno-asynchronous-unwind-tables",
+    // A loop must not become a call of memcpy, which is not there.
+    "-fno-tree-loop-distribute-patterns",
+    "-Wall",
+    "-Wextra",
+    // The system call table fills itself with a default first.
+    "-Wno-override-init",
+    "-Werror",
+    "-Iinclude",
+    "-Iuser",
+];
+const LINK: &[&str] = &[
+    "-march=rv64gc",
+    "-mabi=lp64",
+    "-nostdlib",
+    "-nostartfiles",
+    "-static",
+    "-Wl,--build-id=none",
+    "-Wl,--strip-debug",
+    "-Wl,-z,max-page-size=4096",
+    "-Wl,--no-warn-rwx-segments",
+];
+
+/// What every kernel is made of, beside its own file.
+const KERNEL: &[&str] = &[
+    "kernel/boot.S",
+    "kernel/boot.c",
+    "kernel/calls.c",
+    "kernel/devices.c",
+    "kernel/devicetree.c",
+    "kernel/space.c",
+];
+const START: &str = "user/start.S";
+const BILL: &[&str] = &["user/cross.S", "user/bill.c"];
+
+/// One image to build.
+struct Image {
+    name: String,
+    defines: Vec<String>,
+    kernel: Vec<String>,
+    user: Vec<String>,
+}
+
+/// Builds all images, or with `check` builds them beside the tree and compares.
+pub fn guests(check: bool) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/riscv");
+    let version = Command::new(COMPILER).arg("-dumpfullversion").output().with_context(|| {
+        format!("cannot run {COMPILER}; install it with: apt-get install gcc-riscv64-unknown-elf")
+    })?;
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    ensure!(
+        version.starts_with(RELEASE),
+        "{COMPILER} is release {version}; the images are built with {RELEASE}, as in Debian 12"
+    );
+
+    let work = env::temp_dir().join(format!("tollgate-guests-{}", std::process::id()));
+    let outcome = build_all(&root, &work, check);
+    // Best effort: a folder left in the temporary directory harms nobody.
+    let _ = fs::remove_dir_all(&work);
+    outcome
+}
+
+fn build_all(root: &Path, work: &Path, check: bool) -> Result<()> {
+    let images = images(root)?;
+    let kept = root.join("images");
+    fs::create_dir_all(&kept)?;
+    let mut differing = Vec::new();
+    for image in &images {
+        let built = build(root, work, image).with_context(|| format!("image {}", image.name))?;
+        let place = kept.join(format!("{}.elf", image.name));
+        if !check {
+            fs::write(&place, built)?;
+        } else if fs::read(&place).ok().as_deref() != Some(&built[..]) {
+            differing.push(image.name.clone());
+        }
+    }
+    for entry in fs::read_dir(&kept)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let known = images.iter().any(|image| format!("{}.elf", image.name) == name);
+        ensure!(known, "guests/riscv/images/{name} has no source that names it; remove it");
+    }
+    if !differing.is_empty() {
+        bail!(
+            "images that differ from their sources: {}; run `cargo xtask guests` and commit the result",
+            differing.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// Reads the `// image:` lines of all kernels and programs.
+fn images(root: &Path) -> Result<Vec<Image>> {
+    let mut images = Vec::new();
+    for folder in ["kernels", "programs"] {
+        let mut files: Vec<PathBuf> = fs::read_dir(root.join(folder))?
+            .map(|entry| entry.map(|e| e.path()))
+            .collect::<Result<_, _>>()?;
+        files.sort();
+        for file in files {
+            let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let source = format!("{folder}/{name}");
+            let before = images.len();
+            for line in text.lines().map_while(|line| line.strip_prefix("// image: ")) {
+                images.push(image(line, folder, &source)?);
+            }
+            ensure!(images.len() > before, "{source} does not begin with a line `// image: NAME`");
+        }
+    }
+    Ok(images)
+}
+
+fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
+    let mut words = line.split_whitespace();
+    let name = words.next().with_context(|| format!("{source}: an image without a name"))?.to_owned();
+    let mut image = Image { name, defines: Vec::new(), kernel: Vec::new(), user: vec![START.to_owned()] };
+    let mut kernel_file = None;
+    let mut linux = false;
+    if folder == "kernels" {
+        kernel_file = Some(source.to_owned());
+        image.user.extend(BILL.iter().map(|&file| file.to_owned()));
+    } else {
+        image.user.push(source.to_owned());
+    }
+    for word in words {
+        match word.split_once('=') {
+            Some(("kernel", kernel)) => kernel_file = Some(format!("kernels/{kernel}.S")),
+            None if word == "linux" => linux = true,
+            _ if word.starts_with("-D") => image.defines.push(word.to_owned()),
+            _ => bail!("{source}: unknown image option `{word}`"),
+        }
+    }
+    ensure!(linux != kernel_file.is_some(), "{source}: {} needs either kernel=NAME or linux", image.name);
+    if let Some(file) = kernel_file {
+        image.kernel = KERNEL.iter().map(|&file| file.to_owned()).chain([file]).collect();
+    }
+    Ok(image)
+}
+
+/// Compiles and links one image and gives its bytes.
+fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
+    let folder = work.join(&image.name);
+    fs::create_dir_all(&folder)?;
+    let mut objects = Vec::new();
+    for (prefix, sources) in [("kernel-", &image.kernel), ("user-", &image.user)] {
+        for source in sources {
+            // The linker script tells kernel, user and handler code apart by these names.
+            let stem = source.rsplit('/').next().unwrap_or(source).replace('.', "-");
+            let object = folder.join(format!("{prefix}{stem}.o"));
+            let mut command = Command::new(COMPILER);
+            command.current_dir(root).args(COMPILE).args(&image.defines);
+            run(command.args(["-c", source, "-o"]).arg(&object))?;
+            objects.push(object);
+        }
+    }
+    let out = folder.join("image.elf");
+    let mut command = Command::new(COMPILER);
+    command.current_dir(root).args(LINK);
+    if image.kernel.is_empty() {
+        command.arg("-Wl,-e,user_start");
+    } else {
+        command.arg("-Wl,-T,link.ld");
+    }
+    run(command.arg("-o").arg(&out).args(&objects))?;
+    Ok(fs::read(&out)?)
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot run {COMPILER}"))?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(())
+}
