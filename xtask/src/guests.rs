@@ -59,6 +59,7 @@ const KERNEL: &[&str] = &[
     "kernel/space.c",
 ];
 const START: &str = "user/start.S";
+const LINUX_START: &str = "user/linux.S";
 const BILL: &[&str] = &["user/cross.S", "user/bill.c"];
 
 /// One image to build.
@@ -141,7 +142,7 @@ fn images(root: &Path) -> Result<Vec<Image>> {
 fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
     let mut words = line.split_whitespace();
     let name = words.next().with_context(|| format!("{source}: an image without a name"))?.to_owned();
-    let mut image = Image { name, defines: Vec::new(), kernel: Vec::new(), user: vec![START.to_owned()] };
+    let mut image = Image { name, defines: Vec::new(), kernel: Vec::new(), user: Vec::new() };
     let mut kernel_file = None;
     let mut linux = false;
     if folder == "kernels" {
@@ -159,6 +160,7 @@ fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
         }
     }
     ensure!(linux != kernel_file.is_some(), "{source}: {} needs either kernel=NAME or linux", image.name);
+    image.user.insert(0, if linux { LINUX_START } else { START }.to_owned());
     if let Some(file) = kernel_file {
         image.kernel = KERNEL.iter().map(|&file| file.to_owned()).chain([file]).collect();
     }

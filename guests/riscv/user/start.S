@@ -7,8 +7,8 @@ user_start:
         ecall
 
         // Set by the handler of the software interrupt, watched by whoever raised it.
-        .bss
+        .data
         .balign 8
         .globl  toll_flag
 toll_flag:
-        .skip   8
+        .dword  0
