@@ -2,7 +2,7 @@
 //! are what their sources give.
 //!
 //! A source file names its own images in its first lines: `// image: NAME [OPTION...]`, where an option is
-//! `-DNAME` for the compiler, `kernel=NAME` (which kernel a program runs on) or `linux` (a static program
+//! one for the compiler (`-DNAME`), `kernel=NAME` (which kernel a program runs on) or `linux` (a static program
 //! for Linux or the proxy kernel, without any kernel of ours). A kernel carries the bill's program.
 
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ const BILL: &[&str] = &["user/cross.S", "user/bill.c"];
 /// One image to build.
 struct Image {
     name: String,
-    defines: Vec<String>,
+    flags: Vec<String>,
     kernel: Vec<String>,
     user: Vec<String>,
 }
@@ -142,7 +142,7 @@ fn images(root: &Path) -> Result<Vec<Image>> {
 fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
     let mut words = line.split_whitespace();
     let name = words.next().with_context(|| format!("{source}: an image without a name"))?.to_owned();
-    let mut image = Image { name, defines: Vec::new(), kernel: Vec::new(), user: Vec::new() };
+    let mut image = Image { name, flags: Vec::new(), kernel: Vec::new(), user: Vec::new() };
     let mut kernel_file = None;
     let mut linux = false;
     if folder == "kernels" {
@@ -155,7 +155,7 @@ fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
         match word.split_once('=') {
             Some(("kernel", kernel)) => kernel_file = Some(format!("kernels/{kernel}.S")),
             None if word == "linux" => linux = true,
-            _ if word.starts_with("-D") => image.defines.push(word.to_owned()),
+            _ if word.starts_with('-') => image.flags.push(word.to_owned()),
             _ => bail!("{source}: unknown image option `{word}`"),
         }
     }
@@ -178,7 +178,7 @@ fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
             let stem = source.rsplit('/').next().unwrap_or(source).replace('.', "-");
             let object = folder.join(format!("{prefix}{stem}.o"));
             let mut command = Command::new(COMPILER);
-            command.current_dir(root).args(COMPILE).args(&image.defines);
+            command.current_dir(root).args(COMPILE).args(&image.flags);
             run(command.args(["-c", source, "-o"]).arg(&object))?;
             objects.push(object);
         }

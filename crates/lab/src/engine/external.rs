@@ -1,0 +1,85 @@
+//! What Spike and QEMU have in common: a program on PATH is given an image, the guest prints its own counts.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::{NamedTempFile, tempfile};
+
+use crate::LabError;
+use crate::bill::{Experiment, TrapBill};
+use crate::call::Crossing;
+use crate::guest::Report;
+use crate::image;
+
+/// A guest that never ends must not hold us for ever; this is far above what any experiment takes.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// An engine that is a program of its own.
+pub(super) struct Program {
+    pub(super) engine: &'static str,
+    /// Its name on PATH.
+    pub(super) executable: &'static str,
+    pub(super) arguments: &'static [&'static str],
+    /// What to do when it is not there.
+    pub(super) install: &'static str,
+}
+
+impl Program {
+    pub(super) fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
+        if experiment.design.is_custom() {
+            return Err(LabError::NotHere {
+                engine: self.engine,
+                reason: format!("kernel {} uses an extension that only tollgate has", experiment.design.name),
+            });
+        }
+        if experiment.crossing == Crossing::Timer {
+            return Err(LabError::NotHere {
+                engine: self.engine,
+                reason: "no program can read a counter at the moment when the timer interrupts it".into(),
+            });
+        }
+        let mut file = NamedTempFile::new().map_err(LabError::Scratch)?;
+        file.write_all(&image::prepare(experiment)?).map_err(LabError::Scratch)?;
+        let text = self.run(&file)?;
+        let report = Report::find(&text).ok_or_else(|| self.failed(&text))?;
+        // Two reads of the counter with nothing between them differ by one: the first read itself.
+        let spread = report.spread.less(1).ok_or_else(|| self.failed(&text))?;
+        Ok(TrapBill { experiment: *experiment, engine: self.engine, result: report.result, spread, phases: None })
+    }
+
+    fn run(&self, image: &NamedTempFile) -> Result<String, LabError> {
+        // A file and not a pipe: nobody has to read while the program runs.
+        let mut output = tempfile().map_err(LabError::Scratch)?;
+        let stdio = |file: &File| file.try_clone().map(Stdio::from).map_err(LabError::Scratch);
+        let mut child = Command::new(self.executable)
+            .args(self.arguments)
+            .arg(image.path())
+            .stdin(Stdio::null())
+            .stdout(stdio(&output)?)
+            .stderr(stdio(&output)?)
+            .spawn()
+            .map_err(|_| LabError::EngineMissing { engine: self.engine, install: self.install })?;
+        let start = Instant::now();
+        while child.try_wait().map_err(LabError::Scratch)?.is_none() {
+            if start.elapsed() > PATIENCE {
+                // It may have ended by itself just now; either way it is gone afterwards.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(self.failed("it did not end within five minutes"));
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        let mut bytes = Vec::new();
+        output.seek(SeekFrom::Start(0)).map_err(LabError::Scratch)?;
+        output.read_to_end(&mut bytes).map_err(LabError::Scratch)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn failed(&self, text: &str) -> LabError {
+        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
+        LabError::EngineFailed { engine: self.engine, said: last.trim().to_owned() }
+    }
+}
