@@ -11,6 +11,7 @@ pub mod probe;
 pub mod remote;
 pub mod sampler;
 pub mod stats;
+pub mod summary;
 pub mod worker;
 
 pub use probe::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};

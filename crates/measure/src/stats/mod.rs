@@ -1,8 +1,12 @@
 //! Statistics: pure functions of samples.
 
+mod interval;
 mod quantile;
+mod shape;
 
+pub use interval::{COVERAGE, FEWEST_GROUPS, median_interval};
 pub use quantile::{median, quantile, sorted};
+pub use shape::{TwoLevels, drift, outliers, two_levels};
 
 /// Whether a series of times has stopped falling or rising: the medians of its last four values and of
 /// the four before them differ by 3 % or less.
