@@ -7,6 +7,7 @@
 //! Units are in the names: `ns` are nanoseconds, `ticks` are periods of the time-stamp counter,
 //! `cycles` are periods of the core's own clock (or simulated cycles, where `engine` says so).
 
+pub mod finding;
 pub mod host;
 pub mod schema;
 pub mod store;
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use finding::{Finding, Severity};
 pub use host::Host;
 
 /// The version of the document; a reader refuses any other.
