@@ -1,0 +1,113 @@
+//! Where things run: pinning that is read back, and the choice of CPUs.
+
+mod choose;
+
+use std::{fs, io, mem};
+
+pub(crate) use choose::list;
+pub use choose::{PlacementError, choose};
+
+/// Pins the calling thread to one CPU and reads the result back.
+///
+/// # Errors
+/// The system's refusal, or a sentence when the mask that the kernel reports differs.
+pub fn pin(cpu: usize) -> io::Result<()> {
+    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    if cpu >= libc::CPU_SETSIZE as usize {
+        return Err(io::Error::other(format!(
+            "cpu {cpu} is beyond the {} that this system's call can name",
+            libc::CPU_SETSIZE
+        )));
+    }
+    // SAFETY: `cpu` is below CPU_SETSIZE, checked above.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the set is valid for its size; 0 is the calling thread.
+    if unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &set) } != 0 {
+        let error = io::Error::last_os_error();
+        return Err(io::Error::new(error.kind(), format!("pin to cpu {cpu}: {error}")));
+    }
+    let got = allowed()?;
+    // SAFETY: sched_getcpu has no arguments and touches no memory of ours.
+    let on = unsafe { libc::sched_getcpu() };
+    if got != [cpu] || on != cpu as i32 {
+        return Err(io::Error::other(format!(
+            "pinned to cpu {cpu}, but the kernel reports {got:?}, running on {on}"
+        )));
+    }
+    Ok(())
+}
+
+/// The CPUs that the calling thread may run on, in order.
+///
+/// # Errors
+/// The system's refusal (a seccomp filter, say).
+pub fn allowed() -> io::Result<Vec<usize>> {
+    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    // SAFETY: the set is valid for its size; 0 is the calling thread.
+    if unsafe { libc::sched_getaffinity(0, mem::size_of_val(&set), &mut set) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: every index is below CPU_SETSIZE.
+    Ok((0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect())
+}
+
+/// How two CPUs relate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Two hardware threads of one core.
+    Sibling,
+    /// Two cores.
+    OtherCore,
+    /// The system does not tell.
+    Unknown,
+}
+
+impl Relation {
+    /// As the record names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sibling => "smt-sibling",
+            Self::OtherCore => "other-core",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How two CPUs relate, from sysfs.
+pub fn relation(cpu: usize, other: usize) -> Relation {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    match fs::read_to_string(path) {
+        Ok(list) if parse_cpu_list(&list).contains(&other) => Relation::Sibling,
+        Ok(_) => Relation::OtherCore,
+        Err(_) => Relation::Unknown,
+    }
+}
+
+/// How two CPUs relate, by the groups of CPUs that share a core (as the record lists them).
+pub fn relation_in(cores: &[Vec<usize>], cpu: usize, other: usize) -> Relation {
+    match cores.iter().find(|core| core.contains(&cpu)) {
+        Some(core) if core.contains(&other) => Relation::Sibling,
+        Some(_) => Relation::OtherCore,
+        None => Relation::Unknown,
+    }
+}
+
+/// Reads the kernel's list format, `0-3,8`. Parts that make no sense are left out.
+///
+/// ```
+/// assert_eq!(tollgate_measure::placement::parse_cpu_list("0-2,5\n"), [0, 1, 2, 5]);
+/// ```
+pub fn parse_cpu_list(list: &str) -> Vec<usize> {
+    let mut cpus = Vec::new();
+    for part in list.trim().split(',') {
+        let mut ends = part.splitn(2, '-').map(|end| end.trim().parse::<usize>());
+        match (ends.next(), ends.next()) {
+            (Some(Ok(one)), None) => cpus.push(one),
+            (Some(Ok(low)), Some(Ok(high))) if high < 65_536 => cpus.extend(low..=high),
+            _ => {}
+        }
+    }
+    cpus
+}

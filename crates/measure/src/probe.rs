@@ -1,0 +1,151 @@
+//! The contract between what is crossed and how it is measured.
+//!
+//! A probe *opens* (sets up, or refuses with a reason), *crosses* n times (the only thing inside the
+//! clock), *proves* (counts since the last time it was asked), and *closes* (is dropped). It knows no
+//! loop of batches, no clock and no statistics.
+
+use tollgate_record::Per;
+
+/// What is known of a probe before it is opened. The list, the docs index and the help come from this.
+#[derive(Clone, Copy, Debug)]
+pub struct Meta {
+    /// `family/mechanism`; the family names the boundary.
+    pub id: &'static str,
+    /// One sentence, no full stop: what one crossing does.
+    pub what: &'static str,
+    /// What one figure stands for.
+    pub per: Per,
+    /// How many `per` one pass makes: a ping-pong round trip makes two switches.
+    pub crossings_per_pass: u32,
+    /// Which CPUs it needs.
+    pub placement: Placement,
+    /// What [`Crossing::prove`] counts, in the order of its slice.
+    pub proof: &'static [Claim],
+}
+
+/// Which CPUs a probe needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Everything runs on the measured CPU.
+    One,
+    /// The other side runs on the peer CPU.
+    Pair,
+}
+
+/// One count that shows that the crossing happened.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// The key in the record: `switches_per_crossing`, `minor_per_touch`.
+    pub key: &'static str,
+    /// What the count must be for each crossing.
+    pub per_crossing: f64,
+    /// Relative disagreement that is still agreement; 0 for counts that must be exact.
+    pub tolerance: f64,
+    /// When the count disagrees, divide the time by it, so that the figure is per counted event.
+    pub divides: bool,
+}
+
+impl Claim {
+    /// A count that must be exactly one for each crossing.
+    pub const fn exact(key: &'static str) -> Self {
+        Self { key, per_crossing: 1.0, tolerance: 0.0, divides: false }
+    }
+
+    /// One context switch for each crossing, within 2.5 %; otherwise the figure is per counted switch.
+    pub const fn switches() -> Self {
+        Self { key: "switches_per_crossing", per_crossing: 1.0, tolerance: 0.025, divides: true }
+    }
+}
+
+/// Where a probe runs. The measuring thread is already pinned to `cpu` when the probe is opened, and
+/// threads and processes that it makes inherit that.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// The measured CPU.
+    pub cpu: usize,
+    /// The CPU of the other side, where there is one.
+    pub peer: Option<usize>,
+}
+
+/// Why a probe did not open, or stopped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It cannot be measured on this host.
+    #[error("{reason}")]
+    Skip {
+        /// Why, as a clause without a full stop.
+        reason: String,
+        /// What would make it measurable.
+        enable: String,
+    },
+    /// It should have worked.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Refusal {
+    /// A skip with its reason and its remedy.
+    pub fn skip(reason: impl Into<String>, enable: impl Into<String>) -> Self {
+        Self::Skip { reason: reason.into(), enable: enable.into() }
+    }
+
+    /// The failure of a system call just made: `what` and the error that the system gave.
+    pub fn os(what: &str) -> Self {
+        Self::Failed(format!("{what}: {}", std::io::Error::last_os_error()))
+    }
+}
+
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// The measurement of one mechanism.
+pub trait Probe: Sync {
+    /// What is known of it before it is opened.
+    fn meta(&self) -> &Meta;
+
+    /// Sets up everything that one pass needs. Called on the measuring thread, pinned to `site.cpu`.
+    ///
+    /// # Errors
+    /// [`Refusal::Skip`] when this host cannot do it, [`Refusal::Failed`] when it should have worked.
+    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal>;
+}
+
+/// A probe that is open. Dropping it ends every thread and process that it made and waits for them.
+pub trait Crossing {
+    /// Prepares exactly `passes` passes, outside the clock (unmaps pages, say). Called before each
+    /// [`Crossing::cross`] with the same number.
+    ///
+    /// # Errors
+    /// Whatever stops the probe.
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        let _ = passes;
+        Ok(())
+    }
+
+    /// Makes `passes` passes: the only thing inside the clock.
+    ///
+    /// # Errors
+    /// Whatever stops the probe. An error is noted in the loop and returned after it, so that the path
+    /// of success is the only one timed.
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal>;
+
+    /// Writes what was counted since the last call (or since opening), one number for each claim of
+    /// [`Meta::proof`]. Counts that cannot be had on this host stay `None`.
+    ///
+    /// # Errors
+    /// Whatever stops the probe.
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal>;
+
+    /// The most passes that one call of [`Crossing::cross`] can make (the size of a prepared region).
+    fn most_passes(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Parameters for the record: sizes, what was chosen.
+    fn params(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,333 @@
+//! What a measurement *is*.
+//!
+//! One command leaves one [`Run`]: which tool measured, on which [`Host`], with which seed, and one
+//! [`Measurement`] for each probe, whether it was measured, skipped or failed. Everything that
+//! shows, compares or exports works from this document alone.
+//!
+//! Units are in the names: `ns` are nanoseconds, `ticks` are periods of the time-stamp counter,
+//! `cycles` are periods of the core's own clock (or simulated cycles, where `engine` says so).
+
+pub mod document;
+pub mod finding;
+mod finite;
+pub mod host;
+pub mod schema;
+pub mod store;
+pub mod text;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub use finding::{Finding, Severity};
+pub use finite::NOT_FINITE;
+pub use host::Host;
+pub use store::{Store, StoreError};
+
+/// The version of the document; a reader refuses any other.
+pub const SCHEMA: &str = "tollgate/1";
+
+/// One invocation of the tool and all that it found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Always `tollgate/1`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// Unique name of the run; the store's file name.
+    pub id: String,
+    /// Start of the run, RFC 3339 in UTC.
+    pub started: String,
+    /// Seed of every random choice (the order of the batches).
+    pub seed: u64,
+    /// The program that measured.
+    pub tool: Tool,
+    /// The command line after the program's name.
+    pub command: Vec<String>,
+    /// False when the run was interrupted or is still going on.
+    pub complete: bool,
+    /// The machine that was measured.
+    pub host: Host,
+    /// What spoiled the run as a whole.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+    /// One entry for each probe, in the order of the list of probes.
+    pub results: Vec<Measurement>,
+}
+
+/// The program that measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// Version of the package.
+    pub version: String,
+    /// Git commit that the binary was built from, `unknown` outside a checkout.
+    pub commit: String,
+}
+
+/// What became of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// There is a figure.
+    Measured,
+    /// It cannot be measured here; `reason` says why and `enable` what would change that.
+    Skipped,
+    /// It should have worked and did not; `reason` says what happened.
+    Failed,
+}
+
+/// What one figure stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// One empty pass of the harness.
+    Pass,
+    /// One call and its return.
+    Call,
+    /// One system call and its return.
+    Syscall,
+    /// One submitted and completed operation.
+    Operation,
+    /// One signal: sent, handled, returned from.
+    Signal,
+    /// One touch of a page that faults.
+    Touch,
+    /// One switch from one task, fiber or thread to another.
+    Switch,
+    /// One message from one core to another, one way.
+    Message,
+    /// One task created, run to its end and collected.
+    Task,
+    /// One exit from the guest to the hypervisor and back (or one instruction where there is none).
+    Exit,
+    /// One trap to the kernel and back.
+    Trap,
+}
+
+/// A figure with its interval and the distribution of the samples behind it.
+///
+/// The quantiles are those of the samples, each the mean of one batch of crossings; the
+/// distribution of single crossings is in [`Measurement::single`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// The headline figure.
+    pub estimate: f64,
+    /// Its 95 % confidence interval, low and high.
+    pub ci: [f64; 2],
+    /// Smallest sample.
+    pub min: f64,
+    /// 10th percentile of the samples.
+    pub p10: f64,
+    /// Median of the samples.
+    pub p50: f64,
+    /// 90th percentile of the samples.
+    pub p90: f64,
+    /// 99th percentile of the samples.
+    pub p99: f64,
+    /// Mean of the samples.
+    pub mean: f64,
+}
+
+impl Estimate {
+    /// The same figure in another unit: every field times `factor`.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        Self {
+            estimate: self.estimate * factor,
+            ci: self.ci.map(|bound| bound * factor),
+            min: self.min * factor,
+            p10: self.p10 * factor,
+            p50: self.p50 * factor,
+            p90: self.p90 * factor,
+            p99: self.p99 * factor,
+            mean: self.mean * factor,
+        }
+    }
+
+    /// Half the width of the interval, as a share of the headline; infinite for a headline of zero.
+    pub fn relative_half_width(&self) -> f64 {
+        (self.ci[1] - self.ci[0]) / 2.0 / self.estimate.abs()
+    }
+
+    /// Whether the interval contains zero.
+    pub fn is_zero_within_error(&self) -> bool {
+        self.ci[0] <= 0.0 && self.ci[1] >= 0.0
+    }
+}
+
+/// How a phase of a bill is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// Timed directly.
+    Measured,
+    /// The difference of two measurements.
+    Difference,
+    /// A time stamp that the kernel took.
+    KernelTimestamp,
+    /// Timed inside a bare guest.
+    Guest,
+    /// Counted by a simulator.
+    Simulated,
+}
+
+/// A named part of a crossing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Phase {
+    /// The part's name: `entry`, `dispatch`, `refill`.
+    pub name: String,
+    /// Nanoseconds; signed, because a difference is never clamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<Estimate>,
+    /// Core or simulated cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<Estimate>,
+    /// How it is known.
+    pub evidence: Evidence,
+}
+
+/// Something that a reader of the figure must know, as data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// Stable name that scripts may test for, kebab-case.
+    pub code: String,
+    /// One plain sentence.
+    pub text: String,
+}
+
+impl Warning {
+    /// A warning from its code and sentence.
+    pub fn new(code: &str, text: impl Into<String>) -> Self {
+        Self { code: code.into(), text: text.into() }
+    }
+}
+
+/// Samples outside Tukey's fences, counted and kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Outliers {
+    /// Below Q1 - 3 IQR.
+    pub low_severe: u64,
+    /// Below Q1 - 1.5 IQR.
+    pub low_mild: u64,
+    /// Above Q3 + 1.5 IQR.
+    pub high_mild: u64,
+    /// Above Q3 + 3 IQR.
+    pub high_severe: u64,
+}
+
+/// The distribution of crossings that were timed one at a time, with the cost of the clock pair removed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Single {
+    /// How many were timed.
+    pub count: u64,
+    /// Nanoseconds that the clock pair itself takes and that were subtracted from each.
+    pub pair_overhead_ns: f64,
+    /// Half the width of the 95 % interval of that overhead, in nanoseconds.
+    pub pair_overhead_error_ns: f64,
+    /// Smallest, in nanoseconds.
+    pub min: f64,
+    /// 10th percentile, in nanoseconds.
+    pub p10: f64,
+    /// Median, in nanoseconds.
+    pub p50: f64,
+    /// 90th percentile, in nanoseconds.
+    pub p90: f64,
+    /// 99th percentile, in nanoseconds.
+    pub p99: f64,
+    /// Largest, in nanoseconds.
+    pub max: f64,
+    /// Mean, in nanoseconds.
+    pub mean: f64,
+}
+
+/// What one probe gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// `family/mechanism`, or `null`.
+    pub probe: String,
+    /// What the probe was asked to do: CPUs, sizes, counts.
+    #[serde(default)]
+    pub params: BTreeMap<String, serde_json::Value>,
+    /// What ran it: `host`, `embedded`, `spike`, `qemu`, `kvm-intel`.
+    pub engine: String,
+    /// What became of it.
+    pub status: Status,
+    /// Why it was skipped or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What would make a skipped probe measurable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enable: Option<String>,
+    /// What one figure stands for.
+    pub per: Per,
+    /// Nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<Estimate>,
+    /// Cycles of the core (or simulated ones, as `engine` says).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<Estimate>,
+    /// Periods of the time-stamp counter; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticks: Option<Estimate>,
+    /// How many batches.
+    pub samples: u64,
+    /// How many crossings in all of them.
+    pub crossings: u64,
+    /// Counts showing that the crossing happened, each per crossing (or per touch, as the key says).
+    #[serde(default)]
+    pub proof: BTreeMap<String, f64>,
+    /// The parts that make up the total.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+    /// Hardware and software event counts per crossing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, f64>,
+    /// What to know before using the figure.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+    /// Samples outside the fences.
+    #[serde(default)]
+    pub outliers: Outliers,
+    /// Crossings timed one at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single: Option<Single>,
+    /// The distribution of single crossings in nanoseconds: HdrHistogram V2, base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<String>,
+}
+
+impl Measurement {
+    /// A result without figures; the caller fills in what it has.
+    pub fn empty(probe: &str, engine: &str, per: Per, status: Status) -> Self {
+        Self {
+            probe: probe.into(),
+            params: BTreeMap::new(),
+            engine: engine.into(),
+            status,
+            reason: None,
+            enable: None,
+            per,
+            ns: None,
+            cycles: None,
+            ticks: None,
+            samples: 0,
+            crossings: 0,
+            proof: BTreeMap::new(),
+            phases: Vec::new(),
+            counters: BTreeMap::new(),
+            warnings: Vec::new(),
+            outliers: Outliers::default(),
+            single: None,
+            histogram: None,
+        }
+    }
+
+    /// The part of the probe's name before the slash: the boundary.
+    pub fn family(&self) -> &str {
+        self.probe.split('/').next().unwrap_or(&self.probe)
+    }
+
+    /// Whether a warning of this code is attached.
+    pub fn has_warning(&self, code: &str) -> bool {
+        self.warnings.iter().any(|warning| warning.code == code)
+    }
+}

@@ -1,0 +1,1 @@
+//! A record to the terminal: pure functions.
