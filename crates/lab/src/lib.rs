@@ -24,8 +24,12 @@ mod engine;
 mod guest;
 mod image;
 mod phase;
+mod profile;
+pub mod program;
 pub mod record;
+mod symbols;
 pub mod text;
+mod trace;
 
 pub use bill::{Cost, Experiment, Phases, Spread, TrapBill};
 pub use call::{Crossing, NAMED, USUAL};
@@ -33,6 +37,8 @@ pub use design::{DESIGNS, Design};
 pub use engine::{ENGINES, Embedded, Engine, Qemu, Spike, find as find_engine};
 pub use image::prepare;
 pub use phase::Phase;
+pub use profile::{CallProfile, Profile};
+pub use trace::{Trace, Tracer};
 
 /// Why an experiment could not be done.
 #[derive(Debug, thiserror::Error)]

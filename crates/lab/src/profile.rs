@@ -29,6 +29,7 @@ pub struct CallProfile {
 pub struct Profile {
     symbols: Symbols,
     marks: Option<Map>,
+    proxy_kernel: bool,
     by_function: Vec<u64>,
     /// All instructions by phase.
     pub phases: Phases,
@@ -48,6 +49,7 @@ impl Profile {
         let marked = program.symbols.iter().any(|symbol| Phase::of_symbol(&symbol.name).is_some());
         Self {
             by_function: vec![0; symbols.names().len()],
+            proxy_kernel: proxy_kernel.is_some(),
             marks: marked.then(|| Map::new(program)),
             symbols,
             phases: Phases::default(),
@@ -64,6 +66,12 @@ impl Profile {
         let mut all: Vec<_> = names.zip(self.by_function.iter().copied()).filter(|(_, n)| *n > 0).collect();
         all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         all
+    }
+
+    /// Whether phases are known: by marks in the program, or because it runs on the proxy kernel.
+    #[must_use]
+    pub fn has_phases(&self) -> bool {
+        self.marks.is_some() || self.proxy_kernel
     }
 
     fn phase(&mut self, retired: &Retired, function: usize) -> Phase {

@@ -2,27 +2,79 @@
 
 use std::fmt::Write;
 
-use crate::bill::{Phases, TrapBill};
+use crate::LabError;
+use crate::bill::{Experiment, TrapBill};
 use crate::call::Crossing;
+use crate::design::DESIGNS;
 use crate::phase::Phase;
+use crate::profile::Profile;
 
 /// A `#` of a bar stands for this many per cent.
 const PER_CENT_PER_MARK: f64 = 4.0;
 
-/// The first crossing against the loop, one line for each bill.
+/// The designs there are, one line each.
 #[must_use]
-pub fn spreads(bills: &[TrapBill]) -> String {
-    let mut out = format!(
-        "{:<22}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-        "instructions", "result", "single", "min", "mean", "max"
-    );
+pub fn list() -> String {
+    DESIGNS.iter().map(|design| format!("{:<15}{}\n", design.name, design.about)).collect()
+}
+
+/// Bills of one kernel: the spread of each, the phases of all, the first one in full, and the answer.
+#[must_use]
+pub fn bills(bills: &[TrapBill]) -> String {
+    let Some((first, others)) = bills.split_first() else { return String::new() };
+    let mut out = spreads(bills);
+    out.push('\n');
+    if first.phases.is_none() {
+        return out;
+    }
+    if !others.is_empty() {
+        out.push_str(&matrix(bills));
+        out.push('\n');
+    }
+    out.push_str(&bill(first));
+    out.push('\n');
+    out.push_str(&answer(first));
+    out
+}
+
+/// The whole design space, and what it says.
+#[must_use]
+pub fn comparison(bills: &[TrapBill]) -> String {
+    if bills.is_empty() {
+        return String::new();
+    }
+    format!("{}\n{}", designs(bills), conclusion(bills))
+}
+
+/// What could not be measured, and why; one reason for several experiments is said once.
+#[must_use]
+pub fn missing(missing: &[(Experiment, LabError)]) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for (experiment, why) in missing {
+        let word = if why.is_skip() { "skipped" } else { "failed" };
+        let sentence = match why {
+            LabError::EngineMissing { .. } => format!("{word}: {why}"),
+            _ => format!("{word}: {}, {}: {why}", experiment.design.name, experiment.crossing.name()),
+        };
+        if !said.contains(&sentence) {
+            said.push(sentence);
+        }
+    }
+    said.iter().map(|sentence| wrapped(sentence)).collect()
+}
+
+/// The first crossing against the loop, one line for each bill.
+fn spreads(bills: &[TrapBill]) -> String {
+    let count = bills.first().map_or(0, |bill| bill.spread.count);
+    let loops = format!("{} in a loop: min", grouped(count));
+    let mut out = format!("{:<20}{:>8}{:>10}{:>22}{:>10}{:>10}\n", "", "result", "single", loops, "mean", "max");
     for bill in bills {
         let spread = bill.spread;
         let result = bill.result.map(|r| r.to_string()).unwrap_or_default();
         line(
             &mut out,
             format_args!(
-                "{:<22}{:>10}{:>10}{:>10}{:>10}{:>10}",
+                "{:<20}{:>8}{:>10}{:>22}{:>10}{:>10}",
                 bill.experiment.crossing.name(),
                 result,
                 grouped(spread.single),
@@ -36,8 +88,7 @@ pub fn spreads(bills: &[TrapBill]) -> String {
 }
 
 /// One bill by phase, with a bar for each share. Nothing when the engine gave totals only.
-#[must_use]
-pub fn bill(bill: &TrapBill) -> String {
+fn bill(bill: &TrapBill) -> String {
     let Some(phases) = &bill.phases else { return String::new() };
     let [_, all] = &**phases;
     let count = bill.spread.count;
@@ -80,8 +131,7 @@ pub fn bill(bill: &TrapBill) -> String {
 }
 
 /// The phases of several bills side by side, in instructions.
-#[must_use]
-pub fn matrix(bills: &[TrapBill]) -> String {
+fn matrix(bills: &[TrapBill]) -> String {
     const COLUMNS: [(&str, &[Phase]); 7] = [
         ("user", &[Phase::UserStub]),
         ("stack", &[Phase::StackSwitch]),
@@ -109,8 +159,7 @@ pub fn matrix(bills: &[TrapBill]) -> String {
 }
 
 /// The answer to the question: is it the registers, the dispatch or the call itself?
-#[must_use]
-pub fn answer(bill: &TrapBill) -> String {
+fn answer(bill: &TrapBill) -> String {
     let Some(phases) = &bill.phases else { return String::new() };
     let all = &phases[1];
     let each = |n: u64| mean(n, bill.spread.count);
@@ -166,8 +215,7 @@ pub fn answer(bill: &TrapBill) -> String {
 }
 
 /// The design space: one line for each kernel, in groups of the same crossing.
-#[must_use]
-pub fn designs(bills: &[TrapBill]) -> String {
+fn designs(bills: &[TrapBill]) -> String {
     let mut out =
         format!("{:<14}{:>6}{:>7}{:>8}{:>7}\n", "kernel", "instr", "loads", "stores", "saved");
     let mut group = None;
@@ -197,8 +245,7 @@ pub fn designs(bills: &[TrapBill]) -> String {
 }
 
 /// What the table of designs says about how the overhead could be reduced.
-#[must_use]
-pub fn conclusion(bills: &[TrapBill]) -> String {
+fn conclusion(bills: &[TrapBill]) -> String {
     let of = |name: &str| bills.iter().find(|bill| bill.experiment.design.name == name).map(|bill| bill.spread.min);
     let Some(full) = of("full") else { return String::new() };
     let against = |name: &str, words: &str| {
@@ -230,10 +277,62 @@ pub fn conclusion(bills: &[TrapBill]) -> String {
     wrapped(&text)
 }
 
-/// Totals of one phase table, for callers with a layout of their own.
+/// Where a program's instructions went.
 #[must_use]
-pub fn share(phases: &Phases, phase: Phase) -> f64 {
-    per_cent(phases[phase].instructions, phases.total().instructions)
+pub fn profile(profile: &Profile) -> String {
+    const SHOWN: usize = 20;
+    let functions = profile.functions();
+    let total: u64 = functions.iter().map(|(_, n)| n).sum();
+    let mut out = format!("{:<38}{:>16}{:>7}\n", "function", "instructions", "share");
+    let mut row = |name: &str, n: u64| {
+        let share = per_cent(n, total);
+        let name: String = name.chars().take(38).collect();
+        line(&mut out, format_args!("{name:<38}{:>16}{share:>5.0} %  {}", grouped(n), bar(share / 2.0)));
+    };
+    functions.iter().take(SHOWN).for_each(|(name, n)| row(name, *n));
+    if functions.len() > SHOWN {
+        let rest = functions[SHOWN..].iter().map(|(_, n)| n).sum();
+        row(&format!("{} more", functions.len() - SHOWN), rest);
+    }
+    row("total", total);
+    if profile.has_phases() {
+        let _ = writeln!(out, "\n{:<38}{:>16}{:>7}", "phase", "instructions", "share");
+        for (phase, cost) in profile.phases.iter() {
+            let share = per_cent(cost.instructions, total);
+            line(
+                &mut out,
+                format_args!("{:<38}{:>16}{share:>5.0} %  {}", phase.name(), grouped(cost.instructions), bar(share / 2.0)),
+            );
+        }
+    }
+    if !profile.calls.is_empty() {
+        const COLUMNS: [(&str, Phase); 6] = [
+            ("stack", Phase::StackSwitch),
+            ("save", Phase::Save),
+            ("dispatch", Phase::Dispatch),
+            ("handler", Phase::Handler),
+            ("restore", Phase::Restore),
+            ("return", Phase::Return),
+        ];
+        let _ = write!(out, "\n{:<16}{:>8}{:>8}", "kernel, per call", "calls", "instr");
+        for (name, _) in COLUMNS {
+            let _ = write!(out, "{name:>8}");
+        }
+        out.push('\n');
+        for (&number, call) in &profile.calls {
+            // Names are those of calls that fit a u16; others have none.
+            let name = u16::try_from(number).map_or_else(|_| format!("call {number}"), |n| Crossing::Call(n).name());
+            let name: String = name.chars().take(19).collect();
+            let instructions = mean(call.phases.total().instructions, call.count);
+            let width = 24usize.saturating_sub(name.chars().count());
+            let _ = write!(out, "{name}{:>width$}{instructions:>8}", grouped(call.count));
+            for (_, phase) in COLUMNS {
+                let _ = write!(out, "{:>8}", mean(call.phases[phase].instructions, call.count));
+            }
+            out.push('\n');
+        }
+    }
+    out
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {

@@ -5,15 +5,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
-use tollgate_lab::program::{self, Ending, Job, Outcome, Watch};
+use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
 use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Engine, Experiment, LabError, Trace, TrapBill, USUAL};
 use tollgate_lab::{find_engine, record, text};
+use tollgate_measure::host;
+use tollgate_record::{Measurement, Run, SCHEMA, Status, Tool, document};
+
+use crate::cli::{Output, Usage};
+use crate::output::Sink;
 
 /// `tollgate riscv`.
 #[derive(Args, Debug)]
-pub struct RiscvArgs {
+pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,
 }
@@ -45,13 +50,8 @@ struct TrapArgs {
     #[arg(long, default_value = "embedded", value_name = "E")]
     engine: String,
 
-    /// One JSON document and nothing else
-    #[arg(long)]
-    json: bool,
-
-    /// Write the JSON document to a file as well
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -105,28 +105,11 @@ struct RunArgs {
     max_instructions: u64,
 }
 
-/// Bad input: the sentence goes to standard error, the exit status is 2.
-struct Refusal(String);
-
-impl<E: std::fmt::Display> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Self(error.to_string())
-    }
-}
-
 /// Runs `tollgate riscv`.
-pub fn run(args: RiscvArgs) -> Result<ExitCode> {
-    match args.command {
-        RiscvCommand::Trap(args) => trap(&args),
-        RiscvCommand::Run(args) => run_program(&args),
-    }
-}
-
-/// Writes to standard output; a reader that has gone away is no error of ours.
-fn show(text: &str) -> Result<()> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write to standard output"),
+pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
+    match &args.command {
+        RiscvCommand::Trap(args) => trap(args),
+        RiscvCommand::Run(args) => run_program(args),
     }
 }
 
@@ -134,11 +117,6 @@ fn show(text: &str) -> Result<()> {
 fn tell(text: &str) {
     // With standard error gone there is nobody left to tell.
     let _ = writeln!(io::stderr().lock(), "{text}");
-}
-
-fn refuse(refusal: &Refusal) -> ExitCode {
-    tell(&format!("error: {}", refusal.0));
-    ExitCode::from(2)
 }
 
 // ---- trap ----------------------------------------------------------------------------------------------------
@@ -151,16 +129,13 @@ struct Plan {
 }
 
 fn trap(args: &TrapArgs) -> Result<ExitCode> {
+    let sink = Sink::open(&args.output)?;
     if args.kernel == "list" {
-        let lines = DESIGNS.iter().map(|d| format!("{:<14} {}\n", d.name, d.about));
-        return show(&lines.collect::<String>()).map(|()| ExitCode::SUCCESS);
+        sink.deliver(&text::list())?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let plan = match plan(args) {
-        Ok(plan) => plan,
-        Err(refusal) => return Ok(refuse(&refusal)),
-    };
+    let plan = plan(args)?;
     let mut entries = Vec::new();
-    let mut failed = false;
     let mut printed = String::new();
     for engine in &plan.engines {
         let mut bills = Vec::new();
@@ -173,52 +148,54 @@ fn trap(args: &TrapArgs) -> Result<ExitCode> {
                 }
                 Err(why) => {
                     entries.push(record::not_measured(experiment, engine.name(), &why));
-                    let title = format!("{}, {}", experiment.design.name, experiment.crossing.name());
-                    failed |= !why.is_skip();
-                    missing.push((title, why));
+                    missing.push((*experiment, why));
                 }
             }
         }
-        printed.push_str(&shown(&plan, *engine, &bills, &missing, args.iterations));
+        printed.push_str(&shown(&plan, *engine, &bills, &missing));
     }
-    let skipped_all = plan.engines.len() == 1 && entries.iter().all(|e| e.status == record::Status::Skipped);
-    if args.json || args.out.is_some() {
-        let mut document = serde_json::to_string_pretty(&record::run(entries, env::args().skip(1).collect()))?;
-        document.push('\n');
-        if let Some(path) = &args.out
-            && let Err(e) = fs::write(path, &document)
-        {
-            return Ok(refuse(&Refusal(format!("--out {}: {e}; give a file that can be written", path.display()))));
-        }
-        if args.json {
-            show(&document)?;
-        }
-    }
-    if !args.json {
-        show(&printed)?;
-    }
-    // An engine that was asked for by name and is not here: what was asked for was not done.
-    Ok(if failed || skipped_all { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let failed = entries.iter().any(|entry| entry.status == Status::Failed);
+    // One engine was asked for and did nothing: what was asked for was not done.
+    let nothing = plan.engines.len() == 1 && entries.iter().all(|entry| entry.status == Status::Skipped);
+    sink.deliver(&if sink.json() { document::to_json(&document(entries))? } else { printed })?;
+    Ok(if failed || nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn plan(args: &TrapArgs) -> Result<Plan, Refusal> {
+fn document(results: Vec<Measurement>) -> Run {
+    let now = jiff::Timestamp::now();
+    Run {
+        schema: SCHEMA.into(),
+        id: tollgate_record::store::new_id(now),
+        started: now.to_string(),
+        // Nothing here is drawn at random.
+        seed: 0,
+        tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
+        command: env::args().skip(1).collect(),
+        complete: true,
+        host: host::here(),
+        warnings: Vec::new(),
+        results,
+    }
+}
+
+fn plan(args: &TrapArgs) -> Result<Plan> {
     const MOST: u64 = 10_000_000;
     if !(1..=MOST).contains(&args.iterations) {
-        return Err(Refusal(format!("--iterations {}: give a number from 1 to {MOST}", args.iterations)));
+        return Err(Usage::error(format!("--iterations {}: give a number from 1 to {MOST}", args.iterations)));
     }
     let engines = if args.engine == "all" {
         ENGINES.to_vec()
     } else {
         vec![find_engine(&args.engine).ok_or_else(|| {
             let names: Vec<_> = ENGINES.iter().map(|e| e.name()).collect();
-            Refusal(format!("--engine {}: no such engine; take {} or all", args.engine, names.join(", ")))
+            Usage::error(format!("--engine {}: no such engine; take {} or all", args.engine, names.join(", ")))
         })?]
     };
     let calls = match &args.calls {
         None => None,
         Some(calls) => {
             let parsed = calls.iter().map(|call| Crossing::parse(call)).collect::<Result<Vec<_>, LabError>>();
-            Some(parsed.map_err(|e| Refusal(format!("--calls: {e}")))?)
+            Some(parsed.map_err(|e| Usage::error(format!("--calls: {e}")))?)
         }
     };
     let table = args.kernel == "all";
@@ -227,17 +204,17 @@ fn plan(args: &TrapArgs) -> Result<Plan, Refusal> {
         let call = match calls.as_deref() {
             None => USUAL[0],
             Some([call]) => *call,
-            Some(_) => return Err(Refusal("--kernel all compares one call: give --calls one name".into())),
+            Some(_) => return Err(Usage::error("--kernel all compares one call: give --calls one name")),
         };
         DESIGNS.iter().map(|design| experiment(design, design.crossing.unwrap_or(call))).collect()
     } else {
         let design = Design::find(&args.kernel).ok_or_else(|| {
             let names: Vec<_> = DESIGNS.iter().map(|d| d.name).collect();
-            Refusal(format!("--kernel {}: no such design; take all or one of {}", args.kernel, names.join(", ")))
+            Usage::error(format!("--kernel {}: no such design; take all or one of {}", args.kernel, names.join(", ")))
         })?;
         match (design.crossing, calls) {
             (Some(_), Some(_)) => {
-                return Err(Refusal(format!(
+                return Err(Usage::error(format!(
                     "--kernel {} is measured by its own crossing: leave --calls out",
                     design.name
                 )));
@@ -251,50 +228,17 @@ fn plan(args: &TrapArgs) -> Result<Plan, Refusal> {
     Ok(Plan { experiments, engines, table })
 }
 
-fn shown(
-    plan: &Plan,
-    engine: &dyn Engine,
-    bills: &[TrapBill],
-    missing: &[(String, LabError)],
-    iterations: u64,
-) -> String {
+fn shown(plan: &Plan, engine: &dyn Engine, bills: &[TrapBill], missing: &[(Experiment, LabError)]) -> String {
     let mut out = String::new();
     if plan.engines.len() > 1 {
-        out.push_str(&format!("{}\n", engine.name()));
+        out.push_str(engine.name());
+        out.push('\n');
     }
-    if let Some((first, others)) = bills.split_first() {
-        if plan.table {
-            out.push_str(&text::designs(bills));
-            out.push('\n');
-            out.push_str(&text::conclusion(bills));
-        } else {
-            out.push_str(&text::spreads(bills, iterations));
-            out.push('\n');
-            if !others.is_empty() && first.phases.is_some() {
-                out.push_str(&text::matrix(bills));
-                out.push('\n');
-            }
-            if first.phases.is_some() {
-                out.push_str(&text::bill(first));
-                out.push('\n');
-                out.push_str(&text::answer(first));
-            }
-        }
+    out.push_str(&if plan.table { text::comparison(bills) } else { text::bills(bills) });
+    if !bills.is_empty() {
         out.push_str(&text::wrapped(engine.note()));
     }
-    // One reason for all is said once.
-    let mut said: Vec<String> = Vec::new();
-    for (title, why) in missing {
-        let word = if why.is_skip() { "skipped" } else { "failed" };
-        let sentence = match why {
-            LabError::EngineMissing { .. } => format!("{word}: {why}"),
-            _ => format!("{word}: {title}: {why}"),
-        };
-        if !said.contains(&sentence) {
-            out.push_str(&text::wrapped(&sentence));
-            said.push(sentence);
-        }
-    }
+    out.push_str(&text::missing(missing));
     if plan.engines.len() > 1 {
         out.push('\n');
     }
@@ -304,10 +248,7 @@ fn shown(
 // ---- run -----------------------------------------------------------------------------------------------------
 
 fn run_program(args: &RunArgs) -> Result<ExitCode> {
-    let job = match job(args) {
-        Ok(job) => job,
-        Err(refusal) => return Ok(refuse(&refusal)),
-    };
+    let job = job(args)?;
     let watch = match (args.trace, args.profile) {
         (Some(TraceKind::Commit), _) => Watch::Trace(Trace::Commit),
         (Some(TraceKind::Disasm), _) => Watch::Trace(Trace::Disasm),
@@ -317,16 +258,18 @@ fn run_program(args: &RunArgs) -> Result<ExitCode> {
     let outcome = match program::run(&job, watch, &mut io::stdout(), &mut io::stderr()) {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
-        Err(program::ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
-            return Ok(ExitCode::SUCCESS);
+        Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
+        Err(error @ ProgramError::Output(_)) => return Err(error.into()),
+        Err(error) => {
+            let file = match (&args.pk, &error) {
+                (Some(pk), ProgramError::ProxyKernel(_)) => pk,
+                _ => &args.elf,
+            };
+            return Err(Usage::error(format!("{}: {error}", file.display())));
         }
-        Err(error) if error.is_input() => {
-            return Ok(refuse(&Refusal(format!("{}: {error}", culprit(args, &error).display()))));
-        }
-        Err(error) => return Err(error.into()),
     };
     if let Some(profile) = &outcome.profile {
-        show(&text::profile(profile))?;
+        io::stdout().write_all(text::profile(profile).as_bytes())?;
     }
     for path in &outcome.refused {
         tell(&format!("the program asked for {path}, which it may not read; --allow {path} lets it"));
@@ -334,31 +277,23 @@ fn run_program(args: &RunArgs) -> Result<ExitCode> {
     Ok(verdict(args, &outcome))
 }
 
-fn culprit<'a>(args: &'a RunArgs, error: &program::ProgramError) -> &'a Path {
-    match (&args.pk, error) {
-        (Some(pk), program::ProgramError::ProxyKernel(_)) => pk,
-        _ => &args.elf,
-    }
-}
-
-fn job(args: &RunArgs) -> Result<Job, Refusal> {
-    let read = |path: &Path| fs::read(path).map_err(|e| Refusal(format!("{}: {e}", path.display())));
+fn job(args: &RunArgs) -> Result<Job> {
+    let read = |path: &Path| fs::read(path).map_err(|e| Usage::error(format!("{}: {e}", path.display())));
     if args.max_instructions == 0 {
-        return Err(Refusal("--max-instructions 0: give at least 1".into()));
+        return Err(Usage::error("--max-instructions 0: give at least 1"));
     }
-    let ram_bytes = args.memory.checked_mul(1 << 20).unwrap_or(u64::MAX);
-    let name = args.elf.to_string_lossy().into_owned();
+    if args.pk.is_none() && !args.args.is_empty() {
+        return Err(Usage::error("a bare program takes no arguments; with --pk PK it would get them"));
+    }
     let mut files = Vec::new();
     for path in &args.allow {
         files.push((path.to_string_lossy().into_owned(), read(path)?));
     }
-    if args.pk.is_none() && !args.args.is_empty() {
-        return Err(Refusal("a bare program takes no arguments; with --pk PK it would get them".into()));
-    }
+    let name = args.elf.to_string_lossy().into_owned();
     Ok(Job {
-        isa: args.isa.parse().map_err(|e| Refusal(format!("--isa: {e}")))?,
-        machine: args.machine.parse().map_err(|e| Refusal(format!("--machine: {e}")))?,
-        ram_bytes,
+        isa: args.isa.parse().map_err(|e| Usage::error(format!("--isa: {e}")))?,
+        machine: args.machine.parse().map_err(|e| Usage::error(format!("--machine: {e}")))?,
+        ram_bytes: args.memory.saturating_mul(1 << 20),
         program: read(&args.elf)?,
         proxy_kernel: args.pk.as_deref().map(read).transpose()?,
         arguments: std::iter::once(name).chain(args.args.iter().cloned()).collect(),

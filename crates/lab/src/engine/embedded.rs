@@ -15,6 +15,8 @@ pub struct Embedded;
 
 const NAME: &str = "embedded";
 
+/// The kernel, the program and two private pages; see `guests/riscv/include/kernel.h`.
+const RAM: u64 = 8 << 20;
 /// Boot and report, and for each crossing: far more than any of the guests takes.
 const BUDGET: u64 = 10_000_000;
 const BUDGET_EACH: u64 = 20_000;
@@ -31,7 +33,7 @@ impl Engine for Embedded {
     fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
         let elf = Elf::parse(&image::prepare(experiment)?).map_err(refused)?;
         let isa = experiment.design.isa.parse().map_err(|e| LabError::Machine(format!("{e}")))?;
-        let mut machine = Machine::new(Config { isa, ..Config::default() }).map_err(refused)?;
+        let mut machine = Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
         machine.load(&elf).map_err(refused)?;
 
         let wanted = usize::try_from(experiment.iterations).unwrap_or(usize::MAX).saturating_add(1);
@@ -40,10 +42,10 @@ impl Engine for Embedded {
         let stop = machine.run(budget, &mut watch);
         let console = String::from_utf8_lossy(&machine.take_console()).into_owned();
         match stop {
-            Stop::Exited(0) => {}
-            Stop::Exited(status) => {
+            Stop::Exit { code: 0 } => {}
+            Stop::Exit { code } => {
                 let said = console.lines().last().unwrap_or_default();
-                return Err(LabError::Guest(format!("stopped with status {status}: {said}")));
+                return Err(LabError::Guest(format!("stopped with status {code}: {said}")));
             }
             other => return Err(LabError::Guest(format!("did not end: {other:?}"))),
         }
