@@ -54,28 +54,28 @@ const fn fixed(name: &'static str, image: &'static [u8], crossing: Crossing, abo
 pub static DESIGNS: &[Design] = &[
     row("full", image!("full"), "S-mode under Sv39, all registers saved"),
     row("full-m", image!("full-m"), "the same in M-mode, nothing delegated"),
-    row("caller", image!("caller"), "only what a C function may overwrite"),
-    row("fp-eager", image!("fp-eager"), "full, and all floating point every time"),
-    row("fp-lazy", image!("fp-lazy"), "full, floating point only when dirty: clean"),
+    row("caller", image!("caller"), "only what C may overwrite is saved"),
+    row("fp-eager", image!("fp-eager"), "full, and floating point every time"),
+    row("fp-lazy", image!("fp-lazy"), "full, floating point when dirty: clean"),
     Design {
         dirty_fp: true,
-        ..row("fp-lazy-dirty", image!("fp-lazy"), "full, floating point only when dirty: dirty")
+        ..row("fp-lazy-dirty", image!("fp-lazy"), "full, floating point when dirty: dirty")
     },
-    Design { isa: "rv64gc_xtollbank", ..row("bank", image!("bank"), "a second register bank (our extension)") },
+    Design { isa: "rv64gc_xtollbank", ..row("bank", image!("bank"), "second register bank (our extension)") },
     Design {
         isa: "rv64gc_xtollstack",
-        ..row("stack", image!("stack"), "the hardware stacks, as Cortex-M (our extension)")
+        ..row("stack", image!("stack"), "stacked in hardware (our extension)")
     },
-    row("nested", image!("nested"), "full, open to interrupts while it handles"),
-    fixed("nested-taken", image!("nested"), Crossing::Call(244), "the same, one interrupt nests in the call"),
-    fixed("direct", image!("full-m"), Crossing::SoftInterrupt, "M-mode interrupt, one entry for all causes"),
-    fixed("vectored", image!("vectored"), Crossing::SoftInterrupt, "M-mode interrupt, an entry for each cause"),
-    fixed("switch-same", image!("switch-same"), Crossing::Yield, "task switch by yield, one address space"),
-    fixed("switch-space", image!("switch-space"), Crossing::Yield, "by yield, other address space, TLB flushed"),
-    fixed("switch-asid", image!("switch-asid"), Crossing::Yield, "by yield, other address space, ASIDs"),
-    fixed("timer-same", image!("switch-same"), Crossing::Timer, "task switch by timer, one address space"),
-    fixed("timer-space", image!("switch-space"), Crossing::Timer, "by timer, other address space, TLB flushed"),
-    fixed("timer-asid", image!("switch-asid"), Crossing::Timer, "by timer, other address space, ASIDs"),
+    row("nested", image!("nested"), "full, interrupts open while it handles"),
+    fixed("nested-taken", image!("nested"), Crossing::Call(244), "the same, and one nests in the call"),
+    fixed("direct", image!("full-m"), Crossing::SoftInterrupt, "M-mode, one entry for all causes"),
+    fixed("vectored", image!("vectored"), Crossing::SoftInterrupt, "M-mode, an entry for each cause"),
+    fixed("switch-same", image!("switch-same"), Crossing::Yield, "one address space"),
+    fixed("switch-space", image!("switch-space"), Crossing::Yield, "other address space, TLB flushed"),
+    fixed("switch-asid", image!("switch-asid"), Crossing::Yield, "other address space, with ASIDs"),
+    fixed("timer-same", image!("switch-same"), Crossing::Timer, "one address space"),
+    fixed("timer-space", image!("switch-space"), Crossing::Timer, "other address space, TLB flushed"),
+    fixed("timer-asid", image!("switch-asid"), Crossing::Timer, "other address space, with ASIDs"),
 ];
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     fn names_are_unique_and_fit_their_column() {
         let names: BTreeSet<_> = DESIGNS.iter().map(|design| design.name).collect();
         assert_eq!(names.len(), DESIGNS.len());
-        assert!(DESIGNS.iter().all(|design| design.name.len() <= 13 && design.about.len() <= 44));
+        assert!(DESIGNS.iter().all(|design| design.name.len() <= 13 && design.about.len() <= 38));
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub enum LabError {
         /// Which engine.
         engine: &'static str,
         /// Why.
-        reason: String,
+        reason: &'static str,
     },
     /// The engine ran and did not give a result.
     #[error("{engine} gave no result; its last words: {said}")]

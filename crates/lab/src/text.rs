@@ -49,32 +49,60 @@ pub fn comparison(bills: &[TrapBill]) -> String {
 /// What could not be measured, and why; one reason for several experiments is said once.
 #[must_use]
 pub fn missing(missing: &[(Experiment, LabError)]) -> String {
-    let mut said: Vec<String> = Vec::new();
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (experiment, why) in missing {
-        let word = if why.is_skip() { "skipped" } else { "failed" };
-        let sentence = match why {
-            LabError::EngineMissing { .. } => format!("{word}: {why}"),
-            _ => format!("{word}: {}, {}: {why}", experiment.design.name, experiment.crossing.name()),
+        // An engine that is not there can do none of them.
+        let name = if matches!(why, LabError::EngineMissing { .. }) { "all" } else { experiment.design.name };
+        let sentence = match why.is_skip() {
+            true => why.to_string(),
+            false => format!("{}: {why}", experiment.crossing.name()),
         };
-        if !said.contains(&sentence) {
-            said.push(sentence);
+        match reasons.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((sentence, vec![name])),
         }
     }
-    said.iter().map(|sentence| wrapped(sentence)).collect()
+    let word = if missing.iter().all(|(_, why)| why.is_skip()) { "skipped" } else { "not measured" };
+    reasons.iter().map(|(why, names)| wrapped(&format!("{word}: {}: {why}", names.join(", ")))).collect()
+}
+
+/// The totals of several engines side by side: a row for each experiment, a column for each engine.
+#[must_use]
+pub fn engines(names: &[&str], bills: &[TrapBill], experiments: &[Experiment]) -> String {
+    let mut out = format!("{:<16}{:<22}", "instructions", "");
+    names.iter().for_each(|name| {
+        let _ = write!(out, "{name:>12}");
+    });
+    out.push('\n');
+    for experiment in experiments {
+        let crossing = experiment.crossing;
+        let _ = write!(out, "{:<16}{:<22}", experiment.design.name, crossing.name());
+        for name in names {
+            let bill = bills.iter().find(|bill| {
+                let of = bill.experiment;
+                bill.engine == *name && of.design == experiment.design && of.crossing == crossing
+            });
+            let cell = bill.map_or_else(|| "-".to_owned(), |bill| mean(bill.spread.sum, bill.spread.count));
+            let _ = write!(out, "{cell:>12}");
+        }
+        out.push('\n');
+    }
+    out
 }
 
 /// The first crossing against the loop, one line for each bill.
 fn spreads(bills: &[TrapBill]) -> String {
     let count = bills.first().map_or(0, |bill| bill.spread.count);
-    let loops = format!("{} in a loop: min", grouped(count));
-    let mut out = format!("{:<20}{:>8}{:>10}{:>22}{:>10}{:>10}\n", "", "result", "single", loops, "mean", "max");
+    let title = format!("instructions; {} in a loop", grouped(count));
+    let mut out = format!("{title:<34}{:>6}{:>10}{:>10}{:>10}{:>9}\n", "result", "single", "min", "mean", "max");
     for bill in bills {
         let spread = bill.spread;
         let result = bill.result.map(|r| r.to_string()).unwrap_or_default();
         line(
             &mut out,
             format_args!(
-                "{:<20}{:>8}{:>10}{:>22}{:>10}{:>10}",
+                "{:<32}{:>8}{:>10}{:>10}{:>10}{:>9}",
                 bill.experiment.crossing.name(),
                 result,
                 grouped(spread.single),
@@ -100,6 +128,12 @@ fn bill(bill: &TrapBill) -> String {
     let _ = writeln!(out, "  {:<17}{:>8}{:>7}{:>8}{:>8}{:>9}", "", "instr", "share", "loads", "stores", "bytes");
     for (phase, cost) in all.iter() {
         let share = per_cent(cost.instructions, all.total().instructions);
+        // The hardware's part takes no instruction; what there is to say is how often it was done.
+        let remark = match cost.traps {
+            0 => bar(share),
+            n if n == count => "1 trap".into(),
+            n => format!("{} traps", mean(n, count)),
+        };
         line(
             &mut out,
             format_args!(
@@ -110,7 +144,7 @@ fn bill(bill: &TrapBill) -> String {
                 mean(cost.loads, count),
                 mean(cost.stores, count),
                 mean(cost.bytes_stored, count),
-                bar(share)
+                remark
             ),
         );
     }
@@ -132,26 +166,25 @@ fn bill(bill: &TrapBill) -> String {
 
 /// The phases of several bills side by side, in instructions.
 fn matrix(bills: &[TrapBill]) -> String {
-    const COLUMNS: [(&str, &[Phase]); 7] = [
-        ("user", &[Phase::UserStub]),
-        ("stack", &[Phase::StackSwitch]),
-        ("save", &[Phase::Save]),
-        ("dispatch", &[Phase::Dispatch]),
-        ("handler", &[Phase::Handler]),
-        ("restore", &[Phase::Restore]),
-        ("return", &[Phase::Return]),
+    const COLUMNS: [(&str, usize, Phase); 7] = [
+        ("user", 7, Phase::UserStub),
+        ("stack", 8, Phase::StackSwitch),
+        ("save", 7, Phase::Save),
+        ("dispatch", 10, Phase::Dispatch),
+        ("handler", 9, Phase::Handler),
+        ("restore", 9, Phase::Restore),
+        ("return", 8, Phase::Return),
     ];
-    let mut out = format!("{:<20}", "mean of the loop");
-    for (name, _) in COLUMNS {
-        let _ = write!(out, "{name:>8}");
+    let mut out = format!("{:<21}", "phases");
+    for (name, width, _) in COLUMNS {
+        let _ = write!(out, "{name:>width$}");
     }
     out.push('\n');
     for bill in bills {
         let Some(phases) = &bill.phases else { continue };
-        let _ = write!(out, "{:<20}", bill.experiment.crossing.name());
-        for (_, parts) in COLUMNS {
-            let sum = parts.iter().map(|&phase| phases[1][phase].instructions).sum();
-            let _ = write!(out, "{:>8}", mean(sum, bill.spread.count));
+        let _ = write!(out, "{:<21}", bill.experiment.crossing.name());
+        for (_, width, phase) in COLUMNS {
+            let _ = write!(out, "{:>width$}", mean(phases[1][phase].instructions, bill.spread.count));
         }
         out.push('\n');
     }

@@ -45,6 +45,11 @@
 #define CALL_TABLE_SIZE 256
 #define CALL_YIELD 124
 
+// How long a task runs before the timer takes the hart from it: far longer than a switch takes, short enough to
+// see a thousand of them. All engines tick once in a hundred instructions.
+#define SLICE_TICKS 20
+#define SLICE_INSTRUCTIONS (SLICE_TICKS * 100)
+
 #ifdef __ASSEMBLER__
 
 // From here to the next mark, whatever the address, instructions belong to this phase of the bill.

@@ -6,9 +6,6 @@
 // flush of the TLB, or another one whose address space identifier makes the flush unnecessary.
 #include "asm.h"
 
-// In ticks of 100 ns: far longer than a switch, short enough to see a thousand.
-#define SLICE 20
-
         .section .text.trap, "ax"
         .globl  kernel_enter
 kernel_enter:
@@ -37,7 +34,7 @@ kernel_enter:
         // The timer ticks only if the image was told so; see boot.c.
         ld      t0, toll_wants_timer
         beqz    t0, 1f
-        li      a0, SLICE
+        li      a0, SLICE_TICKS
         ecall
 1:      li      sp, 0x80600000
         sret
@@ -100,7 +97,7 @@ resume:
 
         PHASE   dispatch
 timer:
-        li      a0, SLICE
+        li      a0, SLICE_TICKS
         ecall                           // firmware sets the next tick
         j       reschedule
 

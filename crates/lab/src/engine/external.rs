@@ -25,21 +25,14 @@ pub(super) struct Program {
     pub(super) arguments: &'static [&'static str],
     /// What to do when it is not there.
     pub(super) install: &'static str,
+    /// Why an interrupt does not come at the instruction that raises it, where that is so.
+    pub(super) late_interrupts: Option<&'static str>,
 }
 
 impl Program {
     pub(super) fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
-        if experiment.design.is_custom() {
-            return Err(LabError::NotHere {
-                engine: self.engine,
-                reason: format!("kernel {} uses an extension that only tollgate has", experiment.design.name),
-            });
-        }
-        if experiment.crossing == Crossing::Timer {
-            return Err(LabError::NotHere {
-                engine: self.engine,
-                reason: "no program can read a counter at the moment when the timer interrupts it".into(),
-            });
+        if let Some(reason) = self.why_not(experiment) {
+            return Err(LabError::NotHere { engine: self.engine, reason });
         }
         let mut file = NamedTempFile::new().map_err(LabError::Scratch)?;
         file.write_all(&image::prepare(experiment)?).map_err(LabError::Scratch)?;
@@ -48,6 +41,16 @@ impl Program {
         // Two reads of the counter with nothing between them differ by one: the first read itself.
         let spread = report.spread.less(1).ok_or_else(|| self.failed(&text))?;
         Ok(TrapBill { experiment: *experiment, engine: self.engine, result: report.result, spread, phases: None })
+    }
+
+    /// Why an experiment has no place on this engine.
+    fn why_not(&self, experiment: &Experiment) -> Option<&'static str> {
+        match experiment.crossing {
+            _ if experiment.design.is_custom() => Some("the kernel uses an extension that only tollgate has"),
+            Crossing::Timer => Some("no program can read a counter at the moment when the timer interrupts it"),
+            Crossing::SoftInterrupt => self.late_interrupts,
+            _ => None,
+        }
     }
 
     fn run(&self, image: &NamedTempFile) -> Result<String, LabError> {

@@ -17,6 +17,7 @@ static PROGRAM: Program = Program {
         "-kernel",
     ],
     install: "apt-get install qemu-system-misc",
+    late_interrupts: None,
 };
 
 impl Engine for Qemu {

@@ -11,8 +11,10 @@ pub struct Spike;
 static PROGRAM: Program = Program {
     engine: "spike",
     executable: "spike",
-    arguments: &["--isa=rv64gc"],
+    // The counters are an extension of their own there.
+    arguments: &["--isa=rv64gc_zicntr"],
     install: "build riscv-isa-sim from source (no distribution packages it) and put spike on PATH",
+    late_interrupts: Some("it looks for interrupts once in 5,000 instructions"),
 };
 
 impl Engine for Spike {
