@@ -1,5 +1,14 @@
 //! Helpers of the unit tests.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Keeps tests apart that would disturb each other in one process: those that fork (after which every
+/// first write of any thread is a fault), that count faults, or that change a signal's disposition.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs `act`, which may make only async-signal-safe calls, in a child and gives the child's wait status.
 /// A child that comes back from `act` exits with 0.
 pub(crate) fn ends_in_child(act: impl FnOnce()) -> i32 {

@@ -118,10 +118,12 @@ impl Crossing for Open {
 #[cfg(test)]
 mod tests {
     use super::{Anonymous, PAGES};
+    use crate::testing::alone;
     use tollgate_measure::{Probe, Site};
 
     #[test]
     fn one_fault_for_each_touch_and_none_for_a_second_touch() {
+        let _turn = alone();
         let mut open = Anonymous.open(&Site { cpu: 0, peer: None }).unwrap();
         let mut counts = [None];
         // The first proof maps the pages of its own code.
@@ -140,6 +142,7 @@ mod tests {
 
     #[test]
     fn several_batches_before_one_proof_add_up() {
+        let _turn = alone();
         let mut open = Anonymous.open(&Site { cpu: 0, peer: None }).unwrap();
         let mut counts = [None];
         open.prove(&mut counts).unwrap();

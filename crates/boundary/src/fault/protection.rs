@@ -112,13 +112,10 @@ mod open {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::Protection;
-    use crate::testing::ends_in_child;
-    use std::sync::{Mutex, PoisonError};
+    use crate::testing::{alone, ends_in_child};
     use std::{mem, ptr};
     use tollgate_measure::{Probe, Site};
 
-    /// The disposition belongs to the process, so these tests take turns.
-    static TURN: Mutex<()> = Mutex::new(());
     const SITE: Site = Site { cpu: 0, peer: None };
 
     fn disposition() -> (usize, i32) {
@@ -132,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_handler_runs_once_for_each_touch_also_with_two_probes_open() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = alone();
         let mut one = Protection.open(&SITE).unwrap();
         let mut other = Protection.open(&SITE).unwrap();
         let mut counts = [None];
@@ -150,7 +147,7 @@ mod tests {
 
     #[test]
     fn closing_puts_the_previous_handler_back() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = alone();
         let before = disposition();
         let open = Protection.open(&SITE).unwrap();
         assert_ne!(disposition(), before);
@@ -160,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_fault_that_is_not_ours_still_ends_the_process() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = alone();
         let open = Protection.open(&SITE).unwrap();
         // SAFETY: the child is meant to die of this write to an address that is never mapped.
         let status =
@@ -172,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_segv_that_somebody_sends_still_ends_the_process() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = alone();
         let open = Protection.open(&SITE).unwrap();
         // The runtime's own handler, to which the first is passed on, answers it by going away.
         // SAFETY: raise is async-signal-safe.
@@ -187,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_handler_that_was_replaced_is_noticed_before_the_batch() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = alone();
         let mut open = Protection.open(&SITE).unwrap();
         assert!(open.prepare(1).is_ok());
         // SAFETY: the default disposition, and then what was there, which sigaction itself filled in.

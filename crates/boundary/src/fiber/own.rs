@@ -62,47 +62,32 @@ fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
 #[cfg(target_arch = "x86_64")]
 mod open {
     use super::super::stack::Stack;
-    use super::super::x86_64::{clear_mxcsr_flags, first_frame, mxcsr, swap_fp, swap_integer};
+    use super::super::x86_64::{
+        clear_mxcsr_flags, first_frame, fp_back, fp_there, integer_back, integer_there, mxcsr,
+    };
     use super::{Crossing, Refusal};
-    use std::{mem, ptr};
+    use std::mem;
 
     /// A fiber that counts and goes back, for ever. It owns nothing, so its stack may be taken from it.
     pub(super) struct Fiber<const FP: bool> {
-        shared: *mut Shared,
+        /// Its stack pointer while it does not run.
+        pointer: *mut u8,
+        /// How often it was switched to; written by the fiber while it runs.
+        arrivals: *mut u64,
         back: u64,
         mxcsr: u32,
         _stack: Stack,
     }
 
-    /// What both sides see; each touches it only while it runs.
-    struct Shared {
-        /// Stack pointer of the side that is not running.
-        slot: *mut u8,
-        /// How often the fiber was switched to: written by the fiber.
-        arrivals: u64,
-    }
-
-    /// Switches to the side that is not running.
-    ///
-    /// # Safety
-    /// As for the assembly.
-    #[inline(always)]
-    unsafe fn swap<const FP: bool>(shared: *mut Shared) {
-        // SAFETY: the caller's promise; the slot is the other side's.
-        unsafe {
-            let slot = &raw mut (*shared).slot;
-            if FP { swap_fp(slot) } else { swap_integer(slot) }
-        }
-    }
-
     /// The fiber. No value with a destructor lives here, and nothing here can panic.
-    unsafe extern "C" fn body<const FP: bool>(argument: *mut u8) -> ! {
-        let shared = argument.cast::<Shared>();
+    unsafe extern "C" fn body<const FP: bool>(argument: *mut u8, mut from: *mut u8) -> ! {
+        let arrivals = argument.cast::<u64>();
         loop {
-            // SAFETY: whoever switches here keeps `shared` alive and waits until we have switched back.
+            // SAFETY: whoever switches here keeps the count alive and waits until we have switched back,
+            // to the stack pointer that the switch handed over.
             unsafe {
-                (*shared).arrivals = (*shared).arrivals.wrapping_add(1);
-                swap::<FP>(shared);
+                *arrivals = (*arrivals).wrapping_add(1);
+                from = if FP { fp_back(from) } else { integer_back(from) };
             }
         }
     }
@@ -110,11 +95,11 @@ mod open {
     impl<const FP: bool> Fiber<FP> {
         pub(super) fn new() -> Result<Self, Refusal> {
             let stack = Stack::new()?;
-            let shared = Box::into_raw(Box::new(Shared { slot: ptr::null_mut(), arrivals: 0 }));
+            let arrivals = Box::into_raw(Box::new(0u64));
             clear_mxcsr_flags();
-            // SAFETY: `shared` was just made; the top of a fresh stack is aligned and has pages below it.
-            unsafe { (*shared).slot = first_frame(stack.top(), FP, body::<FP>, shared.cast()) };
-            Ok(Self { shared, back: 0, mxcsr: mxcsr(), _stack: stack })
+            // SAFETY: the top of a fresh stack is aligned and has pages below it.
+            let pointer = unsafe { first_frame(stack.top(), FP, body::<FP>, arrivals.cast()) };
+            Ok(Self { pointer, arrivals, back: 0, mxcsr: mxcsr(), _stack: stack })
         }
     }
 
@@ -132,20 +117,20 @@ mod open {
         }
 
         fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-            let shared = self.shared;
-            let mut back = 0;
+            let (mut fiber, mut back) = (self.pointer, 0);
             for _ in 0..passes {
-                // SAFETY: the fiber has switched back last time, or is at its beginning.
-                unsafe { swap::<FP>(shared) };
+                // SAFETY: `fiber` is what the last switch back, or `first_frame`, left.
+                fiber = unsafe { if FP { fp_there(fiber) } else { integer_there(fiber) } };
                 back += 1;
             }
+            self.pointer = fiber;
             self.back += back;
             Ok(())
         }
 
         fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
             // SAFETY: the fiber is not running.
-            let there = unsafe { mem::take(&mut (*self.shared).arrivals) };
+            let there = unsafe { mem::take(&mut *self.arrivals) };
             counts[0] = Some(there + mem::take(&mut self.back));
             Ok(())
         }
@@ -163,7 +148,7 @@ mod open {
     impl<const FP: bool> Drop for Fiber<FP> {
         fn drop(&mut self) {
             // SAFETY: made by Box::into_raw; the fiber never runs again.
-            drop(unsafe { Box::from_raw(self.shared) });
+            drop(unsafe { Box::from_raw(self.arrivals) });
         }
     }
 }

@@ -26,11 +26,12 @@ impl Stack {
 #[cfg(test)]
 mod tests {
     use super::{PAGES, Stack};
-    use crate::testing::ends_in_child;
+    use crate::testing::{alone, ends_in_child};
     use std::ptr;
 
     #[test]
     fn the_whole_stack_can_be_used_and_one_byte_more_ends_the_process() {
+        let _turn = alone();
         let stack = Stack::new().unwrap();
         let bytes = PAGES * stack.0.page_bytes();
         // SAFETY: inside the mapping; the child is meant to die of the second write.

@@ -1,76 +1,96 @@
 //! The switch on x86-64: what the System V ABI (x86-64 supplement, 3.2.1 and figure 3.4) asks a callee
 //! to keep, saved on the stack that is left and taken from the stack that is entered.
 //!
-//! Both end in `pop` and `jmp`. A `ret` would be predicted to return to the caller on the stack just left
-//! and miss on every switch.
+//! Three choices keep it fast and its figure in one place:
+//! - It ends in `pop` and `jmp`. A `ret` would be predicted to return to the caller on the stack just left
+//!   and miss on every switch.
+//! - The stack pointer that was left is handed over in a register. Through memory it would make a chain of
+//!   store and load, whose length depends on how the processor predicts the forwarding.
+//! - Each form exists twice, for the way there and the way back. With one copy the jump has two targets,
+//!   and the processor predicts such a jump in one of two states that are a third apart in time.
 
 use std::arch::{asm, naked_asm};
 
-/// Saves rbx, rbp, r12 to r15 here, exchanges the stack pointer with `*slot` and restores them there.
-///
-/// # Safety
-/// `*slot` is a stack pointer that this function or [`first_frame`] (with `fp` false) left, used once.
-#[unsafe(naked)]
-pub(super) unsafe extern "C" fn swap_integer(slot: *mut *mut u8) {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov rax, [rdi]",
-        "mov [rdi], rsp",
-        "mov rsp, rax",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "pop rcx",
-        "jmp rcx",
-    )
+/// The switch that keeps rbx, rbp, r12 to r15.
+macro_rules! integer {
+    ($name:ident) => {
+        /// Saves the integer registers here, enters the stack `to` and restores them there.
+        /// Returns, there, the stack pointer that was left.
+        ///
+        /// # Safety
+        /// `to` is a stack pointer that the same form of switch or [`first_frame`] left, used once.
+        #[unsafe(naked)]
+        pub(super) unsafe extern "C" fn $name(to: *mut u8) -> *mut u8 {
+            naked_asm!(
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                "mov rax, rsp",
+                "mov rsp, rdi",
+                "pop r15",
+                "pop r14",
+                "pop r13",
+                "pop r12",
+                "pop rbx",
+                "pop rbp",
+                "pop rcx",
+                "jmp rcx",
+            )
+        }
+    };
 }
 
 /// The same, and MXCSR and the x87 control word, whose control bits a callee must keep as well.
-///
-/// # Safety
-/// `*slot` is a stack pointer that this function or [`first_frame`] (with `fp` true) left, used once.
-#[unsafe(naked)]
-pub(super) unsafe extern "C" fn swap_fp(slot: *mut *mut u8) {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "sub rsp, 8",
-        "stmxcsr [rsp]",
-        "fnstcw [rsp + 4]",
-        "mov rax, [rdi]",
-        "mov [rdi], rsp",
-        "mov rsp, rax",
-        "ldmxcsr [rsp]",
-        "fldcw [rsp + 4]",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "pop rcx",
-        "jmp rcx",
-    )
+macro_rules! fp {
+    ($name:ident) => {
+        /// Saves the integer registers, MXCSR and the x87 control word here, enters the stack `to` and restores them there.
+        /// Returns, there, the stack pointer that was left.
+        ///
+        /// # Safety
+        /// `to` is a stack pointer that the same form of switch or [`first_frame`] left, used once.
+        #[unsafe(naked)]
+        pub(super) unsafe extern "C" fn $name(to: *mut u8) -> *mut u8 {
+            naked_asm!(
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                "sub rsp, 8",
+                "stmxcsr [rsp]",
+                "fnstcw [rsp + 4]",
+                "mov rax, rsp",
+                "mov rsp, rdi",
+                "ldmxcsr [rsp]",
+                "fldcw [rsp + 4]",
+                "add rsp, 8",
+                "pop r15",
+                "pop r14",
+                "pop r13",
+                "pop r12",
+                "pop rbx",
+                "pop rbp",
+                "pop rcx",
+                "jmp rcx",
+            )
+        }
+    };
 }
 
-/// The code of a fiber. It never returns.
-pub(super) type Body = unsafe extern "C" fn(*mut u8) -> !;
+integer!(integer_there);
+integer!(integer_back);
+fp!(fp_there);
+fp!(fp_back);
+
+/// The code of a fiber: its argument, and the stack pointer of whoever switched to it first. It never returns.
+pub(super) type Body = unsafe extern "C" fn(argument: *mut u8, from: *mut u8) -> !;
 
 /// Lays out, below `top`, what the first switch to a fiber restores, so that it arrives in
-/// `body(argument)`. Returns the stack pointer for the slot.
+/// `body(argument)`. Returns the stack pointer to switch to.
 ///
 /// # Safety
 /// `top` is 16-aligned and has 64 writable bytes below it.
@@ -95,7 +115,7 @@ pub(super) unsafe fn first_frame(top: *mut u8, fp: bool, body: Body, argument: *
 /// Where a fiber begins: the stack is empty and aligned as before a call.
 #[unsafe(naked)]
 unsafe extern "C" fn enter() {
-    naked_asm!("mov rdi, r12", "call r13", "ud2")
+    naked_asm!("mov rdi, r12", "mov rsi, rax", "call r13", "ud2")
 }
 
 /// MXCSR's six sticky exception flags (Intel SDM volume 1, 10.2.3, "MXCSR Control and Status Register").

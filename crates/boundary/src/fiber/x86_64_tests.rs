@@ -2,16 +2,15 @@
 
 use super::*;
 use crate::fiber::stack::Stack;
-use std::ptr;
 
-type Swap = unsafe extern "C" fn(*mut *mut u8);
+type Swap = unsafe extern "C" fn(to: *mut u8) -> *mut u8;
 
 /// rbx, rbp, r12 to r15.
 type Registers = [u64; 6];
 
 /// Fills the kept registers from `registers`, switches, and writes what it finds in them back.
 #[unsafe(naked)]
-unsafe extern "C" fn swap_with(registers: *mut Registers, slot: *mut *mut u8, swap: Swap) {
+unsafe extern "C" fn swap_with(registers: *mut Registers, to: *mut u8, swap: Swap) -> *mut u8 {
     naked_asm!(
         "push rbx",
         "push rbp",
@@ -46,8 +45,7 @@ unsafe extern "C" fn swap_with(registers: *mut Registers, slot: *mut *mut u8, sw
 }
 
 struct Side {
-    slot: *mut u8,
-    swap: Swap,
+    back: Swap,
     registers: Registers,
     arrivals: u64,
     mxcsr: Option<u32>,
@@ -55,7 +53,7 @@ struct Side {
 }
 
 /// Fills every kept register with its own values, and MXCSR when asked to, and goes back; for ever.
-unsafe extern "C" fn body(argument: *mut u8) -> ! {
+unsafe extern "C" fn body(argument: *mut u8, mut from: *mut u8) -> ! {
     let side = argument.cast::<Side>();
     // SAFETY: the test hands a valid Side, which it touches only while this side is not running.
     unsafe {
@@ -66,7 +64,7 @@ unsafe extern "C" fn body(argument: *mut u8) -> ! {
             if let Some(value) = (*side).mxcsr {
                 asm!("ldmxcsr [{}]", in(reg) &raw const value);
             }
-            swap_with(&raw mut (*side).registers, &raw mut (*side).slot, (*side).swap);
+            from = swap_with(&raw mut (*side).registers, from, (*side).back);
         }
     }
 }
@@ -76,25 +74,18 @@ const THEIRS: Registers = [21, 22, 23, 24, 25, 26];
 
 /// Makes `rounds` round trips and gives what each side finds: our registers, the other side, and our
 /// MXCSR afterwards.
-fn rounds(swap: Swap, fp: bool, rounds: u64, mxcsr_there: Option<u32>) -> (Registers, Side, u32) {
+fn rounds(fp: bool, rounds: u64, mxcsr_there: Option<u32>) -> (Registers, Side, u32) {
+    let (there, back): (Swap, Swap) = if fp { (fp_there, fp_back) } else { (integer_there, integer_back) };
     let stack = Stack::new().unwrap();
-    let mut side = Side {
-        slot: ptr::null_mut(),
-        swap,
-        registers: THEIRS,
-        arrivals: 0,
-        mxcsr: mxcsr_there,
-        aligned: false,
-    };
+    let mut side = Side { back, registers: THEIRS, arrivals: 0, mxcsr: mxcsr_there, aligned: false };
     let mut ours = OURS;
-    let there = &raw mut side;
-    // SAFETY: the stack is fresh, and `side` outlives the last switch; it is reached through `there` only.
-    // MXCSR is put back before any other code runs.
+    // SAFETY: the stack is fresh, and `side` outlives the last switch. MXCSR is put back before any other
+    // code runs.
     let after = unsafe {
-        (*there).slot = first_frame(stack.top(), fp, body, there.cast());
+        let mut fiber = first_frame(stack.top(), fp, body, (&raw mut side).cast());
         let before = mxcsr();
         for _ in 0..rounds {
-            swap_with(&raw mut ours, &raw mut (*there).slot, swap);
+            fiber = swap_with(&raw mut ours, fiber, there);
         }
         let after = mxcsr();
         asm!("ldmxcsr [{}]", in(reg) &raw const before);
@@ -105,8 +96,8 @@ fn rounds(swap: Swap, fp: bool, rounds: u64, mxcsr_there: Option<u32>) -> (Regis
 
 #[test]
 fn both_sides_keep_their_registers() {
-    for (swap, fp) in [(swap_integer as Swap, false), (swap_fp as Swap, true)] {
-        let (ours, side, _) = rounds(swap, fp, 5, None);
+    for fp in [false, true] {
+        let (ours, side, _) = rounds(fp, 5, None);
         assert_eq!(ours, OURS);
         assert_eq!(side.registers, THEIRS);
         assert_eq!(side.arrivals, 5);
@@ -119,7 +110,7 @@ const TOWARDS_ZERO: u32 = 0x7f80;
 
 #[test]
 fn the_integer_switch_lets_mxcsr_leak() {
-    let (_, _, after) = rounds(swap_integer, false, 1, Some(TOWARDS_ZERO));
+    let (_, _, after) = rounds(false, 1, Some(TOWARDS_ZERO));
     assert_eq!(after, TOWARDS_ZERO);
 }
 
@@ -127,7 +118,7 @@ fn the_integer_switch_lets_mxcsr_leak() {
 fn the_other_switch_keeps_mxcsr() {
     let before = mxcsr();
     assert_ne!(before, TOWARDS_ZERO);
-    let (_, _, after) = rounds(swap_fp, true, 3, Some(TOWARDS_ZERO));
+    let (_, _, after) = rounds(true, 3, Some(TOWARDS_ZERO));
     assert_eq!(after, before);
 }
 

@@ -130,10 +130,12 @@ impl Crossing for Open {
 #[cfg(test)]
 mod tests {
     use super::{ClockGettime, Finding, Open};
+    use crate::testing::alone;
     use tollgate_measure::{Crossing, Probe, Refusal, Site};
 
     #[test]
     fn every_answer_is_counted_and_every_call_is_in_user_mode_or_the_probe_refuses() {
+        let _turn = alone();
         match ClockGettime.open(&Site { cpu: 0, peer: None }) {
             Ok(mut open) => {
                 let mut counts = [None, None];

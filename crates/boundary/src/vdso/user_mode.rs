@@ -87,20 +87,24 @@ fn confine(program: &[libc::sock_filter; 5]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Finding, watch};
+    use crate::testing::alone;
 
     #[test]
     fn a_real_system_call_is_found_out() {
+        let _turn = alone();
         // SAFETY: getppid has no arguments.
         assert_eq!(watch(|| unsafe { libc::syscall(libc::SYS_getppid) } >= 0), Finding::EntersKernel);
     }
 
     #[test]
     fn what_needs_no_kernel_passes() {
+        let _turn = alone();
         assert_eq!(watch(|| true), Finding::StaysInUserMode);
     }
 
     #[test]
     fn a_child_that_dies_proves_nothing() {
+        let _turn = alone();
         // SAFETY: ends the child, and only the child.
         let found = watch(|| unsafe { libc::_exit(77) });
         assert!(matches!(found, Finding::Unknown(_)), "{found:?}");
