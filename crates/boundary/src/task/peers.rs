@@ -53,6 +53,9 @@ const FAILED: u32 = 2;
 /// peer that never gets to run into an error.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
+/// How long a dead process may take to become one that can be waited for.
+const DEATH_LIMIT: Duration = Duration::from_millis(500);
+
 enum Handle {
     Thread(Option<JoinHandle<Result<(), Refusal>>>),
     Process(libc::pid_t),
@@ -94,7 +97,7 @@ impl Peers {
                 .and_then(|()| end.take.enter().map_err(|errno| io::Error::from_raw_os_error(errno).into()));
             slots[at].announce(ready.is_ok());
             if ready.is_ok() {
-                serve(&mut end, &slots[at], &slots[0].stop, work);
+                serve(&mut end, &slots, at, work);
             }
             ready
         };
@@ -113,14 +116,14 @@ impl Peers {
         mut end: End<M>,
         work: impl FnMut() + Send + 'static,
     ) -> Result<(), Refusal> {
-        let (slot, stop) = (&self.slots[self.handles.len()], &self.slots[0].stop);
+        let (slots, at) = (&*self.slots, self.handles.len());
         let keep = [end.take.descriptor(), end.give.descriptor()];
         let child = || {
             let entered = end.take.enter();
-            slot.error.store(entered.err().unwrap_or(0), Ordering::Relaxed);
-            slot.announce(entered.is_ok());
+            slots[at].error.store(entered.err().unwrap_or(0), Ordering::Relaxed);
+            slots[at].announce(entered.is_ok());
             if entered.is_ok() {
-                serve(&mut end, slot, stop, work);
+                serve(&mut end, slots, at, work);
             }
         };
         // SAFETY: `child` allocates nothing and only makes system calls that are async-signal-safe;
@@ -168,6 +171,23 @@ impl Peers {
             }
         }
         Ok(())
+    }
+
+    /// How a peer process died, now that a link is broken: that is the reason to tell, not the link. Its
+    /// descriptors are closed some time before it can be waited for, hence the patience.
+    pub(super) fn death(&self) -> Option<Refusal> {
+        let begin = Instant::now();
+        loop {
+            if let Err(refusal) = self.check() {
+                return Some(refusal);
+            }
+            if begin.elapsed() > DEATH_LIMIT
+                || !self.handles.iter().any(|it| matches!(it, Handle::Process(_)))
+            {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Tells the peers that the next token is their last.
@@ -219,7 +239,8 @@ impl Slot {
 }
 
 /// A peer's life: take, work, give, until told to stop or the link breaks.
-fn serve<M: Medium>(end: &mut End<M>, slot: &Slot, stop: &AtomicBool, mut work: impl FnMut()) {
+fn serve<M: Medium>(end: &mut End<M>, slots: &[Slot], at: usize, mut work: impl FnMut()) {
+    let (slot, stop) = (&slots[at], &slots[0].stop);
     let mut served = 0_u64;
     loop {
         match end.take.take() {
@@ -228,8 +249,11 @@ fn serve<M: Medium>(end: &mut End<M>, slot: &Slot, stop: &AtomicBool, mut work: 
             Err(errno) => return slot.error.store(errno, Ordering::Relaxed),
         }
         if stop.load(Ordering::Relaxed) {
-            // So that the next one wakes up and sees it too.
-            let _ = end.give.give();
+            // So that the next peer wakes up and sees it too; after the last comes the measuring thread,
+            // which no longer waits.
+            if at + 1 < slots.len() {
+                let _ = end.give.give();
+            }
             return;
         }
         served = served.wrapping_add(1);

@@ -13,8 +13,9 @@ use tollgate_measure::Refusal;
 ///
 /// Dropping it ends every task and waits for it.
 pub struct Ring<M: Medium> {
-    own: End<M>,
+    /// Before `own`, so that all peers have ended when the first link is taken apart.
     peers: Peers,
+    own: End<M>,
     tasks: Tasks,
     /// What [`death::count`] was when all peers were known to live.
     deaths: u32,
@@ -39,7 +40,7 @@ impl<M: Medium> Ring<M> {
         let Some(mut own) = ends.next() else { return Err(Refusal::Failed("a ring without a task".into())) };
         own.take.enter().map_err(|errno| Refusal::from(io::Error::from_raw_os_error(errno)))?;
         let peers = Peers::new(cpus.len(), tasks)?;
-        let mut ring = Self { own, peers, tasks, deaths: death::count(), broken: None };
+        let mut ring = Self { peers, own, tasks, deaths: death::count(), broken: None };
         // Each end is dropped here as soon as its child has its copy, so that the end of a peer is the
         // end of its pipes.
         for ((at, &cpu), end) in cpus.iter().enumerate().zip(ends) {
@@ -107,10 +108,9 @@ impl<M: Medium> Ring<M> {
 
     #[cold]
     fn break_off(&mut self, errno: i32) -> Refusal {
-        // A pipe breaks when its peer dies: the death is the reason to tell, not the pipe.
         let why = || {
             let error = io::Error::from_raw_os_error(errno);
-            self.peers.check().err().unwrap_or_else(|| Refusal::Failed(format!("passing the token: {error}")))
+            self.peers.death().unwrap_or_else(|| Refusal::Failed(format!("passing the token: {error}")))
         };
         let refusal = self.broken.clone().unwrap_or_else(why);
         self.broken = Some(refusal.clone());

@@ -131,7 +131,8 @@ pub(crate) fn mask_now() -> libc::sigset_t {
     }
 }
 
-fn only(signal: i32) -> libc::sigset_t {
+/// The set of just this signal.
+pub(crate) fn only(signal: i32) -> libc::sigset_t {
     // SAFETY: sigset_t is plain data; the calls initialise it.
     unsafe {
         let mut set = mem::zeroed();

@@ -3,7 +3,7 @@
 use super::{End, Give, Medium, Passed, Take, closed, errno};
 use crate::task::{
     Mapping, Tasks, Zeroed,
-    signals::{Blocked, Handler, mask_now},
+    signals::{Blocked, Handler, mask_now, only},
 };
 use std::sync::{
     Arc,
@@ -37,10 +37,10 @@ pub struct Sender {
 pub struct Sleeper {
     tasks: Arc<Mapping<Address>>,
     at: usize,
-    _handler: Arc<Handler>,
     /// Keeps the signal out until the task sleeps for it, so that none is missed. Undone on the thread
-    /// that entered, because an end is dropped where it was used.
+    /// that entered, because an end is dropped where it was used; and before the handler goes.
     blocked: Option<Blocked>,
+    _handler: Arc<Handler>,
     /// What is let in while it sleeps.
     asleep: libc::sigset_t,
 }
@@ -74,6 +74,17 @@ impl Medium for Signal {
             (Sender { tasks: Arc::clone(&tasks), to: at }, sleeper)
         };
         Ok(closed((0..len).map(link).collect()))
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        if self.blocked.is_some() {
+            // A token that was on its way when its sender was killed must not reach anybody else.
+            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: set and time are initialised; what arrived need not be told.
+            unsafe { libc::sigtimedwait(&only(SIGNAL), std::ptr::null_mut(), &at_once) };
+        }
     }
 }
 
