@@ -2,14 +2,11 @@
 //!
 //! This crate knows no boundary by name and prints nothing.
 
-<<<<<<< HEAD
 pub mod arch;
 pub mod bench;
 pub mod clock;
-pub mod local;
-=======
 pub mod host;
->>>>>>> host
+pub mod local;
 pub mod placement;
 pub mod probe;
 pub mod remote;

@@ -1,14 +1,9 @@
-<<<<<<< HEAD
 //! What `tollgate doctor` found on a host: a fact, what it does to a measurement, and what would mend it.
-=======
-//! What about a host spoils, or may spoil, a measurement.
->>>>>>> host
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much a finding matters.
-<<<<<<< HEAD
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -21,27 +16,12 @@ pub enum Severity {
 }
 
 /// One thing found.
-=======
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// Looked at, and nothing is wrong.
-    Ok,
-    /// Worth knowing when a figure is read or compared.
-    Info,
-    /// Figures taken like this are wrong, unsteady or missing.
-    Spoils,
-}
-
-/// One thing that was looked at on a host.
->>>>>>> host
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
     /// Stable name that scripts may test for, kebab-case.
     pub code: String,
-<<<<<<< HEAD
     /// What was found, one plain sentence.
     pub what: String,
     /// What it does to a measurement; empty when it does nothing.
@@ -49,12 +29,5 @@ pub struct Finding {
     pub effect: String,
     /// The command, or the step, that would mend it; absent when nothing can or need be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-=======
-    /// What was found, one sentence.
-    pub what: String,
-    /// What it does to a measurement, one sentence.
-    pub effect: String,
-    /// The command (or the step) that would mend it; nothing is changed by us.
->>>>>>> host
     pub fix: Option<String>,
 }
