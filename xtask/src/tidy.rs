@@ -9,6 +9,7 @@ mod leftovers;
 mod links;
 mod lints;
 mod long_files;
+mod merges;
 mod pages;
 mod private_paths;
 mod readme_commands;
@@ -67,6 +68,7 @@ static RULES: &[Rule] = &[
     links::RULE,
     private_paths::RULE,
     leftovers::RULE,
+    merges::RULE,
     blanks::RULE,
     long_files::RULE,
     big_files::RULE,

@@ -32,8 +32,24 @@ pub(super) fn doc(session: &mut Session) -> Result<Outcome> {
     )
 }
 
+/// Bans, licences and sources are facts of this tree; advisories come from the network, without which they skip.
 pub(super) fn deny(session: &mut Session) -> Result<Outcome> {
-    optional("cargo-deny", "cargo-deny", workspace::cargo(&session.root).args(["deny", "check"]))
+    let deny = |what: &[&str]| {
+        let mut command = workspace::cargo(&session.root);
+        command.args(["deny", "check", "--hide-inclusion-graph"]).args(what);
+        command
+    };
+    let outcome = optional("cargo-deny", "cargo-deny", &mut deny(&["bans", "licenses", "sources"]))?;
+    if !matches!(outcome, Outcome::Passed) {
+        return Ok(outcome);
+    }
+    let advisories = deny(&["advisories"]).output().context("cargo deny could not be started")?;
+    let text = String::from_utf8_lossy(&advisories.stderr);
+    if text.contains("failed to fetch advisory database") {
+        return Ok(Outcome::Skipped("advisories only: their database could not be fetched".to_owned()));
+    }
+    print!("{text}");
+    Ok(self::outcome(advisories.status))
 }
 
 pub(super) fn typos(session: &mut Session) -> Result<Outcome> {

@@ -19,7 +19,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     };
     // The number by itself may be anything; after the language's name it is the version.
     let number =
-        format!(r"(?i)\brust\w*\b[^\d]{{0,30}}\b{}(?:\.\d+)?(?:[^\d.]|\.?\s|\.?$)", regex::escape(version));
+        format!(r"(?i)\brust\w*\b[^\d.;,]{{0,20}}\b{}(?:\.\d+)?(?:[^\d.]|\.?\s|\.?$)", regex::escape(version));
     let number = Regex::new(&number).expect("a valid pattern");
     let setting = Regex::new(r"^\s*(?:rust-version|msrv)\s*=").expect("a valid pattern");
     let mut findings = Vec::new();
@@ -60,6 +60,7 @@ mod tests {
             ("clippy.toml", "msrv = \"1.20\"\n"),
             ("README.md", "Needs Rust 1.23.\n"),
             ("README.md", "Needs rustc 1.23.0 or newer\n"),
+            ("README.md", "a Rust toolchain (1.23 or newer)\n"),
             ("rust-toolchain.toml", ""),
         ] {
             assert_eq!(check(&Tree::of(&[ROOT, (path, text)])).len(), 1, "{path}: {text}");
