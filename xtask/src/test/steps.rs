@@ -86,7 +86,7 @@ pub(super) fn test(session: &mut Session) -> Result<Outcome> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         command.env("RUST_TEST_THREADS", cpus.min(2).to_string());
     }
-    let status = watch(&mut command, |line| session.tally.line(line))?;
+    let status = watch(&mut command, &mut std::io::stdout(), |line| session.tally.line(line))?;
     session.tally.end(status.success());
     session.skips = read_skips(&std::fs::read_to_string(&skips).unwrap_or_default());
     // Absent when nothing was skipped.
@@ -103,14 +103,13 @@ fn read_skips(list: &str) -> Vec<Skip> {
 }
 
 /// Runs a command, shows its output as it comes, and hands on each line of it.
-fn watch(command: &mut Command, mut line: impl FnMut(&str)) -> Result<ExitStatus> {
+fn watch(command: &mut Command, out: &mut impl Write, mut line: impl FnMut(&str)) -> Result<ExitStatus> {
     let (reader, writer) = std::io::pipe().context("no pipe could be made: raise the limit on open files")?;
     let mut child = start(command.stdout(writer.try_clone()?).stderr(writer))?;
     // The command holds our copies of the writing end, without which the output never ends.
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut reader = BufReader::new(reader);
     let mut bytes = Vec::new();
-    let mut out = std::io::stdout().lock();
     while reader.read_until(b'\n', &mut bytes)? > 0 {
         out.write_all(&bytes)?;
         line(String::from_utf8_lossy(&bytes).trim_end());
@@ -138,18 +137,19 @@ mod tests {
 
     #[test]
     fn both_streams_are_read_to_their_end() {
-        let mut lines = Vec::new();
-        let status =
-            watch(Command::new("sh").args(["-c", "echo out; echo err >&2; printf last; exit 3"]), |line| {
-                lines.push(line.to_owned());
-            });
+        let (mut shown, mut lines) = (Vec::new(), Vec::new());
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; echo err >&2; printf last; exit 3"]);
+        let status = watch(&mut command, &mut shown, |line| lines.push(line.to_owned()));
         assert_eq!(status.expect("sh runs").code(), Some(3));
         assert_eq!(lines, ["out", "err", "last"]);
+        assert_eq!(shown, b"out\nerr\nlast");
     }
 
     #[test]
     fn a_missing_program_is_named() {
-        let error = watch(&mut Command::new("no-such-program-anywhere"), |_| {}).expect_err("it is missing");
+        let mut command = Command::new("no-such-program-anywhere");
+        let error = watch(&mut command, &mut Vec::new(), |_| {}).expect_err("it is missing");
         assert!(error.to_string().contains("no-such-program-anywhere"), "{error}");
     }
 

@@ -18,8 +18,10 @@ fn check(tree: &Tree) -> Vec<Finding> {
         return vec![Finding::file("Cargo.toml", "write `rust-version` in [workspace.package]")];
     };
     // The number by itself may be anything; after the language's name it is the version.
-    let number =
-        format!(r"(?i)\brust\w*\b[^\d.;,]{{0,20}}\b{}(?:\.\d+)?(?:[^\d.]|\.?\s|\.?$)", regex::escape(version));
+    let number = format!(
+        r"(?i)\brust\w*\b[^\d.;,]{{0,20}}\b{}(?:\.\d+)?(?:[^\d.]|\.?\s|\.?$)",
+        regex::escape(version)
+    );
     let number = Regex::new(&number).expect("a valid pattern");
     let setting = Regex::new(r"^\s*(?:rust-version|msrv)\s*=").expect("a valid pattern");
     let mut findings = Vec::new();
