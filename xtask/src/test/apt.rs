@@ -19,12 +19,10 @@ pub(super) fn forbidden() -> bool {
 /// Asks the environment, the system and the user id, in this order.
 pub(super) fn permission() -> Permission {
     if forbidden() {
-        return Permission::Refused("TOLLGATE_NO_INSTALL=1 forbids to install it".to_owned());
+        return Permission::Refused("TOLLGATE_NO_INSTALL=1 forbids to install them".to_owned());
     }
     if program("apt-get").is_none() {
-        return Permission::Refused(
-            "there is no apt-get here: install what the package holds by hand".to_owned(),
-        );
+        return Permission::Refused("there is no apt-get here to install them with".to_owned());
     }
     if output("id", &["-u"]).is_some_and(|id| id.trim() == "0") {
         return Permission::Granted { sudo: false };
@@ -32,7 +30,7 @@ pub(super) fn permission() -> Permission {
     if output("sudo", &["-n", "true"]).is_some() {
         return Permission::Granted { sudo: true };
     }
-    Permission::Refused("not root, and sudo asks for a password: install the package yourself".to_owned())
+    Permission::Refused("not root, and sudo asks for a password".to_owned())
 }
 
 /// Installs the packages of `needs` that this release has.
@@ -47,7 +45,7 @@ pub(super) fn install(needs: &[&Need], sudo: bool) -> Result<()> {
         needs.iter().filter_map(|need| need.packages.iter().copied().find(|name| offered(name))).collect();
     if packages.is_empty() {
         update?;
-        bail!("no package source of this system offers it");
+        bail!("no package source of this system offers them");
     }
     println!("  apt-get install {}", packages.join(" "));
     let mut args = vec!["install", "--yes", "--no-install-recommends"];

@@ -72,7 +72,7 @@ pub(super) fn run(session: &mut Session) -> Result<Outcome> {
     let why = match permission {
         Permission::Refused(why) => why,
         Permission::Granted { sudo } => match apt::install(&missing, sudo) {
-            Ok(()) => "its package does not hold it in this release".to_owned(),
+            Ok(()) => "their packages do not hold them in this release".to_owned(),
             Err(error) => format!("{error:#}"),
         },
     };
@@ -80,19 +80,20 @@ pub(super) fn run(session: &mut Session) -> Result<Outcome> {
     if missing.is_empty() {
         return Ok(Outcome::Passed);
     }
+    println!("  these programs are missing, and so tests will skip: {why}");
     for need in &missing {
-        println!("  {}", without(need, &why));
+        println!("  {}", without(need));
     }
     let packages: Vec<&str> = missing.iter().map(|need| need.packages[need.packages.len() - 1]).collect();
-    Ok(Outcome::Skipped(format!("apt-get install {}", packages.join(" "))))
+    Ok(Outcome::Skipped(format!("{why}: apt-get install {}", packages.join(" "))))
 }
 
 fn missing() -> Vec<&'static Need> {
     NEEDS.iter().filter(|need| program(need.shown_by).is_none()).collect()
 }
 
-fn without(need: &Need, why: &str) -> String {
-    format!("without {} ({}): {} will skip; {why}", need.shown_by, need.packages.join(" or "), need.tests)
+fn without(need: &Need) -> String {
+    format!("  without {} ({}): {}", need.shown_by, need.packages.join(" or "), need.tests)
 }
 
 /// Whether the toolchain in use has a component.
@@ -131,12 +132,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_with_its_tests_and_the_reason() {
-        let text = without(&NEEDS[1], "not root");
+    fn what_is_missing_is_said_with_its_tests() {
         assert_eq!(
-            text,
-            "without qemu-system-riscv64 (qemu-system-riscv or qemu-system-misc): comparison of bare RISC-V \
-             programs with QEMU will skip; not root"
+            without(&NEEDS[1]),
+            "  without qemu-system-riscv64 (qemu-system-riscv or qemu-system-misc): comparison of bare RISC-V \
+             programs with QEMU"
         );
     }
 }
