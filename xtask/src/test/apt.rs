@@ -30,7 +30,7 @@ pub(super) fn permission() -> Permission {
     if output("sudo", &["-n", "true"]).is_some() {
         return Permission::Granted { sudo: true };
     }
-    Permission::Refused("not root, and sudo asks for a password".to_owned())
+    Permission::Refused("not root, and there is no sudo without a password".to_owned())
 }
 
 /// Installs the packages of `needs` that this release has.
