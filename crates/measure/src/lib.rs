@@ -11,6 +11,7 @@ pub mod placement;
 pub mod probe;
 pub mod remote;
 pub mod sampler;
+pub mod session;
 pub mod stats;
 pub mod summary;
 pub mod worker;
