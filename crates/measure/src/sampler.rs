@@ -298,8 +298,7 @@ impl<B: Bench> Running<'_, B> {
     }
 
     fn open(&mut self, probe: usize) -> Result<Option<u64>, Halt> {
-        let Some(Reply::Opened { most_passes, params }) = self.ask_probe(probe, &Request::Open { probe })?
-        else {
+        let Some(Reply::Opened { most_passes, params }) = self.ask_probe(probe, &Request::Open { probe })? else {
             return Ok(None);
         };
         self.open[probe] = true;
@@ -319,8 +318,7 @@ impl<B: Bench> Running<'_, B> {
         self.moment()?;
         if let Reply::Core { multiply, add, thousand, pair } = self.ask(&Request::Core)? {
             let pair: Vec<f64> = pair.iter().map(|&ticks| ticks as f64).collect();
-            let [multiply, add, thousand, pair] =
-                [multiply, add, thousand, pair].map(|values| median(&values));
+            let [multiply, add, thousand, pair] = [multiply, add, thousand, pair].map(|values| median(&values));
             self.harvest.core.push(Core { multiply, add, thousand, pair });
         }
         self.moment()
