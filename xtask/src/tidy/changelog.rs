@@ -7,10 +7,7 @@ pub(super) const RULE: Rule =
     Rule { name: "changelog", what: "CHANGELOG.md has a section for the workspace's version", check };
 
 fn check(tree: &Tree) -> Vec<Finding> {
-    let workspace = toml::Value::Table(tree.workspace());
-    let version =
-        ["workspace", "package", "version"].iter().try_fold(&workspace, |value, key| value.get(key));
-    let Some(version) = version.and_then(toml::Value::as_str) else {
+    let Some(version) = tree.workspace(&["package", "version"]) else {
         return vec![Finding::file("Cargo.toml", "write `version` in [workspace.package]")];
     };
     let is_entry = |line: &str| {

@@ -17,12 +17,7 @@ static ALLOWED: LazyLock<Regex> =
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for lint in ["print_stdout", "print_stderr"] {
-        let level = ["workspace", "lints", "clippy", lint]
-            .iter()
-            .try_fold(&toml::Value::Table(tree.workspace()), |value, key| value.get(key))
-            .and_then(toml::Value::as_str)
-            .map(str::to_owned);
-        if level.as_deref() != Some("deny") {
+        if tree.workspace(&["lints", "clippy", lint]).as_deref() != Some("deny") {
             let text = format!("write `{lint} = \"deny\"` in [workspace.lints.clippy]");
             findings.push(Finding::file("Cargo.toml", text));
         }

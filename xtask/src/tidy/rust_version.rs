@@ -11,16 +11,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(tree: &Tree) -> Vec<Finding> {
-    let workspace = toml::Value::Table(tree.workspace());
-    let version =
-        ["workspace", "package", "rust-version"].iter().try_fold(&workspace, |value, key| value.get(key));
-    let Some(version) = version.and_then(toml::Value::as_str) else {
+    let Some(version) = tree.workspace(&["package", "rust-version"]) else {
         return vec![Finding::file("Cargo.toml", "write `rust-version` in [workspace.package]")];
     };
     // The number by itself may be anything; after the language's name it is the version.
     let number = format!(
         r"(?i)\brust\w*\b[^\d.;,]{{0,20}}\b{}(?:\.\d+)?(?:[^\d.]|\.?\s|\.?$)",
-        regex::escape(version)
+        regex::escape(&version)
     );
     let number = Regex::new(&number).expect("a valid pattern");
     let setting = Regex::new(r"^\s*(?:rust-version|msrv)\s*=").expect("a valid pattern");

@@ -58,9 +58,11 @@ impl Tree {
         })
     }
 
-    /// The manifest of the workspace.
-    pub(super) fn workspace(&self) -> toml::Table {
-        self.text("Cargo.toml").and_then(|text| text.parse().ok()).unwrap_or_default()
+    /// The text at `[workspace.<keys>]` of the workspace's manifest.
+    pub(super) fn workspace(&self, keys: &[&str]) -> Option<String> {
+        let manifest: toml::Table = self.text("Cargo.toml")?.parse().ok()?;
+        let value = keys.iter().try_fold(manifest.get("workspace")?, |value, key| value.get(key))?;
+        value.as_str().map(str::to_owned)
     }
 
     /// Whether this is a file, or a folder that holds one. The empty path is the root.
@@ -143,6 +145,7 @@ mod tests {
     #[test]
     fn knows_folders_rooms_and_members() {
         let tree = Tree::of(&[
+            ("Cargo.toml", "[workspace.package]\nversion = \"1.2.3\"\n"),
             ("crates/record/Cargo.toml", "[package]\nname = \"tollgate-record\"\n"),
             ("crates/record/fuzz/Cargo.toml", ""),
             ("docs/null.md", ""),
@@ -152,6 +155,8 @@ mod tests {
         assert_eq!(tree.rooms().into_iter().collect::<Vec<_>>(), ["crates/record", "docs", "xtask"]);
         assert!(tree.exists("crates") && tree.exists("docs/null.md") && tree.exists(""));
         assert!(!tree.exists("doc") && tree.text("image.bin").is_none());
+        assert_eq!(tree.workspace(&["package", "version"]).as_deref(), Some("1.2.3"));
+        assert_eq!(tree.workspace(&["package", "edition"]), None);
         let members: Vec<&str> = tree.members().map(|(path, _)| path).collect();
         assert_eq!(members, ["crates/record/Cargo.toml", "xtask/Cargo.toml"]);
     }
