@@ -10,7 +10,7 @@ use crate::text::{clean, lines, wrap};
 use crate::words;
 use layout::Layout;
 use row::Row;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::{Measurement, Per, Run, Status};
 
 /// One boundary: its title and its rows, cheapest first.
@@ -59,14 +59,29 @@ fn families(run: &Run, style: &Style) -> Vec<Family> {
     for result in run.results.iter().filter(|result| result.status != Status::Skipped) {
         by_name.entry(result.family()).or_default().push(result);
     }
+    let common = common_codes(run);
     let mut families: Vec<Family> =
-        by_name.into_iter().map(|(name, results)| family(name, &results, style)).collect();
+        by_name.into_iter().map(|(name, results)| family(name, &results, &common, style)).collect();
     let cheapest = |family: &Family| family.rows.first().map_or(f64::INFINITY, |row| row.order);
     families.sort_by(|a, b| cheapest(a).total_cmp(&cheapest(b)));
     families
 }
 
-fn family(name: &str, results: &[&Measurement], style: &Style) -> Family {
+/// The warnings that most rows of a long table carry. They are listed below it like all others, but a
+/// mark that stands on every row tells nothing, and would hide those that do.
+fn common_codes(run: &Run) -> BTreeSet<&str> {
+    const LONG: usize = 8;
+    let measured = || run.results.iter().filter(|result| result.status == Status::Measured);
+    let rows = measured().count();
+    let is_common =
+        |code: &&str| rows > LONG && measured().filter(|result| result.has_warning(code)).count() * 2 > rows;
+    // Looked up once for each code, however often it occurs.
+    let codes: BTreeSet<&str> =
+        measured().flat_map(|result| &result.warnings).map(|warning| warning.code.as_str()).collect();
+    codes.into_iter().filter(is_common).collect()
+}
+
+fn family(name: &str, results: &[&Measurement], common: &BTreeSet<&str>, style: &Style) -> Family {
     let known = words::family(name);
     let per = common_per(results, known.map(|(_, per)| per));
     let mut title = known.map_or_else(|| clean(name, style), |(title, _)| title.to_owned());
@@ -76,7 +91,10 @@ fn family(name: &str, results: &[&Measurement], style: &Style) -> Family {
     if known.is_none_or(|(_, usual)| usual != per) {
         title = format!("{title}, per {}", words::per(per));
     }
-    let mut rows: Vec<Row> = results.iter().map(|result| Row::new(result, results, per, style)).collect();
+    let mut rows: Vec<Row> = results
+        .iter()
+        .map(|result| Row::new(result, &row::Table { family: results, per, common }, style))
+        .collect();
     rows.sort_by(|a, b| a.order.total_cmp(&b.order));
     Family { title, rows }
 }

@@ -17,6 +17,6 @@ mod words;
 
 pub use findings::findings;
 pub use ladder::ladder;
-pub use probes::{Obstacle, ProbeRow, probes};
+pub use probes::{ProbeRow, probes};
 pub use runs::runs;
 pub use style::Style;

@@ -41,6 +41,11 @@ pub fn fit(x: f64, columns: usize) -> String {
     format!("{sign}{digits}")
 }
 
+/// [`fit`] for an upper bound: a small one has two decimals and is rounded up, so that it still holds.
+pub fn bound(x: f64, columns: usize) -> String {
+    if (0.005..0.99).contains(&x) { format!("{:.2}", (x * 100.0).ceil() / 100.0) } else { fit(x, columns) }
+}
+
 /// Four digits that mean something, and zeros or a letter.
 fn thousands(a: f64, columns: usize) -> String {
     const LETTERS: [(f64, &str); 3] = [(1e6, "M"), (1e9, "G"), (1e12, "T")];
@@ -174,6 +179,14 @@ mod tests {
         assert_eq!(fit(-1_204_900.0, SHORT), "-1.205M");
         assert_eq!(fit(23_456_000.0, SHORT), "23.46M");
         assert_eq!(fit(-1.7e308, SHORT), "-1.7e308");
+    }
+
+    #[test]
+    fn a_bound_is_never_rounded_down() {
+        assert_eq!(bound(0.041, SHORT), "0.05");
+        assert_eq!(bound(0.981, SHORT), "0.99");
+        assert_eq!(bound(12.0, SHORT), "12.0");
+        assert_eq!(bound(-0.5, SHORT), "-0.50");
     }
 
     #[test]

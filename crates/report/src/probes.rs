@@ -4,10 +4,11 @@ use crate::number::count;
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, lines, width, wrap};
 use crate::words;
+use serde::Serialize;
 use tollgate_record::Per;
 
-/// One probe of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One probe of the list, also as `tollgate list --json` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProbeRow {
     /// `family/mechanism`.
     pub id: String,
@@ -15,17 +16,10 @@ pub struct ProbeRow {
     pub what: String,
     /// What one figure stands for.
     pub per: Per,
-    /// Why it cannot run here; `None` when it can.
-    pub obstacle: Option<Obstacle>,
-}
-
-/// Why a probe cannot run on this host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Obstacle {
-    /// The reason, a clause without a full stop.
-    pub reason: String,
-    /// What would make it measurable; may be empty.
-    pub enable: String,
+    /// Why it cannot run here, a clause without a full stop; `None` when it can.
+    pub reason: Option<String>,
+    /// What would make it measurable.
+    pub enable: Option<String>,
 }
 
 /// The widest column of ids; a longer id is cut.
@@ -46,27 +40,27 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
         text.push(style.paint(Paint::Dim, &header));
     }
     for row in rows {
-        let here = if row.obstacle.is_none() { "yes " } else { "no  " };
+        let here = if row.reason.is_none() { "yes " } else { "no  " };
         let id = left(&cut(&clean(&row.id, style), ids, style), ids);
         let first = format!("{id}  {}  {here}  ", left(words::per(row.per), pers));
         let what = match clean(&row.what, style) {
             what if what.is_empty() => "-".into(),
             what => what,
         };
-        let paint = if row.obstacle.is_none() { Paint::Plain } else { Paint::Dim };
+        let paint = if row.reason.is_none() { Paint::Plain } else { Paint::Dim };
         text.extend(
             wrap(&what, style.columns().min(120), &first).iter().map(|line| style.paint(paint, line)),
         );
-        if let Some(obstacle) = row.obstacle.as_ref().filter(|_| why) {
+        if let Some(reason) = row.reason.as_ref().filter(|_| why) {
             // Far to the left, so that a command stays in one line.
             let indent = " ".repeat(4);
-            let reason = match clean(&obstacle.reason, style) {
+            let reason = match clean(reason, style) {
                 reason if reason.is_empty() => "no reason given".into(),
                 reason => reason,
             };
             let reason = wrap(&reason, style.columns().min(120), &format!("{indent}why:    "));
             text.extend(reason.iter().map(|line| style.paint(Paint::Warn, line)));
-            let enable = clean(&obstacle.enable, style);
+            let enable = clean(row.enable.as_deref().unwrap_or_default(), style);
             if !enable.is_empty() {
                 text.extend(wrap(&enable, style.columns().min(120), &format!("{indent}enable: ")));
             }
@@ -80,7 +74,7 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
 }
 
 fn summary(rows: &[ProbeRow], why: bool) -> String {
-    let cannot = rows.iter().filter(|row| row.obstacle.is_some()).count();
+    let cannot = rows.iter().filter(|row| row.reason.is_some()).count();
     let probes = words::plural(rows.len(), "probe", "probes");
     match (rows.len(), cannot) {
         (0, _) => "No probe.".into(),

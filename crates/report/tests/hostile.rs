@@ -5,7 +5,7 @@ mod fixture;
 use proptest::prelude::*;
 use tollgate_record::store::{Entry, Summary};
 use tollgate_record::{Finding, Measurement, Per, Run, Severity, Status, Warning};
-use tollgate_report::{Obstacle, ProbeRow, Style, findings, ladder, probes, runs};
+use tollgate_report::{ProbeRow, Style, findings, ladder, probes, runs};
 use unicode_width::UnicodeWidthChar;
 
 /// Words of many kinds: plain, wide, steering, joining, and long ones without a place to break.
@@ -117,8 +117,7 @@ proptest! {
     #[test]
     fn lists_of_probes(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
         let row = |(id, what, reason, can): (String, String, String, bool)| {
-            let obstacle = (!can).then(|| Obstacle { enable: id.clone(), reason });
-            ProbeRow { id, what, per: Per::Operation, obstacle }
+            ProbeRow { enable: (!can).then(|| id.clone()), reason: (!can).then_some(reason), id, what, per: Per::Operation }
         };
         let rows: Vec<ProbeRow> = rows.into_iter().map(row).collect();
         check(&probes(&rows, true, &style), &style)?;

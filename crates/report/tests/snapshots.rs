@@ -54,6 +54,22 @@ fn one_code_on_many_probes_is_one_note() {
 }
 
 #[test]
+fn what_most_rows_share_is_said_below_and_not_marked() {
+    let mut run = fixture::ladder();
+    for result in run.results.iter_mut().skip(3) {
+        result.warnings.push(tollgate_record::Warning::new("few-epochs", "6 epochs only"));
+    }
+    let text = ladder(&run, &ASCII);
+    assert!(
+        text.contains(
+            "  - call/dynamic-library, vdso/clock_gettime, syscall/getppid and 27 others: 6 epochs only"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("  own   ") && text.contains("  pipe*   "), "{text}");
+}
+
+#[test]
 fn hostile_records() {
     assert_snapshot!("ladder_hostile_ascii", ladder(&fixture::hostile(), &ASCII));
     assert_snapshot!("ladder_hostile_unicode", ladder(&fixture::hostile(), &UNICODE));

@@ -50,7 +50,7 @@ impl Layout {
         if columns < WIDE {
             self.gap = 1;
         }
-        self.proof = self.proof.min(columns / 4);
+        self.proof = self.proof.min(columns * 2 / 7);
         let spare = |layout: &Self| columns.checked_sub(layout.without_bar() + 2);
         match spare(&self) {
             Some(spare) if spare >= SHORTEST => self.bar = spare.min(LONGEST),

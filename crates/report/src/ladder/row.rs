@@ -5,10 +5,21 @@ use crate::number;
 use crate::style::Style;
 use crate::text::clean;
 use crate::words;
+use std::collections::BTreeSet;
 use tollgate_record::{Estimate, Measurement, Per, Status};
 
 /// Warnings that the proof column itself shows.
 const PROOF: [&str; 2] = ["proof-disagrees", "per-counted"];
+
+/// What a row must know of the others.
+pub(crate) struct Table<'a> {
+    /// The results of the same family.
+    pub(crate) family: &'a [&'a Measurement],
+    /// What the figures of the family stand for unless a row says otherwise.
+    pub(crate) per: Per,
+    /// Warnings that are not worth a mark, because most rows have them.
+    pub(crate) common: &'a BTreeSet<&'a str>,
+}
 
 /// One row.
 pub(crate) struct Row {
@@ -31,16 +42,17 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The row of `result`, which is one of `family`, whose figures are per `per` unless a row says otherwise.
-    pub(crate) fn new(result: &Measurement, family: &[&Measurement], per: Per, style: &Style) -> Self {
+    /// The row of `result`.
+    pub(crate) fn new(result: &Measurement, table: &Table<'_>, style: &Style) -> Self {
         let failure = (result.status == Status::Failed).then(|| {
             let reason = result.reason.as_deref().map(|reason| clean(reason, style)).unwrap_or_default();
             if reason.is_empty() { "failed, and did not say why".into() } else { format!("failed: {reason}") }
         });
         let disagrees = PROOF.iter().any(|code| result.has_warning(code));
-        let noted = result.warnings.iter().any(|warning| !PROOF.contains(&warning.code.as_str()));
-        let mut name = name(result, family, style);
-        if result.per != per && failure.is_none() {
+        let mut codes = result.warnings.iter().map(|warning| warning.code.as_str());
+        let noted = codes.any(|code| !PROOF.contains(&code) && !table.common.contains(code));
+        let mut name = name(result, table.family, style);
+        if result.per != table.per && failure.is_none() {
             name = format!("{name} /{}", words::per(result.per));
         }
         if noted {
@@ -90,7 +102,7 @@ fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
     match figure {
         None => ("-".into(), Bar::None),
         Some(figure) if figure.is_zero_within_error() => {
-            let text = format!("{} {}", style.pick("≤", "<="), number::fit(figure.ci[1], digits(style)));
+            let text = format!("{} {}", style.pick("≤", "<="), number::bound(figure.ci[1], digits(style)));
             (text, Bar::AtMost(figure.ci[1]))
         }
         Some(figure) => (number::fit(figure.estimate, digits(style)), Bar::At(figure.estimate)),
