@@ -3,6 +3,7 @@
 //! This crate knows no boundary by name and prints nothing.
 
 pub mod host;
+pub mod noise;
 pub mod placement;
 pub mod probe;
 
