@@ -2,6 +2,7 @@
 //!
 //! This crate knows no boundary by name and prints nothing.
 
+pub mod doctor;
 pub mod host;
 pub mod noise;
 pub mod placement;

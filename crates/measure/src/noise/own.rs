@@ -163,7 +163,10 @@ mod tests {
         )
     }
 
-    fn tree(processes: &[(u32, u32, u32, [u64; 4], usize, Option<u64>)]) -> tempfile::TempDir {
+    /// Id, parent, group, ticks, CPU, nanoseconds where schedstat tells them.
+    type Row = (u32, u32, u32, [u64; 4], usize, Option<u64>);
+
+    fn tree(processes: &[Row]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for &(id, parent, group, ticks, cpu, ran) in processes {
             let task = root.path().join(format!("proc/{id}/task/{id}"));

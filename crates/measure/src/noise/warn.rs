@@ -5,8 +5,7 @@ use tollgate_record::Warning;
 
 /// Share of the time that others must have had for certain before it is said.
 const OTHER_SHARE: f64 = 0.01;
-/// Share of the time stolen by the hypervisor that is said: at half a per cent, one batch in fifty of a
-/// third of a millisecond loses as long as it lasts, when thefts last as long as that.
+/// Share of the time stolen by the hypervisor that is said: as much as the headline's usual interval is wide.
 const STEAL_SHARE: f64 = 0.005;
 /// Ticks by which a difference of stolen time may be off.
 const STEAL_ROUNDING_NS: u64 = 20_000_000;
