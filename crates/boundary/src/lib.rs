@@ -4,6 +4,9 @@
 mod unrolled;
 
 mod null;
+mod select;
+
+pub use select::{UnknownProbe, select};
 
 use tollgate_measure::Probe;
 
