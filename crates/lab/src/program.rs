@@ -123,7 +123,8 @@ pub fn run(
                 }
             });
             machine.set_host(Box::new(files.clone()));
-            machine.set_args(job.arguments.iter().cloned());
+            // As in Spike, the first argument is the proxy kernel itself, which skips it.
+            machine.set_args(std::iter::once("pk").chain(job.arguments.iter().map(String::as_str)));
             machine.load(kernel).map_err(ProgramError::ProxyKernel)?;
         }
     }

@@ -17,13 +17,13 @@ use crate::cli::{Output, Usage};
 use crate::output::Sink;
 
 /// `tollgate riscv`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,
 }
 
-#[derive(Subcommand, Debug)]
+#[derive(Subcommand)]
 enum RiscvCommand {
     /// The bill of a trap: what a system call costs, and where
     Trap(TrapArgs),
@@ -32,7 +32,7 @@ enum RiscvCommand {
 }
 
 /// `tollgate riscv trap`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 struct TrapArgs {
     /// How the kernel takes the trap; `all` compares every design, `list` names them
     #[arg(long, default_value = "full", value_name = "K")]
@@ -54,7 +54,7 @@ struct TrapArgs {
     output: Output,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum TraceKind {
     /// Registers and memory written, one line for each instruction
     Commit,
@@ -63,7 +63,7 @@ enum TraceKind {
 }
 
 /// `tollgate riscv run`.
-#[derive(Args, Debug)]
+#[derive(Args)]
 struct RunArgs {
     /// The program
     elf: PathBuf,
