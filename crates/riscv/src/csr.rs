@@ -29,6 +29,7 @@ numbers! {
     MSTATUS = 0x300; MISA = 0x301; MEDELEG = 0x302; MIDELEG = 0x303; MIE = 0x304; MTVEC = 0x305;
     MCOUNTEREN = 0x306; MENVCFG = 0x30a; MSTATUSH = 0x310; MENVCFGH = 0x31a; MCOUNTINHIBIT = 0x320;
     MSCRATCH = 0x340; MEPC = 0x341; MCAUSE = 0x342; MTVAL = 0x343; MIP = 0x344;
+    TSELECT = 0x7a0; TDATA1 = 0x7a1; TDATA2 = 0x7a2; TDATA3 = 0x7a3;
     MCYCLE = 0xb00; MINSTRET = 0xb02; MCYCLEH = 0xb80; MINSTRETH = 0xb82;
 }
 
@@ -165,6 +166,8 @@ impl Hart {
             MENVCFG => self.menvcfg,
             MSTATUSH | MENVCFGH if !rv64 => 0,
             MCOUNTINHIBIT => 0,
+            // The debug specification's way to say that there are no triggers.
+            TSELECT | TDATA1 | TDATA2 | TDATA3 => 0,
             MSCRATCH => self.mscratch,
             MEPC => self.mepc & !self.target_mask(),
             MCAUSE => self.mcause,
@@ -238,7 +241,7 @@ impl Hart {
             MCOUNTEREN => self.mcounteren = counter32(v),
             MENVCFG => self.menvcfg = v & 1,
             MSTATUSH | MENVCFGH if !rv64 => {}
-            MCOUNTINHIBIT => {}
+            MCOUNTINHIBIT | TSELECT | TDATA1 | TDATA2 | TDATA3 => {}
             MSCRATCH => self.mscratch = v,
             MEPC => self.mepc = v & !1,
             MCAUSE => self.mcause = v,

@@ -166,13 +166,11 @@ impl Machine {
         };
         let old = self.hart.csr_read(number, self.mtime()).map_err(|_| self.illegal_now())?;
         if writes {
-            let before = self.hart.satp;
             match self.hart.csr_write(number, operation(old, operand)) {
                 Ok(crate::csr::Effect::Nothing) => {}
                 Ok(crate::csr::Effect::Protection) => self.engine.flush_translations(),
                 Err(_) => return Err(self.illegal_now()),
             }
-            self.engine.satp_written(before, self.hart.satp);
         }
         self.hart.set_x(insn.rd, old);
         Ok(())

@@ -7,7 +7,7 @@ use crate::decode::Decoder;
 use crate::device::{Clint, Finisher, Uart};
 use crate::dtb;
 use crate::elf::{Elf, LoadError};
-use crate::engine::Engine;
+use crate::engine::{Engine, LONGEST_BLOCK, Pause};
 use crate::hart::{Hart, Privilege, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
 use crate::htif::Htif;
@@ -220,15 +220,16 @@ impl Machine {
             }
             let quiet = !self.waiting && self.hart.mip & self.hart.mie == 0;
             let horizon = left.min(self.next_event - self.clock());
-            if quiet && horizon > crate::engine::LONGEST_BLOCK {
+            if quiet && horizon > LONGEST_BLOCK {
                 let before = self.hart.retired;
                 let pause = self.run_blocks(horizon, obs);
                 left -= self.hart.retired - before;
-                let Some((insn, word)) = pause else { continue };
-                if left == 0 {
-                    return Stop::Budget;
-                }
-                self.execute_and_settle(&insn, word, obs);
+                // The engine never goes past the horizon, so there is budget for the step that it wants.
+                match pause {
+                    Pause::Horizon => continue,
+                    Pause::Execute(insn, word) => self.execute_and_settle(&insn, word, obs),
+                    Pause::Fetch => self.step_now(obs),
+                };
             } else {
                 self.step_now(obs);
             }
