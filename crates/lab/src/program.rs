@@ -20,6 +20,8 @@ pub struct Job {
     pub machine: MachineKind,
     /// Its RAM.
     pub ram_bytes: u64,
+    /// The kernel command line in its device tree.
+    pub bootargs: String,
     /// The program's file.
     pub program: Vec<u8>,
     /// The proxy kernel's file, if the program needs one.
@@ -82,6 +84,9 @@ pub enum ProgramError {
     /// No such machine.
     #[error("{0}")]
     Machine(#[from] ConfigError),
+    /// This computer has less memory than the machine should have.
+    #[error("this computer cannot spare {0} bytes; give the machine less memory")]
+    NoMemory(u64),
     /// What the program wrote could not be passed on.
     #[error("cannot write the program's output: {0}")]
     Output(#[from] io::Error),
@@ -101,8 +106,14 @@ pub fn run(
 ) -> Result<Outcome, ProgramError> {
     let program = Elf::parse(&job.program).map_err(ProgramError::Program)?;
     let kernel = job.proxy_kernel.as_deref().map(Elf::parse).transpose().map_err(ProgramError::ProxyKernel)?;
-    let config =
-        Config { isa: job.isa, machine: job.machine, ram_bytes: job.ram_bytes, ..Config::default() };
+    let config = Config {
+        isa: job.isa,
+        machine: job.machine,
+        ram_bytes: job.ram_bytes,
+        bootargs: job.bootargs.clone(),
+        ..Config::default()
+    };
+    spare(job.ram_bytes)?;
     let mut machine = Machine::new(config)?;
     let files = Files::default();
     match &kernel {
@@ -147,6 +158,18 @@ pub fn run(
     };
     let refused = files.with(|files| files.refused().to_vec());
     Ok(Outcome { ending, instructions: machine.instret(), refused, profile })
+}
+
+/// Whether there is room for the machine's memory, which is asked for before it is taken: the other order ends
+/// the process.
+fn spare(bytes: u64) -> Result<(), ProgramError> {
+    // Sizes that no machine can have are refused with a better reason later.
+    match usize::try_from(bytes) {
+        Ok(size) if size < isize::MAX as usize => {
+            Vec::<u8>::new().try_reserve_exact(size).map_err(|_| ProgramError::NoMemory(bytes))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Runs to the end, passing on what the program writes in between.

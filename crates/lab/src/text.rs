@@ -51,20 +51,25 @@ pub fn comparison(bills: &[TrapBill]) -> String {
 pub fn missing(missing: &[(Experiment, LabError)]) -> String {
     let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for (experiment, why) in missing {
-        // An engine that is not there can do none of them.
-        let name = if matches!(why, LabError::EngineMissing { .. }) { "all" } else { experiment.design.name };
+        let name = experiment.design.name;
         let sentence = match why.is_skip() {
             true => why.to_string(),
             false => format!("{}: {why}", experiment.crossing.name()),
         };
+        // An engine that is not there can do none of them; that needs no list.
+        let listed = !matches!(why, LabError::EngineMissing { .. });
         match reasons.iter_mut().find(|(known, _)| *known == sentence) {
-            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) if names.contains(&name) || !listed => {}
             Some((_, names)) => names.push(name),
-            None => reasons.push((sentence, vec![name])),
+            None => reasons.push((sentence, if listed { vec![name] } else { Vec::new() })),
         }
     }
     let word = if missing.iter().all(|(_, why)| why.is_skip()) { "skipped" } else { "not measured" };
-    reasons.iter().map(|(why, names)| wrapped(&format!("{word}: {}: {why}", names.join(", ")))).collect()
+    let line = |(why, names): &(String, Vec<&str>)| match &names[..] {
+        [] => wrapped(&format!("{word}: {why}")),
+        names => wrapped(&format!("{word}: {}: {why}", names.join(", "))),
+    };
+    reasons.iter().map(line).collect()
 }
 
 /// The totals of several engines side by side: a row for each experiment, a column for each engine.
@@ -339,28 +344,26 @@ pub fn profile(profile: &Profile) -> String {
         }
     }
     if !profile.calls.is_empty() {
-        const COLUMNS: [(&str, Phase); 6] = [
-            ("stack", Phase::StackSwitch),
-            ("save", Phase::Save),
-            ("dispatch", Phase::Dispatch),
-            ("handler", Phase::Handler),
-            ("restore", Phase::Restore),
-            ("return", Phase::Return),
+        const COLUMNS: [(&str, usize, Phase); 6] = [
+            ("stack", 6, Phase::StackSwitch),
+            ("save", 5, Phase::Save),
+            ("dispatch", 9, Phase::Dispatch),
+            ("handler", 8, Phase::Handler),
+            ("restore", 8, Phase::Restore),
+            ("return", 7, Phase::Return),
         ];
-        let _ = write!(out, "\n{:<16}{:>8}{:>8}", "kernel, per call", "calls", "instr");
-        for (name, _) in COLUMNS {
-            let _ = write!(out, "{name:>8}");
+        let _ = write!(out, "\n{:<20}{:>7}{:>9}", "kernel, per call", "calls", "instr");
+        for (name, width, _) in COLUMNS {
+            let _ = write!(out, "{name:>width$}");
         }
         out.push('\n');
         for (&number, call) in &profile.calls {
             // Names are those of calls that fit a u16; others have none.
-            let name = u16::try_from(number).map_or_else(|_| format!("call {number}"), |n| Crossing::Call(n).name());
-            let name: String = name.chars().take(19).collect();
+            let name = u16::try_from(number).map_or_else(|_| "another".to_owned(), |n| Crossing::Call(n).name());
             let instructions = mean(call.phases.total().instructions, call.count);
-            let width = 24usize.saturating_sub(name.chars().count());
-            let _ = write!(out, "{name}{:>width$}{instructions:>8}", grouped(call.count));
-            for (_, phase) in COLUMNS {
-                let _ = write!(out, "{:>8}", mean(call.phases[phase].instructions, call.count));
+            let _ = write!(out, "{name:<20}{:>7}{instructions:>9}", grouped(call.count));
+            for (_, width, phase) in COLUMNS {
+                let _ = write!(out, "{:>width$}", mean(call.phases[phase].instructions, call.count));
             }
             out.push('\n');
         }

@@ -11,13 +11,16 @@ use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
 use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Engine, Experiment, LabError, Trace, TrapBill, USUAL};
 use tollgate_lab::{find_engine, record, text};
 use tollgate_measure::host;
+use tollgate_riscv::{ConfigError, LoadError};
 use tollgate_record::{Measurement, Run, SCHEMA, Status, Tool, document};
 
 use crate::cli::{Output, Usage};
 use crate::output::Sink;
 
-/// `tollgate riscv`.
+/// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
+#[command(after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --kernel all\n  \
+                        tollgate riscv run --pk pk program --profile")]
 pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,
@@ -84,6 +87,10 @@ struct RunArgs {
     #[arg(long, default_value_t = 128, value_name = "MIB")]
     memory: u64,
 
+    /// The command line that the device tree hands to a kernel
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
+    bootargs: String,
+
     /// Run the program on this proxy kernel (riscv-pk)
     #[arg(long, value_name = "PK")]
     pk: Option<PathBuf>,
@@ -136,10 +143,9 @@ fn trap(args: &TrapArgs) -> Result<ExitCode> {
     }
     let plan = plan(args)?;
     let mut entries = Vec::new();
-    let mut printed = String::new();
+    let mut bills = Vec::new();
+    let mut missing = Vec::new();
     for engine in &plan.engines {
-        let mut bills = Vec::new();
-        let mut missing = Vec::new();
         for experiment in &plan.experiments {
             match engine.measure(experiment) {
                 Ok(bill) => {
@@ -152,12 +158,12 @@ fn trap(args: &TrapArgs) -> Result<ExitCode> {
                 }
             }
         }
-        printed.push_str(&shown(&plan, *engine, &bills, &missing));
     }
     let failed = entries.iter().any(|entry| entry.status == Status::Failed);
     // One engine was asked for and did nothing: what was asked for was not done.
     let nothing = plan.engines.len() == 1 && entries.iter().all(|entry| entry.status == Status::Skipped);
-    sink.deliver(&if sink.json() { document::to_json(&document(entries))? } else { printed })?;
+    let shown = if sink.json() { document::to_json(&document(entries))? } else { plan.show(&bills, &missing) };
+    sink.deliver(&shown)?;
     Ok(if failed || nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -228,21 +234,24 @@ fn plan(args: &TrapArgs) -> Result<Plan> {
     Ok(Plan { experiments, engines, table })
 }
 
-fn shown(plan: &Plan, engine: &dyn Engine, bills: &[TrapBill], missing: &[(Experiment, LabError)]) -> String {
-    let mut out = String::new();
-    if plan.engines.len() > 1 {
-        out.push_str(engine.name());
-        out.push('\n');
+impl Plan {
+    fn show(&self, bills: &[TrapBill], missing: &[(Experiment, LabError)]) -> String {
+        let mut out = match (&self.engines[..], self.table) {
+            ([_], true) => text::comparison(bills),
+            ([_], false) => text::bills(bills),
+            (engines, _) => {
+                let names: Vec<_> = engines.iter().map(|engine| engine.name()).collect();
+                text::engines(&names, bills, &self.experiments)
+            }
+        };
+        for engine in &self.engines {
+            if bills.iter().any(|bill| bill.engine == engine.name()) {
+                out.push_str(&text::wrapped(engine.note()));
+            }
+        }
+        out.push_str(&text::missing(missing));
+        out
     }
-    out.push_str(&if plan.table { text::comparison(bills) } else { text::bills(bills) });
-    if !bills.is_empty() {
-        out.push_str(&text::wrapped(engine.note()));
-    }
-    out.push_str(&text::missing(missing));
-    if plan.engines.len() > 1 {
-        out.push('\n');
-    }
-    out
 }
 
 // ---- run -----------------------------------------------------------------------------------------------------
@@ -260,13 +269,7 @@ fn run_program(args: &RunArgs) -> Result<ExitCode> {
         // Whoever read the output has seen enough.
         Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
         Err(error @ ProgramError::Output(_)) => return Err(error.into()),
-        Err(error) => {
-            let file = match (&args.pk, &error) {
-                (Some(pk), ProgramError::ProxyKernel(_)) => pk,
-                _ => &args.elf,
-            };
-            return Err(Usage::error(format!("{}: {error}", file.display())));
-        }
+        Err(error) => return Err(Usage::error(explained(args, &error))),
     };
     if let Some(profile) = &outcome.profile {
         io::stdout().write_all(text::profile(profile).as_bytes())?;
@@ -275,6 +278,24 @@ fn run_program(args: &RunArgs) -> Result<ExitCode> {
         tell(&format!("the program asked for {path}, which it may not read; --allow {path} lets it"));
     }
     Ok(verdict(args, &outcome))
+}
+
+/// Which option or file is wrong, how, and what to do.
+fn explained(args: &RunArgs, error: &ProgramError) -> String {
+    let elf = args.elf.display();
+    match error {
+        ProgramError::Machine(ConfigError::RamSize(_)) | ProgramError::NoMemory(_) => {
+            format!("--memory {}: {error}", args.memory)
+        }
+        ProgramError::Machine(ConfigError::DeviceTree(..)) => format!("--bootargs: {error}"),
+        ProgramError::ProxyKernel(_) => {
+            format!("--pk {}: {error}", args.pk.as_deref().unwrap_or(Path::new("")).display())
+        }
+        ProgramError::Program(LoadError::OutsideRam { ram_base, address, .. }) if address < ram_base => {
+            format!("{elf}: {error}; a static Linux program needs a proxy kernel: --pk PK")
+        }
+        _ => format!("{elf}: {error}"),
+    }
 }
 
 fn job(args: &RunArgs) -> Result<Job> {
@@ -294,6 +315,7 @@ fn job(args: &RunArgs) -> Result<Job> {
         isa: args.isa.parse().map_err(|e| Usage::error(format!("--isa: {e}")))?,
         machine: args.machine.parse().map_err(|e| Usage::error(format!("--machine: {e}")))?,
         ram_bytes: args.memory.saturating_mul(1 << 20),
+        bootargs: args.bootargs.clone(),
         program: read(&args.elf)?,
         proxy_kernel: args.pk.as_deref().map(read).transpose()?,
         arguments: std::iter::once(name).chain(args.args.iter().cloned()).collect(),
