@@ -3,7 +3,8 @@
 //!
 //! A source file names its own images in its first lines: `// image: NAME [OPTION...]`, where an option is
 //! one for the compiler (`-DNAME`), `kernel=NAME` (which kernel a program runs on) or `linux` (a static program
-//! for Linux or the proxy kernel, without any kernel of ours). A kernel carries the bill's program.
+//! for Linux or the proxy kernel, without any kernel of ours) or `bare` (machine mode, by itself). A kernel
+//! carries the bill's program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,13 +66,41 @@ const BILL: &[&str] = &["user/cross.S", "user/bill.c"];
 /// One image to build.
 struct Image {
     name: String,
+    /// More for the compiler.
     flags: Vec<String>,
+    /// How it is linked.
+    link: &'static [&'static str],
     kernel: Vec<String>,
     user: Vec<String>,
 }
 
+/// Behind the kernel, at the addresses that the device map leaves.
+const WITH_KERNEL: &[&str] = &["-Wl,-T,link.ld"];
+/// Where the default script puts Linux programs.
+const LINUX: &[&str] = &["-Wl,-e,user_start"];
+/// At the start of RAM.
+const BARE: &[&str] = &["-Wl,-Ttext-segment=0x80000000"];
+
+/// Builds the RISC-V guest images from guests/riscv (Debian's gcc-riscv64-unknown-elf).
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Write nothing; fail when the images in the tree differ from what their sources give
+    #[arg(long)]
+    check: bool,
+}
+
+impl Args {
+    /// Builds or checks.
+    ///
+    /// # Errors
+    /// Without the cross compiler, when it refuses a source, or when an image differs.
+    pub(crate) fn run(&self) -> Result<()> {
+        guests(self.check)
+    }
+}
+
 /// Builds all images, or with `check` builds them beside the tree and compares.
-pub fn guests(check: bool) -> Result<()> {
+pub(crate) fn guests(check: bool) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/riscv");
     let version = Command::new(COMPILER).arg("-dumpfullversion").output().with_context(|| {
         format!("cannot run {COMPILER}; install it with: apt-get install gcc-riscv64-unknown-elf")
@@ -142,27 +171,35 @@ fn images(root: &Path) -> Result<Vec<Image>> {
 fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
     let mut words = line.split_whitespace();
     let name = words.next().with_context(|| format!("{source}: an image without a name"))?.to_owned();
-    let mut image = Image { name, flags: Vec::new(), kernel: Vec::new(), user: Vec::new() };
-    let mut kernel_file = None;
-    let mut linux = false;
-    if folder == "kernels" {
-        kernel_file = Some(source.to_owned());
-        image.user.extend(BILL.iter().map(|&file| file.to_owned()));
-    } else {
-        image.user.push(source.to_owned());
-    }
+    let mut image = Image { name, flags: Vec::new(), link: &[], kernel: Vec::new(), user: Vec::new() };
+    let mut kernel = (folder == "kernels").then(|| source.to_owned());
     for word in words {
         match word.split_once('=') {
-            Some(("kernel", kernel)) => kernel_file = Some(format!("kernels/{kernel}.S")),
-            None if word == "linux" => linux = true,
+            Some(("kernel", name)) => kernel = Some(format!("kernels/{name}.S")),
+            None if word == "linux" => image.link = LINUX,
+            None if word == "bare" => image.link = BARE,
             _ if word.starts_with('-') => image.flags.push(word.to_owned()),
             _ => bail!("{source}: unknown image option `{word}`"),
         }
     }
-    ensure!(linux != kernel_file.is_some(), "{source}: {} needs either kernel=NAME or linux", image.name);
-    image.user.insert(0, if linux { LINUX_START } else { START }.to_owned());
-    if let Some(file) = kernel_file {
-        image.kernel = KERNEL.iter().map(|&file| file.to_owned()).chain([file]).collect();
+    ensure!(
+        kernel.is_some() == image.link.is_empty(),
+        "{source}: {} needs one of kernel=NAME, linux and bare",
+        image.name
+    );
+    let files = |files: &[&str]| files.iter().map(|&file| file.to_owned()).collect::<Vec<_>>();
+    if image.link == LINUX {
+        image.user = files(&[LINUX_START]);
+    }
+    if let Some(kernel) = kernel {
+        image.link = WITH_KERNEL;
+        image.kernel = files(KERNEL);
+        image.kernel.push(kernel);
+        image.user = files(&[START]);
+    }
+    match folder {
+        "kernels" => image.user.extend(files(BILL)),
+        _ => image.user.push(source.to_owned()),
     }
     Ok(image)
 }
@@ -185,12 +222,7 @@ fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
     }
     let out = folder.join("image.elf");
     let mut command = Command::new(COMPILER);
-    command.current_dir(root).args(LINK);
-    if image.kernel.is_empty() {
-        command.arg("-Wl,-e,user_start");
-    } else {
-        command.arg("-Wl,-T,link.ld");
-    }
+    command.current_dir(root).args(LINK).args(image.link);
     run(command.arg("-o").arg(&out).args(&objects))?;
     Ok(fs::read(&out)?)
 }
@@ -199,4 +231,28 @@ fn run(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("cannot run {COMPILER}"))?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMPILER, guests, image};
+
+    /// The images in the tree are what the sources give, byte for byte.
+    #[test]
+    fn images_agree_with_their_sources() {
+        if tollgate_testkit::program(COMPILER).is_none() {
+            return tollgate_testkit::skip!("{COMPILER} is missing: apt-get install gcc-riscv64-unknown-elf");
+        }
+        guests(true).expect("the images agree");
+    }
+
+    #[test]
+    fn an_image_says_what_it_runs_on_once() {
+        assert!(image("a linux", "programs", "programs/a.c").is_ok());
+        assert!(image("a kernel=full -O0", "programs", "programs/a.c").is_ok());
+        assert!(image("a -DX", "kernels", "kernels/a.S").is_ok());
+        for wrong in ["", "a", "a linux kernel=full", "a bear"] {
+            assert!(image(wrong, "programs", "programs/a.c").is_err(), "{wrong}");
+        }
+    }
 }

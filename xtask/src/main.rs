@@ -8,6 +8,7 @@
     reason = "talking to the developer is what these commands do"
 )]
 
+mod guests;
 mod test;
 mod tidy;
 mod workspace;
@@ -33,6 +34,7 @@ macro_rules! commands {
 }
 
 commands! {
+    Guests => guests,
     Test => test,
     Tidy => tidy,
 }
