@@ -1,6 +1,8 @@
 //! Shared by the tests: a minimal ELF writer, an assembler's few helpers and a seeded random generator.
 #![allow(dead_code)]
 
+pub(crate) mod random;
+
 use tollgate_riscv::{Insn, Op, Operands};
 
 /// A static executable with one segment at `base`, loaded and entered there.
@@ -31,8 +33,11 @@ pub(crate) fn elf(rv64: bool, base: u64, code: &[u8]) -> Vec<u8> {
         out.extend(7u32.to_le_bytes());
     }
     let size = header as u64 + code.len() as u64;
-    // The whole file is the segment, so that the code lies right behind the headers.
-    for v in [0, base - header as u64, base - header as u64, size, size] {
+    // At a page's start, the code alone is the segment. Otherwise the whole file is, and the code lies right
+    // behind the headers, as loaders that map files want it.
+    let skip = if base % 4096 == 0 { header as u64 } else { 0 };
+    let address = base + skip - header as u64;
+    for v in [skip, address, address, size - skip, size - skip] {
         word(&mut out, v);
     }
     if !rv64 {
