@@ -189,6 +189,7 @@ impl Hart {
         let rv64 = self.isa.is_rv64();
         // The instruction that writes a counter does not count into it (3.1.10): its own retirement, which
         // comes after this write, is taken off.
+        let now = self.retired;
         let next = self.retired.wrapping_add(1);
         let low = |old: u64| if rv64 { v } else { old & !0xffff_ffff | v & 0xffff_ffff };
         let high = |old: u64| old & 0xffff_ffff | v << 32;
@@ -207,11 +208,11 @@ impl Hart {
                 self.frm = (v >> 5) as u8 & 7;
                 self.mstatus |= status::FS;
             }
-            MCYCLE => self.cycle_offset = low(next.wrapping_add(self.cycle_offset)).wrapping_sub(next),
-            MINSTRET => self.instret_offset = low(next.wrapping_add(self.instret_offset)).wrapping_sub(next),
-            MCYCLEH if !rv64 => self.cycle_offset = high(next.wrapping_add(self.cycle_offset)).wrapping_sub(next),
+            MCYCLE => self.cycle_offset = low(now.wrapping_add(self.cycle_offset)).wrapping_sub(next),
+            MINSTRET => self.instret_offset = low(now.wrapping_add(self.instret_offset)).wrapping_sub(next),
+            MCYCLEH if !rv64 => self.cycle_offset = high(now.wrapping_add(self.cycle_offset)).wrapping_sub(next),
             MINSTRETH if !rv64 => {
-                self.instret_offset = high(next.wrapping_add(self.instret_offset)).wrapping_sub(next);
+                self.instret_offset = high(now.wrapping_add(self.instret_offset)).wrapping_sub(next);
             }
             0xb03..=0xb1f | 0x323..=0x33f => {}
             0xb83..=0xb9f if !rv64 => {}

@@ -148,7 +148,7 @@ impl Bus {
                 self.put_stat(a[2], stat)
             }
             93 => {
-                htif.exit = Some((a[0] >> 1) as i32);
+                htif.exit = Some(a[0] as i32);
                 Ok(0)
             }
             // getmainvars: argc, argv, a null, an empty environment, then the strings.

@@ -179,7 +179,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Sets what a proxy kernel hands to its program: the program's path and its arguments.
+    /// Sets the command line that a proxy kernel asks for: its own name and options, then the program's path
+    /// and arguments, as in `["pk", "prog", "1000"]`.
     pub fn set_args(&mut self, args: impl IntoIterator<Item = impl Into<String>>) {
         self.args = args.into_iter().map(Into::into).collect();
         if let Some(htif) = &mut self.bus.htif {
