@@ -8,7 +8,7 @@ mod arm;
 mod cache;
 mod cgroup;
 mod cpu;
-mod files;
+pub(crate) mod files;
 mod hypervisor;
 mod kernel;
 mod live;

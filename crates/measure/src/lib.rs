@@ -5,8 +5,10 @@
 pub mod arch;
 pub mod bench;
 pub mod clock;
+pub mod doctor;
 pub mod host;
 pub mod local;
+pub mod noise;
 pub mod placement;
 pub mod probe;
 pub mod remote;

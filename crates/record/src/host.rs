@@ -170,8 +170,6 @@ pub struct Kernel {
     pub traced: Option<bool>,
     /// Whether tasks are grouped by session for scheduling (`kernel.sched_autogroup_enabled`).
     pub autogroup: Option<bool>,
-    /// Whether users without privilege may use userfaultfd for faults in the kernel (`vm.unprivileged_userfaultfd`).
-    pub unprivileged_userfaultfd: Option<bool>,
 }
 
 /// The clock that timed.

@@ -123,7 +123,6 @@ pub(super) fn read(files: &Files, host: &mut Host) {
     kernel.perf_event_paranoid = files.number("proc/sys/kernel/perf_event_paranoid");
     kernel.io_uring_disabled = files.number("proc/sys/kernel/io_uring_disabled");
     kernel.autogroup = files.switch("proc/sys/kernel/sched_autogroup_enabled");
-    kernel.unprivileged_userfaultfd = files.switch("proc/sys/vm/unprivileged_userfaultfd");
     host.clock.kernel_clocksource =
         files.word("sys/devices/system/clocksource/clocksource0/current_clocksource");
 }
