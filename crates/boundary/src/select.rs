@@ -55,7 +55,9 @@ fn family(id: &str) -> &str {
 /// `futx` finds `thread/futex`.
 fn nearest(ids: &[&str], typed: &str) -> String {
     let mechanism = |id: &str| id.split('/').next_back().unwrap_or_default().len();
-    let names = ids.iter().flat_map(|&id| [(id, id), (family(id), family(id)), (&id[id.len() - mechanism(id)..], id)]);
+    let names = ids
+        .iter()
+        .flat_map(|&id| [(id, id), (family(id), family(id)), (&id[id.len() - mechanism(id)..], id)]);
     let scored = names.map(|(name, answer)| (strsim::normalized_damerau_levenshtein(name, typed), answer));
     let best = scored.fold((-1.0, ""), |best, next| if next.0 > best.0 { next } else { best });
     best.1.into()

@@ -47,7 +47,8 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
         match worker.ask(request, self.patience_ms) {
             Ok(reply) => Ok(reply),
             Err(error) => {
-                let fate = self.worker.take().map(|worker| worker.end(error.kind() == io::ErrorKind::TimedOut));
+                let fate =
+                    self.worker.take().map(|worker| worker.end(error.kind() == io::ErrorKind::TimedOut));
                 Err(Lost(match (error.kind(), fate) {
                     (io::ErrorKind::TimedOut, _) => {
                         format!("no answer within {} s; its processes were ended", self.patience_ms / 1000)
@@ -65,8 +66,9 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
         }
         let mut command = (self.command)();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        let mut child =
-            command.spawn().map_err(|error| Lost(format!("the worker process could not be started: {error}")))?;
+        let mut child = command
+            .spawn()
+            .map_err(|error| Lost(format!("the worker process could not be started: {error}")))?;
         let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Lost("the worker process has no pipes".into()));
         };
@@ -127,7 +129,13 @@ impl Worker {
     fn end(mut self, hung: bool) -> Option<String> {
         drop(self.requests.take());
         // A worker whose input has ended closes its probes and leaves; it is given a second.
-        let by_itself = !hung && (0..1_000).any(|_| self.has_ended() || { pause(); false });
+        let by_itself = !hung
+            && (0..1_000).any(|_| {
+                self.has_ended() || {
+                    pause();
+                    false
+                }
+            });
         // SAFETY: signals the process group that was made for this worker. The worker has not been
         // reaped yet, so its id, which is the group's, cannot have been given to another.
         unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };

@@ -298,7 +298,8 @@ impl<B: Bench> Running<'_, B> {
     }
 
     fn open(&mut self, probe: usize) -> Result<Option<u64>, Halt> {
-        let Some(Reply::Opened { most_passes, params }) = self.ask_probe(probe, &Request::Open { probe })? else {
+        let Some(Reply::Opened { most_passes, params }) = self.ask_probe(probe, &Request::Open { probe })?
+        else {
             return Ok(None);
         };
         self.open[probe] = true;
@@ -318,7 +319,8 @@ impl<B: Bench> Running<'_, B> {
         self.moment()?;
         if let Reply::Core { multiply, add, thousand, pair } = self.ask(&Request::Core)? {
             let pair: Vec<f64> = pair.iter().map(|&ticks| ticks as f64).collect();
-            let [multiply, add, thousand, pair] = [multiply, add, thousand, pair].map(|values| median(&values));
+            let [multiply, add, thousand, pair] =
+                [multiply, add, thousand, pair].map(|values| median(&values));
             self.harvest.core.push(Core { multiply, add, thousand, pair });
         }
         self.moment()
@@ -332,8 +334,11 @@ impl<B: Bench> Running<'_, B> {
             self.say(|_| Event::Warming(probe))?;
             let Some(most) = self.open(probe)? else { continue };
             self.harvest.probes[probe].epochs.push(Epoch::default());
-            if self.harvest.probes[probe].passes == 0 && !self.calibrate(probe, most)? {
-                continue;
+            if self.harvest.probes[probe].passes == 0 {
+                // A batch that was fitted to a cold probe is too short for a warm one.
+                if !self.calibrate(probe, most)? || !self.warm(probe)? || !self.calibrate(probe, most)? {
+                    continue;
+                }
             }
             self.warm(probe)?;
         }
@@ -362,12 +367,12 @@ impl<B: Bench> Running<'_, B> {
         }
     }
 
-    /// Times batches until they no longer fall or rise.
-    fn warm(&mut self, probe: usize) -> Result<(), Halt> {
+    /// Times batches until they no longer fall or rise. False when the probe is out.
+    fn warm(&mut self, probe: usize) -> Result<bool, Halt> {
         let passes = self.harvest.probes[probe].passes;
         let mut times = Vec::new();
         while times.len() < MOST_WARM && !is_steady(&times) {
-            let Some(ticks) = self.visit(probe, 0, vec![passes])? else { return Ok(()) };
+            let Some(ticks) = self.visit(probe, 0, vec![passes])? else { return Ok(false) };
             times.extend(ticks.iter().map(|&ticks| ticks as f64));
         }
         let steady = is_steady(&times);
@@ -375,7 +380,7 @@ impl<B: Bench> Running<'_, B> {
             // What was counted while warming does not belong to the samples.
             *epoch = Epoch { steady, ..Epoch::default() };
         }
-        Ok(())
+        Ok(true)
     }
 
     /// One visit; its counts are booked, its times returned.

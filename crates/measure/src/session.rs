@@ -20,8 +20,11 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
     let Some(scale) = harvest.scale() else { return };
     let core = core_clock(&harvest.core, scale);
     let units = Units { scale, ticks: source == Source::Counter, core };
-    run.results =
-        metas.iter().zip(&harvest.probes).map(|(meta, probe)| summary::measurement(meta, probe, &units)).collect();
+    run.results = metas
+        .iter()
+        .zip(&harvest.probes)
+        .map(|(meta, probe)| summary::measurement(meta, probe, &units))
+        .collect();
     run.complete = harvest.complete;
     let clock = &mut run.host.clock;
     clock.source = source.name().into();
@@ -75,7 +78,8 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
         );
         warnings.push(Warning::new("tsc-rate", text));
     }
-    let ratios: Vec<f64> = harvest.core.iter().filter(|core| core.add > 0.0).map(|core| core.multiply / core.add).collect();
+    let ratios: Vec<f64> =
+        harvest.core.iter().filter(|core| core.add > 0.0).map(|core| core.multiply / core.add).collect();
     if let Some(expected) = arch::MULTIPLY_CYCLES
         && !ratios.is_empty()
         && (median(&ratios) - expected).abs() > RATIO_ERROR * expected

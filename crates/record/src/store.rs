@@ -28,7 +28,7 @@ const TEMPORARY: (&str, &str) = (".tollgate-", ".tmp");
 const ABANDONED: Duration = Duration::from_secs(600);
 
 /// What `check_writable` writes, as much as a small run, so that a full disk shows before measuring.
-const TRIAL: [u8; 64 << 10] = [b' '; 64 << 10];
+static TRIAL: [u8; 64 << 10] = [b' '; 64 << 10];
 
 /// A directory of runs.
 #[derive(Clone, Debug)]

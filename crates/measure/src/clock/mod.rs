@@ -146,7 +146,14 @@ mod tests {
         // Three brackets of widths 90, 10 and 50; the system clock reads 1, 2, 3.
         let clock = Scripted::reading(&[0, 90, 100, 110, 200, 250]);
         let ns = std::cell::Cell::new(0);
-        let moment = Moment::read(&clock, || { ns.set(ns.get() + 1); ns.get() }, 3);
+        let moment = Moment::read(
+            &clock,
+            || {
+                ns.set(ns.get() + 1);
+                ns.get()
+            },
+            3,
+        );
         assert_eq!(moment, Moment { ticks: 105, ns: 2, width: 10 });
     }
 

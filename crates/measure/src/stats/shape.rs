@@ -105,3 +105,77 @@ pub fn drift(series: &[f64]) -> Option<f64> {
     let change = (last - first) / first.abs();
     (chance < 0.01 && change.abs() >= 0.03).then_some(change)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// Standard normal values by the Box-Muller transform.
+    fn normal(rng: &mut ChaCha8Rng) -> f64 {
+        let (radius, angle): (f64, f64) = (rng.random(), rng.random());
+        (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+
+    #[test]
+    fn fences_class_outliers_by_side_and_distance() {
+        // With the five added, the 12th and 34th of 45 are Q1 = 101 and Q3 = 106: fences at 93.5 and
+        // 113.5, and at 86 and 121.
+        let mut values: Vec<f64> = (0..40).map(|i| 100.0 + f64::from(i % 9)).collect();
+        let clean = outliers(&values);
+        assert_eq!(clean, Outliers::default());
+        values.extend([93.0, 80.0, 114.0, 130.0, 140.0]);
+        assert_eq!(outliers(&values), Outliers { low_severe: 1, low_mild: 1, high_mild: 1, high_severe: 2 });
+    }
+
+    #[test]
+    fn two_levels_are_seen_and_one_is_not_split() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut split = 0;
+        for _ in 0..200 {
+            let one: Vec<f64> = (0..300).map(|_| 100.0 + 5.0 * normal(&mut rng)).collect();
+            split += usize::from(two_levels(&one).is_some());
+            let skewed: Vec<f64> = one.iter().map(|_| 100.0 + 20.0 * normal(&mut rng).exp()).collect();
+            split += usize::from(two_levels(&skewed).is_some());
+        }
+        assert!(split <= 4, "{split} of 400 single-level samples were split");
+        let both: Vec<f64> =
+            (0..300).map(|i| if i % 3 == 0 { 150.0 } else { 100.0 } + 3.0 * normal(&mut rng)).collect();
+        let levels = two_levels(&both).unwrap();
+        assert!((levels.low - 100.0).abs() < 1.0 && (levels.high - 150.0).abs() < 1.0, "{levels:?}");
+        assert!((levels.high_share - 1.0 / 3.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn drift_needs_a_trend_and_a_size() {
+        let rising: Vec<f64> = (0..12).map(|i| 100.0 + f64::from(i)).collect();
+        assert!(drift(&rising).unwrap() > 0.06);
+        let falling: Vec<f64> = rising.iter().rev().copied().collect();
+        assert!(drift(&falling).unwrap() < -0.06);
+        assert_eq!(drift(&[100.0; 12]), None);
+        let tiny: Vec<f64> = (0..12).map(|i| 100.0 + f64::from(i) / 100.0).collect();
+        assert_eq!(drift(&tiny), None);
+        let restless = [100.0, 110.0, 100.0, 110.0, 100.0, 110.0, 100.0, 110.0, 100.0, 110.0, 100.0, 110.0];
+        assert_eq!(drift(&restless), None);
+    }
+
+    #[test]
+    fn trends_by_chance_are_rare() {
+        let mut rng = ChaCha8Rng::seed_from_u64(2);
+        let alarms = (0..1_000)
+            .filter(|_| {
+                drift(&(0..12).map(|_| 100.0 + 10.0 * normal(&mut rng)).collect::<Vec<_>>()).is_some()
+            })
+            .count();
+        assert!(alarms <= 20, "{alarms} false alarms in 1,000 at a level of 1 %");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(values in prop::collection::vec(any::<f64>(), 0..80)) {
+            let _ = (outliers(&values), two_levels(&values), drift(&values));
+        }
+    }
+}

@@ -6,15 +6,16 @@ use std::time::SystemTime;
 
 /// A new id for a run that starts now: `20261120T152800Z-7f3a1c`. Ids sort by time; the last part is
 /// random, so that two runs begun in the same second (on two machines, say) differ.
-pub fn new_id(now: SystemTime) -> String {
+pub fn new_id(now: impl Into<SystemTime>) -> String {
+    let now = now.into();
     // The standard library keys its hash maps from the system's random numbers, differently each time.
     let random = RandomState::new().hash_one(now) & 0xff_ffff;
     format!("{}-{random:06x}", timestamp(now).strftime("%Y%m%dT%H%M%SZ"))
 }
 
 /// The time in the form of [`crate::Run::started`]: RFC 3339, UTC, whole seconds.
-pub fn rfc3339(now: SystemTime) -> String {
-    timestamp(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+pub fn rfc3339(now: impl Into<SystemTime>) -> String {
+    timestamp(now.into()).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// A clock beyond the calendar (the year 9999) reads as 1970: wrong, but a name all the same.
