@@ -7,12 +7,21 @@ mod call;
 mod fault;
 mod fiber;
 mod null;
+mod other_core;
+mod process;
 mod region;
+mod select;
+mod signal;
+mod spawn;
 mod syscall;
+pub mod task;
 #[cfg(test)]
 mod testing;
+mod thread;
 mod vdso;
 mod vm;
+
+pub use select::{UnknownProbe, select};
 
 use tollgate_measure::Probe;
 
@@ -23,6 +32,9 @@ pub static PROBES: &[&dyn Probe] = &[
     &call::Indirect,
     &call::Dynamic,
     &vdso::ClockGettime,
+    &fiber::Own,
+    &fiber::OwnFp,
+    &fiber::Corosensei,
     &syscall::Invalid,
     &syscall::Getppid,
     &syscall::Read,
@@ -30,8 +42,24 @@ pub static PROBES: &[&dyn Probe] = &[
     &syscall::IoUringNop,
     &fault::Anonymous,
     &fault::Protection,
-    &fiber::Own,
-    &fiber::OwnFp,
-    &fiber::Corosensei,
+    &signal::Own,
+    &signal::THREAD,
+    &thread::Rotation,
+    &thread::FUTEX,
+    &thread::EVENTFD,
+    &thread::PIPE,
+    &thread::SOCKETPAIR,
+    &thread::CONDVAR,
+    &process::FUTEX,
+    &process::EVENTFD,
+    &process::PIPE,
+    &process::SOCKETPAIR,
+    &process::SIGNAL,
+    &other_core::Spin,
+    &other_core::FUTEX,
+    &other_core::PIPE,
+    &spawn::Thread,
+    &spawn::Fork,
+    &spawn::PosixSpawn,
     &vm::Cpuid,
 ];

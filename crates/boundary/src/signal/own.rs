@@ -1,0 +1,84 @@
+//! `signal/self`: a signal sent to oneself, its handler, and the return from it.
+
+use crate::task::Handler;
+use std::{
+    io,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The row.
+pub(crate) struct Own;
+
+static META: Meta = Meta {
+    id: "signal/self",
+    what: "a thread signals itself, handles the signal and returns",
+    per: Per::Signal,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &[Claim::exact("handlers_per_crossing")],
+};
+
+/// Not SIGUSR2, by which tasks wake each other.
+const SIGNAL: i32 = libc::SIGUSR1;
+
+/// How often the handler ran.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn handle(_: libc::c_int) {
+    // Not one locked addition: only the measuring thread gets the signal, and a lock would show.
+    RUNS.store(RUNS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
+impl Probe for Own {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let handler = Handler::install(SIGNAL, handle)?;
+        // SAFETY: no arguments.
+        let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
+        let mut open = Open { _handler: handler, process, thread, proved: RUNS.load(Ordering::Relaxed) };
+        open.cross(1)?;
+        if RUNS.load(Ordering::Relaxed) == open.proved {
+            return Err(Refusal::skip(
+                "SIGUSR1 is blocked in this process",
+                "start it with SIGUSR1 unblocked",
+            ));
+        }
+        open.proved = RUNS.load(Ordering::Relaxed);
+        Ok(Box::new(open))
+    }
+}
+
+struct Open {
+    _handler: Handler,
+    process: libc::pid_t,
+    thread: libc::c_long,
+    /// Handler runs already told.
+    proved: u64,
+}
+
+impl Crossing for Open {
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let mut trouble = Ok(());
+        for _ in 0..passes {
+            // The bare call: the C library's raise also changes the signal mask, twice.
+            // SAFETY: integers only.
+            if unsafe { libc::syscall(libc::SYS_tgkill, self.process, self.thread, SIGNAL) } != 0 {
+                trouble = Err(io::Error::last_os_error());
+                break;
+            }
+        }
+        trouble.map_err(|error| crate::task::refusal("tgkill", &error))
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        let runs = RUNS.load(Ordering::Relaxed);
+        counts[0] = Some(runs - self.proved);
+        self.proved = runs;
+        Ok(())
+    }
+}

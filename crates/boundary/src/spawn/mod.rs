@@ -1,0 +1,74 @@
+//! Tasks made, run to their end, and collected.
+
+mod fork;
+mod posix_spawn;
+mod thread;
+mod tiny_program;
+
+use std::{io, mem};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Refusal};
+use tollgate_record::Per;
+
+pub(crate) use {fork::Fork, posix_spawn::PosixSpawn, thread::Thread};
+
+const fn meta(id: &'static str, what: &'static str, proof: &'static [Claim]) -> Meta {
+    Meta { id, what, per: Per::Task, crossings_per_pass: 1, placement: Placement::One, proof }
+}
+
+/// A spawn probe that is open: makes one task, and tells whether it ended as it should.
+struct Open<F> {
+    what: &'static str,
+    one: F,
+    /// Tasks collected that ended as they should, not yet proved.
+    collected: u64,
+}
+
+impl<F: FnMut() -> io::Result<bool>> Open<F> {
+    /// Makes one task first, so that what cannot be done here is known before anything is measured.
+    fn tried(what: &'static str, one: F) -> Result<Self, Refusal> {
+        let mut open = Self { what, one, collected: 0 };
+        open.cross(1)?;
+        match mem::take(&mut open.collected) {
+            1 => Ok(open),
+            _ => Err(Refusal::Failed(format!("{what}: the task did not end as it should"))),
+        }
+    }
+}
+
+impl<F: FnMut() -> io::Result<bool>> Crossing for Open<F> {
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let (mut trouble, mut collected) = (Ok(()), 0);
+        for _ in 0..passes {
+            match (self.one)() {
+                Ok(as_it_should) => collected += u64::from(as_it_should),
+                Err(error) => {
+                    trouble = Err(error);
+                    break;
+                }
+            }
+        }
+        self.collected += collected;
+        trouble.map_err(|error| crate::task::task_refusal(self.what, &error))
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(mem::take(&mut self.collected));
+        Ok(())
+    }
+}
+
+/// Waits for the child and tells whether it exited with `status`.
+#[inline]
+fn exited_with(pid: libc::pid_t, status: i32) -> io::Result<bool> {
+    let mut how = 0;
+    loop {
+        // SAFETY: the status is a valid integer.
+        if unsafe { libc::waitpid(pid, &mut how, 0) } == pid {
+            return Ok(libc::WIFEXITED(how) && libc::WEXITSTATUS(how) == status);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `spawn/posix_spawn`: a program started in a new process, and waited for.
+
+use super::{Open, exited_with, meta, tiny_program};
+use std::{ffi::CString, io, os::fd::AsRawFd, ptr};
+use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
+
+/// The row.
+pub(crate) struct PosixSpawn;
+
+static META: Meta = meta(
+    "spawn/posix_spawn",
+    "a static program of one page is started by posix_spawn, exits and is waited for",
+    &[Claim::exact("exits_per_crossing")],
+);
+
+impl Probe for PosixSpawn {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let program = tiny_program::in_memory()?;
+        // The child's own table of descriptors has the program under the same number; it is closed by the
+        // exec itself, after the file has been found.
+        let path = CString::new(format!("/proc/self/fd/{}", program.as_raw_fd()))
+            .map_err(|error| Refusal::Failed(error.to_string()))?;
+        let one = move || {
+            let _held_open = &program;
+            start(&path)
+        };
+        Open::tried("posix_spawn", one).map(|open| Box::new(open) as Box<dyn Crossing>).map_err(explain)
+    }
+}
+
+/// What the common failures mean for this program.
+fn explain(refusal: Refusal) -> Refusal {
+    let Refusal::Failed(text) = &refusal else { return refusal };
+    let no_proc = io::Error::from_raw_os_error(libc::ENOENT).to_string();
+    if text.ends_with(&no_proc) {
+        return Refusal::skip(
+            "the program in memory cannot be reached, because /proc is not mounted",
+            "mount it: `mount -t proc proc /proc`",
+        );
+    }
+    refusal
+}
+
+#[inline]
+fn start(path: &CString) -> io::Result<bool> {
+    let arguments = [path.as_ptr().cast_mut(), ptr::null_mut()];
+    let environment = [ptr::null_mut()];
+    let mut child = 0;
+    // SAFETY: the path and both arrays end in zero and live through the call, which changes neither.
+    let failed = unsafe {
+        libc::posix_spawn(
+            &mut child,
+            path.as_ptr(),
+            ptr::null(),
+            ptr::null(),
+            arguments.as_ptr(),
+            environment.as_ptr(),
+        )
+    };
+    match failed {
+        0 => exited_with(child, tiny_program::STATUS),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
+}

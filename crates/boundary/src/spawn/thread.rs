@@ -1,0 +1,43 @@
+//! `spawn/thread`: a thread created and joined.
+
+use super::{Open, meta};
+use std::{ffi::c_void, io, mem::MaybeUninit, ptr};
+use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
+
+/// The row.
+pub(crate) struct Thread;
+
+static META: Meta =
+    meta("spawn/thread", "a thread is created and joined", &[Claim::exact("joins_per_crossing")]);
+
+/// Gives back what it got, so that the join shows that it ran.
+extern "C" fn body(argument: *mut c_void) -> *mut c_void {
+    argument
+}
+
+impl Probe for Thread {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        Ok(Box::new(Open::tried("thread creation", one)?))
+    }
+}
+
+#[inline]
+fn one() -> io::Result<bool> {
+    let token = ptr::without_provenance_mut::<c_void>(1);
+    let mut thread = MaybeUninit::uninit();
+    // SAFETY: the body touches no memory, and the thread is joined below.
+    match unsafe { libc::pthread_create(thread.as_mut_ptr(), ptr::null(), body, token) } {
+        0 => {}
+        errno => return Err(io::Error::from_raw_os_error(errno)),
+    }
+    let mut returned = ptr::null_mut();
+    // SAFETY: the thread was just created, and is joined only here.
+    match unsafe { libc::pthread_join(thread.assume_init(), &mut returned) } {
+        0 => Ok(returned == token),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
+}

@@ -1,0 +1,115 @@
+//! The smallest static program: an ELF header, one segment, and an exit.
+
+use std::{
+    ffi::CStr,
+    fs::File,
+    io::{self, Write},
+    os::fd::{FromRawFd, OwnedFd},
+};
+use tollgate_measure::Refusal;
+
+/// What it exits with.
+pub(super) const STATUS: i32 = 42;
+
+/// How one architecture says `exit(42)`.
+struct Machine {
+    /// `e_machine`.
+    number: u16,
+    code: &'static [u8],
+}
+
+/// The table of architectures. Only those that the program has been run on.
+#[cfg(target_arch = "x86_64")]
+const MACHINE: Option<Machine> = Some(Machine {
+    number: 62,
+    code: &[
+        0xbf, 42, 0, 0, 0, // mov edi, 42
+        0xb8, 60, 0, 0, 0, // mov eax, 60 (exit)
+        0x0f, 0x05, // syscall
+    ],
+});
+#[cfg(not(target_arch = "x86_64"))]
+const MACHINE: Option<Machine> = None;
+
+/// Where it is loaded.
+const BASE: u64 = 0x40_0000;
+const HEADER: u64 = 64;
+const SEGMENT: u64 = 56;
+
+/// The program's file: 64-bit, in the byte order of this machine.
+fn image(machine: &Machine) -> Vec<u8> {
+    let size = HEADER + SEGMENT + machine.code.len() as u64;
+    let order = if cfg!(target_endian = "little") { 1 } else { 2 };
+    let mut file = Vec::with_capacity(size as usize);
+    file.extend([0x7f, b'E', b'L', b'F', 2, order, 1, 0]);
+    file.extend([0; 8]);
+    let mut put = |value: u64, bytes: usize| {
+        let all = value.to_ne_bytes();
+        let part = if cfg!(target_endian = "little") { &all[..bytes] } else { &all[8 - bytes..] };
+        file.extend_from_slice(part);
+    };
+    // e_type (executable), e_machine, e_version, e_entry, e_phoff, e_shoff, e_flags, e_ehsize, e_phentsize,
+    // e_phnum, e_shentsize, e_shnum, e_shstrndx.
+    for (value, bytes) in [
+        (2, 2),
+        (machine.number.into(), 2),
+        (1, 4),
+        (BASE + HEADER + SEGMENT, 8),
+        (HEADER, 8),
+        (0, 8),
+        (0, 4),
+        (HEADER, 2),
+        (SEGMENT, 2),
+        (1, 2),
+        (0, 2),
+        (0, 2),
+        (0, 2),
+    ] {
+        put(value, bytes);
+    }
+    // p_type (load), p_flags (read, execute), p_offset, p_vaddr, p_paddr, p_filesz, p_memsz, p_align.
+    for (value, bytes) in [(1, 4), (5, 4), (0, 8), (BASE, 8), (BASE, 8), (size, 8), (size, 8), (4096, 8)] {
+        put(value, bytes);
+    }
+    file.extend_from_slice(machine.code);
+    file
+}
+
+/// The program in a file that exists only in memory, closed on exec.
+pub(super) fn in_memory() -> Result<OwnedFd, Refusal> {
+    let Some(machine) = MACHINE else {
+        return Err(Refusal::skip(
+            format!("there is no program for the architecture {}", std::env::consts::ARCH),
+            "add its exit to the table in spawn/tiny_program.rs",
+        ));
+    };
+    let memory = create().map_err(|error| match error.raw_os_error() {
+        // The sysctl forbids executable memory files altogether.
+        Some(libc::EACCES) => Refusal::skip(
+            "the system allows no executable file in memory (vm.memfd_noexec is 2)",
+            "have the administrator lower the sysctl vm.memfd_noexec",
+        ),
+        _ => crate::task::refusal("memfd_create", &error),
+    })?;
+    let mut file = File::from(memory);
+    file.write_all(&image(&machine))?;
+    Ok(file.into())
+}
+
+fn create() -> io::Result<OwnedFd> {
+    const NAME: &CStr = c"tollgate-exit";
+    // Kernels before 6.3 do not know MFD_EXEC and make every such file executable.
+    for flags in [libc::MFD_CLOEXEC | libc::MFD_EXEC, libc::MFD_CLOEXEC] {
+        // SAFETY: the name ends in zero.
+        let fd = unsafe { libc::memfd_create(NAME.as_ptr(), flags) };
+        if fd >= 0 {
+            // SAFETY: the descriptor was just opened and nothing else owns it.
+            return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EINVAL) {
+            return Err(error);
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::EINVAL))
+}

@@ -1,0 +1,60 @@
+//! Noticing that a peer process died, at no cost on the timed path.
+//!
+//! Peers are made with SIGURG as the signal that tells their parent of their end: not SIGCHLD, whose
+//! handler would then also run for every child of the `spawn` probes. SIGURG is ignored by default, so
+//! one that arrives after its handler is gone does no harm. The handler interrupts whatever the measuring
+//! thread sleeps in, and leaves a count for the case that it was about to sleep.
+
+use super::signals::Handler;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use tollgate_measure::Refusal;
+
+/// What a dying peer sends to its parent.
+pub(super) const SIGNAL: i32 = libc::SIGURG;
+
+/// The thread whose sleep must end.
+static WATCHER: AtomicI32 = AtomicI32::new(0);
+/// How often the handler ran.
+static NOTICED: AtomicU32 = AtomicU32::new(0);
+
+/// While this lives, the death of a peer interrupts the thread that made it.
+pub(super) struct Watch {
+    _handler: Handler,
+}
+
+impl Watch {
+    /// Watches on behalf of the calling thread.
+    pub(super) fn new() -> Result<Self, Refusal> {
+        let handler = Handler::install(SIGNAL, noticed)?;
+        WATCHER.store(own_thread(), Ordering::Relaxed);
+        Ok(Self { _handler: handler })
+    }
+}
+
+/// Changes when a peer of any ring died.
+#[inline]
+pub(super) fn count() -> u32 {
+    NOTICED.load(Ordering::Relaxed)
+}
+
+/// The calling thread's number.
+pub(super) fn own_thread() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+extern "C" fn noticed(_: libc::c_int) {
+    NOTICED.fetch_add(1, Ordering::Relaxed);
+    let watcher = WATCHER.load(Ordering::Relaxed);
+    if watcher != own_thread() {
+        // The kernel gave the signal to another thread of ours: pass it on. Should the call fail, the
+        // errno of the interrupted code must survive.
+        // SAFETY: errno's address is valid for the thread; the call takes integers only.
+        unsafe {
+            let errno = libc::__errno_location();
+            let before = *errno;
+            libc::syscall(libc::SYS_tgkill, libc::getpid(), watcher, SIGNAL);
+            *errno = before;
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The ways to pass a token from one task to the next, each written once.
+
+mod condvar;
+mod descriptor;
+mod eventfd;
+pub(crate) mod futex;
+mod pipe;
+mod signal;
+mod socketpair;
+
+pub use condvar::Condvar;
+pub use eventfd::Eventfd;
+pub use futex::Futex;
+pub use pipe::Pipe;
+pub use signal::Signal;
+pub use socketpair::Socketpair;
+
+use super::Tasks;
+use std::os::fd::RawFd;
+use tollgate_measure::Refusal;
+
+/// What became of one step: done, or the error number.
+pub type Passed = Result<(), i32>;
+
+/// The end of a link that a token is put into. Moved to its task before use.
+pub trait Give: Send + 'static {
+    /// Hands the token on, waking the task at the other end.
+    ///
+    /// # Errors
+    /// The system's error number.
+    fn give(&mut self) -> Passed;
+
+    /// The descriptor that the end needs in its process.
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+}
+
+/// The end of a link that a token comes out of. Moved to its task before use.
+pub trait Take: Send + 'static {
+    /// Called once, on the task that will take, before anything is given. Must be async-signal-safe:
+    /// it runs in a child after fork.
+    ///
+    /// # Errors
+    /// The system's error number.
+    fn enter(&mut self) -> Passed {
+        Ok(())
+    }
+
+    /// Sleeps until the token is there and takes it. `EINTR` leaves the link as it was.
+    ///
+    /// # Errors
+    /// The system's error number; `EPIPE` when the giving side is gone.
+    fn take(&mut self) -> Passed;
+
+    /// The descriptor that the end needs in its process.
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+}
+
+/// What one task of a ring holds: where its token comes from and where it goes.
+pub struct End<M: Medium> {
+    /// Where the token comes from.
+    pub take: M::Take,
+    /// Where it goes.
+    pub give: M::Give,
+}
+
+/// A way to pass a token.
+pub trait Medium: Sized + 'static {
+    /// The giving end of a link.
+    type Give: Give;
+    /// The taking end of a link.
+    type Take: Take;
+
+    /// The ends of a ring of `len` tasks: what end `i` gives, end `i + 1` takes, and the last gives to
+    /// the first.
+    ///
+    /// # Errors
+    /// The system's refusal, or that this medium does not reach between such tasks.
+    fn ring(len: usize, tasks: Tasks) -> Result<Vec<End<Self>>, Refusal>;
+}
+
+/// The ring made of `links`, each the two ends of one link: task `i` gives into link `i`.
+fn closed<M: Medium>(links: Vec<(M::Give, M::Take)>) -> Vec<End<M>> {
+    let (gives, mut takes): (Vec<_>, Vec<_>) = links.into_iter().unzip();
+    takes.rotate_right(1);
+    takes.into_iter().zip(gives).map(|(take, give)| End { take, give }).collect()
+}
+
+/// The error number of the call that just failed. Allocates nothing.
+fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}

@@ -1,0 +1,135 @@
+//! A signal that the taking task sleeps for and handles.
+
+use super::{End, Give, Medium, Passed, Take, closed, errno};
+use crate::task::{
+    Mapping, Tasks, Zeroed,
+    signals::{Blocked, Handler, mask_now, only},
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicI32, AtomicU32, Ordering},
+};
+use tollgate_measure::Refusal;
+
+/// A signal: `tgkill`, and `sigsuspend` until the handler has run.
+pub struct Signal;
+
+/// Not SIGUSR1, which `signal/self` sends, nor SIGURG, which tells of a dead peer.
+const SIGNAL: i32 = libc::SIGUSR2;
+
+/// Where a task can be signalled; written by itself before anybody gives.
+#[derive(Default)]
+struct Address {
+    process: AtomicI32,
+    thread: AtomicI32,
+}
+
+// SAFETY: atomic integers.
+unsafe impl Zeroed for Address {}
+
+/// The giving end.
+pub struct Sender {
+    tasks: Arc<Mapping<Address>>,
+    to: usize,
+}
+
+/// The taking end.
+pub struct Sleeper {
+    tasks: Arc<Mapping<Address>>,
+    at: usize,
+    /// Keeps the signal out until the task sleeps for it, so that none is missed. Undone on the thread
+    /// that entered, because an end is dropped where it was used; and before the handler goes.
+    blocked: Option<Blocked>,
+    _handler: Arc<Handler>,
+    /// What is let in while it sleeps.
+    asleep: libc::sigset_t,
+}
+
+thread_local! {
+    /// How many times the handler ran on this thread and was not yet taken.
+    static ARRIVED: AtomicU32 = const { AtomicU32::new(0) };
+}
+
+extern "C" fn arrived(_: libc::c_int) {
+    // A constant without a destructor is plain thread-local storage, safe to reach from a handler.
+    ARRIVED.with(|count| count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed));
+}
+
+impl Medium for Signal {
+    type Give = Sender;
+    type Take = Sleeper;
+
+    fn ring(len: usize, _: Tasks) -> Result<Vec<End<Self>>, Refusal> {
+        let handler = Arc::new(Handler::install(SIGNAL, arrived)?);
+        let tasks = Arc::new(Mapping::new(len)?);
+        let asleep = mask_now();
+        let link = |at| {
+            let sleeper = Sleeper {
+                tasks: Arc::clone(&tasks),
+                at,
+                _handler: Arc::clone(&handler),
+                blocked: None,
+                asleep,
+            };
+            (Sender { tasks: Arc::clone(&tasks), to: at }, sleeper)
+        };
+        Ok(closed((0..len).map(link).collect()))
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        if self.blocked.is_some() {
+            // A token that was on its way when its sender was killed must not reach anybody else.
+            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: set and time are initialised; what arrived need not be told.
+            unsafe { libc::sigtimedwait(&only(SIGNAL), std::ptr::null_mut(), &at_once) };
+        }
+    }
+}
+
+impl Give for Sender {
+    #[inline]
+    fn give(&mut self) -> Passed {
+        let to = &self.tasks[self.to];
+        let (process, thread) = (to.process.load(Ordering::Relaxed), to.thread.load(Ordering::Relaxed));
+        // SAFETY: integers only.
+        match unsafe { libc::syscall(libc::SYS_tgkill, process, thread, SIGNAL) } {
+            0 => Ok(()),
+            _ => Err(errno()),
+        }
+    }
+}
+
+impl Take for Sleeper {
+    fn enter(&mut self) -> Passed {
+        self.blocked = Some(Blocked::new(SIGNAL));
+        self.asleep = mask_now();
+        // SAFETY: the set is initialised and the signal's number valid.
+        unsafe { libc::sigdelset(&mut self.asleep, SIGNAL) };
+        let own = &self.tasks[self.at];
+        // SAFETY: no arguments.
+        own.process.store(unsafe { libc::getpid() }, Ordering::Relaxed);
+        // SAFETY: no arguments.
+        own.thread.store(unsafe { libc::syscall(libc::SYS_gettid) } as i32, Ordering::Release);
+        Ok(())
+    }
+
+    #[inline]
+    fn take(&mut self) -> Passed {
+        ARRIVED.with(|count| {
+            if count.load(Ordering::Relaxed) == 0 {
+                // SAFETY: the set is initialised. The call always ends with EINTR.
+                unsafe { libc::sigsuspend(&self.asleep) };
+            }
+            match count.load(Ordering::Relaxed) {
+                // Another signal woke us.
+                0 => Err(libc::EINTR),
+                arrived => {
+                    count.store(arrived - 1, Ordering::Relaxed);
+                    Ok(())
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! A thread that sleeps until it is called for a batch, so that it takes no CPU while others measure.
+
+use super::{death, media::futex, refusal::task_refusal, signals::AllBlocked};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+use tollgate_measure::{Refusal, placement};
+
+/// The thread and the desk over which it gets its orders.
+pub(crate) struct OnCall {
+    desk: Arc<Desk>,
+    thread: Option<JoinHandle<Result<(), Refusal>>>,
+}
+
+#[derive(Default)]
+struct Desk {
+    /// The number of the present order; the futex that the thread sleeps on.
+    order: AtomicU32,
+    passes: AtomicU64,
+    state: AtomicU32,
+    stop: AtomicBool,
+    number: AtomicI32,
+}
+
+/// Asleep, or about to be.
+const IDLE: u32 = 1;
+/// Called, not yet running.
+const CALLED: u32 = 2;
+/// In its body.
+const BUSY: u32 = 3;
+/// Gone, because it could not be pinned.
+const FAILED: u32 = 4;
+
+impl OnCall {
+    /// A thread on `cpu` that runs `body(passes)` each time it is called. The body starts by giving way.
+    pub(crate) fn open(cpu: usize, body: impl Fn(u64) + Send + 'static) -> Result<Self, Refusal> {
+        let desk = Arc::new(Desk::default());
+        let theirs = Arc::clone(&desk);
+        let run = move || {
+            if let Err(error) = placement::pin(cpu) {
+                theirs.state.store(FAILED, Ordering::Release);
+                return Err(error.into());
+            }
+            theirs.number.store(death::own_thread(), Ordering::Relaxed);
+            theirs.serve(body);
+            Ok(())
+        };
+        let blocked = AllBlocked::new();
+        let made = thread::Builder::new().name("peer".into()).stack_size(64 << 10).spawn(run);
+        drop(blocked);
+        let thread = made.map_err(|error| task_refusal("thread creation", &error))?;
+        let mut on_call = Self { desk, thread: Some(thread) };
+        if on_call.desk.wait_while(|state| state == 0) == FAILED
+            && let Some(Ok(Err(refusal))) = on_call.thread.take().map(JoinHandle::join)
+        {
+            return Err(refusal);
+        }
+        Ok(on_call)
+    }
+
+    /// Has the thread run its body; returns when it is about to enter it.
+    pub(crate) fn call(&self, passes: u64) {
+        self.wait_idle();
+        self.desk.passes.store(passes, Ordering::Relaxed);
+        self.desk.state.store(CALLED, Ordering::Relaxed);
+        self.desk.ring();
+        self.desk.wait_while(|state| state == CALLED);
+    }
+
+    /// Gives way until the thread has finished its body. Returns at once when it has.
+    #[inline]
+    pub(crate) fn wait_idle(&self) {
+        self.desk.wait_while(|state| state != IDLE);
+    }
+
+    /// Process and thread number, for counting switches.
+    pub(crate) fn numbers(&self) -> (libc::pid_t, libc::pid_t) {
+        // SAFETY: no arguments.
+        (unsafe { libc::getpid() }, self.desk.number.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for OnCall {
+    fn drop(&mut self) {
+        self.desk.stop.store(true, Ordering::Relaxed);
+        self.desk.ring();
+        // A thread that panicked has already been reported by the panic itself.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl Desk {
+    fn ring(&self) {
+        self.order.fetch_add(1, Ordering::Release);
+        // Waking cannot fail on a word that is mapped.
+        let _ = futex::wake(&self.order, libc::FUTEX_PRIVATE_FLAG);
+    }
+
+    fn serve(&self, body: impl Fn(u64)) {
+        let mut order = 0;
+        loop {
+            self.state.store(IDLE, Ordering::Release);
+            while self.order.load(Ordering::Acquire) == order {
+                // All signals are blocked; whatever wakes us, the loop looks again.
+                let _ = futex::wait(&self.order, order, libc::FUTEX_PRIVATE_FLAG);
+            }
+            order = self.order.load(Ordering::Acquire);
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            self.state.store(BUSY, Ordering::Release);
+            body(self.passes.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Gives way while the state is such, and returns the state that ended it.
+    #[inline]
+    fn wait_while(&self, waiting: impl Fn(u32) -> bool) -> u32 {
+        loop {
+            let state = self.state.load(Ordering::Acquire);
+            if !waiting(state) {
+                return state;
+            }
+            give_way();
+        }
+    }
+}
+
+/// Lets another runnable task of this CPU go first.
+#[inline]
+pub(crate) fn give_way() {
+    // SAFETY: no arguments; on Linux it always succeeds.
+    unsafe { libc::sched_yield() };
+}

@@ -1,0 +1,283 @@
+//! The other tasks of a ring: made, found ready, checked, ended.
+
+use super::{
+    Mapping, Zeroed,
+    death::{self, Watch},
+    media::{End, Give, Medium, Take},
+    process,
+    refusal::task_refusal,
+    signals::AllBlocked,
+};
+use std::{
+    io, mem,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+use tollgate_measure::{Refusal, placement};
+
+/// What the tasks of a ring are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tasks {
+    /// Threads of this process.
+    Threads,
+    /// Processes, forked from this one.
+    Processes,
+}
+
+/// How a peer stands, in memory that it shares with its maker; cache lines of its own.
+#[repr(align(128))]
+pub(super) struct Slot {
+    state: AtomicU32,
+    /// Its thread number, valid when it is ready.
+    thread: AtomicI32,
+    /// The error that ended it, 0 for none.
+    pub(super) error: AtomicI32,
+    /// Tokens taken.
+    served: AtomicU64,
+    /// Only in the first slot: all peers are to pass the next token on and end.
+    stop: AtomicBool,
+}
+
+// SAFETY: atomic values.
+unsafe impl Zeroed for Slot {}
+
+const STARTING: u32 = 0;
+const READY: u32 = 1;
+const FAILED: u32 = 2;
+
+/// How long a peer may take to start. Generous, because the machine may be loaded; it only turns a
+/// peer that never gets to run into an error.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// How long a dead process may take to become one that can be waited for.
+const DEATH_LIMIT: Duration = Duration::from_millis(500);
+
+enum Handle {
+    Thread(Option<JoinHandle<Result<(), Refusal>>>),
+    Process(libc::pid_t),
+}
+
+/// The peers. Processes are killed and reaped when it is dropped; threads are joined, and must have
+/// been told to stop and given a token before (see `Ring`).
+pub(super) struct Peers {
+    slots: Arc<Mapping<Slot>>,
+    handles: Vec<Handle>,
+    _watch: Option<Watch>,
+}
+
+impl Peers {
+    /// No peers yet, with room for `len`.
+    pub(super) fn new(len: usize, tasks: Tasks) -> Result<Self, Refusal> {
+        let watch = match tasks {
+            Tasks::Threads => None,
+            Tasks::Processes => Some(Watch::new()?),
+        };
+        Ok(Self {
+            slots: Arc::new(Mapping::new(len.max(1))?),
+            handles: Vec::with_capacity(len),
+            _watch: watch,
+        })
+    }
+
+    /// Makes the next peer as a thread that runs on `cpu`.
+    pub(super) fn add_thread<M: Medium>(
+        &mut self,
+        cpu: usize,
+        mut end: End<M>,
+        work: impl FnMut() + Send + 'static,
+    ) -> Result<(), Refusal> {
+        let (slots, at) = (Arc::clone(&self.slots), self.handles.len());
+        let run = move || {
+            let ready = placement::pin(cpu)
+                .map_err(Refusal::from)
+                .and_then(|()| end.take.enter().map_err(|errno| io::Error::from_raw_os_error(errno).into()));
+            slots[at].announce(ready.is_ok());
+            if ready.is_ok() {
+                serve(&mut end, &slots, at, work);
+            }
+            ready
+        };
+        let blocked = AllBlocked::new();
+        let made = thread::Builder::new().name("peer".into()).stack_size(64 << 10).spawn(run);
+        drop(blocked);
+        let handle = made.map_err(|error| task_refusal("thread creation", &error))?;
+        self.handles.push(Handle::Thread(Some(handle)));
+        Ok(())
+    }
+
+    /// Makes the next peer as a process, on the CPUs of the calling thread. The child keeps only the
+    /// descriptors of its end, so that it holds nobody else's pipe open.
+    pub(super) fn add_process<M: Medium>(
+        &mut self,
+        mut end: End<M>,
+        work: impl FnMut() + Send + 'static,
+    ) -> Result<(), Refusal> {
+        let (slots, at) = (&*self.slots, self.handles.len());
+        let keep = [end.take.descriptor(), end.give.descriptor()];
+        let child = || {
+            let entered = end.take.enter();
+            slots[at].error.store(entered.err().unwrap_or(0), Ordering::Relaxed);
+            slots[at].announce(entered.is_ok());
+            if entered.is_ok() {
+                serve(&mut end, slots, at, work);
+            }
+        };
+        // SAFETY: `child` allocates nothing and only makes system calls that are async-signal-safe;
+        // `work` is the caller's promise to do the same.
+        let pid = unsafe { process::fork(death::SIGNAL, keep, child) }
+            .map_err(|error| task_refusal("fork", &error))?;
+        self.handles.push(Handle::Process(pid));
+        Ok(())
+    }
+
+    /// Waits until every peer is about to take its first token, and checks where each may run.
+    pub(super) fn wait_ready(&mut self, cpus: &[usize]) -> Result<(), Refusal> {
+        let begin = Instant::now();
+        for (at, &cpu) in cpus.iter().enumerate() {
+            while self.slots[at].state.load(Ordering::Acquire) == STARTING {
+                self.check()?;
+                if begin.elapsed() > START_LIMIT {
+                    return Err(Refusal::Failed(format!("a peer task did not start within {START_LIMIT:?}")));
+                }
+                thread::sleep(Duration::from_micros(50));
+            }
+            if self.slots[at].state.load(Ordering::Acquire) == FAILED {
+                return Err(self.why_failed(at));
+            }
+            check_pin(self.slots[at].thread.load(Ordering::Relaxed), cpu)?;
+        }
+        Ok(())
+    }
+
+    fn why_failed(&mut self, at: usize) -> Refusal {
+        if let Handle::Thread(thread) = &mut self.handles[at]
+            && let Some(Ok(Err(refusal))) = thread.take().map(JoinHandle::join)
+        {
+            return refusal;
+        }
+        let error = io::Error::from_raw_os_error(self.slots[at].error.load(Ordering::Relaxed));
+        Refusal::Failed(format!("a peer task could not start: {error}"))
+    }
+
+    /// An error when a peer process has ended.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        for handle in &self.handles {
+            if let Handle::Process(pid) = *handle {
+                process::check_alive(pid)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How a peer process died, now that a link is broken: that is the reason to tell, not the link. Its
+    /// descriptors are closed some time before it can be waited for, hence the patience.
+    pub(super) fn death(&self) -> Option<Refusal> {
+        let begin = Instant::now();
+        loop {
+            if let Err(refusal) = self.check() {
+                return Some(refusal);
+            }
+            if begin.elapsed() > DEATH_LIMIT
+                || !self.handles.iter().any(|it| matches!(it, Handle::Process(_)))
+            {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Tells the peers that the next token is their last.
+    pub(super) fn stop(&self) {
+        self.slots[0].stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Tokens taken by all peers so far.
+    pub(super) fn served(&self) -> u64 {
+        self.slots.iter().map(|slot| slot.served.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Process and thread number of each peer.
+    pub(super) fn numbers(&self) -> Vec<(libc::pid_t, libc::pid_t)> {
+        let of = |(at, handle): (usize, &Handle)| match *handle {
+            Handle::Process(pid) => (pid, pid),
+            // SAFETY: no arguments.
+            Handle::Thread(_) => (unsafe { libc::getpid() }, self.slots[at].thread.load(Ordering::Relaxed)),
+        };
+        self.handles.iter().enumerate().map(of).collect()
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        // All are killed before the first is reaped, so that they end side by side.
+        for handle in &self.handles {
+            if let Handle::Process(pid) = *handle {
+                process::kill(pid);
+            }
+        }
+        for handle in &mut self.handles {
+            match handle {
+                Handle::Process(pid) => process::reap(*pid),
+                Handle::Thread(thread) => {
+                    // A peer that panicked has already been reported by the panic itself.
+                    let _ = thread.take().map(JoinHandle::join);
+                }
+            }
+        }
+    }
+}
+
+impl Slot {
+    fn announce(&self, ready: bool) {
+        self.thread.store(death::own_thread(), Ordering::Relaxed);
+        self.state.store(if ready { READY } else { FAILED }, Ordering::Release);
+    }
+}
+
+/// A peer's life: take, work, give, until told to stop or the link breaks.
+fn serve<M: Medium>(end: &mut End<M>, slots: &[Slot], at: usize, mut work: impl FnMut()) {
+    let (slot, stop) = (&slots[at], &slots[0].stop);
+    let mut served = 0_u64;
+    loop {
+        match end.take.take() {
+            Ok(()) => {}
+            Err(libc::EINTR) => continue,
+            Err(errno) => return slot.error.store(errno, Ordering::Relaxed),
+        }
+        if stop.load(Ordering::Relaxed) {
+            // So that the next peer wakes up and sees it too; after the last comes the measuring thread,
+            // which no longer waits.
+            if at + 1 < slots.len() {
+                let _ = end.give.give();
+            }
+            return;
+        }
+        served = served.wrapping_add(1);
+        slot.served.store(served, Ordering::Relaxed);
+        work();
+        if let Err(errno) = end.give.give() {
+            return slot.error.store(errno, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Reads back that the task may run on `cpu` and nowhere else.
+fn check_pin(thread: libc::pid_t, cpu: usize) -> Result<(), Refusal> {
+    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    // SAFETY: the set is valid for its size.
+    if unsafe { libc::sched_getaffinity(thread, mem::size_of_val(&set), &mut set) } != 0 {
+        return Err(Refusal::os("reading back a peer's pin"));
+    }
+    // SAFETY: the set is valid, and `cpu` is compared with its capacity first.
+    let only = cpu < libc::CPU_SETSIZE as usize
+        && unsafe { libc::CPU_ISSET(cpu, &set) && libc::CPU_COUNT(&set) == 1 };
+    match only {
+        true => Ok(()),
+        false => Err(Refusal::Failed(format!("a peer task is not pinned to cpu {cpu}"))),
+    }
+}

@@ -1,0 +1,117 @@
+//! The probe that any medium makes: two tasks and a token that goes there and back.
+
+use super::{media::Medium, peers::Tasks, ring::Ring, switches::Switches};
+use std::marker::PhantomData;
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// A row of the list: tokens there and back over the medium `M`.
+pub(crate) struct PingPong<M> {
+    meta: Meta,
+    tasks: Tasks,
+    proof: Proof,
+    medium: PhantomData<fn() -> M>,
+}
+
+/// What shows that a pass happened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// Context switches of both tasks.
+    Switches,
+    /// Tokens taken by both tasks.
+    Messages,
+    /// Signal handlers run in both tasks, and the switches besides.
+    HandlersAndSwitches,
+}
+
+impl Proof {
+    const fn claims(self) -> &'static [Claim] {
+        match self {
+            Self::Switches => const { &[Claim::switches()] },
+            Self::Messages => const { &[Claim::exact("messages_per_crossing")] },
+            Self::HandlersAndSwitches => {
+                const { &[Claim::exact("handlers_per_crossing"), Claim { divides: false, ..Claim::switches() }] }
+            }
+        }
+    }
+}
+
+impl<M: Medium> PingPong<M> {
+    /// The row `id`, which makes two crossings a pass.
+    pub(crate) const fn new(
+        id: &'static str,
+        what: &'static str,
+        per: Per,
+        placement: Placement,
+        tasks: Tasks,
+        proof: Proof,
+    ) -> Self {
+        let meta = Meta { id, what, per, crossings_per_pass: 2, placement, proof: proof.claims() };
+        Self { meta, tasks, proof, medium: PhantomData }
+    }
+}
+
+impl<M: Medium> Probe for PingPong<M> {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let cpu = match self.meta.placement {
+            Placement::One => site.cpu,
+            Placement::Pair => site.peer.ok_or_else(no_peer_cpu)?,
+        };
+        let ring = Ring::<M>::open(self.tasks, &[cpu], |_| || ())?;
+        let (switches, served) = (ring.switches(), ring.served());
+        Ok(Box::new(Open { ring, switches, proof: self.proof, passes: 0, served }))
+    }
+}
+
+/// The refusal of a probe that needs a second CPU.
+pub(crate) fn no_peer_cpu() -> Refusal {
+    Refusal::skip(
+        "it needs a second CPU, and only one may be used",
+        "allow another CPU: check `taskset -p $$` and the cgroup's cpuset",
+    )
+}
+
+struct Open<M: Medium> {
+    ring: Ring<M>,
+    switches: Switches,
+    proof: Proof,
+    /// Passes made and not yet proved: each is one token taken by this task.
+    passes: u64,
+    /// Tokens that the peer had taken at the last proof.
+    served: u64,
+}
+
+impl<M: Medium> Crossing for Open<M> {
+    fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
+        self.ring.check()?;
+        self.switches.begin();
+        Ok(())
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.ring.laps(passes, || ())?;
+        self.passes += passes;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.ring.check()?;
+        let switches = self.switches.count();
+        let served = self.ring.served();
+        let taken = std::mem::take(&mut self.passes) + (served - self.served);
+        self.served = served;
+        let found = match self.proof {
+            Proof::Switches => [switches, None],
+            Proof::Messages => [Some(taken), None],
+            Proof::HandlersAndSwitches => [Some(taken), switches],
+        };
+        for (count, found) in counts.iter_mut().zip(found) {
+            *count = found;
+        }
+        Ok(())
+    }
+}

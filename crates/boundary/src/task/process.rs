@@ -1,0 +1,101 @@
+//! A child process that cannot outlive us, and its end.
+
+use super::signals::AllBlocked;
+use std::{io, mem, os::fd::RawFd, ptr};
+use tollgate_measure::Refusal;
+
+/// Forks. The child blocks every signal, dies when the calling thread does, closes every descriptor from
+/// 3 on but those to `keep`, runs `child` and exits. Its death is told by `exit_signal`.
+///
+/// The system call is made directly: the C library's `fork` always asks for SIGCHLD.
+///
+/// # Safety
+/// `child` runs with other threads' locks in whatever state they were: it must be async-signal-safe and
+/// allocate nothing.
+pub(super) unsafe fn fork(
+    exit_signal: i32,
+    keep: [Option<RawFd>; 2],
+    child: impl FnOnce(),
+) -> io::Result<libc::pid_t> {
+    // SAFETY: no arguments.
+    let parent = unsafe { libc::getpid() };
+    let blocked = AllBlocked::new();
+    let (flags, none) = (libc::c_long::from(exit_signal), 0 as libc::c_long);
+    // SAFETY: without CLONE_VM this is a fork: both sides go on with their own copy of this stack. s390
+    // alone takes the stack before the flags.
+    let pid = unsafe {
+        #[cfg(not(target_arch = "s390x"))]
+        let pid = libc::syscall(libc::SYS_clone, flags, none, none, none, none);
+        #[cfg(target_arch = "s390x")]
+        let pid = libc::syscall(libc::SYS_clone, none, flags, none, none, none);
+        pid
+    };
+    if pid == 0 {
+        // SAFETY: integers only. When the parent died before the first call took effect, the second one
+        // shows another parent.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::getppid() == parent {
+                close_all_but(keep);
+                child();
+            }
+            libc::_exit(0)
+        }
+    }
+    let error = io::Error::last_os_error();
+    drop(blocked);
+    if pid < 0 { Err(error) } else { Ok(pid as libc::pid_t) }
+}
+
+/// Closes the descriptors from 3 on, but not `keep`. A kernel before 5.9 does not know the call; then a
+/// dead peer is noticed by its signal only, not by the end of the pipe.
+fn close_all_but(keep: [Option<RawFd>; 2]) {
+    let close = |from: RawFd, to: RawFd| {
+        if from <= to {
+            // SAFETY: closes descriptors that this process does not use.
+            unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) };
+        }
+    };
+    let [one, other] = keep.map(|fd| fd.unwrap_or(2));
+    let (low, high) = (one.min(other), one.max(other));
+    close(3, low.saturating_sub(1));
+    close(low.max(2).saturating_add(1), high.saturating_sub(1));
+    close(high.max(2).saturating_add(1), RawFd::MAX);
+}
+
+/// An error that says how the child ended, if it has.
+pub(super) fn check_alive(pid: libc::pid_t) -> Result<(), Refusal> {
+    // SAFETY: siginfo_t is plain data.
+    let mut info: libc::siginfo_t = unsafe { mem::zeroed() };
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: the structure is valid; WNOWAIT leaves the child to be reaped later.
+    if unsafe { libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, how) } != 0 {
+        return Err(Refusal::os("looking after a peer process"));
+    }
+    // SAFETY: waitid fills these fields, or leaves them zero when the child is alive.
+    let (ended, status) = unsafe { (info.si_pid() != 0, info.si_status()) };
+    match (ended, info.si_code) {
+        (false, _) => Ok(()),
+        (true, libc::CLD_EXITED) => {
+            Err(Refusal::Failed(format!("the peer process {pid} ended by itself, exit status {status}")))
+        }
+        _ => Err(Refusal::Failed(format!("the peer process {pid} was killed by signal {status}"))),
+    }
+}
+
+/// Kills the child, which is not yet reaped.
+pub(super) fn kill(pid: libc::pid_t) {
+    // SAFETY: integers only; the number is still the child's, because it has not been reaped.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
+/// Waits for the end of the child.
+pub(super) fn reap(pid: libc::pid_t) {
+    loop {
+        // SAFETY: no status is asked for. __WALL, because its exit signal is not SIGCHLD.
+        let reaped = unsafe { libc::waitpid(pid, ptr::null_mut(), libc::__WALL) };
+        if reaped == pid || io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            return;
+        }
+    }
+}

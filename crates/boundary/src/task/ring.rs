@@ -1,0 +1,150 @@
+//! N tasks around which one token travels.
+
+use super::{
+    death,
+    media::{End, Give, Medium, Passed, Take},
+    peers::{Peers, Tasks},
+    switches::Switches,
+};
+use std::io;
+use tollgate_measure::Refusal;
+
+/// A ring whose task 0 is the thread that opened it and holds the token between laps.
+///
+/// Dropping it ends every task and waits for it.
+pub struct Ring<M: Medium> {
+    /// Before `own`, so that all peers have ended when the first link is taken apart.
+    peers: Peers,
+    own: End<M>,
+    tasks: Tasks,
+    /// What [`death::count`] was when all peers were known to live.
+    deaths: u32,
+    /// Why no further lap is possible.
+    broken: Option<Refusal>,
+}
+
+impl<M: Medium> Ring<M> {
+    /// Makes one peer for each of `cpus` and passes the token around twice, so that every task has run
+    /// and sleeps again. `work(i)` makes what peer `i` does each time it holds the token; for processes
+    /// it runs after fork and must be async-signal-safe. The calling thread is already pinned; peer
+    /// processes stay on its CPU.
+    ///
+    /// # Errors
+    /// A limit that stops it as [`Refusal::Skip`]; everything else as [`Refusal::Failed`].
+    pub fn open<W: FnMut() + Send + 'static>(
+        tasks: Tasks,
+        cpus: &[usize],
+        work: impl Fn(usize) -> W,
+    ) -> Result<Self, Refusal> {
+        let mut ends = M::ring(cpus.len() + 1, tasks)?.into_iter();
+        let Some(mut own) = ends.next() else { return Err(Refusal::Failed("a ring without a task".into())) };
+        own.take.enter().map_err(|errno| Refusal::from(io::Error::from_raw_os_error(errno)))?;
+        let peers = Peers::new(cpus.len(), tasks)?;
+        let mut ring = Self { peers, own, tasks, deaths: death::count(), broken: None };
+        // Each end is dropped here as soon as its child has its copy, so that the end of a peer is the
+        // end of its pipes.
+        for ((at, &cpu), end) in cpus.iter().enumerate().zip(ends) {
+            match tasks {
+                Tasks::Threads => ring.peers.add_thread(cpu, end, work(at))?,
+                Tasks::Processes => ring.peers.add_process(end, work(at))?,
+            }
+        }
+        ring.peers.wait_ready(cpus)?;
+        ring.laps(2, || ())?;
+        Ok(ring)
+    }
+
+    /// Sends the token around `laps` times; `work` is done each time it is back. Made to be timed.
+    ///
+    /// # Errors
+    /// The death of a peer, or the system's error, after which the ring stays broken.
+    #[inline]
+    pub fn laps(&mut self, laps: u64, mut work: impl FnMut()) -> Result<(), Refusal> {
+        if let Some(refusal) = &self.broken {
+            return Err(refusal.clone());
+        }
+        let mut trouble = Ok(());
+        for _ in 0..laps {
+            trouble = self.own.give.give();
+            if trouble.is_ok() {
+                trouble = self.take();
+            }
+            if trouble.is_err() {
+                break;
+            }
+            work();
+        }
+        match trouble {
+            Ok(()) => Ok(()),
+            Err(errno) => Err(self.break_off(errno)),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self) -> Passed {
+        loop {
+            // A peer that died since cannot give: its signal came too early to interrupt the sleep.
+            if death::count() != self.deaths {
+                self.look_after_peers()?;
+            }
+            match self.own.take.take() {
+                Err(libc::EINTR) => self.look_after_peers()?,
+                taken => return taken,
+            }
+        }
+    }
+
+    #[cold]
+    fn look_after_peers(&mut self) -> Passed {
+        self.deaths = death::count();
+        match self.peers.check() {
+            Ok(()) => Ok(()),
+            Err(refusal) => {
+                self.broken = Some(refusal);
+                Err(libc::ECHILD)
+            }
+        }
+    }
+
+    #[cold]
+    fn break_off(&mut self, errno: i32) -> Refusal {
+        let why = || {
+            let error = io::Error::from_raw_os_error(errno);
+            self.peers.death().unwrap_or_else(|| Refusal::Failed(format!("passing the token: {error}")))
+        };
+        let refusal = self.broken.clone().unwrap_or_else(why);
+        self.broken = Some(refusal.clone());
+        refusal
+    }
+
+    /// An error when a peer process has died. One system call for each.
+    ///
+    /// # Errors
+    /// How it died.
+    pub fn check(&mut self) -> Result<(), Refusal> {
+        match self.look_after_peers() {
+            Ok(()) => Ok(()),
+            Err(errno) => Err(self.break_off(errno)),
+        }
+    }
+
+    /// A counter of the context switches of all tasks of the ring, starting now.
+    pub fn switches(&self) -> Switches {
+        Switches::new(&self.peers.numbers())
+    }
+
+    /// How many tokens the peers have taken since the ring was opened.
+    pub fn served(&self) -> u64 {
+        self.peers.served()
+    }
+}
+
+impl<M: Medium> Drop for Ring<M> {
+    fn drop(&mut self) {
+        if self.tasks == Tasks::Threads {
+            // One last token makes its way around and ends each task that it wakes.
+            self.peers.stop();
+            let _ = self.own.give.give();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Context switches, counted by the kernel for each task.
+//!
+//! Voluntary and involuntary ones together: a task that a wake-up preempts is switched out just as well as
+//! one that goes to sleep.
+
+use std::{
+    cell::{Cell, RefCell},
+    fs::{self, File},
+    mem,
+    os::unix::fs::FileExt,
+    rc::Rc,
+};
+
+/// Counts the switches of the measuring thread while it measures, and those of its peers.
+///
+/// The measuring thread also crosses other boundaries between two batches, so its own switches count
+/// only from [`Switches::begin`] until the next time that any counter of the thread begins, pauses or
+/// counts. The peers do nothing but the crossing, so theirs always count.
+pub struct Switches {
+    own: Rc<Window>,
+    /// `None` when this system does not show them.
+    peers: Option<Vec<File>>,
+    /// The peers' counters at the last look.
+    base: u64,
+    /// Switches of peers not yet told.
+    counted: u64,
+}
+
+/// When the measuring thread's switches count.
+#[derive(Default)]
+struct Window {
+    start: Cell<u64>,
+    total: Cell<u64>,
+}
+
+thread_local! {
+    /// The window that is open on this thread.
+    static OPEN: RefCell<Option<Rc<Window>>> = const { RefCell::new(None) };
+}
+
+impl Switches {
+    /// A counter for the calling thread and for the peers with these process and thread numbers.
+    pub fn new(peers: &[(libc::pid_t, libc::pid_t)]) -> Self {
+        let mut switches = Self { own: Rc::default(), peers: open(peers), base: 0, counted: 0 };
+        switches.look();
+        switches.counted = 0;
+        switches
+    }
+
+    /// From here on the calling thread's switches count.
+    pub fn begin(&self) {
+        close_window();
+        self.own.start.set(own_switches());
+        OPEN.with_borrow_mut(|open| *open = Some(Rc::clone(&self.own)));
+    }
+
+    /// Leaves out what the peers did since [`Switches::pause`], and begins.
+    pub fn resume(&mut self) {
+        let counted = self.counted;
+        self.look();
+        self.counted = counted;
+        self.begin();
+    }
+
+    /// Nobody's switches count from here until [`Switches::resume`].
+    pub fn pause(&mut self) {
+        close_window();
+        self.look();
+    }
+
+    /// The switches counted since the last call; `None` when this system does not show the peers'.
+    pub fn count(&mut self) -> Option<u64> {
+        self.pause();
+        let counted = mem::take(&mut self.counted) + self.own.total.take();
+        self.peers.is_some().then_some(counted)
+    }
+
+    /// Adds what the peers did since the last look.
+    fn look(&mut self) {
+        let Some(peers) = &self.peers else { return };
+        match peers.iter().map(switches_of).sum::<Option<u64>>() {
+            Some(now) => {
+                self.counted += now.saturating_sub(self.base);
+                self.base = now;
+            }
+            None => self.peers = None,
+        }
+    }
+}
+
+/// Ends the open window of the calling thread, whoever's it is.
+fn close_window() {
+    if let Some(window) = OPEN.take() {
+        let switches = own_switches().saturating_sub(window.start.get());
+        window.total.set(window.total.get() + switches);
+    }
+}
+
+/// Switches of the calling thread since it began.
+fn own_switches() -> u64 {
+    // SAFETY: rusage is plain data that the call fills; it cannot fail with these arguments.
+    let usage = unsafe {
+        let mut usage: libc::rusage = mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage
+    };
+    (usage.ru_nvcsw + usage.ru_nivcsw) as u64
+}
+
+/// The peers' status files, kept open because a look must be cheap.
+fn open(peers: &[(libc::pid_t, libc::pid_t)]) -> Option<Vec<File>> {
+    // A /proc that was mounted for another PID namespace numbers tasks differently.
+    // SAFETY: no arguments.
+    let own = unsafe { libc::getpid() };
+    if fs::read_link("/proc/self").ok()?.to_str()? != own.to_string() {
+        return None;
+    }
+    let status = |&(process, thread)| File::open(format!("/proc/{process}/task/{thread}/status")).ok();
+    peers.iter().map(status).collect()
+}
+
+fn switches_of(status: &File) -> Option<u64> {
+    let mut text = [0; 8192];
+    let len = status.read_at(&mut text, 0).ok()?;
+    parse(std::str::from_utf8(&text[..len]).ok()?)
+}
+
+/// The sum of the two counters in a task's status.
+fn parse(status: &str) -> Option<u64> {
+    let field = |name| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+    Some(field("voluntary_ctxt_switches:")? + field("nonvoluntary_ctxt_switches:")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_counters_are_needed() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(parse(status), Some(15));
+        assert_eq!(parse("voluntary_ctxt_switches:\t12\n"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn one_window_at_a_time() {
+        let (mut one, mut other) = (Switches::new(&[]), Switches::new(&[]));
+        one.begin();
+        other.begin();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        // The sleep fell into the other's window only; preemption may add to either.
+        let (one, other) = (one.count(), other.count());
+        if let (Some(_), Some(other)) = (one, other) {
+            assert!(other >= 1);
+        }
+    }
+}

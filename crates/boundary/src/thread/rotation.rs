@@ -1,0 +1,59 @@
+//! `thread/yield`: two threads that do nothing but give way to each other.
+
+use crate::task::{OnCall, Switches, give_way};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The row.
+pub(crate) struct Rotation;
+
+static META: Meta = Meta {
+    id: "thread/yield",
+    what: "two threads on one CPU rotate by sched_yield",
+    per: Per::Switch,
+    crossings_per_pass: 2,
+    placement: Placement::One,
+    proof: &[Claim::switches()],
+};
+
+impl Probe for Rotation {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        // The first turn hands the CPU back to `prepare`; the last is not a yield but the sleep after it.
+        let peer = OnCall::open(site.cpu, |passes| (0..passes).for_each(|_| give_way()))?;
+        let switches = Switches::new(&[peer.numbers()]);
+        Ok(Box::new(Open { peer, switches }))
+    }
+}
+
+struct Open {
+    peer: OnCall,
+    switches: Switches,
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.switches.pause();
+        self.peer.call(passes);
+        self.switches.resume();
+        Ok(())
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        for _ in 0..passes {
+            give_way();
+        }
+        // The peer has made its last turn, unless a third task took one of ours: then it must, so that
+        // nothing of this batch is left running in somebody else's.
+        self.peer.wait_idle();
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = self.switches.count();
+        Ok(())
+    }
+}
