@@ -1,6 +1,6 @@
 //! The probe that any medium makes: two tasks and a token that goes there and back.
 
-use super::{media::Medium, peers::Tasks, ring::Ring, switches::Switches};
+use super::{media::Medium, on_call::give_way, peers::Tasks, ring::Ring, switches::Switches};
 use std::marker::PhantomData;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
@@ -63,7 +63,9 @@ impl<M: Medium> Probe for PingPong<M> {
         };
         let ring = Ring::<M>::open(self.tasks, &[cpu], |_| || ())?;
         let (switches, served) = (ring.switches(), ring.served());
-        Ok(Box::new(Open { ring, switches, proof: self.proof, passes: 0, served }))
+        let mut open = Open { ring, switches, proof: self.proof, passes: 0, served };
+        open.settle();
+        Ok(Box::new(open))
     }
 }
 
@@ -85,9 +87,24 @@ struct Open<M: Medium> {
     served: u64,
 }
 
+impl<M: Medium> Open<M> {
+    /// Lets the peer go to sleep. When its last token woke this task, this task may have preempted it: it
+    /// is then still runnable, and would sooner or later take the CPU in somebody else's batch. The two
+    /// switches that this takes are nobody's crossing.
+    fn settle(&mut self) {
+        self.switches.pause();
+        give_way();
+        self.switches.skip();
+    }
+}
+
 impl<M: Medium> Crossing for Open<M> {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         self.ring.check()?;
+        if self.passes > 0 {
+            // Not proved since the last batch, so not settled either.
+            self.settle();
+        }
         self.switches.begin();
         Ok(())
     }
@@ -101,6 +118,7 @@ impl<M: Medium> Crossing for Open<M> {
     fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
         self.ring.check()?;
         let switches = self.switches.count();
+        self.settle();
         let served = self.ring.served();
         let taken = std::mem::take(&mut self.passes) + (served - self.served);
         self.served = served;
