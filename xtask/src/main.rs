@@ -1,1 +1,72 @@
-fn main() {}
+//! Developer commands: `cargo xtask <command>`. This file only parses and dispatches.
+//!
+//! A command is one file that holds `Args` (parsed by clap; its doc comment is the help) with
+//! `fn run(&self) -> anyhow::Result<()>`, and one line in `commands!` below.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "talking to the developer is what these commands do"
+)]
+
+mod test;
+mod tidy;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+macro_rules! commands {
+    ($($name:ident => $file:ident),+ $(,)?) => {
+        #[derive(Subcommand)]
+        enum Command {
+            $($name($file::Args)),+
+        }
+
+        impl Command {
+            fn run(&self) -> anyhow::Result<()> {
+                match self {
+                    $(Self::$name(args) => args.run()),+
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Test => test,
+    Tidy => tidy,
+}
+
+/// Developer commands of tollgate.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound_and_each_command_says_what_it_does() {
+        let mut cli = Cli::command();
+        cli.build();
+        cli.clone().debug_assert();
+        for command in cli.get_subcommands() {
+            assert!(command.get_about().is_some(), "{} has no help", command.get_name());
+        }
+    }
+}

@@ -3,19 +3,45 @@
 #[macro_use]
 mod unrolled;
 
+mod call;
+mod fault;
+mod fiber;
 mod null;
 mod other_core;
 mod process;
+mod region;
+mod select;
 mod signal;
 mod spawn;
+mod syscall;
 pub mod task;
+#[cfg(test)]
+mod testing;
 mod thread;
+mod vdso;
+mod vm;
+
+pub use select::{UnknownProbe, select};
 
 use tollgate_measure::Probe;
 
 /// Every probe, in the order of the ladder's families.
 pub static PROBES: &[&dyn Probe] = &[
     &null::Null,
+    &call::Direct,
+    &call::Indirect,
+    &call::Dynamic,
+    &vdso::ClockGettime,
+    &fiber::Own,
+    &fiber::OwnFp,
+    &fiber::Corosensei,
+    &syscall::Invalid,
+    &syscall::Getppid,
+    &syscall::Read,
+    &syscall::ClockGettime,
+    &syscall::IoUringNop,
+    &fault::Anonymous,
+    &fault::Protection,
     &signal::Own,
     &signal::THREAD,
     &thread::Rotation,
@@ -35,4 +61,5 @@ pub static PROBES: &[&dyn Probe] = &[
     &spawn::Thread,
     &spawn::Fork,
     &spawn::PosixSpawn,
+    &vm::Cpuid,
 ];

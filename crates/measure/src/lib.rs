@@ -2,7 +2,20 @@
 //!
 //! This crate knows no boundary by name and prints nothing.
 
+pub mod arch;
+pub mod bench;
+pub mod clock;
+pub mod doctor;
+pub mod host;
+pub mod local;
+pub mod noise;
 pub mod placement;
 pub mod probe;
+pub mod remote;
+pub mod sampler;
+pub mod session;
+pub mod stats;
+pub mod summary;
+pub mod worker;
 
 pub use probe::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};

@@ -1,6 +1,11 @@
 //! Where things run: pinning that is read back, and the choice of CPUs.
 
+mod choose;
+
 use std::{fs, io, mem};
+
+pub(crate) use choose::list;
+pub use choose::{PlacementError, choose};
 
 /// Pins the calling thread to one CPU and reads the result back.
 ///
@@ -77,6 +82,15 @@ pub fn relation(cpu: usize, other: usize) -> Relation {
         Ok(list) if parse_cpu_list(&list).contains(&other) => Relation::Sibling,
         Ok(_) => Relation::OtherCore,
         Err(_) => Relation::Unknown,
+    }
+}
+
+/// How two CPUs relate, by the groups of CPUs that share a core (as the record lists them).
+pub fn relation_in(cores: &[Vec<usize>], cpu: usize, other: usize) -> Relation {
+    match cores.iter().find(|core| core.contains(&cpu)) {
+        Some(core) if core.contains(&other) => Relation::Sibling,
+        Some(_) => Relation::OtherCore,
+        None => Relation::Unknown,
     }
 }
 

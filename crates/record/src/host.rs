@@ -36,6 +36,18 @@ pub struct Host {
     pub pmu: Pmu,
     /// User id that measured.
     pub uid: u32,
+    /// Capabilities in force that widen what can be measured (`sys_admin`, `perfmon`, `bpf`, ...).
+    pub capabilities: Vec<String>,
+    /// The machine's or the virtual machine's product name.
+    pub machine: Option<String>,
+    /// Memory that could be had without swapping when the host was described, in bytes.
+    pub memory_available_bytes: Option<u64>,
+    /// Swap space in bytes; 0 means none.
+    pub swap_bytes: Option<u64>,
+    /// Swap space in use when the host was described, in bytes.
+    pub swap_used_bytes: Option<u64>,
+    /// Directories of the system that are not there, so that facts are missing (`/proc`, `/sys`).
+    pub unreadable: Vec<String>,
 }
 
 /// The processor.
@@ -52,10 +64,20 @@ pub struct Cpu {
     pub microcode: Option<String>,
     /// CPUs online in the system.
     pub online: Vec<usize>,
+    /// CPUs that are built in, online or not.
+    pub present: Vec<usize>,
     /// CPUs that this process may use.
     pub allowed: Vec<usize>,
     /// Whether two hardware threads share a core among the online CPUs.
     pub smt: Option<bool>,
+    /// The online CPUs in groups that share a core; empty where the system does not tell.
+    pub cores: Vec<Vec<usize>>,
+    /// The online CPUs in groups that share a socket; empty where the system does not tell.
+    pub packages: Vec<Vec<usize>>,
+    /// CPUs that the scheduler was told to leave alone (`isolcpus=`).
+    pub isolated: Vec<usize>,
+    /// CPUs whose tick stops while one task runs (`nohz_full=`).
+    pub tickless: Vec<usize>,
     /// CPU that was measured on.
     pub measured: Option<usize>,
     /// CPU of the other side in two-CPU probes.
@@ -74,6 +96,38 @@ pub struct Cpu {
     pub core_hz_after: Option<f64>,
     /// Flags of the processor that change what a crossing costs (`pti`, `pcid`, `invpcid`, `fsgsbase`).
     pub flags: Vec<String>,
+    /// Implementer and part on Arm, vendor and architecture id on RISC-V, as the kernel prints them.
+    pub part: Option<String>,
+    /// The RISC-V `isa` line.
+    pub isa: Option<String>,
+    /// What the processor does when it has nothing to do.
+    pub idle: Idle,
+}
+
+/// What the processor does when it has nothing to do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Idle {
+    /// Idle driver: `intel_idle`, `acpi_idle`, `haltpoll`, `psci_idle`.
+    pub driver: Option<String>,
+    /// Idle governor: `menu`, `teo`, `haltpoll`.
+    pub governor: Option<String>,
+    /// Idle states, shallowest first.
+    pub states: Vec<IdleState>,
+    /// Nanoseconds that an idle guest polls before it gives its CPU back (`haltpoll` only).
+    pub halt_poll_ns: Option<u64>,
+}
+
+/// One idle state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct IdleState {
+    /// The driver's name for it.
+    pub name: String,
+    /// Microseconds that it takes to leave, as the driver states them.
+    pub exit_us: u64,
+    /// Whether it was switched off.
+    pub disabled: bool,
 }
 
 /// One cache.
@@ -114,6 +168,8 @@ pub struct Kernel {
     pub seccomp: Option<bool>,
     /// Whether a debugger or tracer is attached to this process.
     pub traced: Option<bool>,
+    /// Whether tasks are grouped by session for scheduling (`kernel.sched_autogroup_enabled`).
+    pub autogroup: Option<bool>,
 }
 
 /// The clock that timed.

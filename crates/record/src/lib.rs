@@ -7,15 +7,22 @@
 //! Units are in the names: `ns` are nanoseconds, `ticks` are periods of the time-stamp counter,
 //! `cycles` are periods of the core's own clock (or simulated cycles, where `engine` says so).
 
+pub mod document;
+pub mod finding;
+mod finite;
 pub mod host;
 pub mod schema;
 pub mod store;
+pub mod text;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use finding::{Finding, Severity};
+pub use finite::NOT_FINITE;
 pub use host::Host;
+pub use store::{Store, StoreError};
 
 /// The version of the document; a reader refuses any other.
 pub const SCHEMA: &str = "tollgate/1";
@@ -23,7 +30,8 @@ pub const SCHEMA: &str = "tollgate/1";
 /// One invocation of the tool and all that it found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// Always [`SCHEMA`].
+    /// Always `tollgate/1`.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// Unique name of the run; the store's file name.
     pub id: String,

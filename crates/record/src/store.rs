@@ -1,1 +1,290 @@
+//! The file store: one directory, one JSON file for each run, named by its id.
+//!
+//! A file is written beside its final name, synced and renamed, so that no reader ever sees half a
+//! run and a killed process costs nothing that was saved before.
 
+mod error;
+mod id;
+
+pub use error::StoreError;
+pub use id::{new_id, rfc3339};
+
+use crate::document::{self, DocumentError};
+use crate::{Run, Status};
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The largest file that is read, in bytes. A run of every probe is well under a megabyte.
+pub const MOST_BYTES: u64 = 256 << 20;
+
+/// How a file in the making is called. The dot hides it from listings.
+const TEMPORARY: (&str, &str) = (".tollgate-", ".tmp");
+
+/// A file in the making lives for milliseconds; one this old was left by a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// What `check_writable` writes, as much as a small run, so that a full disk shows before measuring.
+static TRIAL: [u8; 64 << 10] = [b' '; 64 << 10];
+
+/// A directory of runs.
+#[derive(Clone, Debug)]
+pub struct Store {
+    dir: PathBuf,
+}
+
+/// One file of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The file's name without its ending: what [`Store::load`] takes.
+    pub id: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it holds, or why it cannot be read.
+    pub content: Result<Summary, String>,
+}
+
+/// What a listing shows of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Start of the run, RFC 3339 in UTC.
+    pub started: String,
+    /// The command line after the program's name.
+    pub command: Vec<String>,
+    /// How many probes gave a figure.
+    pub measured: usize,
+    /// How many cannot be measured on that host.
+    pub skipped: usize,
+    /// How many should have worked and did not.
+    pub failed: usize,
+    /// False when the run was interrupted or is still going on.
+    pub complete: bool,
+    /// Node name of the host.
+    pub host: String,
+}
+
+impl Summary {
+    /// The summary of a run.
+    pub fn of(run: &Run) -> Self {
+        let count = |status| run.results.iter().filter(|result| result.status == status).count();
+        Self {
+            started: run.started.clone(),
+            command: run.command.clone(),
+            measured: count(Status::Measured),
+            skipped: count(Status::Skipped),
+            failed: count(Status::Failed),
+            complete: run.complete,
+            host: run.host.name.clone(),
+        }
+    }
+}
+
+impl Store {
+    /// The store in `dir`, which need not exist before the first save. Files that a killed process
+    /// left half-written are removed.
+    ///
+    /// # Errors
+    /// [`StoreError::NotADirectory`] when something else has that name.
+    pub fn open(dir: PathBuf) -> Result<Self, StoreError> {
+        if fs::metadata(&dir).is_ok_and(|metadata| !metadata.is_dir()) {
+            return Err(StoreError::NotADirectory { dir });
+        }
+        let store = Self { dir };
+        store.sweep();
+        Ok(store)
+    }
+
+    /// Where runs are kept unless told otherwise: `tollgate` under `XDG_DATA_HOME`, which is
+    /// `~/.local/share` when unset. `None` when there is no home directory either.
+    pub fn default_dir() -> Option<PathBuf> {
+        default_dir(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Writes the run under its id, in place of an earlier state of the same run.
+    ///
+    /// # Errors
+    /// An unusable id, a directory that cannot be written, a full disk.
+    pub fn save(&self, run: &Run) -> Result<PathBuf, StoreError> {
+        if !id::is_valid(&run.id) {
+            return Err(StoreError::BadId { id: run.id.clone() });
+        }
+        let text = document::to_json(run).map_err(|source| self.unwritable(io::Error::other(source)))?;
+        let path = self.dir.join(format!("{}.json", run.id));
+        self.write(&path, text.as_bytes()).map_err(|source| self.unwritable(source))?;
+        Ok(path)
+    }
+
+    /// Tries the directory out, so that a run that could not be saved is not begun.
+    ///
+    /// # Errors
+    /// As [`Store::save`].
+    pub fn check_writable(&self) -> Result<(), StoreError> {
+        self.temporary().and_then(|mut file| file.write_all(&TRIAL)).map_err(|source| self.unwritable(source))
+    }
+
+    /// The run of that id, of the only id that begins so, the newest (`latest`), or the one in the
+    /// file of that path.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being found or read.
+    pub fn load(&self, wanted: &str) -> Result<Run, StoreError> {
+        let path = Path::new(wanted);
+        if wanted.contains('/')
+            || path.extension().is_some_and(|extension| extension == "json") && path.exists()
+        {
+            return read(path);
+        }
+        let ids = self.ids()?;
+        if wanted == "latest" {
+            let newest = ids.last().ok_or_else(|| StoreError::Empty { dir: self.dir.clone() })?;
+            return read(&newest.1);
+        }
+        let wanted_id = wanted.strip_suffix(".json").unwrap_or(wanted);
+        if let Some((_, path)) = ids.iter().find(|(id, _)| id == wanted_id) {
+            return read(path);
+        }
+        let matching: Vec<_> = ids.iter().filter(|(id, _)| id.starts_with(wanted_id)).collect();
+        match matching.as_slice() {
+            _ if wanted_id.is_empty() => {}
+            [(_, path)] => return read(path),
+            [] => {}
+            several => {
+                let ids = several.iter().map(|(id, _)| id.clone()).collect();
+                return Err(StoreError::Ambiguous { prefix: wanted.into(), ids });
+            }
+        }
+        if path.is_file() {
+            return read(path);
+        }
+        let nearest = id::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str()));
+        Err(StoreError::UnknownId { id: wanted.into(), dir: self.dir.clone(), nearest })
+    }
+
+    /// Every run, oldest first. A file that cannot be read is listed with the reason.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`] when the directory itself cannot be read; one that does not exist
+    /// holds no run.
+    pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
+        let entry = |(id, path): (String, PathBuf)| {
+            let content = match read(&path) {
+                Ok(run) => Ok(Summary::of(&run)),
+                // The list shows the path already.
+                Err(StoreError::Document { source, .. }) => Err(source.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            Entry { id, path, content }
+        };
+        Ok(self.ids()?.into_iter().map(entry).collect())
+    }
+
+    /// The id and path of every run file in the order of time.
+    fn ids(&self) -> Result<Vec<(String, PathBuf)>, StoreError> {
+        let unreadable = |source| StoreError::Unreadable { path: self.dir.clone(), source };
+        let files = match fs::read_dir(&self.dir) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(unreadable(error)),
+        };
+        let mut ids = Vec::new();
+        for file in files {
+            let path = file.map_err(unreadable)?.path();
+            let hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
+            // A pipe in the store would block whoever opens it.
+            let is_run = path.extension().is_some_and(|extension| extension == "json") && path.is_file();
+            if let Some(stem) = path.file_stem().filter(|_| is_run && !hidden) {
+                ids.push((stem.to_string_lossy().into_owned(), path));
+            }
+        }
+        ids.sort();
+        Ok(ids)
+    }
+
+    fn write(&self, path: &Path, text: &[u8]) -> io::Result<()> {
+        let mut file = self.temporary()?;
+        file.write_all(text)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        // The rename outlives a power cut only once the directory is synced; not every file system can.
+        if let Ok(dir) = File::open(&self.dir) {
+            let _ = dir.sync_all();
+        }
+        Ok(())
+    }
+
+    /// A new hidden file in the directory, removed unless it is renamed.
+    fn temporary(&self) -> io::Result<tempfile::NamedTempFile> {
+        fs::create_dir_all(&self.dir)?;
+        tempfile::Builder::new()
+            .prefix(TEMPORARY.0)
+            .suffix(TEMPORARY.1)
+            // As any file that the user makes: the umask decides.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(&self.dir)
+    }
+
+    /// Removes what killed processes left. Nothing depends on it, so errors do not count.
+    fn sweep(&self) {
+        let Ok(files) = fs::read_dir(&self.dir) else { return };
+        for file in files.flatten() {
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            let ours = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
+            let age =
+                file.metadata().and_then(|m| m.modified()).map(|time| time.elapsed().unwrap_or_default());
+            if ours && age.is_ok_and(|age| age > ABANDONED) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+
+    fn unwritable(&self, source: io::Error) -> StoreError {
+        let dir = self.dir.clone();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { dir, source },
+            _ => StoreError::Unwritable { dir, source },
+        }
+    }
+}
+
+/// The run in a file, wherever it is.
+///
+/// # Errors
+/// [`StoreError::Unreadable`], [`StoreError::TooLarge`] or [`StoreError::Document`].
+pub fn read(path: &Path) -> Result<Run, StoreError> {
+    read_at_most(path, MOST_BYTES)
+}
+
+fn read_at_most(path: &Path, most: u64) -> Result<Run, StoreError> {
+    let unreadable = |source| StoreError::Unreadable { path: path.into(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    let mut text = Vec::new();
+    // The size is not known beforehand of a pipe or a device; reading stops at the limit all the same.
+    if metadata.len() <= most {
+        file.take(most + 1).read_to_end(&mut text).map_err(unreadable)?;
+    }
+    if metadata.len() > most || text.len() as u64 > most {
+        return Err(StoreError::TooLarge { path: path.into(), most });
+    }
+    document::from_json(&text)
+        .map_err(|source: DocumentError| StoreError::Document { path: path.into(), source })
+}
+
+/// By the rule of the XDG base directories: a relative path in the variable does not count.
+fn default_dir(data: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = absolute(data).or_else(|| Some(absolute(home)?.join(".local/share")))?;
+    Some(data.join("tollgate"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,22 @@
-//! A record to the terminal: pure functions.
+//! A record to the terminal: pure functions from documents to text.
+//!
+//! Nothing here looks at the machine, measures or prints. Every string of a document is taken for
+//! hostile: control characters never reach the text, and no string is long enough to break a line.
+
+mod bar;
+mod findings;
+mod head;
+mod ladder;
+mod notes;
+pub mod number;
+mod probes;
+mod runs;
+mod style;
+mod text;
+mod words;
+
+pub use findings::findings;
+pub use ladder::ladder;
+pub use probes::{ProbeRow, probes};
+pub use runs::runs;
+pub use style::Style;

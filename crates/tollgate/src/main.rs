@@ -1,1 +1,37 @@
-fn main() {}
+//! tollgate: measures and explains what it costs to cross an execution boundary.
+//!
+//! Glue only: parse, plan, measure, save, show.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the program that prints")]
+
+mod cli;
+mod doctor;
+mod list;
+mod output;
+mod progress;
+mod run;
+mod runs;
+mod worker;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        None => run::run(&cli.ladder, &[]),
+        Some(Command::Run(args)) => run::run(&args.sampling, &args.patterns),
+        Some(Command::List(args)) => list::list(&args),
+        Some(Command::Doctor(args)) => doctor::doctor(&args),
+        Some(Command::Runs(args)) => runs::runs(&args),
+        Some(Command::Show(args)) => runs::show(&args),
+        Some(Command::Worker(args)) => worker::worker(&args),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("tollgate: {error:#}");
+            if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+        }
+    }
+}

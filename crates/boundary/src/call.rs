@@ -1,0 +1,53 @@
+//! Calls of a function that does almost nothing: directly, through a pointer, into a shared library.
+//!
+//! The three rows make the same call, `sum += magnitude(-1)`, so that they differ only in how the callee
+//! is reached. Every call answers 1, so the sum is the callee's own count of its calls.
+
+mod direct;
+mod dynamic;
+mod indirect;
+
+pub(crate) use direct::Direct;
+pub(crate) use dynamic::Dynamic;
+pub(crate) use indirect::Indirect;
+
+use std::arch::asm;
+use tollgate_measure::Claim;
+
+/// What every row of the family proves.
+static PROOF: [Claim; 1] = [Claim::exact("callee_count_per_call")];
+
+/// The callee: what `imaxabs` of the C library does, compiled into this program.
+#[inline(never)]
+extern "C" fn magnitude(value: i64) -> i64 {
+    // SAFETY: no instruction. As far as the compiler knows it reads and writes memory, so the function
+    // has an effect and no call of it can be left out or merged with another.
+    unsafe { asm!("", options(nostack, preserves_flags)) };
+    value.wrapping_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Direct, Dynamic, Indirect, magnitude};
+    use tollgate_measure::{Probe, Site};
+
+    #[test]
+    fn the_callee_answers_one_so_that_the_sum_is_a_count() {
+        assert_eq!(magnitude(-1), 1);
+        assert_eq!(magnitude(-3), 3);
+    }
+
+    #[test]
+    fn counts_every_call_once_whatever_the_unrolling() {
+        let probes: [&dyn Probe; 3] = [&Direct, &Indirect, &Dynamic];
+        for probe in probes {
+            let mut open = probe.open(&Site { cpu: 0, peer: None }).unwrap();
+            let mut counts = [None];
+            for passes in [0, 1, 15, 16, 17, 1000] {
+                open.cross(passes).unwrap();
+                open.prove(&mut counts).unwrap();
+                assert_eq!(counts, [Some(passes)], "{}", probe.meta().id);
+            }
+        }
+    }
+}

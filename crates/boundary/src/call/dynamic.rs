@@ -1,0 +1,141 @@
+//! A call into a shared library, as a dynamically linked program makes it.
+
+use super::{PROOF, magnitude};
+use std::ffi::{CStr, c_void};
+use std::{hint::black_box, mem, ptr};
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `call/dynamic`.
+pub(crate) struct Dynamic;
+
+static META: Meta = Meta {
+    id: "call/dynamic",
+    what: "call of a trivial function in a shared library, through the linkage table, and its return",
+    per: Per::Call,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+unsafe extern "C" {
+    /// C11 7.8.2.1. Unlike `labs`, it is not among the library functions that the compiler knows by name
+    /// and replaces by an instruction.
+    safe fn imaxabs(value: i64) -> i64;
+}
+
+impl Probe for Dynamic {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        if cfg!(target_feature = "crt-static") {
+            return Err(statically_linked());
+        }
+        // SAFETY: the name is a C string; looking a symbol up calls no code of the library's.
+        let callee = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"imaxabs".as_ptr()) };
+        let (home, library) = object_of(callee).ok_or_else(statically_linked)?;
+        if object_of(magnitude as *const c_void).is_none_or(|(own, _)| own == home) {
+            return Err(statically_linked());
+        }
+        // Resolves the symbol when the program was linked to do that on first use.
+        if through_linkage_table(-1) != 1 {
+            return Err(Refusal::Failed("imaxabs(-1) is not 1".into()));
+        }
+        Ok(Box::new(Open { library, counted: 0 }))
+    }
+}
+
+fn statically_linked() -> Refusal {
+    Refusal::skip(
+        "this program is statically linked: there is no shared library to call into",
+        "build it dynamically linked (a target without crt-static)",
+    )
+}
+
+/// The object that an address belongs to: where it is loaded, and its file name.
+fn object_of(address: *const c_void) -> Option<(*mut c_void, String)> {
+    let mut info = libc::Dl_info {
+        dli_fname: ptr::null(),
+        dli_fbase: ptr::null_mut(),
+        dli_sname: ptr::null(),
+        dli_saddr: ptr::null_mut(),
+    };
+    // SAFETY: dladdr only compares the address, which may be anything, and fills `info` in.
+    if address.is_null() || unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: dladdr succeeded, so the name is a C string that lives as long as the object is loaded.
+    let path = unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy();
+    Some((info.dli_fbase, path.rsplit('/').next().unwrap_or_default().to_owned()))
+}
+
+/// Calls the library's function by way of the procedure linkage table, which jumps through the global
+/// offset table (System V ABI, x86-64 supplement, 5.2). Left to itself the compiler loads the address
+/// from the table once, before the loop, and measures a second `call/indirect`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn through_linkage_table(value: i64) -> i64 {
+    let answer;
+    // SAFETY: the callee is a safe C function of this signature, every register that it may change is
+    // marked, and without `nostack` the stack is aligned for a call and the red zone is not in use.
+    unsafe {
+        std::arch::asm!("call {callee}@PLT", callee = sym imaxabs, in("rdi") value, lateout("rax") answer, clobber_abi("C"));
+    }
+    answer
+}
+
+/// Calls the library's function as the compiler would for any program.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn through_linkage_table(value: i64) -> i64 {
+    imaxabs(value)
+}
+
+struct Open {
+    library: String,
+    counted: i64,
+}
+
+impl Crossing for Open {
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let argument = black_box(-1);
+        let mut sum = 0;
+        unrolled!(passes, sum += through_linkage_table(argument));
+        self.counted += sum;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = u64::try_from(mem::take(&mut self.counted)).ok();
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![("function", "imaxabs".into()), ("library", self.library.clone())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dynamic, magnitude, object_of};
+    use std::ffi::c_void;
+    use tollgate_measure::{Probe, Refusal, Site};
+
+    #[test]
+    fn the_callee_is_in_another_object_or_the_probe_refuses() {
+        match Dynamic.open(&Site { cpu: 0, peer: None }) {
+            Ok(open) => {
+                let (_, own) = object_of(magnitude as *const c_void).unwrap();
+                let params = open.params();
+                assert!(params.iter().all(|(_, value)| !value.is_empty() && *value != own), "{params:?}");
+            }
+            Err(refusal) => {
+                let refused_for_a_reason =
+                    cfg!(target_feature = "crt-static") && matches!(refusal, Refusal::Skip { .. });
+                assert!(refused_for_a_reason, "{refusal}");
+            }
+        }
+    }
+}

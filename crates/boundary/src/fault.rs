@@ -1,0 +1,11 @@
+//! Touches of memory that the processor cannot complete by itself.
+
+mod anonymous;
+#[cfg(target_arch = "x86_64")]
+mod handler;
+mod protection;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+pub(crate) use anonymous::Anonymous;
+pub(crate) use protection::Protection;

@@ -1,0 +1,164 @@
+//! The first write to a page of fresh memory: the kernel finds a page, clears it and maps it.
+
+use crate::region::Region;
+use std::{mem, ptr};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `fault/anonymous`.
+pub(crate) struct Anonymous;
+
+static META: Meta = Meta {
+    id: "fault/anonymous",
+    what: "first write to a page of anonymous memory: a page is found, cleared and mapped",
+    per: Per::Touch,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    // The kernel's count covers the thread, so that a page that the harness itself touches for the
+    // first time between two batches is in it.
+    proof: &[Claim { key: "minor_per_touch", per_crossing: 1.0, tolerance: 0.01, divides: false }],
+};
+
+/// Pages of the region: about half a millisecond of faults, and memory that a second-level cache holds.
+const PAGES: usize = 512;
+
+impl Probe for Anonymous {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let mut region = Region::new(PAGES)?;
+        // One fault must be one page. A kernel without huge pages does not know the advice.
+        match region.advise(PAGES, libc::MADV_NOHUGEPAGE) {
+            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
+                return Err(Refusal::Failed(format!("switch huge pages off: {error}")));
+            }
+            _ => {}
+        }
+        let mut open = Open { region, faults_before: None, faults: Some(0) };
+        // First touch of memory that a hypervisor has taken back costs many times more: have it back,
+        // and give it to the kernel's free lists, from which the batches will take it.
+        open.prepare(PAGES as u64)?;
+        open.cross(PAGES as u64)?;
+        open.faults_before = None;
+        Ok(Box::new(open))
+    }
+}
+
+/// Minor faults of this thread so far.
+fn minor_faults() -> Option<u64> {
+    // SAFETY: rusage is plain data for which all zeroes is valid.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: `usage` is a valid place to write to.
+    (unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) } == 0)
+        .then(|| u64::try_from(usage.ru_minflt).unwrap_or_default())
+}
+
+struct Open {
+    region: Region,
+    /// The thread's count when the batch under way was prepared.
+    faults_before: Option<u64>,
+    /// Counted in the batches since the last proof; `None` when the count was not to be had.
+    faults: Option<u64>,
+}
+
+impl Open {
+    /// Adds the faults of the batch that has ended.
+    fn close_batch(&mut self) {
+        if let Some(before) = self.faults_before.take() {
+            self.faults = self.faults.zip(minor_faults()).map(|(sum, now)| sum + (now - before));
+        }
+    }
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.close_batch();
+        let pages = usize::try_from(passes).unwrap_or(usize::MAX);
+        if pages > PAGES {
+            return Err(Refusal::Failed(format!("{pages} touches do not fit into {PAGES} pages")));
+        }
+        self.region
+            .advise(pages, libc::MADV_DONTNEED)
+            .map_err(|error| Refusal::Failed(format!("give {pages} pages back: {error}")))?;
+        self.faults_before = minor_faults();
+        if self.faults_before.is_none() {
+            self.faults = None;
+        }
+        Ok(())
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let pages = (passes as usize).min(self.region.pages());
+        let (mut page, step) = (self.region.page(0), self.region.page_bytes());
+        for _ in 0..pages {
+            // SAFETY: `pages` pages from the start of the region are mapped and writable.
+            unsafe { ptr::write_volatile(page, 1) };
+            page = page.wrapping_add(step);
+        }
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.close_batch();
+        counts[0] = self.faults.replace(0);
+        Ok(())
+    }
+
+    fn most_passes(&self) -> u64 {
+        PAGES as u64
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![("page_bytes", self.region.page_bytes().to_string()), ("region_pages", PAGES.to_string())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Anonymous, PAGES};
+    use crate::testing::alone;
+    use tollgate_measure::{Probe, Site};
+
+    #[test]
+    fn one_fault_for_each_touch_and_none_for_a_second_touch() {
+        let _turn = alone();
+        let mut open = Anonymous.open(&Site { cpu: 0, peer: None }).unwrap();
+        let mut counts = [None];
+        // The first proof maps the pages of its own code.
+        open.prove(&mut counts).unwrap();
+        for passes in [1, 7, PAGES as u64] {
+            open.prepare(passes).unwrap();
+            open.cross(passes).unwrap();
+            open.cross(passes).unwrap();
+            open.prove(&mut counts).unwrap();
+            assert_eq!(counts, [Some(passes)]);
+        }
+        open.cross(PAGES as u64).unwrap();
+        open.prove(&mut counts).unwrap();
+        assert_eq!(counts, [Some(0)], "nothing was unmapped, so nothing may be counted");
+    }
+
+    #[test]
+    fn several_batches_before_one_proof_add_up() {
+        let _turn = alone();
+        let mut open = Anonymous.open(&Site { cpu: 0, peer: None }).unwrap();
+        let mut counts = [None];
+        open.prove(&mut counts).unwrap();
+        for passes in [3, 4] {
+            open.prepare(passes).unwrap();
+            open.cross(passes).unwrap();
+        }
+        open.prove(&mut counts).unwrap();
+        assert_eq!(counts, [Some(7)]);
+    }
+
+    #[test]
+    fn more_than_the_region_is_refused() {
+        let mut open = Anonymous.open(&Site { cpu: 0, peer: None }).unwrap();
+        let most = open.most_passes();
+        assert!(open.prepare(most).is_ok());
+        assert!(open.prepare(most + 1).is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! The switch of the crate corosensei, whose assembly the compiler inlines and tells which registers live.
+
+use super::PROOF;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use std::cell::Cell;
+use std::mem;
+use std::rc::Rc;
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `fiber/corosensei`.
+pub(crate) struct Corosensei;
+
+static META: Meta = Meta {
+    id: "fiber/corosensei",
+    what: "stack switch of the crate corosensei: half of a resume and the yield that answers it",
+    per: Per::Switch,
+    crossings_per_pass: 2,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+/// Bytes of the coroutine's stack, below which the crate puts a guard page.
+const STACK: usize = 64 * 1024;
+
+impl Probe for Corosensei {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let stack = DefaultStack::new(STACK)?;
+        let arrivals = Rc::new(Cell::new(0));
+        let counter = Rc::clone(&arrivals);
+        let coroutine = Coroutine::with_stack(stack, move |yielder, mut go_on| {
+            while go_on {
+                counter.set(counter.get() + 1);
+                go_on = yielder.suspend(());
+            }
+        });
+        Ok(Box::new(Open { coroutine, arrivals, back: 0 }))
+    }
+}
+
+struct Open {
+    /// Resumed with true to count, with false to end.
+    coroutine: Coroutine<bool, (), ()>,
+    arrivals: Rc<Cell<u64>>,
+    back: u64,
+}
+
+impl Crossing for Open {
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let mut back = 0;
+        for _ in 0..passes {
+            if let CoroutineResult::Yield(()) = self.coroutine.resume(true) {
+                back += 1;
+            }
+        }
+        self.back += back;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(self.arrivals.take() + mem::take(&mut self.back));
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![("kept", "what the compiler says is live".into()), ("stack_bytes", STACK.to_string())]
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // Lets the coroutine end by itself, so that nothing has to unwind its stack.
+        if !self.coroutine.done() {
+            self.coroutine.resume(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Corosensei;
+    use tollgate_measure::{Probe, Site};
+
+    #[test]
+    fn each_pass_arrives_there_and_back() {
+        let mut open = Corosensei.open(&Site { cpu: 0, peer: None }).unwrap();
+        let mut counts = [None];
+        for passes in [0, 1, 1000] {
+            open.cross(passes).unwrap();
+            open.prove(&mut counts).unwrap();
+            assert_eq!(counts, [Some(2 * passes)]);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Our own switch, in its two forms: callee-saved integer registers only, and with the floating-point
+//! control words.
+
+use super::PROOF;
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `fiber/own`.
+pub(crate) struct Own;
+
+/// The probe `fiber/own-fp`.
+pub(crate) struct OwnFp;
+
+static OWN: Meta = Meta {
+    id: "fiber/own",
+    what: "stack switch in our own assembly that keeps the callee-saved integer registers",
+    per: Per::Switch,
+    crossings_per_pass: 2,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+static OWN_FP: Meta = Meta {
+    id: "fiber/own-fp",
+    what: "the same switch, which also keeps MXCSR and the x87 control word",
+    ..OWN
+};
+
+impl Probe for Own {
+    fn meta(&self) -> &Meta {
+        &OWN
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        open::<false>()
+    }
+}
+
+impl Probe for OwnFp {
+    fn meta(&self) -> &Meta {
+        &OWN_FP
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        open::<true>()
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
+    Ok(Box::new(open::Fiber::<FP>::new()?))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
+    Err(Refusal::skip(
+        "our own stack switch is written for x86-64 only",
+        "an x86-64 machine, or a file beside crates/boundary/src/fiber/x86_64.rs for this architecture",
+    ))
+}
+
+#[cfg(target_arch = "x86_64")]
+mod open {
+    use super::super::stack::Stack;
+    use super::super::x86_64::{
+        clear_mxcsr_flags, first_frame, fp_back, fp_there, integer_back, integer_there, mxcsr,
+    };
+    use super::{Crossing, Refusal};
+    use std::mem;
+
+    /// A fiber that counts and goes back, for ever. It owns nothing, so its stack may be taken from it.
+    pub(super) struct Fiber<const FP: bool> {
+        /// Its stack pointer while it does not run.
+        pointer: *mut u8,
+        /// How often it was switched to; written by the fiber while it runs.
+        arrivals: *mut u64,
+        back: u64,
+        mxcsr: u32,
+        _stack: Stack,
+    }
+
+    /// The fiber. No value with a destructor lives here, and nothing here can panic.
+    unsafe extern "C" fn body<const FP: bool>(argument: *mut u8, mut from: *mut u8) -> ! {
+        let arrivals = argument.cast::<u64>();
+        loop {
+            // SAFETY: whoever switches here keeps the count alive and waits until we have switched back,
+            // to the stack pointer that the switch handed over.
+            unsafe {
+                *arrivals = (*arrivals).wrapping_add(1);
+                from = if FP { fp_back(from) } else { integer_back(from) };
+            }
+        }
+    }
+
+    impl<const FP: bool> Fiber<FP> {
+        pub(super) fn new() -> Result<Self, Refusal> {
+            let stack = Stack::new()?;
+            let arrivals = Box::into_raw(Box::new(0u64));
+            clear_mxcsr_flags();
+            // SAFETY: the top of a fresh stack is aligned and has pages below it.
+            let pointer = unsafe { first_frame(stack.top(), FP, body::<FP>, arrivals.cast()) };
+            Ok(Self { pointer, arrivals, back: 0, mxcsr: mxcsr(), _stack: stack })
+        }
+    }
+
+    impl<const FP: bool> Crossing for Fiber<FP> {
+        fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
+            // The fiber computes nothing in floating point, so its flags stay clear. One rounded result
+            // on this side would make the two differ, and loading an MXCSR that differs is a slow path.
+            clear_mxcsr_flags();
+            if FP && mxcsr() != self.mxcsr {
+                return Err(Refusal::Failed(
+                    "something in this process has changed the rounding mode".into(),
+                ));
+            }
+            Ok(())
+        }
+
+        fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+            let (mut fiber, mut back) = (self.pointer, 0);
+            for _ in 0..passes {
+                // SAFETY: `fiber` is what the last switch back, or `first_frame`, left.
+                fiber = unsafe { if FP { fp_there(fiber) } else { integer_there(fiber) } };
+                back += 1;
+            }
+            self.pointer = fiber;
+            self.back += back;
+            Ok(())
+        }
+
+        fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+            // SAFETY: the fiber is not running.
+            let there = unsafe { mem::take(&mut *self.arrivals) };
+            counts[0] = Some(there + mem::take(&mut self.back));
+            Ok(())
+        }
+
+        fn params(&self) -> Vec<(&'static str, String)> {
+            let kept = if FP { "integer, mxcsr, x87 control word" } else { "integer" };
+            let mut params = vec![("kept", kept.into())];
+            if FP {
+                params.push(("mxcsr", format!("{:#x} on both sides", self.mxcsr)));
+            }
+            params
+        }
+    }
+
+    impl<const FP: bool> Drop for Fiber<FP> {
+        fn drop(&mut self) {
+            // SAFETY: made by Box::into_raw; the fiber never runs again.
+            drop(unsafe { Box::from_raw(self.arrivals) });
+        }
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::{Own, OwnFp};
+    use tollgate_measure::{Probe, Site};
+
+    #[test]
+    fn each_pass_arrives_there_and_back() {
+        let probes: [&dyn Probe; 2] = [&Own, &OwnFp];
+        for probe in probes {
+            let mut open = probe.open(&Site { cpu: 0, peer: None }).unwrap();
+            let mut counts = [None];
+            for passes in [0, 1, 1000] {
+                open.prepare(passes).unwrap();
+                open.cross(passes).unwrap();
+                open.prove(&mut counts).unwrap();
+                assert_eq!(counts, [Some(2 * passes)], "{}", probe.meta().id);
+            }
+        }
+    }
+}

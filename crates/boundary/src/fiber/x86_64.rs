@@ -1,0 +1,149 @@
+//! The switch on x86-64: what the System V ABI (x86-64 supplement, 3.2.1 and figure 3.4) asks a callee
+//! to keep, saved on the stack that is left and taken from the stack that is entered.
+//!
+//! Three choices keep it fast and its figure in one place:
+//! - It ends in `pop` and `jmp`. A `ret` would be predicted to return to the caller on the stack just left
+//!   and miss on every switch.
+//! - The stack pointer that was left is handed over in a register. Through memory it would make a chain of
+//!   store and load, whose length depends on how the processor predicts the forwarding.
+//! - Each form exists twice, for the way there and the way back. With one copy the jump has two targets,
+//!   and the processor predicts such a jump in one of two states that are a third apart in time.
+
+use std::arch::{asm, naked_asm};
+
+/// The switch that keeps rbx, rbp, r12 to r15.
+macro_rules! integer {
+    ($name:ident) => {
+        /// Saves the integer registers here, enters the stack `to` and restores them there.
+        /// Returns, there, the stack pointer that was left.
+        ///
+        /// # Safety
+        /// `to` is a stack pointer that the same form of switch or [`first_frame`] left, used once.
+        #[unsafe(naked)]
+        pub(super) unsafe extern "C" fn $name(to: *mut u8) -> *mut u8 {
+            naked_asm!(
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                "mov rax, rsp",
+                "mov rsp, rdi",
+                "pop r15",
+                "pop r14",
+                "pop r13",
+                "pop r12",
+                "pop rbx",
+                "pop rbp",
+                "pop rcx",
+                "jmp rcx",
+            )
+        }
+    };
+}
+
+/// The same, and MXCSR and the x87 control word, whose control bits a callee must keep as well.
+macro_rules! fp {
+    ($name:ident) => {
+        /// Saves the integer registers, MXCSR and the x87 control word here, enters the stack `to` and restores them there.
+        /// Returns, there, the stack pointer that was left.
+        ///
+        /// # Safety
+        /// `to` is a stack pointer that the same form of switch or [`first_frame`] left, used once.
+        #[unsafe(naked)]
+        pub(super) unsafe extern "C" fn $name(to: *mut u8) -> *mut u8 {
+            naked_asm!(
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                "sub rsp, 8",
+                "stmxcsr [rsp]",
+                "fnstcw [rsp + 4]",
+                "mov rax, rsp",
+                "mov rsp, rdi",
+                "ldmxcsr [rsp]",
+                "fldcw [rsp + 4]",
+                "add rsp, 8",
+                "pop r15",
+                "pop r14",
+                "pop r13",
+                "pop r12",
+                "pop rbx",
+                "pop rbp",
+                "pop rcx",
+                "jmp rcx",
+            )
+        }
+    };
+}
+
+integer!(integer_there);
+integer!(integer_back);
+fp!(fp_there);
+fp!(fp_back);
+
+/// The code of a fiber: its argument, and the stack pointer of whoever switched to it first. It never returns.
+pub(super) type Body = unsafe extern "C" fn(argument: *mut u8, from: *mut u8) -> !;
+
+/// Lays out, below `top`, what the first switch to a fiber restores, so that it arrives in
+/// `body(argument)`. Returns the stack pointer to switch to.
+///
+/// # Safety
+/// `top` is 16-aligned and has 64 writable bytes below it.
+pub(super) unsafe fn first_frame(top: *mut u8, fp: bool, body: Body, argument: *mut u8) -> *mut u8 {
+    // In the order of the pops: r15, r14, r13, r12, rbx, rbp, the address to jump to.
+    let words: [usize; 7] =
+        [0, 0, body as *const () as usize, argument.expose_provenance(), 0, 0, enter as *const () as usize];
+    // SAFETY: 56 bytes and, with the control words, 64 bytes below `top`: the caller's promise.
+    unsafe {
+        let frame = top.cast::<usize>().sub(words.len());
+        frame.copy_from_nonoverlapping(words.as_ptr(), words.len());
+        if !fp {
+            return frame.cast();
+        }
+        let controls = frame.sub(1).cast::<u32>();
+        controls.write(mxcsr());
+        controls.add(1).write(u32::from(x87_control()));
+        controls.cast()
+    }
+}
+
+/// Where a fiber begins: the stack is empty and aligned as before a call.
+#[unsafe(naked)]
+unsafe extern "C" fn enter() {
+    naked_asm!("mov rdi, r12", "mov rsi, rax", "call r13", "ud2")
+}
+
+/// MXCSR's six sticky exception flags (Intel SDM volume 1, 10.2.3, "MXCSR Control and Status Register").
+const FLAGS: u32 = 0x3f;
+
+/// The SSE control and status register.
+pub(super) fn mxcsr() -> u32 {
+    let mut value = 0u32;
+    // SAFETY: writes the four bytes of `value`.
+    unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack, preserves_flags)) };
+    value
+}
+
+/// The x87 control word.
+fn x87_control() -> u16 {
+    let mut value = 0u16;
+    // SAFETY: writes the two bytes of `value`.
+    unsafe { asm!("fnstcw [{}]", in(reg) &raw mut value, options(nostack, preserves_flags)) };
+    value
+}
+
+/// Clears the sticky exception flags of MXCSR, which the last rounded result on this side set.
+pub(super) fn clear_mxcsr_flags() {
+    let value = mxcsr() & !FLAGS;
+    // SAFETY: the control bits are loaded as they were; the flags belong to nobody.
+    unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack)) };
+}
+
+#[cfg(test)]
+#[path = "x86_64_tests.rs"]
+mod tests;

@@ -1,0 +1,64 @@
+//! System calls: into the kernel and back, by the architecture's own instruction.
+
+mod clock_gettime;
+mod getppid;
+mod invalid;
+mod io_uring_nop;
+mod raw;
+mod read;
+
+pub(crate) use clock_gettime::ClockGettime;
+pub(crate) use getppid::Getppid;
+pub(crate) use invalid::Invalid;
+pub(crate) use io_uring_nop::IoUringNop;
+pub(crate) use read::Read;
+
+use std::fs;
+use tollgate_measure::Claim;
+
+/// What every plain system call proves: each answer was looked at and was the right one.
+static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
+
+/// Whether a filter stands before every system call of this process, which makes each of them dearer.
+fn seccomp() -> (&'static str, String) {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ("seccomp", seccomp_in(&status).into())
+}
+
+/// The mode in the kernel's words (proc(5), `Seccomp`).
+fn seccomp_in(status: &str) -> &'static str {
+    match status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim) {
+        Some("0") => "none",
+        Some("1") => "strict",
+        Some("2") => "filter",
+        _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate_measure::{Probe, Site};
+
+    #[test]
+    fn every_answer_is_right_and_counted_once() {
+        let probes: [&dyn Probe; 4] = [&Invalid, &Getppid, &Read, &ClockGettime];
+        for probe in probes {
+            let mut open = probe.open(&Site { cpu: 0, peer: None }).unwrap();
+            let mut counts = [None];
+            for passes in [0, 1, 17, 1000] {
+                open.prepare(passes).unwrap();
+                open.cross(passes).unwrap();
+                open.prove(&mut counts).unwrap();
+                assert_eq!(counts, [Some(passes)], "{}", probe.meta().id);
+            }
+        }
+    }
+
+    #[test]
+    fn the_filter_is_read_from_the_kernels_words() {
+        assert_eq!(seccomp_in("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n"), "filter");
+        assert_eq!(seccomp_in("NoNewPrivs:\t0\nSeccomp:\t0\n"), "none");
+        assert_eq!(seccomp_in("Seccomp_filters:\t1\n"), "unknown");
+    }
+}

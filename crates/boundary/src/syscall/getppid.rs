@@ -1,0 +1,82 @@
+//! The cheapest system call that does something: it reads one number of the task's.
+
+use super::{PROOF, raw, seccomp};
+use std::mem;
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `syscall/getppid`.
+pub(crate) struct Getppid;
+
+static META: Meta = Meta {
+    id: "syscall/getppid",
+    what: "system call getppid, which no library answers from a copy",
+    per: Per::Syscall,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+impl Probe for Getppid {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        Ok(Box::new(Open { parent: parent(), right: 0 }))
+    }
+}
+
+/// The parent's number, as the C library gives it.
+fn parent() -> isize {
+    // SAFETY: getppid has no arguments and cannot fail.
+    unsafe { libc::getppid() as isize }
+}
+
+struct Open {
+    parent: isize,
+    right: u64,
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
+        // The parent may have ended since, and another process have taken its place.
+        self.parent = parent();
+        Ok(())
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let (parent, mut right) = (self.parent, 0);
+        for _ in 0..passes {
+            // SAFETY: getppid has no arguments and changes nothing.
+            let result = unsafe { raw::call0(libc::SYS_getppid) };
+            right += u64::from(result == parent);
+        }
+        self.right += right;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(mem::take(&mut self.right));
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![seccomp()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Open;
+    use tollgate_measure::Crossing;
+
+    #[test]
+    fn another_number_than_the_parents_is_not_counted() {
+        let mut open = Open { parent: -5, right: 0 };
+        open.cross(10).unwrap();
+        let mut counts = [None];
+        open.prove(&mut counts).unwrap();
+        assert_eq!(counts, [Some(0)]);
+    }
+}

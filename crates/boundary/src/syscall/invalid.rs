@@ -1,0 +1,82 @@
+//! A system call that does not exist: the way in, the look at the number, the way out.
+
+use super::{PROOF, raw, seccomp};
+use std::mem;
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `syscall/invalid`.
+pub(crate) struct Invalid;
+
+static META: Meta = Meta {
+    id: "syscall/invalid",
+    what: "system call with a number that no call has: entry, refusal (ENOSYS) and return",
+    per: Per::Syscall,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+/// Far above every number in use (about 500 in 2026, 547 with x32) and below the bits that some
+/// architectures give a meaning to. Not -1, which has a meaning for tracers.
+const NUMBER: libc::c_long = 0x3fff;
+
+impl Probe for Invalid {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let mut open = Open { number: NUMBER, right: 0 };
+        open.cross(1)?;
+        if mem::take(&mut open.right) != 1 {
+            return Err(Refusal::skip(
+                "an unused system call number is not answered with ENOSYS: something filters system calls",
+                "run without the seccomp filter or emulator that answers in the kernel's place",
+            ));
+        }
+        Ok(Box::new(open))
+    }
+}
+
+struct Open {
+    number: libc::c_long,
+    right: u64,
+}
+
+impl Crossing for Open {
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let (number, mut right) = (self.number, 0);
+        for _ in 0..passes {
+            // SAFETY: there is no such call, so it does nothing.
+            let result = unsafe { raw::call0(number) };
+            right += u64::from(result == -(libc::ENOSYS as isize));
+        }
+        self.right += right;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(mem::take(&mut self.right));
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![("number", self.number.to_string()), seccomp()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Open;
+    use tollgate_measure::Crossing;
+
+    #[test]
+    fn a_call_that_exists_is_not_counted() {
+        let mut open = Open { number: libc::SYS_getpid, right: 0 };
+        open.cross(10).unwrap();
+        let mut counts = [None];
+        open.prove(&mut counts).unwrap();
+        assert_eq!(counts, [Some(0)]);
+    }
+}

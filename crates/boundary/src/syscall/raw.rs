@@ -1,0 +1,115 @@
+//! A system call with nothing around it. The result is the kernel's own: a negative error number when
+//! it refuses.
+
+/// No arguments.
+///
+/// # Safety
+/// As for the call itself.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn call0(number: libc::c_long) -> isize {
+    let result;
+    // SAFETY: SYSCALL puts the return address into rcx and the flags into r11 (Intel SDM volume 2B,
+    // "SYSCALL"), the kernel keeps all else but rax (System V ABI, x86-64 supplement, A.2.1) and does
+    // not use our stack. What the call does is the caller's affair.
+    unsafe {
+        std::arch::asm!("syscall", inlateout("rax") number as isize => result, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// Two arguments.
+///
+/// # Safety
+/// As for the call itself.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
+    let result;
+    // SAFETY: as in `call0`.
+    unsafe {
+        std::arch::asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// Three arguments.
+///
+/// # Safety
+/// As for the call itself.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
+    let result;
+    // SAFETY: as in `call0`.
+    unsafe {
+        std::arch::asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use by_libc::{call0, call2, call3};
+
+/// By way of the C library, whose handling of `errno` is then part of the figure.
+#[cfg(not(target_arch = "x86_64"))]
+mod by_libc {
+    /// The kernel's result out of the C library's.
+    #[inline(always)]
+    fn plain(result: libc::c_long) -> isize {
+        if result == -1 {
+            let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL);
+            return -(error as isize);
+        }
+        result as isize
+    }
+
+    /// No arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(in super::super) unsafe fn call0(number: libc::c_long) -> isize {
+        // SAFETY: the caller's promise.
+        plain(unsafe { libc::syscall(number) })
+    }
+
+    /// Two arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(in super::super) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
+        // SAFETY: the caller's promise.
+        plain(unsafe { libc::syscall(number, a, b) })
+    }
+
+    /// Three arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(in super::super) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
+        // SAFETY: the caller's promise.
+        plain(unsafe { libc::syscall(number, a, b, c) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{call0, call2, call3};
+
+    #[test]
+    fn results_are_the_kernels_own() {
+        let mut byte = 7u8;
+        // SAFETY: getpid touches nothing, the others are given valid or plainly invalid descriptors.
+        unsafe {
+            assert_eq!(call0(libc::SYS_getpid), std::process::id() as isize);
+            assert_eq!(call2(libc::SYS_dup3, usize::MAX, 0), -(libc::EINVAL as isize));
+            assert_eq!(call3(libc::SYS_read, usize::MAX, (&raw mut byte).addr(), 1), -(libc::EBADF as isize));
+        }
+        assert_eq!(byte, 7);
+    }
+}

@@ -1,0 +1,87 @@
+//! A system call that goes through the file layer and copies to user memory: `read` of one byte.
+
+use super::{PROOF, raw, seccomp};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::{mem, ptr};
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `syscall/read`.
+pub(crate) struct Read;
+
+static META: Meta = Meta {
+    id: "syscall/read",
+    what: "system call read of one byte from /dev/zero",
+    per: Per::Syscall,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+/// The least that a read can be: no lock, no waiting queue, no page cache and no position to move, so
+/// that the descriptor's way through the file layer is what remains. A pipe would have to be refilled
+/// between batches, and its mutex and wake-ups would be in the figure.
+const SOURCE: &str = "/dev/zero";
+
+impl Probe for Read {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let file = File::open(SOURCE).map_err(|error| {
+            Refusal::skip(format!("open {SOURCE}: {error}"), format!("a {SOURCE} that this user may read"))
+        })?;
+        Ok(Box::new(Open { file, right: 0 }))
+    }
+}
+
+struct Open {
+    file: File,
+    right: u64,
+}
+
+impl Crossing for Open {
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let descriptor = self.file.as_raw_fd() as usize;
+        let (mut byte, mut right) = (0u8, 0);
+        let place = &raw mut byte;
+        for _ in 0..passes {
+            // SAFETY: `place` is a byte of ours to which only this loop and the system call write.
+            let (result, got) = unsafe {
+                ptr::write_volatile(place, 0xff);
+                let result = raw::call3(libc::SYS_read, descriptor, place.expose_provenance(), 1);
+                (result, ptr::read_volatile(place))
+            };
+            right += u64::from(result == 1 && got == 0);
+        }
+        self.right += right;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(mem::take(&mut self.right));
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![("file", SOURCE.into()), ("bytes", "1".into()), seccomp()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Open;
+    use std::fs::File;
+    use tollgate_measure::Crossing;
+
+    #[test]
+    fn a_read_that_gives_nothing_is_not_counted() {
+        let mut open = Open { file: File::open("/dev/null").unwrap(), right: 0 };
+        open.cross(10).unwrap();
+        let mut counts = [None];
+        open.prove(&mut counts).unwrap();
+        assert_eq!(counts, [Some(0)]);
+    }
+}

@@ -1,0 +1,6 @@
+//! Questions to the kernel that are answered in user mode, by code that the kernel maps into each process.
+
+mod clock_gettime;
+mod user_mode;
+
+pub(crate) use clock_gettime::ClockGettime;

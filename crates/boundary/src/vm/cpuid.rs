@@ -1,0 +1,116 @@
+//! The exit that needs no privilege: a guest's `cpuid` is answered by its hypervisor.
+
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `vm/cpuid`.
+pub(crate) struct Cpuid;
+
+static META: Meta = Meta {
+    id: "vm/cpuid",
+    what: "cpuid: under a hypervisor an exit from the guest and the return to it",
+    per: Per::Exit,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &[Claim::exact("right_answers_per_exit")],
+};
+
+impl Probe for Cpuid {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        Ok(Box::new(x86_64::Open::new()))
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        Err(Refusal::skip(
+            "user mode of this architecture has no instruction that makes a guest exit",
+            "an x86-64 machine",
+        ))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use super::{Crossing, Refusal};
+    use std::arch::x86_64::{__cpuid, CpuidResult};
+    use std::mem;
+
+    /// Leaf 0: highest leaf and vendor, which never change while a machine runs.
+    const LEAF: u32 = 0;
+
+    pub(super) struct Open {
+        expected: CpuidResult,
+        hypervisor: String,
+        right: u64,
+    }
+
+    impl Open {
+        pub(super) fn new() -> Self {
+            Self { expected: __cpuid(LEAF), hypervisor: hypervisor(), right: 0 }
+        }
+    }
+
+    /// Who answers. Leaf 1, ecx bit 31 is zero on every processor and set by hypervisors, which give
+    /// their name in leaf 0x4000_0000 (AMD APM volume 3, E.3.2 and E.4.1, "Function 4000_0000h").
+    fn hypervisor() -> String {
+        if __cpuid(1).ecx >> 31 == 0 {
+            return "no hypervisor: an ordinary instruction".into();
+        }
+        let leaf = __cpuid(0x4000_0000);
+        let name: Vec<u8> = [leaf.ebx, leaf.ecx, leaf.edx].into_iter().flat_map(u32::to_le_bytes).collect();
+        match String::from_utf8_lossy(&name).trim_matches(['\0', ' ']) {
+            "" => "present, without a name".into(),
+            name => name.to_owned(),
+        }
+    }
+
+    impl Crossing for Open {
+        fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+            let (expected, mut right) = (self.expected, 0);
+            for _ in 0..passes {
+                right += u64::from(__cpuid(LEAF) == expected);
+            }
+            self.right += right;
+            Ok(())
+        }
+
+        fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+            counts[0] = Some(mem::take(&mut self.right));
+            Ok(())
+        }
+
+        fn params(&self) -> Vec<(&'static str, String)> {
+            vec![("leaf", LEAF.to_string()), ("hypervisor", self.hypervisor.clone())]
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::Open;
+        use tollgate_measure::Crossing;
+
+        #[test]
+        fn counts_the_right_answers_and_only_those() {
+            let (mut open, mut counts) = (Open::new(), [None]);
+            open.cross(100).unwrap();
+            open.prove(&mut counts).unwrap();
+            assert_eq!(counts, [Some(100)]);
+            open.expected.ebx ^= 1;
+            open.cross(100).unwrap();
+            open.prove(&mut counts).unwrap();
+            assert_eq!(counts, [Some(0)]);
+        }
+
+        #[test]
+        fn the_params_say_who_answers() {
+            let says = Open::new().params().remove(1).1;
+            let flagged = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains(" hypervisor");
+            assert_eq!(says.starts_with("no hypervisor"), !flagged, "{says}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The bench: the place where probes are open and batches are timed.
+//!
+//! The sampler asks, the bench answers. [`Local`](crate::local::Local) does the work in this process,
+//! with any clock; [`Remote`](crate::remote::Remote) passes each request to a worker process, so that a
+//! probe that crashes or hangs takes nothing with it and each epoch has a fresh address space.
+
+use serde::{Deserialize, Serialize};
+
+/// What the sampler asks for. Probes are named by their place in the list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Request {
+    /// Open a probe.
+    Open {
+        /// Which.
+        probe: usize,
+    },
+    /// Close a probe.
+    Close {
+        /// Which.
+        probe: usize,
+    },
+    /// Cross `warm` times outside the clock, then time one batch for each entry of `passes`.
+    Visit {
+        /// Which.
+        probe: usize,
+        /// Passes before the clock starts, so that caches and predictors are this probe's again.
+        warm: u64,
+        /// Passes of each batch; 0 times the empty call.
+        passes: Vec<u64>,
+    },
+    /// Time `count` single passes one by one.
+    Singles {
+        /// Which.
+        probe: usize,
+        /// How many.
+        count: u32,
+    },
+    /// Time chains of dependent arithmetic, for the core's frequency.
+    Core,
+    /// Read the clock and the system's clock together.
+    Moment,
+}
+
+/// What the bench answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// The probe is open.
+    Opened {
+        /// The most passes of one batch.
+        most_passes: u64,
+        /// Parameters for the record.
+        params: Vec<(String, String)>,
+    },
+    /// The probe cannot be measured here.
+    Skipped {
+        /// Why.
+        reason: String,
+        /// What would make it measurable.
+        enable: String,
+    },
+    /// The probe failed; it is closed now.
+    Failed {
+        /// What happened.
+        reason: String,
+    },
+    /// The probe is closed.
+    Closed,
+    /// A visit's batches.
+    Visited {
+        /// Ticks of each batch, the clock's own cost included.
+        ticks: Vec<u64>,
+        /// Counts of the proof since the last visit.
+        counts: Vec<Option<u64>>,
+        /// Passes since the last visit, warm-up included.
+        passes: u64,
+        /// How often another task took the CPU from the measuring thread, where the system tells.
+        involuntary: u64,
+        /// Whether the measuring thread was on another CPU after the visit than before.
+        migrated: bool,
+    },
+    /// Ticks of each single pass, the clock's own cost included.
+    Singles {
+        /// One entry for each pass.
+        ticks: Vec<u64>,
+        /// As many empty passes, timed the same way.
+        empty: Vec<u64>,
+    },
+    /// Chains of dependent arithmetic.
+    Core {
+        /// Ticks for each dependent multiply, each entry from one long chain, fixed cost removed.
+        multiply: Vec<f64>,
+        /// Ticks for each dependent addition, likewise.
+        add: Vec<f64>,
+        /// Ticks of a chain of 1,000 dependent multiplies timed as a batch is, fixed cost removed.
+        thousand: Vec<f64>,
+        /// Ticks of an empty pair of clock readings.
+        pair: Vec<u64>,
+    },
+    /// The clock and the system's clock together.
+    Moment(crate::clock::Moment),
+}
+
+/// The bench is gone: the worker crashed, hung or was killed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Lost(pub String);
+
+/// Where probes are open and batches are timed.
+pub trait Bench {
+    /// Answers one request.
+    ///
+    /// # Errors
+    /// [`Lost`] when nothing more can be asked before [`Bench::restart`].
+    fn ask(&mut self, request: &Request) -> Result<Reply, Lost>;
+
+    /// Starts anew with every probe closed: the beginning of an epoch.
+    ///
+    /// # Errors
+    /// [`Lost`] when it cannot be started.
+    fn restart(&mut self) -> Result<(), Lost>;
+
+    /// Nanoseconds since some fixed moment, to keep to a budget with; not for measuring.
+    fn elapsed_ns(&self) -> u64;
+
+    /// Processor time in nanoseconds that the bench and its helpers have used so far, if known.
+    fn own_cpu_ns(&self) -> Option<u64> {
+        None
+    }
+}

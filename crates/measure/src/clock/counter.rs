@@ -1,0 +1,15 @@
+//! The processor's counter.
+
+use super::Clock;
+use crate::arch;
+
+/// The processor's counter of constant rate, fenced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counter;
+
+impl Clock for Counter {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        arch::counter()
+    }
+}

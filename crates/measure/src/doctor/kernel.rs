@@ -1,0 +1,88 @@
+//! What the kernel does at a crossing.
+
+use super::{Look, View};
+
+/// Vulnerabilities whose mitigation adds work to entries, returns, indirect branches or switches, and
+/// the words of the kernel's report that say that it does. An empty list: any mitigation does.
+const COSTLY: &[(&str, &[&str])] = &[
+    (
+        "spectre_v2",
+        &["Retpolines", "IBRS", "LFENCE", "IBPB", "STIBP: forced", "STIBP: always-on", "BHB", "Clear"],
+    ),
+    ("retbleed", &[]),
+    ("spec_rstack_overflow", &[]),
+    ("mds", &["Clear CPU buffers"]),
+    ("tsx_async_abort", &["Clear CPU buffers"]),
+    ("mmio_stale_data", &["Clear CPU buffers"]),
+    ("reg_file_data_sampling", &["Clear"]),
+    ("indirect_target_selection", &[]),
+    ("tsa", &["Clear CPU buffers"]),
+    ("l1tf", &["cache flushes", "flush"]),
+    ("vmscape", &[]),
+    ("spec_store_bypass", &["Speculative Store Bypass disabled"]),
+];
+
+pub(super) fn isolation(view: &View<'_>) -> Look {
+    let host = view.host;
+    let report = host.kernel.mitigations.get("meltdown");
+    // The report says "Not affected" also where isolation was forced on; the flag tells the truth.
+    let flag = host.cpu.flags.iter().any(|flag| flag == "pti");
+    if flag || report.is_some_and(|report| report.contains("PTI")) {
+        return Look::Info(
+            "page-table isolation is on".into(),
+            Some("boot with `pti=off` (arm64: `kpti=0`) to compare, where no foreign code runs".into()),
+        );
+    }
+    if report.is_none() && host.cpu.flags.is_empty() {
+        return Look::Unknown;
+    }
+    Look::Ok("page-table isolation is off".into())
+}
+
+pub(super) fn mitigations(view: &View<'_>) -> Look {
+    let reports = &view.host.kernel.mitigations;
+    if reports.is_empty() {
+        return Look::Unknown;
+    }
+    let in_force: Vec<String> = COSTLY
+        .iter()
+        .filter_map(|(name, words)| {
+            let report = reports.get(*name)?;
+            // "Vulnerable: Safe RET, no microcode" is a mitigation in force that is not enough.
+            let state = report.strip_prefix("Mitigation:").or_else(|| report.strip_prefix("Vulnerable:"))?;
+            // What a program must ask for costs those that do not ask nothing.
+            let on_request = state.contains("via prctl");
+            let costs = !on_request && (words.is_empty() || words.iter().any(|word| state.contains(word)));
+            (costs && !state.trim().is_empty()).then(|| format!("{name} ({})", state.trim()))
+        })
+        .collect();
+    if in_force.is_empty() {
+        return Look::Ok("no mitigation that is known to cost at a crossing is in force".into());
+    }
+    Look::Info(
+        format!("mitigations are in force: {}", in_force.join(", ")),
+        Some("boot with `mitigations=off` to compare, where no foreign code runs".into()),
+    )
+}
+
+pub(super) fn huge_pages(view: &View<'_>) -> Look {
+    let Some(choice) = view.host.transparent_huge_pages.as_deref() else { return Look::Unknown };
+    let what = format!("transparent huge pages: {choice}");
+    if choice == "always" {
+        let fix = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
+        Look::Info(what, Some(fix.into()))
+    } else {
+        Look::Ok(what)
+    }
+}
+
+pub(super) fn autogroup(view: &View<'_>) -> Look {
+    match view.host.kernel.autogroup {
+        None => Look::Unknown,
+        Some(false) => Look::Ok("tasks are not grouped by session".into()),
+        Some(true) => Look::Info(
+            "tasks are grouped by session (autogroup)".into(),
+            Some("sudo sysctl kernel.sched_autogroup_enabled=0".into()),
+        ),
+    }
+}

@@ -1,0 +1,99 @@
+//! What is limited or short.
+
+use super::{Look, View};
+
+const MIB: u64 = 1 << 20;
+/// Bytes that the probes of faults and files want to have without pressure.
+const MEMORY: u64 = 512 * MIB;
+/// Tasks of one run at its widest, the ring of 96 processes included, with room for the tool's own.
+const TASKS: u64 = 128;
+/// The same for a limit that counts everything that the user runs.
+const USER_TASKS: u64 = 512;
+/// Files of a ring of 96 pipes, and the tool's own.
+const FILES: u64 = 256;
+
+pub(super) fn cpu_quota(view: &View<'_>) -> Look {
+    let group = &view.host.cgroup;
+    let fix = "lift it (docker run without --cpus; systemctl set-property --runtime UNIT CPUQuota=)";
+    match group.cpu_max {
+        // Two CPUs are the most that is ever kept busy.
+        Some(cpus) if cpus < 2.0 && cpus < view.host.cpu.allowed.len().max(1) as f64 => {
+            Look::Spoils(format!("the control group may use {cpus:.2} CPUs"), fix.into())
+        }
+        Some(cpus) if cpus < 1.0 + f64::EPSILON && view.host.cpu.allowed.len() == 1 => {
+            // A quota of exactly the one CPU never runs out but for rounding at the period's end.
+            Look::Info(format!("the control group may use {cpus:.2} CPUs"), Some(fix.into()))
+        }
+        Some(cpus) => Look::Ok(format!("the control group may use {cpus:.2} CPUs, which is enough")),
+        None if group.version.is_some() => {
+            Look::Ok("the control group sets no CPU quota that can be seen".into())
+        }
+        None => Look::Unknown,
+    }
+}
+
+pub(super) fn memory_limit(view: &View<'_>) -> Look {
+    match view.host.cgroup.memory_max {
+        Some(bytes) if bytes < MEMORY => Look::Spoils(
+            format!("the control group may use {} MiB of memory", bytes / MIB),
+            format!("raise it to {} MiB or more (docker run --memory; memory.max)", MEMORY / MIB),
+        ),
+        Some(bytes) => Look::Ok(format!("the control group may use {} MiB of memory", bytes / MIB)),
+        None => Look::Unknown,
+    }
+}
+
+pub(super) fn tasks_limit(view: &View<'_>) -> Look {
+    match view.host.cgroup.pids_max {
+        Some(tasks) if tasks < TASKS => Look::Spoils(
+            format!("the control group may have {tasks} tasks"),
+            format!("raise it to {TASKS} or more (docker run --pids-limit; pids.max)"),
+        ),
+        Some(tasks) => Look::Ok(format!("the control group may have {tasks} tasks")),
+        None => Look::Unknown,
+    }
+}
+
+pub(super) fn processes(view: &View<'_>) -> Look {
+    let Some(limit) = view.host.limits.processes else { return Look::Unknown };
+    let what = format!("the user may have {limit} processes and threads");
+    // The kernel does not hold the privileged to it.
+    let binds = !(view.may("sys_resource") || view.may("sys_admin") || view.host.uid == 0);
+    if binds && limit < USER_TASKS {
+        Look::Spoils(what, format!("ulimit -u {USER_TASKS} (or nproc in /etc/security/limits.conf)"))
+    } else {
+        Look::Ok(what)
+    }
+}
+
+pub(super) fn open_files(view: &View<'_>) -> Look {
+    match view.host.limits.open_files {
+        Some(limit) if limit < FILES => {
+            Look::Spoils(format!("the process may open {limit} files"), format!("ulimit -n {}", 4 * FILES))
+        }
+        Some(limit) => Look::Ok(format!("the process may open {limit} files")),
+        None => Look::Unknown,
+    }
+}
+
+pub(super) fn memory(view: &View<'_>) -> Look {
+    match view.host.memory_available_bytes {
+        Some(bytes) if bytes < MEMORY => Look::Spoils(
+            format!("{} MiB of memory are available", bytes / MIB),
+            "end what uses it (ps aux --sort=-rss | head), or measure on a machine with more".into(),
+        ),
+        Some(bytes) => Look::Ok(format!("{} MiB of memory are available", bytes / MIB)),
+        None => Look::Unknown,
+    }
+}
+
+pub(super) fn swap(view: &View<'_>) -> Look {
+    match (view.host.swap_bytes, view.host.swap_used_bytes) {
+        (Some(0), _) => Look::Ok("there is no swap".into()),
+        (Some(_), Some(0)) => Look::Ok("no swap is in use".into()),
+        (Some(_), Some(used)) => {
+            Look::Info(format!("{} MiB are swapped out", used.div_ceil(MIB)), Some("sudo swapoff -a".into()))
+        }
+        _ => Look::Unknown,
+    }
+}

@@ -1,0 +1,74 @@
+//! Which CPUs there are to measure on.
+
+use super::{Look, View};
+use crate::placement::{Relation, list, relation_in};
+
+pub(super) fn one_cpu(view: &View<'_>) -> Look {
+    let cpu = &view.host.cpu;
+    match cpu.allowed.len() {
+        0 => Look::Unknown,
+        1 => Look::Info(
+            format!("this process may use one CPU only: cpu {}", cpu.allowed[0]),
+            (cpu.online.len() > 1).then(|| {
+                format!("give it another (taskset -c {}; docker run --cpuset-cpus)", list(&cpu.online))
+            }),
+        ),
+        count => Look::Ok(format!("{count} CPUs can be used: {}", list(&cpu.allowed))),
+    }
+}
+
+pub(super) fn cpu_set(view: &View<'_>) -> Look {
+    let cpu = &view.host.cpu;
+    if cpu.allowed.is_empty() || cpu.online.len() <= cpu.allowed.len() {
+        return Look::Unknown;
+    }
+    Look::Info(
+        format!(
+            "this process may use {} of the {} CPUs online: {}",
+            cpu.allowed.len(),
+            cpu.online.len(),
+            list(&cpu.allowed)
+        ),
+        Some("widen the set (taskset, cpuset.cpus of the control group, docker run --cpuset-cpus)".into()),
+    )
+}
+
+pub(super) fn smt(view: &View<'_>) -> Look {
+    let Some(cpu) = view.cpu else { return Look::Unknown };
+    let Some(core) = view.host.cpu.cores.iter().find(|core| core.contains(&cpu)) else {
+        return Look::Unknown;
+    };
+    let others: Vec<usize> = core.iter().copied().filter(|&other| other != cpu).collect();
+    let Some(sibling) = others.first() else {
+        return Look::Ok(format!("cpu {cpu} has its core to itself"));
+    };
+    Look::Info(
+        format!("cpu {cpu} shares its core with cpu {}", list(&others)),
+        Some(format!(
+            "echo 0 | sudo tee /sys/devices/system/cpu/cpu{sibling}/online (echo 1 brings it back)"
+        )),
+    )
+}
+
+pub(super) fn peer_is_sibling(view: &View<'_>) -> Look {
+    let (Some(cpu), Some(peer)) = (view.cpu, view.peer) else { return Look::Unknown };
+    match relation_in(&view.host.cpu.cores, cpu, peer) {
+        Relation::Unknown => Look::Unknown,
+        Relation::OtherCore => Look::Ok(format!("cpu {cpu} and its peer, cpu {peer}, are two cores")),
+        Relation::Sibling => {
+            let outside = view
+                .host
+                .cpu
+                .allowed
+                .iter()
+                .find(|&&other| relation_in(&view.host.cpu.cores, cpu, other) == Relation::OtherCore);
+            Look::Info(
+                format!("cpu {cpu} and its peer, cpu {peer}, are threads of one core"),
+                Some(outside.map_or_else(
+                    || "let this process use a CPU of another core".into(),
+                    |other| format!("--peer-cpu {other}"),
+                )),
+            )
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The machine, as far as it tells: everything that changes what a crossing costs.
+//!
+//! [`facts`] reads files below a root and nothing else, so that the machines of others can be read
+//! from recorded trees. [`live`] adds what only system calls and instructions of the running machine
+//! tell. A fact that cannot be read is absent; nothing here fails.
+
+mod arm;
+mod cache;
+mod cgroup;
+mod cpu;
+pub(crate) mod files;
+mod hypervisor;
+mod kernel;
+mod live;
+mod memory;
+mod pmu;
+mod power;
+mod process;
+
+use files::Files;
+use std::path::Path;
+use tollgate_record::Host;
+
+pub use live::live;
+pub use pmu::why_not as why_no_pmu;
+
+/// Everything that files below `root` tell about a machine (`/` for this one).
+#[must_use]
+pub fn facts(root: &Path) -> Host {
+    let files = Files::below(root);
+    let mut host = Host {
+        name: files.word("proc/sys/kernel/hostname").unwrap_or_default(),
+        machine: hypervisor::machine(&files),
+        unreadable: missing(&files),
+        ..Host::default()
+    };
+    process::read(&files, &mut host);
+    cpu::read(&files, &mut host);
+    kernel::read(&files, &mut host);
+    memory::read(&files, &mut host);
+    host.cgroup = cgroup::read(&files);
+    host.hypervisor = hypervisor::from_files(&files);
+    // Until somebody says which CPU is measured, the first that may be used stands for all.
+    let first = host.cpu.allowed.first().or(host.cpu.online.first()).copied().unwrap_or(0);
+    describe_cpu(&files, &mut host, first);
+    host
+}
+
+/// This machine: [`facts`] of `/`, and [`live`].
+#[must_use]
+pub fn here() -> Host {
+    let mut host = facts(Path::new("/"));
+    live(&mut host);
+    host
+}
+
+/// Notes where the measurement runs, and describes that CPU where CPUs differ (two kinds of core in
+/// one processor, a governor of its own).
+pub fn place(root: &Path, host: &mut Host, cpu: usize, peer: Option<usize>) {
+    host.cpu.measured = Some(cpu);
+    host.cpu.peer = peer;
+    host.cpu.peer_relation =
+        peer.map(|peer| crate::placement::relation_in(&host.cpu.cores, cpu, peer).name().into());
+    describe_cpu(&Files::below(root), host, cpu);
+}
+
+/// The facts that belong to one CPU.
+fn describe_cpu(files: &Files, host: &mut Host, cpu: usize) {
+    cpu::identify(files, &mut host.cpu, cpu);
+    power::read(files, &mut host.cpu, cpu);
+    host.caches = cache::read(files, cpu);
+}
+
+/// The directories without which there are few facts.
+fn missing(files: &Files) -> Vec<String> {
+    // An empty mount point is as good as none, hence a file of each.
+    [("/proc", "proc/self/status"), ("/sys", "sys/devices/system/cpu/online")]
+        .into_iter()
+        .filter(|(_, file)| !files.exists(file))
+        .map(|(directory, _)| directory.to_owned())
+        .collect()
+}

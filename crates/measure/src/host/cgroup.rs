@@ -1,0 +1,144 @@
+//! The limits of the control group, of both versions.
+//!
+//! A limit of any ancestor binds, so that the tightest on the way up is the one in force. Inside a
+//! container only the ancestors that its mount shows can be read.
+
+use super::files::Files;
+use tollgate_record::host::Cgroup;
+
+/// A limit at or above this means none: version 1 writes "none" as the largest number of pages.
+const NO_LIMIT: u64 = 1 << 62;
+
+/// Reads the tightest limits; empty without control groups.
+pub(super) fn read(files: &Files) -> Cgroup {
+    let mount_text = files.text("proc/self/mountinfo").unwrap_or_default();
+    let mounts = mounts(&mount_text);
+    let mut found = Cgroup::default();
+    for line in files.text("proc/self/cgroup").unwrap_or_default().lines() {
+        let mut parts = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        if controllers.is_empty() {
+            found.version = found.version.or(Some(2));
+            let mount = mounts.iter().find(|mount| mount.kind == "cgroup2");
+            for directory in ancestors(mount, "/sys/fs/cgroup", path) {
+                version2(files, &directory, &mut found);
+            }
+        } else {
+            for controller in controllers.split(',').filter(|name| matches!(*name, "cpu" | "memory" | "pids"))
+            {
+                // The version is that of the hierarchy that holds the limits.
+                found.version = Some(1);
+                let mount = mounts.iter().find(|mount| {
+                    mount.kind == "cgroup" && mount.options.split(',').any(|o| o == controller)
+                });
+                for directory in ancestors(mount, &format!("/sys/fs/cgroup/{controller}"), path) {
+                    version1(files, &directory, &mut found);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// One mounted hierarchy.
+struct Mount<'a> {
+    /// The group that the mount point shows.
+    root: &'a str,
+    point: &'a str,
+    kind: &'a str,
+    options: &'a str,
+}
+
+/// The control group mounts of a mountinfo text.
+fn mounts(text: &str) -> Vec<Mount<'_>> {
+    text.lines()
+        .filter_map(|line| {
+            let (left, right) = line.split_once(" - ")?;
+            let mut left = left.split(' ').skip(3);
+            let mut right = right.split(' ');
+            let (root, point) = (left.next()?, left.next()?);
+            let (kind, options) = (right.next()?, right.nth(1)?);
+            kind.starts_with("cgroup").then_some(Mount { root, point, kind, options })
+        })
+        .collect()
+}
+
+/// The directories of a group and of its ancestors up to the mount point, the group's own first.
+fn ancestors(mount: Option<&Mount<'_>>, usual: &str, group: &str) -> Vec<String> {
+    let (root, point) = mount.map_or(("/", usual), |mount| (mount.root, mount.point));
+    // A group outside of what the mount shows (`/../x`, or another branch): only the mount point is left.
+    let inside = match group.strip_prefix(root.trim_end_matches('/')) {
+        Some(rest)
+            if (rest.is_empty() || rest.starts_with('/')) && !rest.split('/').any(|part| part == "..") =>
+        {
+            rest
+        }
+        _ => "",
+    };
+    let mut directory = format!("{}{}", point, inside.trim_end_matches('/'));
+    let mut all = Vec::new();
+    while directory.len() > point.len() {
+        all.push(directory.clone());
+        let Some(cut) = directory.rfind('/') else { break };
+        directory.truncate(cut);
+    }
+    all.push(point.to_owned());
+    all
+}
+
+fn version2(files: &Files, directory: &str, found: &mut Cgroup) {
+    if let Some(line) = files.word(&format!("{directory}/cpu.max")) {
+        let mut words = line.split_ascii_whitespace().map(|word| word.parse::<f64>().ok());
+        if let (Some(Some(quota)), Some(Some(period))) = (words.next(), words.next()) {
+            cpus(&mut found.cpu_max, quota, period);
+        }
+    }
+    tighter(&mut found.memory_max, files.number(&format!("{directory}/memory.max")));
+    // Above `memory.high` the group is slowed down, which spoils a measurement as surely.
+    tighter(&mut found.memory_max, files.number(&format!("{directory}/memory.high")));
+    tighter(&mut found.pids_max, files.number(&format!("{directory}/pids.max")));
+}
+
+fn version1(files: &Files, directory: &str, found: &mut Cgroup) {
+    if let (Some(quota), Some(period)) = (
+        files.number(&format!("{directory}/cpu.cfs_quota_us")),
+        files.number(&format!("{directory}/cpu.cfs_period_us")),
+    ) {
+        cpus(&mut found.cpu_max, quota, period);
+    }
+    tighter(&mut found.memory_max, files.number(&format!("{directory}/memory.limit_in_bytes")));
+    tighter(&mut found.pids_max, files.number(&format!("{directory}/pids.max")));
+}
+
+fn tighter(limit: &mut Option<u64>, other: Option<u64>) {
+    if let Some(other) = other.filter(|&other| other < NO_LIMIT) {
+        *limit = Some(limit.map_or(other, |limit| limit.min(other)));
+    }
+}
+
+/// A quota of -1 is none.
+fn cpus(limit: &mut Option<f64>, quota: f64, period: f64) {
+    let cpus = quota / period;
+    if cpus.is_finite() && cpus > 0.0 {
+        *limit = Some(limit.map_or(cpus, |limit| limit.min(cpus)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_up_ends_at_the_mount_point() {
+        let mount = |root| Mount { root, point: "/sys/fs/cgroup", kind: "cgroup2", options: "rw" };
+        let up = |root, group| ancestors(Some(&mount(root)), "", group);
+        assert_eq!(up("/", "/a/b"), ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"]);
+        assert_eq!(up("/", "/"), ["/sys/fs/cgroup"]);
+        assert_eq!(up("/docker/1", "/docker/1"), ["/sys/fs/cgroup"]);
+        assert_eq!(up("/docker/1", "/docker/1/x"), ["/sys/fs/cgroup/x", "/sys/fs/cgroup"]);
+        assert_eq!(up("/docker/1", "/docker/12"), ["/sys/fs/cgroup"]);
+        assert_eq!(up("/", "/../../x"), ["/sys/fs/cgroup"]);
+    }
+}

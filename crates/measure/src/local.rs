@@ -1,0 +1,184 @@
+//! The bench in this process.
+
+use crate::arch;
+use crate::bench::{Bench, Lost, Reply, Request};
+use crate::clock::{Clock, Moment, monotonic_raw_ns};
+use crate::probe::{Crossing, Probe, Refusal, Site};
+
+/// Opens probes and times batches in this process, with any clock.
+pub struct Local<'p, C> {
+    clock: C,
+    probes: &'p [&'p dyn Probe],
+    site: Site,
+    open: Vec<Option<Box<dyn Crossing>>>,
+    passes: Vec<u64>,
+}
+
+impl<'p, C: Clock> Local<'p, C> {
+    /// A bench on which nothing is open yet. The calling thread must be pinned to `site.cpu` already.
+    pub fn new(clock: C, probes: &'p [&'p dyn Probe], site: Site) -> Self {
+        let open = probes.iter().map(|_| None).collect();
+        Self { clock, probes, site, open, passes: vec![0; probes.len()] }
+    }
+
+    fn answer(&mut self, request: &Request) -> Result<Reply, Refusal> {
+        match request {
+            Request::Open { probe } => {
+                let crossing = self.probes[*probe].open(&self.site)?;
+                let reply = Reply::Opened {
+                    most_passes: crossing.most_passes(),
+                    params: crossing.params().into_iter().map(|(key, value)| (key.into(), value)).collect(),
+                };
+                self.open[*probe] = Some(crossing);
+                self.passes[*probe] = 0;
+                Ok(reply)
+            }
+            Request::Close { probe } => {
+                self.open[*probe] = None;
+                Ok(Reply::Closed)
+            }
+            Request::Visit { probe, warm, passes } => self.visit(*probe, *warm, passes),
+            Request::Singles { probe, count } => self.singles(*probe, *count),
+            Request::Core => Ok(self.core()),
+            Request::Moment => Ok(Reply::Moment(Moment::read(&self.clock, monotonic_raw_ns, 200))),
+        }
+    }
+
+    fn visit(&mut self, probe: usize, warm: u64, batches: &[u64]) -> Result<Reply, Refusal> {
+        let claims = self.probes[probe].meta().proof.len();
+        let Some(crossing) = self.open[probe].as_mut() else {
+            return Err(Refusal::Failed("it is not open".into()));
+        };
+        let before = Disturbance::now();
+        if warm > 0 {
+            crossing.prepare(warm)?;
+            crossing.cross(warm)?;
+        }
+        let mut ticks = Vec::with_capacity(batches.len());
+        for &passes in batches {
+            crossing.prepare(passes)?;
+            arch::reset_float_control();
+            let start = self.clock.now();
+            let outcome = crossing.cross(passes);
+            let end = self.clock.now();
+            outcome?;
+            let Some(elapsed) = end.checked_sub(start) else {
+                return Err(Refusal::Failed(format!("the clock ran backwards by {} ticks", start - end)));
+            };
+            ticks.push(elapsed);
+        }
+        let after = Disturbance::now();
+        let mut counts = vec![None; claims];
+        crossing.prove(&mut counts)?;
+        let passes = std::mem::take(&mut self.passes[probe]) + warm + batches.iter().sum::<u64>();
+        Ok(Reply::Visited {
+            ticks,
+            counts,
+            passes,
+            involuntary: after.involuntary - before.involuntary,
+            migrated: after.cpu != before.cpu,
+        })
+    }
+
+    fn singles(&mut self, probe: usize, count: u32) -> Result<Reply, Refusal> {
+        let Some(crossing) = self.open[probe].as_mut() else {
+            return Err(Refusal::Failed("it is not open".into()));
+        };
+        let mut times = [Vec::with_capacity(count as usize), Vec::with_capacity(count as usize)];
+        arch::reset_float_control();
+        for _ in 0..count {
+            // A pass, then an empty pass by the same path: the pair's cost is measured where it is paid.
+            for (passes, times) in [1, 0].into_iter().zip(&mut times) {
+                crossing.prepare(passes)?;
+                let start = self.clock.now();
+                let outcome = crossing.cross(passes);
+                let end = self.clock.now();
+                outcome?;
+                times.push(end.saturating_sub(start));
+            }
+        }
+        self.passes[probe] += u64::from(count);
+        let [ticks, empty] = times;
+        Ok(Reply::Singles { ticks, empty })
+    }
+
+    fn core(&self) -> Reply {
+        const TRIES: usize = 40;
+        let pair: Vec<u64> = (0..1_000)
+            .map(|_| {
+                let start = self.clock.now();
+                self.clock.now() - start
+            })
+            .collect();
+        let timed = |chain: fn(u64) -> u64, n: u64| {
+            let start = self.clock.now();
+            let made = chain(n);
+            let ticks = self.clock.now() - start;
+            (ticks as f64, made as f64)
+        };
+        // Two lengths, so that the cost of the clock and of the call drops out of the difference.
+        let slope = |chain: fn(u64) -> u64| -> Vec<f64> {
+            (0..TRIES)
+                .map(|_| {
+                    let (short, few) = timed(chain, 4_000);
+                    let (long, many) = timed(chain, 24_000);
+                    (long - short) / (many - few)
+                })
+                .collect()
+        };
+        let multiply = slope(arch::multiply_chain);
+        let add = slope(arch::add_chain);
+        let thousand = (0..TRIES)
+            .map(|_| {
+                let (long, _) = timed(arch::multiply_chain, 1_000);
+                let (empty, _) = timed(arch::multiply_chain, 0);
+                long - empty
+            })
+            .collect();
+        Reply::Core { multiply, add, thousand, pair }
+    }
+}
+
+impl<C: Clock> Bench for Local<'_, C> {
+    fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
+        Ok(match self.answer(request) {
+            Ok(reply) => reply,
+            Err(refusal) => {
+                if let Request::Visit { probe, .. } | Request::Singles { probe, .. } = request {
+                    self.open[*probe] = None;
+                }
+                match refusal {
+                    Refusal::Skip { reason, enable } => Reply::Skipped { reason, enable },
+                    Refusal::Failed(reason) => Reply::Failed { reason },
+                }
+            }
+        })
+    }
+
+    fn restart(&mut self) -> Result<(), Lost> {
+        self.open.iter_mut().for_each(|open| *open = None);
+        Ok(())
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        monotonic_raw_ns()
+    }
+}
+
+/// What can have disturbed the measuring thread.
+struct Disturbance {
+    involuntary: u64,
+    cpu: i32,
+}
+
+impl Disturbance {
+    fn now() -> Self {
+        // SAFETY: rusage is plain data for which all zeroes is valid.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `usage` is valid for writing.
+        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+        // SAFETY: no arguments, touches no memory of ours.
+        let cpu = unsafe { libc::sched_getcpu() };
+        Self { involuntary: usage.ru_nivcsw as u64, cpu }
+    }
+}

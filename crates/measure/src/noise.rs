@@ -1,0 +1,99 @@
+//! The noise watch: what else happened on the measured CPU while we measured.
+//!
+//! Around each batch only two cheap things are read ([`batch`]): was the thread pushed off its CPU, did
+//! it end on another. Around a longer span (a round, the whole run) the system's own books are read
+//! ([`span`]): time stolen by the hypervisor, interrupts, and time that the CPU spent on tasks which are
+//! not ours. All of it is read outside the clock; what a system does not tell is `None`.
+
+mod batch;
+mod interrupts;
+mod own;
+mod span;
+mod stat;
+mod warn;
+
+use crate::host::files::Files;
+use std::path::Path;
+
+pub use batch::{BatchMark, BatchNoise};
+pub use interrupts::Interrupts;
+pub use own::{OwnMark, ThreadTime, of_family, of_group};
+pub use span::{CpuMark, CpuNoise, Mark, Share, SpanNoise};
+pub use stat::CpuTimes;
+pub use warn::warnings;
+
+/// Watches the measured CPU and, where there is one, its peer.
+pub struct Watch {
+    files: Files,
+    cpu: usize,
+    peer: Option<usize>,
+    tick_ns: u64,
+    process: u32,
+}
+
+impl Watch {
+    /// A watch of this machine, for the calling process and everything that it starts.
+    #[must_use]
+    pub fn new(cpu: usize, peer: Option<usize>) -> Self {
+        // SAFETY: sysconf reads no memory of ours.
+        let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        let tick_ns = 1_000_000_000 / u64::try_from(ticks).ok().filter(|&hz| hz > 0).unwrap_or(100);
+        Self { files: Files::below(Path::new("/")), cpu, peer, tick_ns, process: std::process::id() }
+    }
+
+    /// A watch of a recorded tree, as `process` would have seen it, with the usual 100 ticks a second.
+    #[must_use]
+    pub fn recorded(root: &Path, cpu: usize, peer: Option<usize>, process: u32) -> Self {
+        Self { files: Files::below(root), cpu, peer, tick_ns: 10_000_000, process }
+    }
+
+    /// What the books say now. It reads a file of every process of the system, so take it seconds
+    /// apart, not around a batch. The time stamp is CLOCK_MONOTONIC.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        self.mark_at(span::now_ns())
+    }
+
+    /// What the books say, with a time stamp (nanoseconds) that the caller has taken.
+    #[must_use]
+    pub fn mark_at(&self, at_ns: u64) -> Mark {
+        let stat = self.files.text("proc/stat").unwrap_or_default();
+        let hard = self.files.text("proc/interrupts").unwrap_or_default();
+        let soft = self.files.text("proc/softirqs").unwrap_or_default();
+        let one = |cpu| CpuMark {
+            cpu,
+            times: stat::parse(&stat, cpu),
+            interrupts: interrupts::parse(&hard, cpu),
+            softirqs: interrupts::parse(&soft, cpu).map(|counts| counts.total()),
+        };
+        Mark {
+            at_ns,
+            measured: one(self.cpu),
+            peer: self.peer.map(one),
+            queued_ns: self.files.text("proc/thread-self/schedstat").and_then(|text| stat::queued_ns(&text)),
+            own: own::family(&self.files, self.process, self.tick_ns),
+        }
+    }
+
+    /// What happened between two marks.
+    #[must_use]
+    pub fn span(&self, from: &Mark, to: &Mark) -> SpanNoise {
+        span::between(from, to, self.tick_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_proc_nothing_is_known_and_nothing_is_warned_of() {
+        let watch = Watch::recorded(Path::new("/nonexistent"), 1, Some(0), 1);
+        let noise = watch.span(&watch.mark_at(0), &watch.mark_at(1_000_000_000));
+        assert_eq!(noise.elapsed_ns, 1_000_000_000);
+        assert_eq!(noise.measured, CpuNoise { cpu: 1, ..CpuNoise::default() });
+        assert_eq!(noise.peer, Some(CpuNoise::default()));
+        assert_eq!(noise.queued_ns, None);
+        assert!(warnings(&noise, true).is_empty());
+    }
+}

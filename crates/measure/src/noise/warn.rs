@@ -1,0 +1,136 @@
+//! What of the noise a reader of the figures must know.
+
+use super::span::{CpuNoise, SpanNoise};
+use tollgate_record::Warning;
+
+/// Share of the time that others must have had for certain before it is said.
+const OTHER_SHARE: f64 = 0.01;
+/// Share of the time stolen by the hypervisor that is said: as much as the headline's usual interval is wide.
+const STEAL_SHARE: f64 = 0.005;
+/// Ticks by which a difference of stolen time may be off.
+const STEAL_ROUNDING_NS: u64 = 20_000_000;
+/// Device interrupts a second that are said: then one batch of a third of a millisecond in three is hit.
+const DEVICE_INTERRUPTS: f64 = 1_000.0;
+
+/// The warnings that a span gives: `other-task`, `steal`, `interrupts`, `migrated`, each with its
+/// figures. Those of the peer CPU only when something was measured that uses it.
+#[must_use]
+pub fn warnings(span: &SpanNoise, with_peer: bool) -> Vec<Warning> {
+    let mut all = Vec::new();
+    let peer = span.peer.as_ref().filter(|_| with_peer);
+    for cpu in std::iter::once(&span.measured).chain(peer) {
+        all.extend(other_task(cpu));
+        all.extend(steal(cpu, span.elapsed_ns));
+        all.extend(interrupts(cpu, span.elapsed_ns));
+    }
+    if span.migrated > 0 {
+        all.push(Warning::new(
+            "migrated",
+            format!(
+                "{} of {} batches ended on another CPU than they started on, although pinned",
+                span.migrated, span.batches
+            ),
+        ));
+    }
+    all
+}
+
+fn other_task(cpu: &CpuNoise) -> Option<Warning> {
+    let other = cpu.other.filter(|other| other.low > OTHER_SHARE)?;
+    Some(Warning::new(
+        "other-task",
+        format!(
+            "another task ran on cpu {} for {} % of the time ({} to {} %)",
+            cpu.cpu,
+            percent(other.estimate),
+            percent(other.low),
+            percent(other.high)
+        ),
+    ))
+}
+
+fn steal(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
+    let certain = cpu.steal_ns?.checked_sub(STEAL_ROUNDING_NS)?;
+    if elapsed_ns == 0 || certain as f64 <= STEAL_SHARE * elapsed_ns as f64 {
+        return None;
+    }
+    let share = cpu.steal_ns? as f64 / elapsed_ns as f64;
+    Some(Warning::new(
+        "steal",
+        format!("the hypervisor ran somebody else on cpu {} for {} % of the time", cpu.cpu, percent(share)),
+    ))
+}
+
+fn interrupts(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
+    let seconds = elapsed_ns as f64 / 1e9;
+    let rate = cpu.interrupts?.device as f64 / seconds;
+    (rate.is_finite() && rate > DEVICE_INTERRUPTS).then(|| {
+        Warning::new("interrupts", format!("cpu {} took {rate:.0} device interrupts a second", cpu.cpu))
+    })
+}
+
+/// Two digits are all that such shares are worth.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent.abs() < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::{Interrupts, Share};
+
+    fn span() -> SpanNoise {
+        SpanNoise {
+            elapsed_ns: 10_000_000_000,
+            measured: CpuNoise {
+                cpu: 1,
+                other: Some(Share { estimate: 0.021, low: 0.015, high: 0.03 }),
+                steal_ns: Some(300_000_000),
+                interrupts: Some(Interrupts { timer: 9_000, device: 12_340, other: 1 << 40 }),
+                ..CpuNoise::default()
+            },
+            peer: Some(CpuNoise {
+                cpu: 0,
+                other: Some(Share { estimate: 0.98, low: 0.9, high: 1.02 }),
+                ..CpuNoise::default()
+            }),
+            batches: 50,
+            migrated: 2,
+            ..SpanNoise::default()
+        }
+    }
+
+    #[test]
+    fn each_warning_has_its_code_and_its_figures() {
+        let all = warnings(&span(), true);
+        let texts: Vec<_> = all.iter().map(|one| (one.code.as_str(), one.text.as_str())).collect();
+        assert_eq!(
+            texts,
+            [
+                ("other-task", "another task ran on cpu 1 for 2.1 % of the time (1.5 to 3.0 %)"),
+                ("steal", "the hypervisor ran somebody else on cpu 1 for 3.0 % of the time"),
+                ("interrupts", "cpu 1 took 1234 device interrupts a second"),
+                ("other-task", "another task ran on cpu 0 for 98 % of the time (90 to 102 %)"),
+                ("migrated", "2 of 50 batches ended on another CPU than they started on, although pinned"),
+            ]
+        );
+        assert!(!warnings(&span(), false).iter().any(|one| one.text.contains("cpu 0")));
+    }
+
+    #[test]
+    fn what_may_be_nothing_is_not_warned_of() {
+        let mut quiet = span();
+        quiet.measured.other = Some(Share { estimate: 0.05, low: 0.009, high: 0.1 });
+        quiet.measured.steal_ns = Some(60_000_000);
+        quiet.measured.interrupts = Some(Interrupts { timer: 1 << 40, device: 9_999, other: 0 });
+        quiet.migrated = 0;
+        assert!(warnings(&quiet, false).is_empty());
+        // A span of no length has no rate.
+        assert!(
+            warnings(&SpanNoise { measured: span().measured, ..SpanNoise::default() }, false)
+                .iter()
+                .all(|one| one.code == "other-task")
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! The bench in a worker process.
+//!
+//! A probe that crashes, hangs or is killed costs its own row only: the watchdog ends the worker's whole
+//! process group and the sampler goes on with a new one. A new process for each epoch also has a new
+//! address-space layout, so what depends on layout shows in the spread between epochs instead of hiding
+//! in the figure.
+
+use crate::bench::{Bench, Lost, Reply, Request};
+use crate::clock::monotonic_raw_ns;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A worker process that is asked.
+pub struct Remote<F> {
+    command: F,
+    worker: Option<Worker>,
+    patience_ms: i32,
+}
+
+struct Worker {
+    child: Child,
+    requests: Option<ChildStdin>,
+    replies: ChildStdout,
+    buffer: Vec<u8>,
+}
+
+impl<F: FnMut() -> Command> Remote<F> {
+    /// `command` makes the command that runs [`serve`](crate::worker::serve); a worker that is silent
+    /// for `patience_ms` is taken for hung.
+    pub fn new(command: F, patience_ms: i32) -> Self {
+        Self { command, worker: None, patience_ms }
+    }
+
+    /// Process id of the worker, which is also its process group's.
+    pub fn worker_id(&self) -> Option<u32> {
+        self.worker.as_ref().map(|worker| worker.child.id())
+    }
+}
+
+impl<F: FnMut() -> Command> Bench for Remote<F> {
+    fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
+        let Some(worker) = self.worker.as_mut() else {
+            return Err(Lost("there is no worker".into()));
+        };
+        match worker.ask(request, self.patience_ms) {
+            Ok(reply) => Ok(reply),
+            Err(error) => {
+                let fate =
+                    self.worker.take().map(|worker| worker.end(error.kind() == io::ErrorKind::TimedOut));
+                Err(Lost(match (error.kind(), fate) {
+                    (io::ErrorKind::TimedOut, _) => {
+                        format!("no answer within {} s; its processes were ended", self.patience_ms / 1000)
+                    }
+                    (_, Some(Some(fate))) => format!("the worker process {fate}"),
+                    _ => format!("the worker process is gone: {error}"),
+                }))
+            }
+        }
+    }
+
+    fn restart(&mut self) -> Result<(), Lost> {
+        if let Some(worker) = self.worker.take() {
+            worker.end(false);
+        }
+        let mut command = (self.command)();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        let mut child = command
+            .spawn()
+            .map_err(|error| Lost(format!("the worker process could not be started: {error}")))?;
+        let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Lost("the worker process has no pipes".into()));
+        };
+        self.worker = Some(Worker { child, requests: Some(requests), replies, buffer: Vec::new() });
+        Ok(())
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        monotonic_raw_ns()
+    }
+}
+
+impl<F> Drop for Remote<F> {
+    fn drop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            worker.end(false);
+        }
+    }
+}
+
+impl Worker {
+    fn ask(&mut self, request: &Request, patience_ms: i32) -> io::Result<Reply> {
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        requests.write_all(&line)?;
+        let deadline = monotonic_raw_ns() + patience_ms as u64 * 1_000_000;
+        loop {
+            if let Some(end) = self.buffer.iter().position(|&byte| byte == b'\n') {
+                let reply = serde_json::from_slice(&self.buffer[..end])?;
+                self.buffer.drain(..=end);
+                return Ok(reply);
+            }
+            let left = deadline.saturating_sub(monotonic_raw_ns()) / 1_000_000;
+            let mut poll = libc::pollfd { fd: self.replies.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one valid pollfd.
+            match unsafe { libc::poll(&mut poll, 1, left as i32) } {
+                0 => return Err(io::ErrorKind::TimedOut.into()),
+                -1 => {
+                    let error = io::Error::last_os_error();
+                    if error.kind() != io::ErrorKind::Interrupted {
+                        return Err(error);
+                    }
+                }
+                _ => {
+                    let mut chunk = [0; 16_384];
+                    match self.replies.read(&mut chunk)? {
+                        0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                        read => self.buffer.extend_from_slice(&chunk[..read]),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends the worker and everything in its process group; says how the worker had ended by itself, if
+    /// it had.
+    fn end(mut self, hung: bool) -> Option<String> {
+        drop(self.requests.take());
+        // A worker whose input has ended closes its probes and leaves; it is given a second.
+        let by_itself = !hung
+            && (0..1_000).any(|_| {
+                self.has_ended() || {
+                    pause();
+                    false
+                }
+            });
+        // SAFETY: signals the process group that was made for this worker. The worker has not been
+        // reaped yet, so its id, which is the group's, cannot have been given to another.
+        unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
+        let status = self.child.wait().ok()?;
+        by_itself.then(|| match (status.code(), status.signal()) {
+            (Some(code), _) => format!("ended with status {code}"),
+            (_, Some(signal)) => format!("was ended by signal {signal} ({})", signal_name(signal)),
+            _ => "ended".into(),
+        })
+    }
+
+    /// Whether the worker has ended; it is left unreaped.
+    fn has_ended(&self) -> bool {
+        // SAFETY: siginfo_t is plain data for which all zeroes is valid.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: `info` is valid for writing, and the process is our child.
+        unsafe { libc::waitid(libc::P_PID, self.child.id(), &mut info, options) == 0 && info.si_pid() != 0 }
+    }
+}
+
+fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(1));
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGILL => "SIGILL",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGSYS => "SIGSYS, a seccomp filter",
+        _ => "see signal(7)",
+    }
+}

@@ -1,0 +1,94 @@
+//! From a harvest to the run's record: results, clock, frequencies, and what spoiled the run as a whole.
+
+use crate::arch;
+use crate::clock::{CoreClock, Scale, Source};
+use crate::probe::Meta;
+use crate::sampler::{Core, Harvest};
+use crate::stats::median;
+use crate::summary::{self, Units};
+use tollgate_record::{Run, Warning};
+
+/// Change of the core's frequency within a run that is worth a warning.
+const FREQUENCY_DRIFT: f64 = 0.02;
+/// Difference between the clock's stated and measured rate that is worth a warning.
+const RATE_ERROR: f64 = 0.001;
+/// Difference from 3 in the ratio of a multiply to an addition that makes the core's frequency doubtful.
+const RATIO_ERROR: f64 = 0.02;
+
+/// Writes into `run` everything that the harvest tells. Warnings of the run that others added stay.
+pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source) {
+    let Some(scale) = harvest.scale() else { return };
+    let core = core_clock(&harvest.core, scale);
+    let units = Units { scale, ticks: source == Source::Counter, core };
+    run.results = metas
+        .iter()
+        .zip(&harvest.probes)
+        .map(|(meta, probe)| summary::measurement(meta, probe, &units))
+        .collect();
+    run.complete = harvest.complete;
+    let clock = &mut run.host.clock;
+    clock.source = source.name().into();
+    clock.hz = scale.hz;
+    clock.pair_ticks = median(&harvest.core.iter().map(|core| core.pair).collect::<Vec<_>>());
+    if source == Source::Counter {
+        clock.nominal_hz = arch::nominal_hz();
+        clock.invariant = arch::invariant();
+    }
+    run.host.cpu.core_hz_before = harvest.core.first().and_then(|core| hz(core, scale));
+    run.host.cpu.core_hz_after = harvest.core.last().and_then(|core| hz(core, scale));
+    for warning in clock_warnings(harvest, scale, run.host.clock.nominal_hz) {
+        if run.warnings.iter().all(|there| there.code != warning.code) {
+            run.warnings.push(warning);
+        }
+    }
+}
+
+/// Core cycles per second: a dependent multiply takes a documented number of them.
+fn hz(core: &Core, scale: Scale) -> Option<f64> {
+    let cycles = arch::MULTIPLY_CYCLES?;
+    (core.multiply > 0.0).then(|| cycles / core.multiply * scale.hz)
+}
+
+/// The core's rate over the run: the median of all times that it was measured.
+fn core_clock(core: &[Core], scale: Scale) -> Option<CoreClock> {
+    let all: Vec<f64> = core.iter().filter_map(|core| hz(core, scale)).collect();
+    (!all.is_empty()).then(|| CoreClock { hz: median(&all) })
+}
+
+fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let rates: Vec<f64> = harvest.core.iter().filter_map(|core| hz(core, scale)).collect();
+    let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = rates.iter().copied().fold(0.0, f64::max);
+    if high - low > FREQUENCY_DRIFT * high {
+        let text = format!(
+            "the core ran between {:.2} and {:.2} GHz during the run; cycles are counted at the median rate",
+            low / 1e9,
+            high / 1e9
+        );
+        warnings.push(Warning::new("core-frequency", text));
+    }
+    if let Some(nominal) = nominal
+        && (scale.hz - nominal).abs() > RATE_ERROR * nominal
+    {
+        let text = format!(
+            "the time-stamp counter is stated to run at {:.1} MHz and was measured at {:.1} MHz; the measured rate is used",
+            nominal / 1e6,
+            scale.hz / 1e6
+        );
+        warnings.push(Warning::new("tsc-rate", text));
+    }
+    let ratios: Vec<f64> =
+        harvest.core.iter().filter(|core| core.add > 0.0).map(|core| core.multiply / core.add).collect();
+    if let Some(expected) = arch::MULTIPLY_CYCLES
+        && !ratios.is_empty()
+        && (median(&ratios) - expected).abs() > RATIO_ERROR * expected
+    {
+        let text = format!(
+            "a multiply takes {:.2} times as long as an addition instead of {expected}; figures in cycles are doubtful",
+            median(&ratios)
+        );
+        warnings.push(Warning::new("core-clock-doubtful", text));
+    }
+    warnings
+}

@@ -1,0 +1,31 @@
+//! Order statistics.
+
+/// The values in ascending order; values that are not numbers are left out.
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
+/// The `q` quantile of ascending values by linear interpolation between order statistics (Hyndman and
+/// Fan 1996, type 7). Not a number for an empty slice.
+///
+/// ```
+/// use tollgate_measure::stats::quantile;
+/// assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.5), 2.5);
+/// assert_eq!(quantile(&[7.0], 0.99), 7.0);
+/// assert!(quantile(&[], 0.5).is_nan());
+/// ```
+pub fn quantile(ascending: &[f64], q: f64) -> f64 {
+    let Some(last) = ascending.len().checked_sub(1) else { return f64::NAN };
+    let place = q.clamp(0.0, 1.0) * last as f64;
+    let low = ascending[place.floor() as usize];
+    let high = ascending[place.ceil() as usize];
+    // Equal neighbours first: infinities of one sign would otherwise give a difference without value.
+    if low == high { low } else { low + (high - low) * place.fract() }
+}
+
+/// The median of values in any order. Not a number for an empty slice.
+pub fn median(values: &[f64]) -> f64 {
+    quantile(&sorted(values), 0.5)
+}

@@ -1,0 +1,359 @@
+//! From what was collected to what is recorded.
+
+use crate::clock::{CoreClock, Nanos, Scale, Ticks};
+use crate::probe::{Claim, Meta};
+use crate::sampler::{Batch, Collected, Epoch, Outcome};
+use crate::stats::{self, FEWEST_GROUPS, median_interval, quantile, sorted};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use serde_json::Value;
+use tollgate_record::{Estimate, Measurement, Single, Status, Warning};
+
+/// Which quantile of an epoch's samples the headline is made of.
+///
+/// Batches on a shared machine are the crossing's own cost plus, in some of them, what others did to
+/// it: the distribution has a sharp lower flank and a ragged upper one. The lowest tenth lies on the
+/// flank, does not hang on the single luckiest batch as a minimum does, and stays there until nine
+/// batches in ten are disturbed. METHOD.md has its repeatability beside other choices.
+pub const HEADLINE_QUANTILE: f64 = 0.1;
+
+/// How ticks become time, and time becomes core cycles.
+#[derive(Clone, Copy, Debug)]
+pub struct Units {
+    /// The clock's rate.
+    pub scale: Scale,
+    /// Whether ticks are those of a counter, so that they are worth recording.
+    pub ticks: bool,
+    /// The core's rate, where it could be measured.
+    pub core: Option<CoreClock>,
+}
+
+impl Units {
+    fn nanos(&self, ticks: f64) -> f64 {
+        let Nanos(nanos) = self.scale.nanos(Ticks(ticks));
+        nanos
+    }
+}
+
+/// A figure in ticks for each crossing, and how it came about.
+#[derive(Clone, Copy, Debug)]
+struct Figure {
+    median: f64,
+    interval: [f64; 2],
+}
+
+impl Figure {
+    fn overlaps(&self, other: &Self) -> bool {
+        self.interval[0] <= other.interval[1] && other.interval[0] <= self.interval[1]
+    }
+}
+
+/// Half the width of the headline's interval as a share of the headline, from what was collected so
+/// far; the sampler stops by it.
+pub fn relative_half_width(meta: &Meta, collected: &Collected) -> Option<f64> {
+    let figure = headline(collected, f64::from(meta.crossings_per_pass))?;
+    Some((figure.interval[1] - figure.interval[0]) / 2.0 / figure.median.abs())
+}
+
+/// The record of one probe.
+pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measurement {
+    let mut result = Measurement::empty(meta.id, "host", meta.per, Status::Measured);
+    result.params =
+        collected.params.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect();
+    match &collected.outcome {
+        Outcome::Skipped { reason, enable } => {
+            result.status = Status::Skipped;
+            result.reason = Some(reason.clone());
+            result.enable = Some(enable.clone());
+            return result;
+        }
+        Outcome::Failed(reason) => {
+            result.status = Status::Failed;
+            result.reason = Some(reason.clone());
+            return result;
+        }
+        Outcome::Active => {}
+    }
+    let passes: u64 = collected.epochs.iter().map(|epoch| epoch.passes).sum();
+    let claimed = passes as f64 * f64::from(meta.crossings_per_pass);
+    let mut per_pass = f64::from(meta.crossings_per_pass);
+    for (place, claim) in meta.proof.iter().enumerate() {
+        let Some(counted) = total(&collected.epochs, place) else {
+            result
+                .warnings
+                .push(Warning::new("unproven", format!("{} could not be counted here", words(claim.key))));
+            continue;
+        };
+        let ratio = counted as f64 / claimed;
+        result.proof.insert(claim.key.into(), ratio);
+        if let Some(warning) = disagreement(claim, ratio) {
+            if claim.divides && ratio > 0.0 {
+                per_pass *= ratio / claim.per_crossing;
+                result.params.insert("per_counted".into(), Value::from(claim.key));
+            }
+            result.warnings.push(warning);
+        }
+    }
+    let Some(figure) = headline(collected, per_pass) else {
+        result.status = Status::Failed;
+        result.reason = Some("the run ended before it gave a sample".into());
+        return result;
+    };
+    let samples = samples(collected, per_pass);
+    let ticks = estimate(&figure, &samples);
+    let to_ns = units.nanos(1.0);
+    let ns = ticks.scaled(to_ns);
+    result.cycles = units.core.map(|core| ns.scaled(core.cycles(Nanos(1.0)).0));
+    result.ns = Some(ns);
+    result.ticks = units.ticks.then_some(ticks);
+    result.samples = samples.len() as u64;
+    result.crossings = collected
+        .epochs
+        .iter()
+        .flat_map(|epoch| epoch.batches.iter().chain(&epoch.doubles))
+        .map(|batch| batch.passes * u64::from(meta.crossings_per_pass))
+        .sum();
+    result.outliers = stats::outliers(&samples);
+    result.warnings.extend(shape_warnings(collected, &figure, &samples, per_pass));
+    result.warnings.extend(disturbance_warnings(meta, collected));
+    if let Some((single, histogram)) = singles(collected, per_pass, to_ns) {
+        result.single = Some(single);
+        result.histogram = histogram;
+    }
+    result
+}
+
+/// A count of the proof over all epochs; `None` when any part of it is missing.
+fn total(epochs: &[Epoch], place: usize) -> Option<u64> {
+    let counts = epochs
+        .iter()
+        .filter(|epoch| epoch.visits > 0)
+        .map(|epoch| epoch.counts.get(place).copied().flatten());
+    counts.sum::<Option<u64>>()
+}
+
+fn words(key: &str) -> String {
+    key.replace('_', " ")
+}
+
+fn disagreement(claim: &Claim, ratio: f64) -> Option<Warning> {
+    if (ratio - claim.per_crossing).abs() <= claim.tolerance * claim.per_crossing {
+        return None;
+    }
+    let found = format!("{}: {ratio:.3} counted where {} was claimed", words(claim.key), claim.per_crossing);
+    Some(if claim.divides && ratio > 0.0 {
+        Warning::new("per-counted", format!("{found}; the figure is for each that was counted"))
+    } else {
+        Warning::new("proof-disagrees", found)
+    })
+}
+
+/// Samples in ticks for each crossing, the empty batch taken off.
+fn samples(collected: &Collected, per_pass: f64) -> Vec<f64> {
+    let empty = empty_ticks(collected);
+    collected.epochs.iter().flat_map(|epoch| of_batches(&epoch.batches, empty, per_pass)).collect()
+}
+
+fn of_batches(batches: &[Batch], empty: f64, per_pass: f64) -> impl Iterator<Item = f64> {
+    batches.iter().map(move |batch| (batch.ticks as f64 - empty) / (batch.passes as f64 * per_pass))
+}
+
+/// Median ticks of an empty batch.
+fn empty_ticks(collected: &Collected) -> f64 {
+    let all: Vec<f64> =
+        collected.epochs.iter().flat_map(|epoch| &epoch.empty).map(|&ticks| ticks as f64).collect();
+    if all.is_empty() { 0.0 } else { stats::median(&all) }
+}
+
+/// The groups whose quantiles are taken for independent: the epochs, or, when there are too few for an
+/// interval, runs of consecutive batches within them.
+fn groups(collected: &Collected) -> Vec<&[Batch]> {
+    let epochs: Vec<&[Batch]> = collected
+        .epochs
+        .iter()
+        .map(|epoch| &epoch.batches[..])
+        .filter(|batches| !batches.is_empty())
+        .collect();
+    if epochs.len() >= FEWEST_GROUPS || epochs.is_empty() {
+        return epochs;
+    }
+    let parts = FEWEST_GROUPS.div_ceil(epochs.len());
+    epochs.iter().flat_map(|batches| batches.chunks(batches.len().div_ceil(parts))).collect()
+}
+
+/// The headline in ticks for each crossing, and its interval, when a pass makes `per_pass` crossings.
+pub fn headline_ticks(collected: &Collected, per_pass: f64) -> Option<(f64, [f64; 2])> {
+    headline(collected, per_pass).map(|figure| (figure.median, figure.interval))
+}
+
+fn headline(collected: &Collected, per_pass: f64) -> Option<Figure> {
+    let empty = empty_ticks(collected);
+    let of_group = |batches: &&[Batch]| {
+        let values: Vec<f64> = of_batches(batches, empty, per_pass).collect();
+        quantile(&sorted(&values), HEADLINE_QUANTILE)
+    };
+    let levels: Vec<f64> = groups(collected).iter().map(of_group).collect();
+    let (median, [low, high]) = median_interval(&levels)?;
+    // What was subtracted is itself uncertain; its share is added in full, not in quadrature.
+    let doubt = empty_doubt(collected) / (collected.passes.max(1) as f64 * per_pass);
+    Some(Figure { median, interval: [low - doubt, high + doubt] })
+}
+
+/// Half the width of the interval of the empty batch's median, in ticks.
+fn empty_doubt(collected: &Collected) -> f64 {
+    let of_epoch = |epoch: &Epoch| {
+        let empty: Vec<f64> = epoch.empty.iter().map(|&ticks| ticks as f64).collect();
+        (!empty.is_empty()).then(|| stats::median(&empty))
+    };
+    let medians: Vec<f64> = collected.epochs.iter().filter_map(of_epoch).collect();
+    median_interval(&medians).map_or(0.0, |(_, [low, high])| (high - low) / 2.0)
+}
+
+/// The second estimator: what one pass adds when the batch is twice as long. Whatever a batch costs
+/// besides its passes drops out of it.
+fn slope(collected: &Collected, per_pass: f64) -> Option<Figure> {
+    let levels: Vec<f64> = collected
+        .epochs
+        .iter()
+        .filter(|epoch| epoch.doubles.len() >= 2 && epoch.batches.len() >= 2)
+        .map(|epoch| {
+            let level = |batches: &[Batch]| {
+                let ticks: Vec<f64> = batches.iter().map(|batch| batch.ticks as f64).collect();
+                quantile(&sorted(&ticks), HEADLINE_QUANTILE)
+            };
+            (level(&epoch.doubles) - level(&epoch.batches)) / (collected.passes as f64 * per_pass)
+        })
+        .collect();
+    let (median, interval) = median_interval(&levels)?;
+    Some(Figure { median, interval })
+}
+
+fn estimate(figure: &Figure, samples: &[f64]) -> Estimate {
+    let ascending = sorted(samples);
+    Estimate {
+        estimate: figure.median,
+        ci: figure.interval,
+        min: quantile(&ascending, 0.0),
+        p10: quantile(&ascending, 0.1),
+        p50: quantile(&ascending, 0.5),
+        p90: quantile(&ascending, 0.9),
+        p99: quantile(&ascending, 0.99),
+        mean: samples.iter().sum::<f64>() / samples.len() as f64,
+    }
+}
+
+/// Relative difference of the two estimators that is worth a warning.
+const ESTIMATORS_APART: f64 = 0.03;
+/// Difference of the two estimators in ticks below which it is the clock's own grain.
+const CLOCK_GRAIN: f64 = 0.5;
+
+fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_pass: f64) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let percent = |share: f64| share * 100.0;
+    if let Some(slope) = slope(collected, per_pass) {
+        let apart = slope.median - figure.median;
+        if !slope.overlaps(figure) && apart.abs() > (ESTIMATORS_APART * figure.median.abs()).max(CLOCK_GRAIN)
+        {
+            let text = format!(
+                "batches of N and of 2N give {:+.1} % another figure than batches of N alone",
+                percent(apart / figure.median)
+            );
+            warnings.push(Warning::new("estimators-disagree", text));
+        }
+    }
+    let unsteady = collected.epochs.iter().filter(|epoch| !epoch.steady).count();
+    if unsteady * 2 > collected.epochs.len() {
+        let text = format!(
+            "still warming up when sampling began, in {unsteady} of {} epochs",
+            collected.epochs.len()
+        );
+        warnings.push(Warning::new("not-steady", text));
+    }
+    if collected.epochs.len() < FEWEST_GROUPS {
+        let text = format!(
+            "{} epochs only: the interval does not show how processes differ",
+            collected.epochs.len()
+        );
+        warnings.push(Warning::new("few-epochs", text));
+    }
+    if let Some(levels) = stats::two_levels(samples) {
+        let text = format!(
+            "two levels: {:.0} % of the batches take {:.2} times as long as the others",
+            percent(levels.high_share),
+            levels.high / levels.low
+        );
+        warnings.push(Warning::new("two-levels", text));
+    }
+    let levels: Vec<f64> = groups(collected)
+        .iter()
+        .map(|batches| stats::median(&of_batches(batches, 0.0, per_pass).collect::<Vec<_>>()))
+        .collect();
+    if let Some(change) = stats::drift(&levels) {
+        warnings.push(Warning::new("drift", format!("drifted by {:+.1} % during the run", percent(change))));
+    }
+    warnings
+}
+
+/// Share of visits disturbed by another task that is worth a warning.
+const DISTURBED: f64 = 0.1;
+
+fn disturbance_warnings(meta: &Meta, collected: &Collected) -> Vec<Warning> {
+    let sum = |of: fn(&Epoch) -> u64| collected.epochs.iter().map(of).sum::<u64>();
+    let (visits, interrupted, migrated) =
+        (sum(|epoch| epoch.visits), sum(|epoch| epoch.interrupted), sum(|epoch| epoch.migrated));
+    let mut warnings = Vec::new();
+    if migrated > 0 {
+        let text = format!("moved to another CPU in {migrated} of {visits} visits, in spite of the pin");
+        warnings.push(Warning::new("migrated", text));
+    }
+    // A probe that switches tasks is preempted by its own peer all the time: that tells nothing.
+    let switches = meta.proof.iter().any(|claim| claim.divides);
+    let share = interrupted as f64 / visits.max(1) as f64;
+    if !switches && share > DISTURBED {
+        let text = format!("another task took the CPU in {:.0} % of the visits", share * 100.0);
+        warnings.push(Warning::new("preempted", text));
+    }
+    warnings
+}
+
+/// Most significant digits that the histogram keeps.
+const HISTOGRAM_DIGITS: u8 = 3;
+
+fn singles(collected: &Collected, per_pass: f64, to_ns: f64) -> Option<(Single, Option<String>)> {
+    let all = |of: fn(&Epoch) -> &Vec<u64>| -> Vec<f64> {
+        collected.epochs.iter().flat_map(of).map(|&ticks| ticks as f64).collect()
+    };
+    let empty = all(|epoch| &epoch.singles_empty);
+    let (overhead, [low, high]) = median_interval(&empty)?;
+    let net: Vec<f64> =
+        all(|epoch| &epoch.singles).iter().map(|ticks| (ticks - overhead) / per_pass * to_ns).collect();
+    let ascending = sorted(&net);
+    let at = |q| quantile(&ascending, q);
+    let single = Single {
+        count: net.len() as u64,
+        pair_overhead_ns: overhead * to_ns,
+        pair_overhead_error_ns: (high - low) / 2.0 * to_ns,
+        min: *ascending.first()?,
+        p10: at(0.1),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        max: *ascending.last()?,
+        mean: net.iter().sum::<f64>() / net.len() as f64,
+    };
+    Some((single, histogram(&net)))
+}
+
+/// HdrHistogram V2 of whole nanoseconds, base64. What the subtraction brought below zero stands at zero
+/// there, for the format knows no sign; `single.min` has the true value.
+fn histogram(nanos: &[f64]) -> Option<String> {
+    let mut histogram = Histogram::<u64>::new(HISTOGRAM_DIGITS).ok()?;
+    for value in nanos {
+        histogram.record(value.round().max(0.0) as u64).ok()?;
+    }
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(&histogram, &mut bytes).ok()?;
+    Some(STANDARD.encode(bytes))
+}

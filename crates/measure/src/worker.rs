@@ -1,0 +1,42 @@
+//! The worker's side of [`Remote`](crate::remote::Remote): requests in, replies out, a line of JSON each.
+
+use crate::bench::{Bench, Request};
+use crate::clock::{Counter, Os, Source};
+use crate::local::Local;
+use crate::placement;
+use crate::probe::{Probe, Site};
+use std::io::{self, BufRead, Write};
+
+/// Pins this thread, then answers requests until the input ends.
+///
+/// The process asks the kernel to be killed when its parent dies, so that no worker outlives a
+/// supervisor that was killed.
+///
+/// # Errors
+/// A pin that failed, or a broken line in either direction.
+pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> io::Result<()> {
+    // SAFETY: PR_SET_PDEATHSIG takes a signal number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    // SAFETY: no arguments. The parent may have died before the request took effect.
+    if unsafe { libc::getppid() } as u32 != parent {
+        return Err(io::Error::other("the process that started this worker is gone"));
+    }
+    placement::pin(site.cpu)?;
+    match source {
+        Source::Counter => answer(&mut Local::new(Counter, probes, site)),
+        Source::Os => answer(&mut Local::new(Os, probes, site)),
+    }
+}
+
+fn answer(bench: &mut impl Bench) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in io::stdin().lock().lines() {
+        let request: Request = serde_json::from_str(&line?)?;
+        let reply = bench.ask(&request).map_err(io::Error::other)?;
+        let mut text = serde_json::to_vec(&reply)?;
+        text.push(b'\n');
+        out.write_all(&text)?;
+        out.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! A run as JSON text, and back: the only place that knows how a file can be wrong.
+
+use crate::text::short;
+use crate::{Run, SCHEMA};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::error::Category;
+
+/// Why a text is not a run that this program can read. Each reads as a clause after the file's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// Nothing in it.
+    #[error("it is empty")]
+    Empty,
+    /// JSON that stops before its end.
+    #[error("it is cut short: it ends in the middle, at byte {0}; copy it again or measure again")]
+    Truncated(usize),
+    /// Not JSON.
+    #[error("it is not JSON, or it is damaged: {what} at byte {byte}")]
+    NotJson {
+        /// What the parser said.
+        what: String,
+        /// Where it gave up.
+        byte: usize,
+    },
+    /// JSON of something else.
+    #[error("it is JSON, but not a tollgate record: it has no \"schema\": \"{SCHEMA}\"")]
+    NotARecord,
+    /// A record of a version that this program does not know.
+    #[error("its schema is \"{0}\" and this program reads \"{SCHEMA}\"; use a newer tollgate")]
+    UnknownSchema(String),
+    /// The right schema, but a field is missing or of the wrong kind.
+    #[error("it says \"{SCHEMA}\" but does not hold to it: {what} at byte {byte}")]
+    Wrong {
+        /// What the parser said.
+        what: String,
+        /// Where it gave up.
+        byte: usize,
+    },
+    /// A run that JSON cannot hold.
+    #[error("the run cannot be written as JSON: {0}")]
+    Unwritable(String),
+}
+
+/// The run as indented JSON with a newline at its end. Figures that are not finite are left out and
+/// noted, see [`Run::without_non_finite`].
+///
+/// # Errors
+/// [`DocumentError::Unwritable`]; no run is known that gives it.
+pub fn to_json(run: &Run) -> Result<String, DocumentError> {
+    let run = run.without_non_finite();
+    let mut text =
+        serde_json::to_string_pretty(&*run).map_err(|e| DocumentError::Unwritable(e.to_string()))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The run that a text holds.
+///
+/// # Errors
+/// Any [`DocumentError`] but `Unwritable`.
+pub fn from_json(text: &[u8]) -> Result<Run, DocumentError> {
+    /// What is read first, so that a newer record is called newer and not damaged.
+    #[derive(Deserialize)]
+    struct Head {
+        schema: Option<Value>,
+    }
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    match first {
+        None => return Err(DocumentError::Empty),
+        // serde reads a struct from a list as well, so the kind is checked here.
+        Some(byte) if *byte != b'{' => {
+            serde_json::from_slice::<IgnoredAny>(text).map_err(|error| wrong(text, &error))?;
+            return Err(DocumentError::NotARecord);
+        }
+        Some(_) => {}
+    }
+    let head: Head = serde_json::from_slice(text).map_err(|error| wrong(text, &error))?;
+    match head.schema {
+        Some(Value::String(schema)) if schema == SCHEMA => {}
+        Some(Value::String(schema)) if schema.starts_with("tollgate/") => {
+            return Err(DocumentError::UnknownSchema(short(&schema, 40)));
+        }
+        _ => return Err(DocumentError::NotARecord),
+    }
+    serde_json::from_slice(text).map_err(|error| wrong(text, &error))
+}
+
+fn wrong(text: &[u8], error: &serde_json::Error) -> DocumentError {
+    // The parser ends its sentence with the place as line and column; ours says the byte.
+    let said = error.to_string();
+    let what = short(said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what), 200);
+    let before: usize =
+        text.split_inclusive(|b| *b == b'\n').take(error.line().saturating_sub(1)).map(<[u8]>::len).sum();
+    let byte = (before + error.column()).min(text.len());
+    match error.classify() {
+        Category::Eof => DocumentError::Truncated(text.len()),
+        // A number that ends with the text (`-`, `1.`) was cut as well.
+        Category::Syntax if byte == text.len() && what == "invalid number" => DocumentError::Truncated(byte),
+        Category::Data => DocumentError::Wrong { what, byte },
+        Category::Syntax | Category::Io => DocumentError::NotJson { what, byte },
+    }
+}

@@ -1,0 +1,107 @@
+//! Figures that are no numbers.
+//!
+//! JSON has no NaN and no infinity, and a `null` in their place could not be read back. A run is
+//! worth more than its worst figure, so it is not refused: what is not finite is left out, and the
+//! measurement (or the run) says so in a warning of the code `not-finite`. A measurement that loses
+//! its last figure that way has failed.
+
+use crate::{Estimate, Host, Measurement, Run, Single, Status, Warning};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The code of the warning.
+pub const NOT_FINITE: &str = "not-finite";
+
+impl Run {
+    /// The same run without figures that are NaN or infinite; what was left out is in the warnings.
+    #[must_use]
+    pub fn without_non_finite(&self) -> Cow<'_, Self> {
+        let mut run = self.clone();
+        let mut lost = false;
+        let host = clean_host(&mut run.host);
+        if !host.is_empty() {
+            run.warnings.push(warning(&host));
+            lost = true;
+        }
+        for measurement in &mut run.results {
+            lost |= clean_measurement(measurement);
+        }
+        if lost { Cow::Owned(run) } else { Cow::Borrowed(self) }
+    }
+}
+
+fn warning(lost: &[String]) -> Warning {
+    let are =
+        if lost.len() == 1 { "is not a finite number and was" } else { "are not finite numbers and were" };
+    Warning::new(NOT_FINITE, format!("{} {are} left out", lost.join(", ")))
+}
+
+fn clean_host(host: &mut Host) -> Vec<String> {
+    let mut lost = Vec::new();
+    clean(&mut host.cpu.core_hz_before, "core_hz_before", &mut lost, |hz| hz.is_finite());
+    clean(&mut host.cpu.core_hz_after, "core_hz_after", &mut lost, |hz| hz.is_finite());
+    clean(&mut host.clock.nominal_hz, "nominal_hz", &mut lost, |hz| hz.is_finite());
+    clean(&mut host.cgroup.cpu_max, "cpu_max", &mut lost, |max| max.is_finite());
+    // These two cannot be absent; zero is what a host that knows neither says.
+    for (value, name) in [(&mut host.clock.hz, "clock.hz"), (&mut host.clock.pair_ticks, "clock.pair_ticks")]
+    {
+        if !value.is_finite() {
+            *value = 0.0;
+            lost.push(name.into());
+        }
+    }
+    lost
+}
+
+fn clean_measurement(measurement: &mut Measurement) -> bool {
+    let mut lost = Vec::new();
+    for (figure, name) in
+        [(&mut measurement.ns, "ns"), (&mut measurement.cycles, "cycles"), (&mut measurement.ticks, "ticks")]
+    {
+        clean(figure, name, &mut lost, estimate_is_finite);
+    }
+    clean(&mut measurement.single, "single", &mut lost, single_is_finite);
+    for phase in &mut measurement.phases {
+        let name = format!("phase {}", phase.name);
+        clean(&mut phase.ns, &format!("{name} (ns)"), &mut lost, estimate_is_finite);
+        clean(&mut phase.cycles, &format!("{name} (cycles)"), &mut lost, estimate_is_finite);
+    }
+    clean_map(&mut measurement.proof, "proof", &mut lost);
+    clean_map(&mut measurement.counters, "counter", &mut lost);
+    if lost.is_empty() {
+        return false;
+    }
+    measurement.warnings.push(warning(&lost));
+    let figures = [&measurement.ns, &measurement.cycles, &measurement.ticks];
+    if measurement.status == Status::Measured && figures.iter().all(|figure| figure.is_none()) {
+        measurement.status = Status::Failed;
+        measurement.reason = Some("the measured figure is not a finite number".into());
+    }
+    true
+}
+
+fn clean<T>(value: &mut Option<T>, name: &str, lost: &mut Vec<String>, is_finite: impl Fn(&T) -> bool) {
+    if value.as_ref().is_some_and(|value| !is_finite(value)) {
+        *value = None;
+        lost.push(name.into());
+    }
+}
+
+fn clean_map(map: &mut BTreeMap<String, f64>, kind: &str, lost: &mut Vec<String>) {
+    map.retain(|key, value| {
+        if !value.is_finite() {
+            lost.push(format!("{kind} {key}"));
+        }
+        value.is_finite()
+    });
+}
+
+fn estimate_is_finite(e: &Estimate) -> bool {
+    [e.estimate, e.ci[0], e.ci[1], e.min, e.p10, e.p50, e.p90, e.p99, e.mean].iter().all(|x| x.is_finite())
+}
+
+fn single_is_finite(s: &Single) -> bool {
+    [s.pair_overhead_ns, s.pair_overhead_error_ns, s.min, s.p10, s.p50, s.p90, s.p99, s.max, s.mean]
+        .iter()
+        .all(|x| x.is_finite())
+}

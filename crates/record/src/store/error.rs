@@ -1,0 +1,127 @@
+//! What can go wrong with a store. Each sentence says what happened and what to do.
+
+use crate::document::DocumentError;
+use crate::text::{printable, short};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a run could not be saved, found or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The path of the store is that of something else.
+    #[error("the store {} is not a directory; name another with --store DIR", show(dir))]
+    NotADirectory {
+        /// The path.
+        dir: PathBuf,
+    },
+    /// The directory cannot be made or written.
+    #[error(
+        "cannot write to the store {}: {source}; name another directory with --store DIR, or keep nothing with --no-save",
+        show(dir)
+    )]
+    Unwritable {
+        /// The directory.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk or the user's share of it is full.
+    #[error(
+        "the disk of the store {} is full: {source}; free some space, name another directory with --store DIR, or keep nothing with --no-save",
+        show(dir)
+    )]
+    Full {
+        /// The directory.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file or the directory cannot be read.
+    #[error("cannot read {}: {source}{}", show(path), hint(source))]
+    Unreadable {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// More than any run can be.
+    #[error("{} is larger than {} MiB, which no run is; is it the right file?", show(path), most >> 20)]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit in bytes.
+        most: u64,
+    },
+    /// The file was read and is not a run.
+    #[error("cannot use {}: {source}", show(path))]
+    Document {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: DocumentError,
+    },
+    /// No run of that id.
+    #[error(
+        "no run is called `{}` in {}{}; `tollgate runs` lists them",
+        short(id, 60),
+        show(dir),
+        suggest(nearest)
+    )]
+    UnknownId {
+        /// What was asked for.
+        id: String,
+        /// The directory.
+        dir: PathBuf,
+        /// The id most like it, if any is.
+        nearest: Option<String>,
+    },
+    /// Several ids begin so.
+    #[error("`{}` could be any of {} runs: {}; give more of the id", short(prefix, 60), ids.len(), several(ids))]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// What it could mean.
+        ids: Vec<String>,
+    },
+    /// `latest` of nothing.
+    #[error("there is no run in {} yet; `tollgate` measures one, and --store DIR looks elsewhere", show(dir))]
+    Empty {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// An id that is no file name.
+    #[error(
+        "`{}` cannot be the id of a run; an id has 1 to 100 letters, digits, `-`, `_` and `.`, and does not begin with a dot",
+        short(id, 60)
+    )]
+    BadId {
+        /// The id.
+        id: String,
+    },
+}
+
+fn show(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
+}
+
+fn suggest(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |id| format!("; did you mean `{}`?", printable(id)))
+}
+
+fn several(ids: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut text = ids.iter().take(SHOWN).map(|id| printable(id)).collect::<Vec<_>>().join(", ");
+    if ids.len() > SHOWN {
+        text.push_str(&format!(" and {} more", ids.len() - SHOWN));
+    }
+    text
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; ask its owner, or read it as the user who measured",
+        io::ErrorKind::NotFound => "; give the path of a file, or an id that `tollgate runs` lists",
+        io::ErrorKind::IsADirectory => "; give the path of one file in it",
+        _ => "",
+    }
+}

@@ -1,0 +1,62 @@
+//! The published schema is the one that the types give, and it tells a run from what is none.
+
+mod common;
+
+use serde_json::{Value, json};
+use std::path::Path;
+
+const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-1.json");
+
+#[test]
+fn the_published_schema_is_that_of_the_types() {
+    let path = Path::new(PUBLISHED);
+    let schema = tollgate_record::schema::json();
+    if std::env::var_os("TOLLGATE_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, &schema).unwrap();
+    }
+    let published = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        published == schema,
+        "docs/schema/tollgate-1.json is not the schema of the record types. If the change is meant, and only \
+         adds to the document, write it anew: TOLLGATE_BLESS=1 cargo test -p tollgate-record --test schema"
+    );
+}
+
+#[test]
+fn a_run_validates() {
+    let errors: Vec<String> = validator().iter_errors(&sample()).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+#[test]
+fn what_is_not_a_run_does_not_validate() {
+    let validator = validator();
+    let cases: [(&str, Option<Value>); 8] = [
+        ("/schema", Some(json!("tollgate/2"))),
+        ("/schema", None),
+        ("/seed", Some(json!(-1))),
+        ("/seed", None),
+        ("/complete", Some(json!("yes"))),
+        ("/results/0/status", Some(json!("perhaps"))),
+        ("/results/0/ns/estimate", Some(Value::Null)),
+        ("/results/0/ns/ci", Some(json!([1.0]))),
+    ];
+    for (pointer, value) in cases {
+        let mut run = sample();
+        match &value {
+            Some(value) => *run.pointer_mut(pointer).unwrap() = value.clone(),
+            None => drop(run.as_object_mut().unwrap().remove(pointer.trim_start_matches('/')).unwrap()),
+        }
+        assert!(!validator.is_valid(&run), "{pointer} = {value:?} validates");
+    }
+}
+
+fn sample() -> Value {
+    serde_json::from_str(&tollgate_record::document::to_json(&common::sample()).unwrap()).unwrap()
+}
+
+fn validator() -> jsonschema::Validator {
+    let schema: Value = serde_json::from_str(&tollgate_record::schema::json()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}

@@ -1,0 +1,86 @@
+//! The head of a table: which machine, which CPU, which seed.
+
+use crate::number;
+use crate::style::Style;
+use crate::text::{clean, width, wrap};
+use tollgate_record::Run;
+
+/// Between two facts of one line.
+const GAP: &str = "   ";
+
+/// The lines of the head. A fact that the record lacks is left out.
+pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
+    let facts = [
+        processor(run, style),
+        system(run, style),
+        placement(run, style),
+        Some(format!("seed {}", run.seed)),
+    ];
+    let mut lines: Vec<String> = Vec::new();
+    for fact in facts.into_iter().flatten() {
+        match lines.last_mut() {
+            Some(line) if width(line) + GAP.len() + width(&fact) <= style.columns() => {
+                line.push_str(GAP);
+                line.push_str(&fact);
+            }
+            _ => lines.extend(wrap(&fact, style.columns(), "")),
+        }
+    }
+    lines
+}
+
+fn processor(run: &Run, style: &Style) -> Option<String> {
+    let (cpu, clock) = (&run.host.cpu, &run.host.clock);
+    let model = model(&clean(&cpu.model, style));
+    let known = |hz: Option<f64>| hz.filter(|hz| hz.is_finite() && *hz > 0.0);
+    let core = match (known(cpu.core_hz_before), known(cpu.core_hz_after)) {
+        // One figure when one decimal does not tell them apart.
+        (Some(before), Some(after)) if number::frequency(before) != number::frequency(after) => {
+            Some(format!("{}, later {}", number::frequency(before), number::frequency(after)))
+        }
+        (before, after) => before.or(after).map(number::frequency),
+    };
+    let timer = match clock.source.as_str() {
+        "" => None,
+        "tsc" => {
+            Some(known(Some(clock.hz)).map_or("TSC".into(), |hz| format!("TSC {}", number::frequency(hz))))
+        }
+        "os" => Some("timed by the OS clock".into()),
+        other => Some(format!("timed by {}", clean(other, style))),
+    };
+    let core = match (core, timer) {
+        (Some(core), Some(timer)) => Some(format!("{core} ({timer})")),
+        (core, timer) => core.or(timer),
+    };
+    let parts: Vec<String> =
+        [Some(model).filter(|model| !model.is_empty()), core].into_iter().flatten().collect();
+    Some(parts.join(", ")).filter(|text| !text.is_empty())
+}
+
+/// The maker's name without marks and without the frequency that is on the label only.
+fn model(name: &str) -> String {
+    let name = name.split(" @ ").next().unwrap_or(name).replace("(R)", "").replace("(TM)", "");
+    name.split_whitespace().filter(|word| *word != "CPU").collect::<Vec<_>>().join(" ")
+}
+
+fn system(run: &Run, style: &Style) -> Option<String> {
+    let release = clean(&run.host.kernel.release, style);
+    let on = match &run.host.hypervisor {
+        Some(name) => format!("{} guest", clean(name, style)),
+        // A record without a kernel is no word on the hardware either.
+        None if release.is_empty() => return None,
+        None => "bare metal".into(),
+    };
+    Some(if release.is_empty() { on } else { format!("Linux {release}, {on}") })
+}
+
+fn placement(run: &Run, style: &Style) -> Option<String> {
+    let cpu = &run.host.cpu;
+    let measured = cpu.measured.map(|cpu| format!("cpu {cpu}"));
+    let peer = cpu.peer.map(|peer| match &cpu.peer_relation {
+        Some(relation) => format!("peer {peer} ({})", clean(relation, style)),
+        None => format!("peer {peer}"),
+    });
+    let parts: Vec<String> = [measured, peer].into_iter().flatten().collect();
+    Some(parts.join(", ")).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,108 @@
+//! The ladder: every boundary in one table, cheapest first.
+
+mod layout;
+mod row;
+
+use crate::head::head;
+use crate::notes::notes;
+use crate::style::{Paint, Style};
+use crate::text::{clean, lines, wrap};
+use crate::words;
+use layout::Layout;
+use row::Row;
+use std::collections::{BTreeMap, BTreeSet};
+use tollgate_record::{Measurement, Per, Run, Status};
+
+/// One boundary: its title and its rows, cheapest first.
+struct Family {
+    title: String,
+    rows: Vec<Row>,
+}
+
+/// The whole table of a run. Every result of the record is in it: measured and failed ones as rows,
+/// skipped ones in the count at the end.
+pub fn ladder(run: &Run, style: &Style) -> String {
+    let families = families(run, style);
+    let layout = Layout::new(families.iter().flat_map(|family| &family.rows), style);
+    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    text.push(String::new());
+    if families.is_empty() {
+        text.extend(wrap(nothing(run), style.prose(), ""));
+    } else if families.iter().flat_map(|family| &family.rows).any(|row| row.failure.is_none()) {
+        text.push(layout.header(style));
+    }
+    for family in &families {
+        text.extend(
+            wrap(&family.title, style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)),
+        );
+        text.extend(family.rows.iter().flat_map(|row| layout.row(row, style)));
+    }
+    text.push(String::new());
+    text.extend(notes(run, style));
+    if families.iter().flat_map(|family| &family.rows).any(|row| row.noted) {
+        text.push("  * see the warnings".into());
+    }
+    lines(text)
+}
+
+fn nothing(run: &Run) -> &'static str {
+    if run.results.is_empty() {
+        "Nothing was measured: no probe was chosen, or none came to its end."
+    } else {
+        "Nothing was measured: every probe was skipped."
+    }
+}
+
+/// The rows by boundary, in the order of each boundary's cheapest row.
+fn families(run: &Run, style: &Style) -> Vec<Family> {
+    let mut by_name: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    for result in run.results.iter().filter(|result| result.status != Status::Skipped) {
+        by_name.entry(result.family()).or_default().push(result);
+    }
+    let common = common_codes(run);
+    let mut families: Vec<Family> =
+        by_name.into_iter().map(|(name, results)| family(name, &results, &common, style)).collect();
+    let cheapest = |family: &Family| family.rows.first().map_or(f64::INFINITY, |row| row.order);
+    families.sort_by(|a, b| cheapest(a).total_cmp(&cheapest(b)));
+    families
+}
+
+/// The warnings that most rows of a long table carry. They are listed below it like all others, but a
+/// mark that stands on every row tells nothing, and would hide those that do.
+fn common_codes(run: &Run) -> BTreeSet<&str> {
+    const LONG: usize = 8;
+    let measured = || run.results.iter().filter(|result| result.status == Status::Measured);
+    let rows = measured().count();
+    let is_common =
+        |code: &&str| rows > LONG && measured().filter(|result| result.has_warning(code)).count() * 2 > rows;
+    // Looked up once for each code, however often it occurs.
+    let codes: BTreeSet<&str> =
+        measured().flat_map(|result| &result.warnings).map(|warning| warning.code.as_str()).collect();
+    codes.into_iter().filter(is_common).collect()
+}
+
+fn family(name: &str, results: &[&Measurement], common: &BTreeSet<&str>, style: &Style) -> Family {
+    let known = words::family(name);
+    let per = common_per(results, known.map(|(_, per)| per));
+    let mut title = known.map_or_else(|| clean(name, style), |(title, _)| title.to_owned());
+    if title.is_empty() {
+        title = "(no name)".into();
+    }
+    if known.is_none_or(|(_, usual)| usual != per) {
+        title = format!("{title}, per {}", words::per(per));
+    }
+    let mut rows: Vec<Row> = results
+        .iter()
+        .map(|result| Row::new(result, &row::Table { family: results, per, common }, style))
+        .collect();
+    rows.sort_by(|a, b| a.order.total_cmp(&b.order));
+    Family { title, rows }
+}
+
+/// What most figures of the family stand for; the family's usual unit when that is as frequent.
+fn common_per(results: &[&Measurement], usual: Option<Per>) -> Per {
+    let count = |per: Per| {
+        results.iter().filter(|result| result.per == per).count() * 2 + usize::from(Some(per) == usual)
+    };
+    results.iter().map(|result| result.per).max_by_key(|per| count(*per)).or(usual).unwrap_or(Per::Call)
+}

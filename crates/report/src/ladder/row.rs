@@ -1,0 +1,147 @@
+//! One row of the ladder as text, before it is laid out.
+
+use crate::bar::Bar;
+use crate::number;
+use crate::style::Style;
+use crate::text::clean;
+use crate::words;
+use std::collections::BTreeSet;
+use tollgate_record::{Estimate, Measurement, Per, Status};
+
+/// Warnings that the proof column itself shows.
+const PROOF: [&str; 2] = ["proof-disagrees", "per-counted"];
+
+/// What a row must know of the others.
+pub(crate) struct Table<'a> {
+    /// The results of the same family.
+    pub(crate) family: &'a [&'a Measurement],
+    /// What the figures of the family stand for unless a row says otherwise.
+    pub(crate) per: Per,
+    /// Warnings that are not worth a mark, because most rows have them.
+    pub(crate) common: &'a BTreeSet<&'a str>,
+}
+
+/// One row.
+pub(crate) struct Row {
+    /// What the rows are sorted by: the headline in nanoseconds, failed rows after all others.
+    pub(crate) order: f64,
+    /// The mechanism.
+    pub(crate) name: String,
+    /// Why there is no figure; the cells are empty then.
+    pub(crate) failure: Option<String>,
+    /// ns, cycles, half interval, p99.
+    pub(crate) figures: [String; 4],
+    /// The headline, to be drawn.
+    pub(crate) bar: Bar,
+    /// The proof in words.
+    pub(crate) proof: String,
+    /// Whether the proof disagrees with the claim.
+    pub(crate) disagrees: bool,
+    /// Whether there are warnings that no column shows.
+    pub(crate) noted: bool,
+}
+
+impl Row {
+    /// The row of `result`.
+    pub(crate) fn new(result: &Measurement, table: &Table<'_>, style: &Style) -> Self {
+        let failure = (result.status == Status::Failed).then(|| {
+            let reason = result.reason.as_deref().map(|reason| clean(reason, style)).unwrap_or_default();
+            if reason.is_empty() { "failed, and did not say why".into() } else { format!("failed: {reason}") }
+        });
+        let disagrees = PROOF.iter().any(|code| result.has_warning(code));
+        let mut codes = result.warnings.iter().map(|warning| warning.code.as_str());
+        let noted = codes.any(|code| !PROOF.contains(&code) && !table.common.contains(code));
+        let mut name = name(result, table.family, style);
+        if result.per != table.per && failure.is_none() {
+            name = format!("{name} /{}", words::per(result.per));
+        }
+        if noted {
+            name.push('*');
+        }
+        let (ns, bar) = headline(result.ns.as_ref(), style);
+        let (cycles, _) = headline(result.cycles.as_ref(), style);
+        let p99 = result.single.map_or_else(|| "-".into(), |single| number::fit(single.p99, digits(style)));
+        let order = match &failure {
+            // Two infinities: failed rows come after rows without a figure in nanoseconds.
+            Some(_) => f64::NAN,
+            None => result.ns.map_or(f64::INFINITY, |ns| ns.estimate).min(f64::INFINITY),
+        };
+        let figures = [ns, cycles, half_interval(result), p99];
+        Self { order, name, failure, figures, bar, proof: proof(result, disagrees, style), disagrees, noted }
+    }
+}
+
+/// The columns of a figure: short in a narrow table, so that the bar keeps its place.
+fn digits(style: &Style) -> usize {
+    if style.columns() < super::layout::WIDE { number::SHORT } else { number::FIGURE }
+}
+
+/// The mechanism, with what tells it from its neighbours: parameters, another engine than this host.
+fn name(result: &Measurement, family: &[&Measurement], style: &Style) -> String {
+    let mechanism = result.probe.split_once('/').map_or(result.probe.as_str(), |(_, mechanism)| mechanism);
+    let mut name = clean(mechanism, style);
+    if name.is_empty() {
+        name = "(no name)".into();
+    }
+    let namesakes: Vec<_> = family.iter().filter(|other| other.probe == result.probe).collect();
+    for (key, value) in &result.params {
+        if namesakes.iter().any(|other| other.params.get(key) != Some(value)) {
+            // A string without its quotes.
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            name = format!("{name} {}={}", clean(key, style), clean(&value, style));
+        }
+    }
+    if !matches!(result.engine.as_str(), "host" | "") {
+        name = format!("{name} [{}]", clean(&result.engine, style));
+    }
+    name
+}
+
+/// The figure, or its upper bound when it cannot be told from zero.
+fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
+    match figure {
+        None => ("-".into(), Bar::None),
+        Some(figure) if figure.is_zero_within_error() => {
+            let text = format!("{} {}", style.pick("≤", "<="), number::bound(figure.ci[1], digits(style)));
+            (text, Bar::AtMost(figure.ci[1]))
+        }
+        Some(figure) => (number::fit(figure.estimate, digits(style)), Bar::At(figure.estimate)),
+    }
+}
+
+/// Half the interval in per cent of the headline; a bound has none.
+fn half_interval(result: &Measurement) -> String {
+    match result.ns.as_ref().or(result.cycles.as_ref()) {
+        Some(figure) if !figure.is_zero_within_error() => number::percent(figure.relative_half_width()),
+        _ => "-".into(),
+    }
+}
+
+/// The counts in words: switches first, then by name, as many as a narrow column can take.
+fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
+    let mut counts: Vec<(String, f64)> =
+        result.proof.iter().map(|(key, value)| (clean(&words::counted(key), style), *value)).collect();
+    counts.sort_by_key(|(word, _)| word != "switches");
+    // A count of nothing says something only when it is the only one.
+    if counts.iter().any(|(_, value)| *value != 0.0) {
+        counts.retain(|(_, value)| *value != 0.0);
+    }
+    let mut text: Vec<String> = counts
+        .iter()
+        .map(|(word, value)| {
+            format!("{} {word}", number::per_crossing(*value, disagrees)).trim_end().to_owned()
+        })
+        .collect();
+    if text.len() > 2 || text.iter().map(String::len).sum::<usize>() > 24 {
+        let more = text.len() - 1;
+        text.truncate(1);
+        if more > 0 {
+            text.push(format!("{more} more"));
+        }
+    }
+    if disagrees {
+        let last = text.pop().map_or_else(|| "(!)".into(), |last| format!("{last} (!)"));
+        text.push(last);
+    }
+    text.join(", ")
+}

@@ -1,0 +1,87 @@
+//! What stands below a table: how many, and what spoiled the run.
+
+use crate::number::count;
+use crate::style::{Paint, Style};
+use crate::text::{clean, list, wrap};
+use crate::words::plural;
+use tollgate_record::{Run, Status};
+
+/// As many probes are named in one note.
+const NAMED: usize = 3;
+
+/// The closing lines: the counts, then one note for each warning of the run and for each kind of
+/// warning of the measurements.
+pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
+    let of = |status| run.results.iter().filter(|result| result.status == status).count();
+    let (measured, skipped, failed) = (of(Status::Measured), of(Status::Skipped), of(Status::Failed));
+    let warnings = warnings(run, style);
+    let mut counts = vec![format!("{} measured", count(measured))];
+    if skipped > 0 {
+        counts.push(format!("{} skipped (tollgate list --why)", count(skipped)));
+    }
+    if failed > 0 {
+        counts.push(format!("{} failed", count(failed)));
+    }
+    if !warnings.is_empty() {
+        counts.push(plural(warnings.len(), "warning", "warnings"));
+    }
+    let mut lines = Vec::new();
+    if !run.complete {
+        let unfinished = "This run did not reach its end: interrupted, or still going on.";
+        lines.extend(wrap(unfinished, style.prose(), "").iter().map(|line| style.paint(Paint::Warn, line)));
+    }
+    for line in wrap(&counts.join(", "), style.prose(), "") {
+        // Coloured once it is known where the line breaks.
+        let is_bad = |count: &str| count.ends_with(" failed");
+        let noticed = counts.iter().filter(|count| is_bad(count) || count.contains(" warning"));
+        lines.push(noticed.fold(line, |line, count| {
+            let paint = if is_bad(count) { Paint::Bad } else { Paint::Warn };
+            line.replace(count, &style.paint(paint, count))
+        }));
+    }
+    for warning in warnings {
+        lines.extend(wrap(&warning, style.prose(), "  - "));
+    }
+    lines
+}
+
+/// The measurements that carry warnings of one code.
+struct Group<'a> {
+    code: &'a str,
+    text: &'a str,
+    same: bool,
+    probes: Vec<&'a str>,
+}
+
+fn warnings(run: &Run, style: &Style) -> Vec<String> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for result in &run.results {
+        for warning in &result.warnings {
+            let Some(group) = groups.iter_mut().find(|group| group.code == warning.code) else {
+                let (code, text) = (warning.code.as_str(), warning.text.as_str());
+                groups.push(Group { code, text, same: true, probes: vec![&result.probe] });
+                continue;
+            };
+            group.same &= group.text == warning.text;
+            if !group.probes.contains(&result.probe.as_str()) {
+                group.probes.push(&result.probe);
+            }
+        }
+    }
+    // A warning without words still has its code.
+    let sentence = |text: &str, code: &str| {
+        clean(if text.trim().is_empty() { code } else { text }, style).trim_end_matches('.').to_owned()
+    };
+    let whole = run.warnings.iter().map(|warning| sentence(&warning.text, &warning.code));
+    let grouped = groups.iter().map(|group| {
+        let probes: Vec<String> = group.probes.iter().map(|probe| clean(probe, style)).collect();
+        let text = sentence(group.text, group.code);
+        match probes.as_slice() {
+            [first, others @ ..] if !group.same && !others.is_empty() => {
+                format!("{first}: {text}; likewise, with other figures, {}", list(others, NAMED - 1))
+            }
+            probes => format!("{}: {text}", list(probes, NAMED)),
+        }
+    });
+    whole.chain(grouped).collect()
+}

@@ -1,0 +1,101 @@
+//! Strings of a document as pieces of a line: clean, measured in columns, cut, padded, wrapped.
+
+use crate::style::Style;
+use textwrap::{Options, WordSplitter};
+use tollgate_record::text::printable;
+use unicode_width::UnicodeWidthChar;
+
+/// No reason or name is longer; what is longer is no text for a terminal.
+const MOST: usize = 1000;
+
+/// The string as one printable line, in ASCII where nothing else can be shown.
+pub(crate) fn clean(text: &str, style: &Style) -> String {
+    let mut text: String = printable(text).chars().take(MOST).collect();
+    if !style.unicode && !text.is_ascii() {
+        text = text.chars().map(ascii).collect();
+    }
+    text.trim().to_owned()
+}
+
+fn ascii(c: char) -> char {
+    match c {
+        c if c.is_ascii() => c,
+        'µ' | 'μ' => 'u',
+        '–' | '—' | '−' => '-',
+        '‘' | '’' => '\'',
+        '“' | '”' => '"',
+        '×' => 'x',
+        _ => '?',
+    }
+}
+
+/// The columns that clean text takes: the sum over its characters, as terminals and the wrapping count.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().filter_map(UnicodeWidthChar::width).sum()
+}
+
+/// The text in at most `most` columns, with a mark where something was cut.
+pub(crate) fn cut(text: &str, most: usize, style: &Style) -> String {
+    if width(text) <= most {
+        return text.into();
+    }
+    let mut cut = String::new();
+    let mut columns = 0;
+    for c in text.chars() {
+        columns += c.width().unwrap_or(0);
+        if columns + 1 > most {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.push_str(style.pick("…", "~"));
+    cut
+}
+
+/// Spaces after the text up to `columns`.
+pub(crate) fn left(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Spaces before the text up to `columns`.
+pub(crate) fn right(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text in lines of at most `columns`, the first after `first`, the others below it.
+pub(crate) fn wrap(text: &str, columns: usize, first: &str) -> Vec<String> {
+    let rest = " ".repeat(width(first));
+    let options = Options::new(columns)
+        .initial_indent(first)
+        .subsequent_indent(&rest)
+        // A hyphen in an id or an option is no place to break.
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The lines as one text with a newline after each.
+pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// `a`, `a and b`, `a, b and c`; beyond `most` the number of others.
+pub(crate) fn list(items: &[String], most: usize) -> String {
+    let (shown, others) = items.split_at(items.len().min(most));
+    let others = match others.len() {
+        0 => None,
+        1 => Some("1 other".to_owned()),
+        n => Some(format!("{} others", crate::number::count(n))),
+    };
+    let mut parts = shown.to_vec();
+    parts.extend(others);
+    match parts.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}

@@ -1,0 +1,49 @@
+//! The field's words for what the record names by a key.
+
+use tollgate_record::Per;
+
+/// What a family of probes crosses, and what one figure of it stands for unless a row says otherwise.
+pub(crate) fn family(family: &str) -> Option<(&'static str, Per)> {
+    Some(match family {
+        "null" => ("nothing: what the harness itself adds", Per::Pass),
+        "call" => ("call and return", Per::Call),
+        "vdso" => ("call into the vDSO", Per::Call),
+        "syscall" => ("system call", Per::Syscall),
+        "signal" => ("signal, sent and handled", Per::Signal),
+        "fault" => ("page fault", Per::Touch),
+        "fiber" => ("fiber switch", Per::Switch),
+        "thread" => ("thread switch, one CPU", Per::Switch),
+        "process" => ("process switch, one CPU", Per::Switch),
+        "core" => ("message to another core, one way", Per::Message),
+        "spawn" => ("task made, run and collected", Per::Task),
+        "vm" => ("VM exit and return", Per::Exit),
+        _ => return None,
+    })
+}
+
+/// The unit of one figure.
+pub(crate) fn per(per: Per) -> &'static str {
+    match per {
+        Per::Pass => "pass",
+        Per::Call => "call",
+        Per::Syscall => "syscall",
+        Per::Operation => "op",
+        Per::Signal => "signal",
+        Per::Touch => "touch",
+        Per::Switch => "switch",
+        Per::Message => "message",
+        Per::Task => "task",
+        Per::Exit => "exit",
+        Per::Trap => "trap",
+    }
+}
+
+/// What a key of the proof counts: `switches_per_crossing` counts `switches`.
+pub(crate) fn counted(key: &str) -> String {
+    key.split("_per_").next().unwrap_or(key).replace('_', " ")
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn plural(n: usize, one: &str, several: &str) -> String {
+    format!("{} {}", crate::number::count(n), if n == 1 { one } else { several })
+}

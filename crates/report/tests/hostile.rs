@@ -1,0 +1,135 @@
+//! Whatever a record holds: no line is too wide, no control character gets out, no row is lost.
+
+mod fixture;
+
+use proptest::prelude::*;
+use tollgate_record::store::{Entry, Summary};
+use tollgate_record::{Finding, Measurement, Per, Run, Severity, Status, Warning};
+use tollgate_report::{ProbeRow, Style, findings, ladder, probes, runs};
+use unicode_width::UnicodeWidthChar;
+
+/// Words of many kinds: plain, wide, steering, joining, and long ones without a place to break.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        "[a-z ]{0,40}",
+        "[a-z]{0,200}",
+        "(\\x1b\\[[0-9]{1,2}m|\\x1b\\]0;|\\n|\\t|\\r|\u{9b}2J|\u{202e}|\u{200d}|\u{300}|日|é|👩|\u{fe0f}|x){0,30}",
+    ]
+}
+
+fn figure() -> impl Strategy<Value = f64> {
+    prop_oneof![proptest::num::f64::ANY, -10.0..1e7f64, Just(0.0), Just(f64::NAN)]
+}
+
+prop_compose! {
+    fn measurement()(
+        words in [text(), text(), text(), text(), text()],
+        status in prop_oneof![Just(Status::Measured), Just(Status::Measured), Just(Status::Skipped), Just(Status::Failed)],
+        per in prop_oneof![Just(Per::Switch), Just(Per::Operation), Just(Per::Call)],
+        figures in [figure(), figure(), figure(), figure(), figure(), figure()],
+        has in any::<[bool; 4]>(),
+        code in prop_oneof![Just("proof-disagrees".to_owned()), text()],
+    ) -> Measurement {
+        let [family, engine, reason, key, warning] = words;
+        let mut result = Measurement::empty(&family.replace('/', ""), &engine, per, status);
+        result.reason = has[0].then_some(reason);
+        result.ns = has[1].then(|| fixture::estimate(figures[0], figures[1]));
+        result.cycles = has[2].then(|| fixture::estimate(figures[2], figures[3]));
+        result.single = has[3].then(|| fixture::single(figures[4]));
+        result.params.insert(key.clone(), warning.clone().into());
+        result.proof.insert(key, figures[5]);
+        result.warnings.push(Warning { code, text: warning });
+        result
+    }
+}
+
+prop_compose! {
+    fn run()(mut results in prop::collection::vec(measurement(), 0..8), words in [text(), text(), text(), text()]) -> Run {
+        // So that each row can be found again.
+        for (i, result) in results.iter_mut().enumerate() {
+            result.probe = format!("{}/m{i}_", result.probe);
+        }
+        let mut run = fixture::run(results);
+        let [model, release, hypervisor, source] = words;
+        run.host.cpu.model = model;
+        run.host.kernel.release = release.clone();
+        run.host.hypervisor = Some(hypervisor);
+        run.host.clock.source = source;
+        run.warnings.push(Warning { code: String::new(), text: release });
+        run
+    }
+}
+
+fn style() -> impl Strategy<Value = Style> {
+    (0..220usize, any::<bool>(), any::<bool>()).prop_map(|(width, color, unicode)| Style {
+        width,
+        color,
+        unicode,
+    })
+}
+
+/// The text without the colours that were asked for.
+fn colorless(text: &str, style: &Style) -> String {
+    if !style.color {
+        return text.into();
+    }
+    ["1", "2", "31", "32", "33", "36", "0"]
+        .iter()
+        .fold(text.to_owned(), |text, code| text.replace(&format!("\x1b[{code}m"), ""))
+}
+
+fn check(text: &str, style: &Style) -> Result<String, TestCaseError> {
+    let text = colorless(text, style);
+    prop_assert!(text.ends_with('\n'));
+    prop_assert!(style.unicode || text.is_ascii(), "not ASCII: {text:?}");
+    for line in text.lines() {
+        let columns: usize = line.chars().filter_map(|c| c.width()).sum();
+        prop_assert!(columns <= style.width.max(40), "{columns} columns: {line:?}");
+        prop_assert!(!line.chars().any(char::is_control), "control: {line:?}");
+        prop_assert!(!line.ends_with(' '), "space at the end: {line:?}");
+    }
+    Ok(text)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    #[test]
+    fn ladders(run in run(), style in style()) {
+        let text = check(&ladder(&run, &style), &style)?;
+        for (i, result) in run.results.iter().enumerate() {
+            let row = text.lines().any(|line| line.starts_with(&format!("  m{i}_")));
+            prop_assert_eq!(row, result.status != Status::Skipped, "{}", text);
+        }
+    }
+
+    #[test]
+    fn lists_of_runs(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
+        let entry = |(id, a, b, complete): (String, String, String, bool)| {
+            let summary = Summary { started: a.clone(), command: vec![b.clone()], complete, host: b, ..Summary::default() };
+            Entry { id, path: "x".into(), content: if complete { Ok(summary) } else { Err(a) } }
+        };
+        let entries: Vec<Entry> = rows.into_iter().map(entry).collect();
+        check(&runs(&entries, &style), &style)?;
+    }
+
+    #[test]
+    fn lists_of_probes(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
+        let row = |(id, what, reason, can): (String, String, String, bool)| {
+            ProbeRow { enable: (!can).then(|| id.clone()), reason: (!can).then_some(reason), id, what, per: Per::Operation }
+        };
+        let rows: Vec<ProbeRow> = rows.into_iter().map(row).collect();
+        check(&probes(&rows, true, &style), &style)?;
+    }
+
+    #[test]
+    fn lists_of_findings(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
+        let finding = |(code, what, effect, ok): (String, String, String, bool)| {
+            let severity = if ok { Severity::Ok } else { Severity::Spoils };
+            Finding { severity, fix: Some(what.clone()), code, what, effect }
+        };
+        let list: Vec<Finding> = rows.into_iter().map(finding).collect();
+        check(&findings(&list, &style), &style)?;
+    }
+}

@@ -1,0 +1,98 @@
+//! Each view as it looks. To accept a new picture, look at it, then
+//! `INSTA_UPDATE=always cargo test -p tollgate-report --test snapshots`.
+
+mod fixture;
+
+use fixture::{ASCII, COLOR, UNICODE};
+use insta::assert_snapshot;
+use tollgate_record::{Measurement, Per};
+use tollgate_report::{Style, findings, ladder, probes, runs};
+
+/// Colours as text, so that the snapshots can be read.
+fn visible(text: &str) -> String {
+    text.replace("\x1b[0m", "</>").replace("\x1b[", "<")
+}
+
+#[test]
+fn ladders() {
+    assert_snapshot!("ladder_80_ascii", ladder(&fixture::ladder(), &ASCII));
+    assert_snapshot!("ladder_80_unicode", ladder(&fixture::ladder(), &UNICODE));
+    assert_snapshot!("ladder_120_color", visible(&ladder(&fixture::ladder(), &COLOR)));
+    assert_snapshot!("ladder_50_ascii", ladder(&fixture::ladder(), &Style { width: 50, ..ASCII }));
+}
+
+#[test]
+fn ladders_without_figures() {
+    assert_snapshot!("ladder_empty", ladder(&fixture::run(Vec::new()), &ASCII));
+    let all = ["vm/cpuid", "vm/guest", "core/pipe"].map(|probe| fixture::skipped(probe, Per::Exit));
+    assert_snapshot!("ladder_all_skipped", ladder(&fixture::run(all.to_vec()), &ASCII));
+    let mut run = fixture::run(vec![
+        fixture::failed("thread/pipe", Per::Switch, "pipe: Too many open files (os error 24)"),
+        fixture::failed(
+            "spawn/fork",
+            Per::Task,
+            "the child was killed by signal 9 after it had been measured 12 times; nothing is known of the reason, so look into the kernel's log",
+        ),
+        fixture::skipped("vm/cpuid", Per::Exit),
+    ]);
+    run.complete = false;
+    assert_snapshot!("ladder_failed_rows", ladder(&run, &ASCII));
+}
+
+#[test]
+fn one_code_on_many_probes_is_one_note() {
+    let results = (0..20).map(|i| {
+        let mut result = Measurement { ..fixture::failed(&format!("thread/p{i}"), Per::Switch, "no") };
+        let warning = |code: &str, text: String| tollgate_record::Warning::new(code, text);
+        result.warnings.push(warning("same", "the same for all".into()));
+        result.warnings.push(warning("own", format!("{i} of 20 batches were disturbed.")));
+        result
+    });
+    let text = ladder(&fixture::run(results.collect()), &ASCII);
+    let notes: Vec<&str> = text.lines().skip_while(|line| !line.contains("measured")).collect();
+    assert_snapshot!("notes_grouped", notes.join("\n"));
+}
+
+#[test]
+fn what_most_rows_share_is_said_below_and_not_marked() {
+    let mut run = fixture::ladder();
+    for result in run.results.iter_mut().skip(3) {
+        result.warnings.push(tollgate_record::Warning::new("few-epochs", "6 epochs only"));
+    }
+    let text = ladder(&run, &ASCII);
+    assert!(
+        text.contains(
+            "  - call/dynamic-library, vdso/clock_gettime, syscall/getppid and 27 others: 6 epochs only"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("  own   ") && text.contains("  pipe*   "), "{text}");
+}
+
+#[test]
+fn hostile_records() {
+    assert_snapshot!("ladder_hostile_ascii", ladder(&fixture::hostile(), &ASCII));
+    assert_snapshot!("ladder_hostile_unicode", ladder(&fixture::hostile(), &UNICODE));
+}
+
+#[test]
+fn lists_of_runs() {
+    assert_snapshot!("runs_80_ascii", runs(&fixture::entries(), &ASCII));
+    assert_snapshot!("runs_120_color", visible(&runs(&fixture::entries(), &COLOR)));
+    assert_snapshot!("runs_empty", runs(&[], &ASCII));
+}
+
+#[test]
+fn lists_of_probes() {
+    assert_snapshot!("probes_80_ascii", probes(&fixture::probe_rows(), false, &ASCII));
+    assert_snapshot!("probes_80_why", probes(&fixture::probe_rows(), true, &ASCII));
+    assert_snapshot!("probes_120_color", visible(&probes(&fixture::probe_rows(), true, &COLOR)));
+    assert_snapshot!("probes_empty", probes(&[], false, &ASCII));
+}
+
+#[test]
+fn lists_of_findings() {
+    assert_snapshot!("findings_80_ascii", findings(&fixture::findings(), &ASCII));
+    assert_snapshot!("findings_120_color", visible(&findings(&fixture::findings(), &COLOR)));
+    assert_snapshot!("findings_empty", findings(&[], &ASCII));
+}

@@ -1,0 +1,38 @@
+//! What tests share: finding programs, and skipping with a reason that is counted.
+//!
+//! A test that cannot run here says so and returns; libtest would count it as passed, so the skip is also
+//! written to a file that `cargo xtask test` reads, counts and lists:
+//!
+//! ```no_run
+//! fn agrees_with_qemu() {
+//!     let Some(qemu) = tollgate_testkit::program("qemu-riscv64") else {
+//!         return tollgate_testkit::skip!("qemu-riscv64 is missing: apt-get install qemu-user");
+//!     };
+//!     assert!(qemu.is_absolute());
+//! }
+//! ```
+
+mod programs;
+mod skips;
+
+pub use programs::{fast, program, program_in};
+pub use skips::{SKIPS, Skip, skipped};
+
+/// Skips the test that calls it: `return skip!("why: what would enable it")`. Takes what `format!` takes.
+#[macro_export]
+macro_rules! skip {
+    ($($reason:tt)+) => {{
+        fn here() {}
+        $crate::skipped(std::any::type_name_of_val(&here), None, &format!($($reason)+))
+    }};
+}
+
+/// Skips one case of a test that goes on with the others: `skip_case!("tmpfs", "not root")`.
+#[macro_export]
+macro_rules! skip_case {
+    ($case:expr, $($reason:tt)+) => {{
+        fn here() {}
+        let case: &str = $case;
+        $crate::skipped(std::any::type_name_of_val(&here), Some(case), &format!($($reason)+))
+    }};
+}

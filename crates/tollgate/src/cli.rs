@@ -1,0 +1,205 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use tollgate_measure::clock::Source;
+
+/// The command line or an input file is wrong: exit status 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(String);
+
+impl Usage {
+    /// An error of the command line from whatever says what is wrong with it.
+    pub(crate) fn error(what: impl ToString) -> anyhow::Error {
+        Self(what.to_string()).into()
+    }
+}
+
+#[derive(Parser)]
+#[command(
+    version,
+    about = "Measures and explains what it costs to cross an execution boundary",
+    long_about = "Measures and explains what it costs to cross an execution boundary: a call, a fiber \
+                  switch, a system call, a fault, a signal, a thread or process switch, a wake-up on \
+                  another core, a VM exit.\n\nWithout a command it measures every boundary of this machine \
+                  and prints one table.",
+    after_help = "Exit status: 0 done; 1 something that was asked for failed; 2 the command line or an \
+                  input file is wrong.\n\nExamples:\n  tollgate --quick\n  tollgate run 'thread/*' --cpu 0\n  \
+                  tollgate --json --quick > run.json",
+    args_conflicts_with_subcommands = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) ladder: Sampling,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Measure some of the probes
+    Run(RunArgs),
+    /// List every probe, and whether it can run here
+    List(ListArgs),
+    /// What on this host spoils a measurement, and what would mend it (changes nothing)
+    Doctor(DoctorArgs),
+    /// List the saved runs
+    Runs(RunsArgs),
+    /// Print a saved run
+    Show(ShowArgs),
+    /// Answers the requests of the process that started it
+    #[command(hide = true)]
+    Worker(WorkerArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  tollgate run 'thread/*'\n  tollgate run syscall fault/anonymous --quick")]
+pub(crate) struct RunArgs {
+    /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); all when none is given
+    #[arg(value_name = "PATTERN")]
+    pub(crate) patterns: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sampling: Sampling,
+}
+
+/// What every measuring command takes.
+#[derive(Args)]
+pub(crate) struct Sampling {
+    /// A rougher answer in under 5 seconds
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// A finer answer in about 4 minutes
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) thorough: bool,
+    /// The CPU to measure on [default: the highest-numbered that may be used]
+    #[arg(long, value_name = "N", value_parser = cpu, allow_hyphen_values = true)]
+    pub(crate) cpu: Option<usize>,
+    /// The CPU of the other side in probes that need two [default: the nearest other core]
+    #[arg(long, value_name = "N", value_parser = cpu, allow_hyphen_values = true)]
+    pub(crate) peer_cpu: Option<usize>,
+    /// Seed of the order in which batches are made [default: a new one, which the record keeps]
+    #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
+    pub(crate) seed: Option<u64>,
+    /// The clock that times
+    #[arg(long, value_enum, default_value_t = ClockChoice::Auto)]
+    pub(crate) clock: ClockChoice,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Do not save the run
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_save: bool,
+}
+
+/// How and where results are printed.
+#[derive(Args)]
+pub(crate) struct Output {
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write what would be printed to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Where runs are kept.
+#[derive(Args)]
+pub(crate) struct StoreArgs {
+    /// Directory of saved runs [default: tollgate in the XDG data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum ClockChoice {
+    /// The best that this machine has
+    Auto,
+    /// The processor's time-stamp counter
+    Tsc,
+    /// CLOCK_MONOTONIC_RAW
+    Os,
+}
+
+impl ClockChoice {
+    pub(crate) fn source(self) -> Source {
+        match self {
+            Self::Auto => Source::best(),
+            Self::Tsc => Source::Counter,
+            Self::Os => Source::Os,
+        }
+    }
+
+    pub(crate) fn of(source: Source) -> &'static str {
+        match source {
+            Source::Counter => "tsc",
+            Source::Os => "os",
+        }
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  tollgate list --why")]
+pub(crate) struct ListArgs {
+    /// Say why a probe cannot run here, and what would enable it
+    #[arg(long)]
+    pub(crate) why: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  tollgate doctor")]
+pub(crate) struct DoctorArgs {
+    /// The CPU that would be measured on
+    #[arg(long, value_name = "N", value_parser = cpu, allow_hyphen_values = true)]
+    pub(crate) cpu: Option<usize>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:\n  tollgate runs")]
+pub(crate) struct RunsArgs {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  tollgate show latest\n  tollgate show 20261120 --json")]
+pub(crate) struct ShowArgs {
+    /// A run's id, the beginning of one, 'latest', or the path of a record
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct WorkerArgs {
+    /// Process that started this one
+    #[arg(long)]
+    pub(crate) parent: u32,
+    /// The measured CPU
+    #[arg(long)]
+    pub(crate) cpu: usize,
+    /// The CPU of the other side
+    #[arg(long)]
+    pub(crate) peer: Option<usize>,
+    /// The clock that times
+    #[arg(long, value_enum)]
+    pub(crate) clock: ClockChoice,
+}
+
+fn cpu(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "a CPU is a whole number from 0, for example 0".into())
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}, for example 42", u64::MAX))
+}

@@ -1,0 +1,1 @@
+//! What on this host spoils a measurement.

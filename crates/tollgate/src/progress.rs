@@ -1,0 +1,37 @@
+//! Progress on standard error. Nothing is drawn while a batch runs: drawing happens between two
+//! requests to the worker, and at most five times a second.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+const STEPS: u64 = 1_000;
+
+impl Progress {
+    /// A bar on standard error, or nothing when that is no terminal.
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self { bar }
+    }
+
+    /// Share of the time used so far.
+    pub(crate) fn share(&self, share: f64) {
+        self.bar.set_position((share * STEPS as f64) as u64);
+    }
+
+    /// What is going on.
+    pub(crate) fn say(&self, what: String) {
+        self.bar.set_message(what);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

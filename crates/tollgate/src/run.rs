@@ -1,0 +1,221 @@
+//! The ladder: plan, measure, save, show.
+
+use crate::cli::{ClockChoice, Sampling, Usage};
+use crate::output::{Sink, store};
+use crate::progress::Progress;
+use anyhow::anyhow;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::ops::ControlFlow;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tollgate_boundary::{PROBES, select};
+use tollgate_measure::clock::Source;
+use tollgate_measure::remote::Remote;
+use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
+use tollgate_measure::{Meta, Placement, Site, host, placement, session, summary};
+use tollgate_record::{Run, SCHEMA, Status, Store, Tool, Warning, document};
+
+/// A worker that is silent for so long is taken for hung.
+const PATIENCE_MS: i32 = 10_000;
+/// How often a run that is going on is saved.
+const SAVE_EVERY: Duration = Duration::from_millis(700);
+
+pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCode> {
+    let wanted = select(patterns).map_err(Usage::error)?;
+    let mut facts = host::here();
+    let site = placement::choose(&facts.cpu, args.cpu, args.peer_cpu).map_err(Usage::error)?;
+    host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
+    let sink = Sink::open(&args.output)?;
+    let seed = args.seed.unwrap_or_else(rand::random);
+    let mut run = Run {
+        schema: SCHEMA.into(),
+        id: tollgate_record::store::new_id(jiff::Timestamp::now()),
+        started: jiff::Timestamp::now().to_string(),
+        seed,
+        tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
+        command: std::env::args().skip(1).collect(),
+        complete: false,
+        host: facts,
+        warnings: Vec::new(),
+        results: Vec::new(),
+    };
+    let mut keeper = Keeper::open(args, &mut run)?;
+
+    let metas: Vec<&Meta> = PROBES.iter().map(|probe| probe.meta()).collect();
+    let plan = plan(args, seed);
+    let source = args.clock.source();
+    let stop = stop_flag()?;
+    let harvest = measure(&metas, &wanted, site, source, &plan, &stop, &mut |harvest| {
+        record(&mut run, &metas, &wanted, harvest, source);
+        keeper.save(&run);
+    })?;
+    record(&mut run, &metas, &wanted, &harvest, source);
+    keeper.finish(&mut run);
+
+    let text = if sink.json() {
+        document::to_json(&run)?
+    } else {
+        tollgate_report::ladder(&run, &sink.style())
+    };
+    sink.deliver(&text)?;
+    Ok(verdict(&run, &keeper, args))
+}
+
+/// How long, how often, how exact.
+fn plan(args: &Sampling, seed: u64) -> Plan {
+    let (epochs, most_epochs, seconds, target) = match (args.quick, args.thorough) {
+        (true, _) => (6, 6, 3.4, 0.0),
+        (_, true) => (30, 40, 240.0, 0.002),
+        _ => (12, 20, 45.0, 0.005),
+    };
+    Plan {
+        seed,
+        epochs,
+        most_epochs,
+        budget_ns: (seconds * 1e9) as u64,
+        batch_ns: 300_000,
+        target,
+        singles_ns: 2_000_000,
+    }
+}
+
+/// Set by the first SIGINT, SIGTERM or SIGHUP; the second ends the program at once.
+fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
+/// Runs the plan in worker processes; `keep` is called whenever there is something worth keeping.
+fn measure(
+    metas: &[&Meta],
+    wanted: &[usize],
+    site: Site,
+    source: Source,
+    plan: &Plan,
+    stop: &AtomicBool,
+    keep: &mut dyn FnMut(&Harvest),
+) -> anyhow::Result<Harvest> {
+    let mut bench = Remote::new(|| worker(site, source), PATIENCE_MS);
+    let refused = (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect();
+    let progress = Progress::new();
+    let mut saved = Instant::now();
+    let mut tell = |event: Event<'_>| {
+        match event {
+            Event::Epoch(epoch, most) => progress.say(format!("epoch {} of at most {most}", epoch + 1)),
+            Event::Warming(probe) => progress.say(format!("warming {}", metas[probe].id)),
+            Event::Round(share, harvest) => {
+                progress.share(share);
+                if saved.elapsed() >= SAVE_EVERY {
+                    keep(harvest);
+                    saved = Instant::now();
+                }
+            }
+            Event::Ended(harvest) => keep(harvest),
+        }
+        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let harvest = sampler::run(&mut bench, metas, refused, plan, &summary::relative_half_width, &mut tell);
+    harvest.map_err(|lost| anyhow!("nothing could be measured: {lost}"))
+}
+
+/// The command that starts a worker: this program again.
+fn worker(site: Site, source: Source) -> Command {
+    // The link names the running program even when its file has been replaced; without /proc the
+    // name that it was called by must do.
+    let link = std::path::Path::new("/proc/self/exe");
+    let program = if link.exists() { link.into() } else { std::env::args_os().next().unwrap_or_default() };
+    let mut command = Command::new(program);
+    command.arg("worker").arg("--parent").arg(std::process::id().to_string());
+    command.arg("--cpu").arg(site.cpu.to_string()).arg("--clock").arg(ClockChoice::of(source));
+    if let Some(peer) = site.peer {
+        command.arg("--peer").arg(peer.to_string());
+    }
+    command
+}
+
+/// Why a probe is not even tried.
+fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
+    if !wanted {
+        return Some(Outcome::Failed(String::new()));
+    }
+    (meta.placement == Placement::Pair && site.peer.is_none()).then(|| Outcome::Skipped {
+        reason: "it needs two CPUs and only one may be used".into(),
+        enable: "give the process a second CPU (taskset, cpuset, the size of the machine)".into(),
+    })
+}
+
+/// The record of what was asked for so far.
+fn record(run: &mut Run, metas: &[&Meta], wanted: &[usize], harvest: &Harvest, source: Source) {
+    session::record(run, metas, harvest, source);
+    let mut place = 0;
+    run.results.retain(|_| {
+        place += 1;
+        wanted.contains(&(place - 1))
+    });
+}
+
+/// Keeps the run's file up to date.
+struct Keeper {
+    store: Option<Store>,
+    failure: Option<String>,
+}
+
+impl Keeper {
+    /// The store that was asked for must be writable, and is tried before anything is measured. The
+    /// usual one may be missing (a user without a home): the run then says that it was not saved.
+    fn open(args: &Sampling, run: &mut Run) -> anyhow::Result<Self> {
+        if args.no_save {
+            return Ok(Self { store: None, failure: None });
+        }
+        let opened = store(&args.store).and_then(|store| match store {
+            Some(store) => store.check_writable().map(|()| store).map_err(Into::into),
+            None => Err(anyhow!("there is no home directory to save in; name a directory with --store DIR, or use --no-save")),
+        });
+        match opened {
+            Ok(store) => Ok(Self { store: Some(store), failure: None }),
+            Err(error) if args.store.store.is_some() => Err(error),
+            Err(error) => {
+                run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {error:#}")));
+                Ok(Self { store: None, failure: None })
+            }
+        }
+    }
+
+    /// Saves the run as it stands. A failure does not stop the measuring: the disk may have room later.
+    fn save(&mut self, run: &Run) {
+        if let Some(store) = &self.store {
+            self.failure = store.save(run).err().map(|error| error.to_string());
+        }
+    }
+
+    /// Saves the finished run; what could not be saved is still printed, and says so.
+    fn finish(&mut self, run: &mut Run) {
+        self.save(run);
+        if let Some(failure) = &self.failure {
+            run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {failure}")));
+        }
+    }
+}
+
+/// The exit status, and on standard error where the run was saved.
+fn verdict(run: &Run, keeper: &Keeper, args: &Sampling) -> ExitCode {
+    let failed = run.results.iter().filter(|result| result.status == Status::Failed).count();
+    for result in run.results.iter().filter(|result| result.status == Status::Failed) {
+        eprintln!("tollgate: {} failed: {}", result.probe, result.reason.as_deref().unwrap_or("no reason given"));
+    }
+    if !run.complete {
+        eprintln!("tollgate: interrupted; the table has what was measured until then");
+    }
+    match (&keeper.failure, &keeper.store) {
+        (Some(failure), _) => eprintln!("tollgate: {failure}"),
+        (None, Some(_)) if !args.output.json => eprintln!("saved as {} (tollgate show {})", run.id, run.id),
+        _ => {}
+    }
+    if failed == 0 && run.complete && keeper.failure.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

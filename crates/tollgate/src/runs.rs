@@ -1,0 +1,41 @@
+//! The saved runs.
+
+use crate::cli::{RunsArgs, ShowArgs, Usage};
+use crate::output::{Sink, store};
+use anyhow::Context;
+use std::process::ExitCode;
+use tollgate_record::{document, store::Entry};
+
+pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<ExitCode> {
+    let sink = Sink::open(&args.output)?;
+    let store = store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let entries = store.list()?;
+    let text = if sink.json() {
+        let rows: Vec<_> = entries.iter().map(row).collect();
+        format!("{:#}\n", serde_json::Value::from(rows))
+    } else {
+        tollgate_report::runs(&entries, &sink.style())
+    };
+    sink.deliver(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(entry: &Entry) -> serde_json::Value {
+    match &entry.content {
+        Ok(summary) => serde_json::json!({
+            "id": entry.id, "started": summary.started, "command": summary.command, "host": summary.host,
+            "measured": summary.measured, "skipped": summary.skipped, "failed": summary.failed,
+            "complete": summary.complete,
+        }),
+        Err(error) => serde_json::json!({ "id": entry.id, "error": error.to_string() }),
+    }
+}
+
+pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
+    let sink = Sink::open(&args.output)?;
+    let store = store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let run = store.load(&args.id).map_err(Usage::error)?;
+    let text = if sink.json() { document::to_json(&run)? } else { tollgate_report::ladder(&run, &sink.style()) };
+    sink.deliver(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,92 @@
+//! `cargo xtask test`: all set-up, then every check and every test, and one summary.
+
+mod apt;
+mod setup;
+mod steps;
+mod summary;
+mod tally;
+
+use crate::workspace;
+use anyhow::Result;
+use std::path::PathBuf;
+use std::time::Instant;
+use summary::{Outcome, Report};
+use tally::Tally;
+use tollgate_testkit::Skip;
+
+/// Does all set-up that the tests need, then runs every check and every test.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Install nothing, leave out the checks that a small change rarely breaks, and tell tests to use small budgets
+    #[arg(long)]
+    fast: bool,
+}
+
+/// What the steps share.
+struct Session {
+    root: PathBuf,
+    fast: bool,
+    tally: Tally,
+    skips: Vec<Skip>,
+}
+
+/// One step; `slow` ones are left out by `--fast`.
+struct Step {
+    name: &'static str,
+    what: &'static str,
+    slow: bool,
+    run: fn(&mut Session) -> Result<Outcome>,
+}
+
+/// Every step in its order. A step that fails does not stop the next.
+static STEPS: &[Step] = &[
+    Step { name: "set-up", what: "programs that the tests need", slow: false, run: setup::run },
+    Step { name: "fmt", what: "cargo fmt --all --check", slow: false, run: steps::fmt },
+    Step {
+        name: "clippy",
+        what: "cargo clippy --workspace --all-targets -- -D warnings",
+        slow: false,
+        run: steps::clippy,
+    },
+    Step {
+        name: "test",
+        what: "cargo test --workspace: unit, property, snapshot, end-to-end and doc tests",
+        slow: false,
+        run: steps::test,
+    },
+    Step {
+        name: "doc",
+        what: "cargo doc --no-deps --workspace, warnings denied",
+        slow: true,
+        run: steps::doc,
+    },
+    Step { name: "deny", what: "cargo deny check", slow: true, run: steps::deny },
+    Step { name: "typos", what: "typos", slow: true, run: steps::typos },
+    Step { name: "tidy", what: "cargo xtask tidy", slow: false, run: steps::tidy },
+];
+
+impl Args {
+    /// Runs the steps.
+    ///
+    /// # Errors
+    /// When any step failed; the message names each.
+    pub(crate) fn run(&self) -> Result<()> {
+        let start = Instant::now();
+        let mut session =
+            Session { root: workspace::root()?, fast: self.fast, tally: Tally::default(), skips: Vec::new() };
+        let mut reports = Vec::new();
+        for step in STEPS {
+            if step.slow && self.fast {
+                let outcome = Outcome::Skipped("left out by --fast".to_owned());
+                reports.push(Report { name: step.name, outcome, seconds: 0.0 });
+                continue;
+            }
+            println!("[{:6.1} s] {}: {}", start.elapsed().as_secs_f64(), step.name, step.what);
+            let begun = Instant::now();
+            let outcome =
+                (step.run)(&mut session).unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")));
+            reports.push(Report { name: step.name, outcome, seconds: begun.elapsed().as_secs_f64() });
+        }
+        summary::print(&reports, &session.tally, &session.skips, start.elapsed().as_secs_f64())
+    }
+}

@@ -1,0 +1,142 @@
+//! Set-up as data: what the tests need beyond the toolchain, and getting it when that is allowed.
+
+use super::apt::{self, Permission};
+use super::summary::Outcome;
+use super::{Session, workspace};
+use anyhow::Result;
+use std::process::{Command, Stdio};
+use tollgate_testkit::program;
+
+/// One need of the tests that a Debian package meets.
+pub(super) struct Need {
+    /// The package, most specific name first where releases differ.
+    pub(super) packages: &'static [&'static str],
+    /// The program on `PATH`, or the file, that shows that it is there.
+    pub(super) shown_by: &'static str,
+    /// The tests that skip without it.
+    pub(super) tests: &'static str,
+}
+
+/// Every package. Tests look for `shown_by` themselves, so nothing has to be passed on to them.
+static NEEDS: &[Need] = &[
+    Need {
+        packages: &["qemu-user"],
+        shown_by: "qemu-riscv64",
+        tests: "comparison of RISC-V user programs with QEMU",
+    },
+    Need {
+        packages: &["qemu-system-riscv", "qemu-system-misc"],
+        shown_by: "qemu-system-riscv64",
+        tests: "comparison of bare RISC-V programs with QEMU",
+    },
+    Need {
+        packages: &["gcc-riscv64-unknown-elf"],
+        shown_by: "riscv64-unknown-elf-gcc",
+        tests: "rebuilding the RISC-V guests and comparing their bytes",
+    },
+    Need {
+        packages: &["gcc-riscv64-linux-gnu"],
+        shown_by: "riscv64-linux-gnu-gcc",
+        tests: "static Linux programs on the RISC-V machine",
+    },
+    Need {
+        packages: &["libc6-dev-riscv64-cross"],
+        shown_by: "/usr/riscv64-linux-gnu/lib/libc.a",
+        tests: "static Linux programs on the RISC-V machine",
+    },
+    Need {
+        packages: &["qemu-system-x86"],
+        shown_by: "qemu-system-x86_64",
+        tests: "x86 guests under QEMU's software emulation",
+    },
+];
+
+/// Parts of the Rust toolchain that a minimal installation leaves out, with the cargo command that each gives.
+static COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
+
+/// Installs what is missing when it may; otherwise says which tests will skip, and goes on.
+pub(super) fn run(session: &mut Session) -> Result<Outcome> {
+    let permission = if session.fast {
+        Permission::Refused("--fast installs nothing".to_owned())
+    } else {
+        apt::permission()
+    };
+    if !session.fast && !apt::forbidden() {
+        components(session);
+    }
+
+    let missing = missing();
+    if missing.is_empty() {
+        return Ok(Outcome::Passed);
+    }
+    let why = match permission {
+        Permission::Refused(why) => why,
+        Permission::Granted { sudo } => match apt::install(&missing, sudo) {
+            Ok(()) => "their packages do not hold them in this release".to_owned(),
+            Err(error) => format!("{error:#}"),
+        },
+    };
+    let missing = self::missing();
+    if missing.is_empty() {
+        return Ok(Outcome::Passed);
+    }
+    println!("  these programs are missing, and so tests will skip: {why}");
+    for need in &missing {
+        println!("  {}", without(need));
+    }
+    let packages: Vec<&str> = missing.iter().map(|need| need.packages[need.packages.len() - 1]).collect();
+    Ok(Outcome::Skipped(format!("{why}: apt-get install {}", packages.join(" "))))
+}
+
+fn missing() -> Vec<&'static Need> {
+    NEEDS.iter().filter(|need| program(need.shown_by).is_none()).collect()
+}
+
+fn without(need: &Need) -> String {
+    format!("  without {} ({}): {}", need.shown_by, need.packages.join(" or "), need.tests)
+}
+
+/// Whether the toolchain in use has a component.
+pub(super) fn has_component(session: &Session, name: &str) -> bool {
+    let Some((_, subcommand)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
+        return false;
+    };
+    succeeds(workspace::cargo(&session.root).args([subcommand, "--version"]))
+}
+
+/// Adds what a minimal toolchain lacks. The toolchain is the user's own, so rustup needs no privilege.
+fn components(session: &Session) {
+    let missing: Vec<&str> =
+        COMPONENTS.iter().map(|(name, _)| *name).filter(|name| !has_component(session, name)).collect();
+    if missing.is_empty() || program("rustup").is_none() {
+        return;
+    }
+    println!("  rustup component add {}", missing.join(" "));
+    succeeds(Command::new("rustup").args(["component", "add"]).args(&missing).current_dir(&session.root));
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NEEDS, without};
+
+    #[test]
+    fn each_need_is_complete_and_stands_once() {
+        for (index, need) in NEEDS.iter().enumerate() {
+            assert!(!need.packages.is_empty() && !need.tests.is_empty(), "{}", need.shown_by);
+            assert!(!NEEDS[..index].iter().any(|other| other.shown_by == need.shown_by), "{}", need.shown_by);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said_with_its_tests() {
+        assert_eq!(
+            without(&NEEDS[1]),
+            "  without qemu-system-riscv64 (qemu-system-riscv or qemu-system-misc): comparison of bare RISC-V \
+             programs with QEMU"
+        );
+    }
+}

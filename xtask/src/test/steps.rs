@@ -1,0 +1,162 @@
+//! The checks: each runs one program and says how it ended.
+
+use super::Session;
+use super::summary::Outcome;
+use crate::workspace;
+use anyhow::{Context, Result};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, ExitStatus};
+use tollgate_testkit::{SKIPS, Skip, program};
+
+pub(super) fn fmt(session: &mut Session) -> Result<Outcome> {
+    component(session, "rustfmt", &["fmt", "--all", "--check"])
+}
+
+pub(super) fn clippy(session: &mut Session) -> Result<Outcome> {
+    component(session, "clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+/// A check by a component of the toolchain, which a minimal toolchain does not have.
+fn component(session: &Session, name: &str, args: &[&str]) -> Result<Outcome> {
+    if !super::setup::has_component(session, name) {
+        return Ok(Outcome::Skipped(format!("{name} is missing: rustup component add {name}")));
+    }
+    finish(workspace::cargo(&session.root).args(args))
+}
+
+pub(super) fn doc(session: &mut Session) -> Result<Outcome> {
+    finish(
+        workspace::cargo(&session.root)
+            .args(["doc", "--quiet", "--no-deps", "--workspace"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )
+}
+
+/// Bans, licences and sources are facts of this tree; advisories come from the network, without which they skip.
+pub(super) fn deny(session: &mut Session) -> Result<Outcome> {
+    let deny = |what: &[&str]| {
+        let mut command = workspace::cargo(&session.root);
+        command.args(["deny", "check", "--hide-inclusion-graph"]).args(what);
+        command
+    };
+    let outcome = optional("cargo-deny", "cargo-deny", &mut deny(&["bans", "licenses", "sources"]))?;
+    if !matches!(outcome, Outcome::Passed) {
+        return Ok(outcome);
+    }
+    let advisories = deny(&["advisories"]).output().context("cargo deny could not be started")?;
+    let text = String::from_utf8_lossy(&advisories.stderr);
+    if text.contains("failed to fetch advisory database") {
+        return Ok(Outcome::Skipped("advisories only: their database could not be fetched".to_owned()));
+    }
+    print!("{text}");
+    Ok(self::outcome(advisories.status))
+}
+
+pub(super) fn typos(session: &mut Session) -> Result<Outcome> {
+    optional("typos", "typos-cli", Command::new("typos").current_dir(&session.root))
+}
+
+/// A check by a program that is worth having and too long to build here.
+fn optional(name: &str, package: &str, command: &mut Command) -> Result<Outcome> {
+    if program(name).is_none() {
+        let reason = format!("{name} is not on PATH: cargo install --locked {package}");
+        return Ok(Outcome::Skipped(reason));
+    }
+    finish(command)
+}
+
+pub(super) fn tidy(session: &mut Session) -> Result<Outcome> {
+    Ok(match crate::tidy::check(&session.root)? {
+        0 => Outcome::Passed,
+        found => Outcome::Failed(format!("{found} findings, listed above")),
+    })
+}
+
+/// All tests, their output shown and counted. At most two at once unless `RUST_TEST_THREADS` says otherwise: many
+/// of them measure, and a crowd of them on two cores would measure each other.
+pub(super) fn test(session: &mut Session) -> Result<Outcome> {
+    let skips = std::env::temp_dir().join(format!("tollgate-skips-{}", std::process::id()));
+    let mut command = workspace::cargo(&session.root);
+    command
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .env("CARGO_TERM_COLOR", "never")
+        .env("TOLLGATE_FAST", if session.fast { "1" } else { "0" })
+        .env(SKIPS, &skips);
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env("RUST_TEST_THREADS", cpus.min(2).to_string());
+    }
+    let status = watch(&mut command, &mut std::io::stdout(), |line| session.tally.line(line))?;
+    session.tally.end(status.success());
+    session.skips = read_skips(&std::fs::read_to_string(&skips).unwrap_or_default());
+    // Absent when nothing was skipped.
+    let _ = std::fs::remove_file(&skips);
+    Ok(outcome(status))
+}
+
+/// Each skip once, in order: a test may be run twice.
+fn read_skips(list: &str) -> Vec<Skip> {
+    let mut skips: Vec<Skip> = list.lines().filter_map(Skip::parse).collect();
+    skips.sort();
+    skips.dedup();
+    skips
+}
+
+/// Runs a command, shows its output as it comes, and hands on each line of it.
+fn watch(command: &mut Command, out: &mut impl Write, mut line: impl FnMut(&str)) -> Result<ExitStatus> {
+    let (reader, writer) = std::io::pipe().context("no pipe could be made: raise the limit on open files")?;
+    let mut child = start(command.stdout(writer.try_clone()?).stderr(writer))?;
+    // The command holds our copies of the writing end, without which the output never ends.
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut reader = BufReader::new(reader);
+    let mut bytes = Vec::new();
+    while reader.read_until(b'\n', &mut bytes)? > 0 {
+        out.write_all(&bytes)?;
+        line(String::from_utf8_lossy(&bytes).trim_end());
+        bytes.clear();
+    }
+    Ok(child.wait()?)
+}
+
+fn finish(command: &mut Command) -> Result<Outcome> {
+    Ok(outcome(start(command)?.wait()?))
+}
+
+fn start(command: &mut Command) -> Result<std::process::Child> {
+    let name = command.get_program().to_owned();
+    command.spawn().with_context(|| format!("{} could not be started", name.display()))
+}
+
+fn outcome(status: ExitStatus) -> Outcome {
+    if status.success() { Outcome::Passed } else { Outcome::Failed(status.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, read_skips, watch};
+
+    #[test]
+    fn both_streams_are_read_to_their_end() {
+        let (mut shown, mut lines) = (Vec::new(), Vec::new());
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo out; echo err >&2; printf last; exit 3"]);
+        let status = watch(&mut command, &mut shown, |line| lines.push(line.to_owned()));
+        assert_eq!(status.expect("sh runs").code(), Some(3));
+        assert_eq!(lines, ["out", "err", "last"]);
+        assert_eq!(shown, b"out\nerr\nlast");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let mut command = Command::new("no-such-program-anywhere");
+        let error = watch(&mut command, &mut Vec::new(), |_| {}).expect_err("it is missing");
+        assert!(error.to_string().contains("no-such-program-anywhere"), "{error}");
+    }
+
+    #[test]
+    fn a_skip_counts_once() {
+        let list = "skipped: b: y\nskipped: a: x\nnoise\nskipped: b: y\n";
+        let skips: Vec<String> = read_skips(list).iter().map(ToString::to_string).collect();
+        assert_eq!(skips, ["skipped: a: x", "skipped: b: y"]);
+    }
+}

@@ -1,0 +1,88 @@
+//! What is said at the end: the steps, what did not run and why, what failed, and the count of tests.
+
+use super::tally::Tally;
+use anyhow::{Result, bail};
+use std::fmt::Write;
+use tollgate_testkit::Skip;
+
+/// How a step ended.
+pub(super) enum Outcome {
+    Passed,
+    Failed(String),
+    Skipped(String),
+}
+
+/// A step that has ended.
+pub(super) struct Report {
+    pub(super) name: &'static str,
+    pub(super) outcome: Outcome,
+    pub(super) seconds: f64,
+}
+
+/// Prints the summary; its last line on success is the count of tests alone.
+///
+/// # Errors
+/// When a step failed: the message names each.
+pub(super) fn print(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Result<()> {
+    print!("{}", text(reports, tally, skips, seconds));
+    let failed: Vec<&str> =
+        reports.iter().filter(|r| matches!(r.outcome, Outcome::Failed(_))).map(|r| r.name).collect();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn text(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> String {
+    let mut out = format!("\nsummary after {seconds:.1} s\n");
+    for report in reports {
+        let line = match &report.outcome {
+            Outcome::Passed => "ok".to_owned(),
+            Outcome::Failed(reason) => format!("FAILED: {reason}"),
+            Outcome::Skipped(reason) => format!("skipped: {reason}"),
+        };
+        let _ = writeln!(out, "  {:<8} {:6.1} s  {line}", report.name, report.seconds);
+    }
+    for skip in skips {
+        let _ = writeln!(out, "{skip}");
+    }
+    for failure in &tally.failures {
+        let _ = writeln!(out, "failed: {failure}");
+    }
+    let _ = writeln!(out, "{}", tally.count(skips));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, Report, Tally, text};
+
+    #[test]
+    fn the_last_line_is_the_count_alone() {
+        let report = |name, outcome| Report { name, outcome, seconds: 1.25 };
+        let reports = [
+            report("fmt", Outcome::Passed),
+            report("clippy", Outcome::Failed("exit status 101".to_owned())),
+            report("deny", Outcome::Skipped("cargo-deny is missing".to_owned())),
+        ];
+        let mut tally = Tally::default();
+        tally.line("     Running unittests src/lib.rs (target/debug/deps/a)");
+        tally.line("test one ... FAILED");
+        tally.line("test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured");
+        let skips = [tollgate_testkit::Skip::parse("skipped: a::two: no qemu").expect("a skip")];
+        let text = text(&reports, &tally, &skips, 3.0);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[1..],
+            [
+                "summary after 3.0 s",
+                "  fmt         1.2 s  ok",
+                "  clippy      1.2 s  FAILED: exit status 101",
+                "  deny        1.2 s  skipped: cargo-deny is missing",
+                "skipped: a::two: no qemu",
+                "failed: one (unittests src/lib.rs)",
+                "1 passed, 1 failed, 1 skipped",
+            ]
+        );
+    }
+}

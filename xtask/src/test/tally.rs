@@ -1,0 +1,124 @@
+//! Reading what `cargo test` prints: how many tests passed, which failed, which binary died.
+
+use regex::Regex;
+use std::sync::LazyLock;
+use tollgate_testkit::Skip;
+
+/// The sum over all test binaries.
+#[derive(Default)]
+pub(super) struct Tally {
+    passed: usize,
+    failed: usize,
+    ignored: usize,
+    /// Each failed test with its binary, and each binary that ended without a result.
+    pub(super) failures: Vec<String>,
+    /// The binary that has started and not yet given its result.
+    running: Option<String>,
+    /// Binaries that started and gave none.
+    silent: Vec<String>,
+}
+
+static STARTED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s+(?:Running|Doc-tests) (.+?)(?: \([^()]+\))?$").expect("a valid pattern")
+});
+static FAILED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^test (.+) \.\.\. FAILED$").expect("a valid pattern"));
+static RESULT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored;").expect("a valid pattern")
+});
+
+impl Tally {
+    /// Takes one line of the output.
+    pub(super) fn line(&mut self, line: &str) {
+        if let Some(started) = STARTED.captures(line) {
+            self.silent.extend(self.running.replace(started[1].to_owned()));
+        } else if let Some(failed) = FAILED.captures(line) {
+            let binary = self.running.as_deref().unwrap_or("unknown binary");
+            self.failures.push(format!("{} ({binary})", &failed[1]));
+        } else if let Some(result) = RESULT.captures(line) {
+            let number = |group: usize| result[group].parse::<usize>().unwrap_or(0);
+            self.passed += number(1);
+            self.failed += number(2);
+            self.ignored += number(3);
+            self.running = None;
+        }
+    }
+
+    /// The output has ended. Without success, a binary that gave no result has died, and counts as a failed test;
+    /// with it, the binary was one with its own harness.
+    pub(super) fn end(&mut self, success: bool) {
+        self.silent.extend(self.running.take());
+        let silent = std::mem::take(&mut self.silent);
+        if !success {
+            self.failed += silent.len();
+            self.failures
+                .extend(silent.into_iter().map(|binary| format!("{binary}: ended without a result")));
+        }
+    }
+
+    /// The sentence for the end. A test that skipped itself was counted as passed by its harness; a case that was
+    /// skipped belongs to a test that did pass.
+    pub(super) fn count(&self, skips: &[Skip]) -> String {
+        let whole = skips.iter().filter(|skip| skip.case.is_none()).count();
+        format!(
+            "{} passed, {} failed, {} skipped",
+            self.passed.saturating_sub(whole),
+            self.failed,
+            self.ignored + skips.len()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Skip, Tally};
+
+    const OUTPUT: &str = "   Compiling xtask v0.1.0
+    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.20s
+     Running unittests src/lib.rs (target/debug/deps/tollgate_record-0a1b)
+
+running 3 tests
+test store::tests::round_trip ... ok
+test schema::tests::agrees ... FAILED
+test slow ... ignored
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+     Running tests/e2e.rs (target/debug/deps/e2e-0a1b)
+
+running 2 tests
+error: test failed, to rerun pass `-p tollgate --test e2e`
+   Doc-tests tollgate_record
+
+test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+";
+
+    fn read(success: bool) -> Tally {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.line(line));
+        tally.end(success);
+        tally
+    }
+
+    #[test]
+    fn sums_over_binaries_and_counts_one_that_died() {
+        let tally = read(false);
+        assert_eq!(tally.count(&[]), "5 passed, 2 failed, 1 skipped");
+        assert_eq!(
+            tally.failures,
+            ["schema::tests::agrees (unittests src/lib.rs)", "tests/e2e.rs: ended without a result"]
+        );
+    }
+
+    #[test]
+    fn a_silent_binary_is_no_failure_when_cargo_says_success() {
+        assert_eq!(read(true).count(&[]), "5 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_skipped_test_is_not_a_passed_one() {
+        let skip = |line| Skip::parse(line).expect("a skip");
+        let skips = [skip("skipped: a::whole: why"), skip("skipped: a::table [one case]: why")];
+        assert_eq!(read(false).count(&skips), "4 passed, 2 failed, 3 skipped");
+    }
+}
