@@ -78,8 +78,8 @@ struct Image {
 const WITH_KERNEL: &[&str] = &["-Wl,-T,link.ld"];
 /// Where the default script puts Linux programs.
 const LINUX: &[&str] = &["-Wl,-e,user_start"];
-/// At the start of RAM.
-const BARE: &[&str] = &["-Wl,-Ttext-segment=0x80000000"];
+/// At the start of RAM; relaxation would use a gp that nobody sets.
+const BARE: &[&str] = &["-Wl,-Ttext-segment=0x80000000", "-Wl,--no-relax"];
 
 /// Builds the RISC-V guest images from guests/riscv (Debian's gcc-riscv64-unknown-elf).
 #[derive(clap::Args)]

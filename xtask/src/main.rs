@@ -8,6 +8,7 @@
     reason = "talking to the developer is what these commands do"
 )]
 
+mod bench;
 mod guests;
 mod test;
 mod tidy;
@@ -34,6 +35,7 @@ macro_rules! commands {
 }
 
 commands! {
+    Bench => bench,
     Guests => guests,
     Test => test,
     Tidy => tidy,

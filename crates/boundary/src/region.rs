@@ -68,6 +68,17 @@ impl Region {
             _ => Err(io::Error::last_os_error()),
         }
     }
+
+    /// How many of the first `pages` pages are mapped to memory.
+    pub(crate) fn resident(&self, pages: usize) -> io::Result<usize> {
+        assert!(pages <= self.pages, "{pages} of {} pages", self.pages);
+        let mut present = vec![0u8; pages];
+        // SAFETY: the range is inside our own mapping, checked above, and there is a byte for each page.
+        match unsafe { libc::mincore(self.base.cast(), pages * self.page, present.as_mut_ptr()) } {
+            0 => Ok(present.iter().filter(|&&byte| byte & 1 == 1).count()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
 }
 
 impl Drop for Region {

@@ -116,6 +116,10 @@ pub fn run(
     spare(job.ram_bytes)?;
     let mut machine = Machine::new(config)?;
     let files = Files::default();
+    for (path, bytes) in &job.files {
+        files.with(|files| files.insert(path.as_str(), bytes.clone()));
+    }
+    machine.set_host(Box::new(files.clone()));
     match &kernel {
         None => machine.load(&program).map_err(ProgramError::Program)?,
         Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
@@ -125,15 +129,9 @@ pub fn run(
                 let (found, expected) = (program.xlen, job.isa.xlen());
                 return Err(ProgramError::Program(LoadError::WrongWidth { found, expected }));
             }
-            files.with(|files| {
-                for (path, bytes) in &job.files {
-                    files.insert(path.as_str(), bytes.clone());
-                }
-                if let Some(path) = job.arguments.first() {
-                    files.insert(path.as_str(), job.program.clone());
-                }
-            });
-            machine.set_host(Box::new(files.clone()));
+            if let Some(path) = job.arguments.first() {
+                files.with(|files| files.insert(path.as_str(), job.program.clone()));
+            }
             // As in Spike, the first argument is the proxy kernel itself, which skips it.
             machine.set_args(std::iter::once("pk").chain(job.arguments.iter().map(String::as_str)));
             machine.load(kernel).map_err(ProgramError::ProxyKernel)?;

@@ -95,8 +95,8 @@ struct RunArgs {
     #[arg(long, value_name = "PK")]
     pk: Option<PathBuf>,
 
-    /// A file that the program may read through the proxy kernel; may be given more than once
-    #[arg(long, value_name = "FILE", requires = "pk")]
+    /// A file that the program may read, by this path; may be given more than once
+    #[arg(long, value_name = "FILE")]
     allow: Vec<PathBuf>,
 
     /// Write every instruction to standard error

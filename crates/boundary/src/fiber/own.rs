@@ -62,9 +62,7 @@ fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
 #[cfg(target_arch = "x86_64")]
 mod open {
     use super::super::stack::Stack;
-    use super::super::x86_64::{
-        clear_mxcsr_flags, first_frame, fp_back, fp_there, integer_back, integer_there, mxcsr,
-    };
+    use super::super::x86_64::{back, clear_mxcsr_flags, first_frame, mxcsr, there};
     use super::{Crossing, Refusal};
     use std::mem;
 
@@ -87,7 +85,7 @@ mod open {
             // to the stack pointer that the switch handed over.
             unsafe {
                 *arrivals = (*arrivals).wrapping_add(1);
-                from = if FP { fp_back(from) } else { integer_back(from) };
+                from = back::<FP>(from);
             }
         }
     }
@@ -120,7 +118,7 @@ mod open {
             let (mut fiber, mut back) = (self.pointer, 0);
             for _ in 0..passes {
                 // SAFETY: `fiber` is what the last switch back, or `first_frame`, left.
-                fiber = unsafe { if FP { fp_there(fiber) } else { integer_there(fiber) } };
+                fiber = unsafe { there::<FP>(fiber) };
                 back += 1;
             }
             self.pointer = fiber;
