@@ -52,21 +52,21 @@ const fn fixed(name: &'static str, image: &'static [u8], crossing: Crossing, abo
 
 /// All designs, in the order in which a table of them reads best. The first is the default.
 pub static DESIGNS: &[Design] = &[
-    row("full", image!("full"), "S-mode under Sv39, all registers saved"),
+    row("full", image!("full"), "S-mode, Sv39, all registers saved"),
     row("full-m", image!("full-m"), "the same in M-mode, nothing delegated"),
     row("caller", image!("caller"), "only what C may overwrite is saved"),
     row("fp-eager", image!("fp-eager"), "full, and floating point every time"),
-    row("fp-lazy", image!("fp-lazy"), "full, floating point when dirty: clean"),
+    row("fp-lazy", image!("fp-lazy"), "full, floating point if dirty: clean"),
     Design {
         dirty_fp: true,
-        ..row("fp-lazy-dirty", image!("fp-lazy"), "full, floating point when dirty: dirty")
+        ..row("fp-lazy-dirty", image!("fp-lazy"), "full, floating point if dirty: dirty")
     },
     Design { isa: "rv64gc_xtollbank", ..row("bank", image!("bank"), "second register bank (our extension)") },
     Design {
         isa: "rv64gc_xtollstack",
         ..row("stack", image!("stack"), "stacked in hardware (our extension)")
     },
-    row("nested", image!("nested"), "full, interrupts open while it handles"),
+    row("nested", image!("nested"), "full, interrupts open in the handler"),
     fixed("nested-taken", image!("nested"), Crossing::Call(244), "the same, and one nests in the call"),
     fixed("direct", image!("full-m"), Crossing::SoftInterrupt, "M-mode, one entry for all causes"),
     fixed("vectored", image!("vectored"), Crossing::SoftInterrupt, "M-mode, an entry for each cause"),
@@ -87,7 +87,7 @@ mod tests {
     fn names_are_unique_and_fit_their_column() {
         let names: BTreeSet<_> = DESIGNS.iter().map(|design| design.name).collect();
         assert_eq!(names.len(), DESIGNS.len());
-        assert!(DESIGNS.iter().all(|design| design.name.len() <= 13 && design.about.len() <= 38));
+        assert!(DESIGNS.iter().all(|design| design.name.len() <= 13 && design.about.len() <= 36));
     }
 
     #[test]

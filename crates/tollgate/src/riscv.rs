@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 use std::{env, fs};
 
 use anyhow::Result;
@@ -11,8 +12,8 @@ use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
 use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Engine, Experiment, LabError, Trace, TrapBill, USUAL};
 use tollgate_lab::{find_engine, record, text};
 use tollgate_measure::host;
+use tollgate_record::{Measurement, Run, SCHEMA, Status, Tool, document, store};
 use tollgate_riscv::{ConfigError, LoadError};
-use tollgate_record::{Measurement, Run, SCHEMA, Status, Tool, document};
 
 use crate::cli::{Output, Usage};
 use crate::output::Sink;
@@ -168,11 +169,11 @@ fn trap(args: &TrapArgs) -> Result<ExitCode> {
 }
 
 fn document(results: Vec<Measurement>) -> Run {
-    let now = jiff::Timestamp::now();
+    let now = SystemTime::now();
     Run {
         schema: SCHEMA.into(),
-        id: tollgate_record::store::new_id(now),
-        started: now.to_string(),
+        id: store::new_id(now),
+        started: store::rfc3339(now),
         // Nothing here is drawn at random.
         seed: 0,
         tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
