@@ -53,10 +53,10 @@ const fn fixed(name: &'static str, image: &'static [u8], crossing: Crossing, abo
 /// All designs, in the order in which a table of them reads best. The first is the default.
 pub static DESIGNS: &[Design] = &[
     row("full", image!("full"), "S-mode, Sv39, all registers saved"),
-    row("full-m", image!("full-m"), "the same in M-mode, nothing delegated"),
+    row("full-m", image!("full-m"), "the same in M-mode, none delegated"),
     row("caller", image!("caller"), "only what C may overwrite is saved"),
     row("fp-eager", image!("fp-eager"), "full, and floating point every time"),
-    row("fp-lazy", image!("fp-lazy"), "full, floating point if dirty: clean"),
+    row("fp-lazy", image!("fp-lazy"), "full, floating point if dirty; clean"),
     Design {
         dirty_fp: true,
         ..row("fp-lazy-dirty", image!("fp-lazy"), "full, floating point if dirty: dirty")
