@@ -31,9 +31,7 @@ impl Map {
 
     /// The phase of the instruction at `pc`.
     pub(crate) fn at(&mut self, pc: u64) -> Phase {
-        let holds = |i: usize| {
-            self.marks[i].0 <= pc && self.marks.get(i + 1).is_none_or(|next| pc < next.0)
-        };
+        let holds = |i: usize| self.marks[i].0 <= pc && self.marks.get(i + 1).is_none_or(|next| pc < next.0);
         if !holds(self.last) {
             self.last = self.marks.partition_point(|mark| mark.0 <= pc).saturating_sub(1);
         }

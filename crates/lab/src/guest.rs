@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn the_line_is_found_among_others() {
-        let text = "bbl loader\r\n...\r\ntoll call number 255 result -38 single 9 min 7 max 8 sum 15 count 2\r\n";
+        let text =
+            "bbl loader\r\n...\r\ntoll call number 255 result -38 single 9 min 7 max 8 sum 15 count 2\r\n";
         let report = Report::find(text).unwrap();
         assert_eq!(report.result, Some(-38));
         assert_eq!(report.spread, Spread { single: 9, min: 7, max: 8, sum: 15, count: 2 });

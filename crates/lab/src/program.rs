@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tollgate_riscv::{
-    Config, ConfigError, Elf, Errno, HostCalls, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Stat, Stop,
-    Xlen,
+    Config, ConfigError, Elf, Errno, HostCalls, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
+    Stat, Stop, Xlen,
 };
 
 use crate::profile::Profile;
@@ -105,7 +105,8 @@ pub fn run(
     trace: &mut dyn Write,
 ) -> Result<Outcome, ProgramError> {
     let program = Elf::parse(&job.program).map_err(ProgramError::Program)?;
-    let kernel = job.proxy_kernel.as_deref().map(Elf::parse).transpose().map_err(ProgramError::ProxyKernel)?;
+    let kernel =
+        job.proxy_kernel.as_deref().map(Elf::parse).transpose().map_err(ProgramError::ProxyKernel)?;
     let config = Config {
         isa: job.isa,
         machine: job.machine,
@@ -149,7 +150,8 @@ pub fn run(
         }
         Watch::Profile => {
             let mut counts = Profile::new(&program, kernel.as_ref());
-            let ending = drive(&mut machine, job, &mut counts, SLICE, console, &mut |_: &mut Profile| Ok(()))?;
+            let ending =
+                drive(&mut machine, job, &mut counts, SLICE, console, &mut |_: &mut Profile| Ok(()))?;
             profile = Some(counts);
             ending
         }

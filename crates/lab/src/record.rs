@@ -58,7 +58,8 @@ pub fn not_measured(experiment: &Experiment, engine: &str, why: &LabError) -> Me
 
 fn empty(experiment: &Experiment, engine: &str, status: Status) -> Measurement {
     let per = if experiment.crossing.is_switch() { Per::Switch } else { Per::Trap };
-    let mut entry = Measurement::empty(&format!("riscv-trap/{}", experiment.crossing.slug()), engine, per, status);
+    let mut entry =
+        Measurement::empty(&format!("riscv-trap/{}", experiment.crossing.slug()), engine, per, status);
     entry.params.insert("kernel".into(), experiment.design.name.into());
     entry.params.insert("isa".into(), experiment.design.isa.into());
     entry.params.insert("iterations".into(), experiment.iterations.into());

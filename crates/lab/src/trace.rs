@@ -59,13 +59,9 @@ impl Observer for Tracer {
         let out = &mut self.lines;
         // Writing to a String cannot fail.
         let _ = match self.kind {
-            Trace::Disasm => writeln!(
-                out,
-                "core   0: 0x{:0width$x} (0x{:08x}) {}",
-                retired.pc,
-                retired.word,
-                text(insn)
-            ),
+            Trace::Disasm => {
+                writeln!(out, "core   0: 0x{:0width$x} (0x{:08x}) {}", retired.pc, retired.word, text(insn))
+            }
             Trace::Commit => {
                 let _ = write!(
                     out,

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use tollgate_lab::{Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL, text};
+use tollgate_lab::{
+    Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL, text,
+};
 use tollgate_testkit::{program, skip};
 
 fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill {
@@ -30,7 +32,12 @@ fn every_design_gives_a_bill_that_adds_up() {
         assert_eq!(sum(first), bill.spread.single, "{}", design.name);
         assert_eq!(sum(all), bill.spread.sum, "{}", design.name);
         // Simulated, without a cache or a clock: no crossing may differ from another.
-        assert_eq!((bill.spread.min, bill.spread.max), (bill.spread.single, bill.spread.single), "{}", design.name);
+        assert_eq!(
+            (bill.spread.min, bill.spread.max),
+            (bill.spread.single, bill.spread.single),
+            "{}",
+            design.name
+        );
         assert_eq!(*first, each(&bill), "{}", design.name);
         assert_eq!(first[Phase::Other].instructions, 0, "{}", design.name);
     }
@@ -174,7 +181,10 @@ fn objdump_counts_the_same() {
 fn the_answer_is_computed_from_the_figures() {
     // Three quarters: 37 + 35 of 3 + 37 + 16 + 3 + 35 + 1.
     let full = text::bills(&[bill_of("full", None)]);
-    assert!(full.contains("Three quarters of the kernel's 95 instructions save and restore registers (72)"), "{full}");
+    assert!(
+        full.contains("Three quarters of the kernel's 95 instructions save and restore registers (72)"),
+        "{full}"
+    );
     assert!(full.contains("the system call itself 3"), "{full}");
     // With a second bank the registers are no longer the larger part: 7 + 1 of 27.
     let bank = text::bills(&[bill_of("bank", None)]);

@@ -9,7 +9,9 @@ use std::{env, fs};
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
-use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Engine, Experiment, LabError, Trace, TrapBill, USUAL};
+use tollgate_lab::{
+    Crossing, DESIGNS, Design, ENGINES, Engine, Experiment, LabError, Trace, TrapBill, USUAL,
+};
 use tollgate_lab::{find_engine, record, text};
 use tollgate_measure::host;
 use tollgate_record::{Measurement, Run, SCHEMA, Status, Tool, document, store};
@@ -163,7 +165,8 @@ fn trap(args: &TrapArgs) -> Result<ExitCode> {
     let failed = entries.iter().any(|entry| entry.status == Status::Failed);
     // One engine was asked for and did nothing: what was asked for was not done.
     let nothing = plan.engines.len() == 1 && entries.iter().all(|entry| entry.status == Status::Skipped);
-    let shown = if sink.json() { document::to_json(&document(entries))? } else { plan.show(&bills, &missing) };
+    let shown =
+        if sink.json() { document::to_json(&document(entries))? } else { plan.show(&bills, &missing) };
     sink.deliver(&shown)?;
     Ok(if failed || nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -188,14 +191,21 @@ fn document(results: Vec<Measurement>) -> Run {
 fn plan(args: &TrapArgs) -> Result<Plan> {
     const MOST: u64 = 10_000_000;
     if !(1..=MOST).contains(&args.iterations) {
-        return Err(Usage::error(format!("--iterations {}: give a number from 1 to {MOST}", args.iterations)));
+        return Err(Usage::error(format!(
+            "--iterations {}: give a number from 1 to {MOST}",
+            args.iterations
+        )));
     }
     let engines = if args.engine == "all" {
         ENGINES.to_vec()
     } else {
         vec![find_engine(&args.engine).ok_or_else(|| {
             let names: Vec<_> = ENGINES.iter().map(|e| e.name()).collect();
-            Usage::error(format!("--engine {}: no such engine; take {} or all", args.engine, names.join(", ")))
+            Usage::error(format!(
+                "--engine {}: no such engine; take {} or all",
+                args.engine,
+                names.join(", ")
+            ))
         })?]
     };
     let calls = match &args.calls {
@@ -217,7 +227,11 @@ fn plan(args: &TrapArgs) -> Result<Plan> {
     } else {
         let design = Design::find(&args.kernel).ok_or_else(|| {
             let names: Vec<_> = DESIGNS.iter().map(|d| d.name).collect();
-            Usage::error(format!("--kernel {}: no such design; take all or one of {}", args.kernel, names.join(", ")))
+            Usage::error(format!(
+                "--kernel {}: no such design; take all or one of {}",
+                args.kernel,
+                names.join(", ")
+            ))
         })?;
         match (design.crossing, calls) {
             (Some(_), Some(_)) => {
@@ -268,7 +282,9 @@ fn run_program(args: &RunArgs) -> Result<ExitCode> {
     let outcome = match program::run(&job, watch, &mut io::stdout(), &mut io::stderr()) {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
-        Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
+        Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
+            return Ok(ExitCode::SUCCESS);
+        }
         Err(error @ ProgramError::Output(_)) => return Err(error.into()),
         Err(error) => return Err(Usage::error(explained(args, &error))),
     };

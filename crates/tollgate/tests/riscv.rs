@@ -12,7 +12,11 @@ fn image(name: &str) -> String {
 }
 
 fn tollgate(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tollgate")).arg("riscv").args(arguments).output().expect("tollgate starts")
+    Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .arg("riscv")
+        .args(arguments)
+        .output()
+        .expect("tollgate starts")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -246,5 +250,8 @@ fn the_proxy_kernel_gives_spikes_counts() {
     let profile = text(&tollgate(&["run", "--pk", &pk, "--profile", &image("ctx_switch-linux")]).stdout);
     let numbers = row(&profile, "getpid (172)");
     // Of the 134: save 40, the handler 2, restore 35, sret 1.
-    assert_eq!([&*numbers[1], &*numbers[3], &*numbers[5], &*numbers[6], &*numbers[7]], ["134", "40", "2", "35", "1"]);
+    assert_eq!(
+        [&*numbers[1], &*numbers[3], &*numbers[5], &*numbers[6], &*numbers[7]],
+        ["134", "40", "2", "35", "1"]
+    );
 }

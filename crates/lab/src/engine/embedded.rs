@@ -33,7 +33,8 @@ impl Engine for Embedded {
     fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
         let elf = Elf::parse(&image::prepare(experiment)?).map_err(refused)?;
         let isa = experiment.design.isa.parse().map_err(|e| LabError::Machine(format!("{e}")))?;
-        let mut machine = Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
+        let mut machine =
+            Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
         machine.load(&elf).map_err(refused)?;
 
         let wanted = usize::try_from(experiment.iterations).unwrap_or(usize::MAX).saturating_add(1);
@@ -71,7 +72,8 @@ fn bill(experiment: &Experiment, crossings: &[Phases], console: &str) -> Result<
     if experiment.crossing != Crossing::Timer {
         // The program's own counter reads are a second opinion on every figure. Two reads with nothing between
         // them differ by one.
-        let report = Report::find(console).ok_or_else(|| LabError::Guest("gave no account of its own".into()))?;
+        let report =
+            Report::find(console).ok_or_else(|| LabError::Guest("gave no account of its own".into()))?;
         let inside = report.spread.less(1);
         if inside != Some(spread) {
             let inside = inside.map_or(0, |s| s.sum);

@@ -40,14 +40,22 @@ impl Program {
         let report = Report::find(&text).ok_or_else(|| self.failed(&text))?;
         // Two reads of the counter with nothing between them differ by one: the first read itself.
         let spread = report.spread.less(1).ok_or_else(|| self.failed(&text))?;
-        Ok(TrapBill { experiment: *experiment, engine: self.engine, result: report.result, spread, phases: None })
+        Ok(TrapBill {
+            experiment: *experiment,
+            engine: self.engine,
+            result: report.result,
+            spread,
+            phases: None,
+        })
     }
 
     /// Why an experiment has no place on this engine.
     fn why_not(&self, experiment: &Experiment) -> Option<&'static str> {
         match experiment.crossing {
             _ if experiment.design.is_custom() => Some("the kernel uses an extension that only tollgate has"),
-            Crossing::Timer => Some("no program can read a counter at the moment when the timer interrupts it"),
+            Crossing::Timer => {
+                Some("no program can read a counter at the moment when the timer interrupts it")
+            }
             Crossing::SoftInterrupt => self.late_interrupts,
             _ => None,
         }

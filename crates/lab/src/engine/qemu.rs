@@ -13,8 +13,8 @@ static PROGRAM: Program = Program {
     executable: "qemu-system-riscv64",
     // Without -icount its counters are the host's time.
     arguments: &[
-        "-M", "virt", "-bios", "none", "-display", "none", "-monitor", "none", "-serial", "stdio", "-icount", "shift=0",
-        "-kernel",
+        "-M", "virt", "-bios", "none", "-display", "none", "-monitor", "none", "-serial", "stdio", "-icount",
+        "shift=0", "-kernel",
     ],
     install: "apt-get install qemu-system-misc",
     late_interrupts: None,
