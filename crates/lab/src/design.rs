@@ -56,10 +56,10 @@ pub static DESIGNS: &[Design] = &[
     row("full-m", image!("full-m"), "the same in M-mode, none delegated"),
     row("caller", image!("caller"), "only what C may overwrite is saved"),
     row("fp-eager", image!("fp-eager"), "full, and floating point every time"),
-    row("fp-lazy", image!("fp-lazy"), "full, floating point if dirty; clean"),
+    row("fp-lazy", image!("fp-lazy"), "full, FP only if dirty: it is clean"),
     Design {
         dirty_fp: true,
-        ..row("fp-lazy-dirty", image!("fp-lazy"), "full, floating point if dirty: dirty")
+        ..row("fp-lazy-dirty", image!("fp-lazy"), "full, FP only if dirty: it is dirty")
     },
     Design { isa: "rv64gc_xtollbank", ..row("bank", image!("bank"), "second register bank (our extension)") },
     Design {

@@ -24,6 +24,7 @@ trap_vector:
         SAVE    sp, CALLER_SAVED
         PHASE   dispatch
         csrr    t0, X_CAUSE
+        bltz    t0, unexpected_trap     // interrupts are told apart first, as in full.S
         li      t2, CAUSE_USER_ECALL
         bne     t0, t2, unexpected_trap
         csrr    t1, X_EPC

@@ -46,6 +46,7 @@ trap_vector:
 #endif
         PHASE   dispatch
         csrr    t0, X_CAUSE
+        bltz    t0, unexpected_trap     // interrupts are told apart first, as in full.S
         li      t2, CAUSE_USER_ECALL
         bne     t0, t2, unexpected_trap
         addi    t1, t1, 4

@@ -28,6 +28,7 @@ trap_vector:
         csrrw   sp, sscratch, sp
         PHASE   dispatch
         csrr    t0, scause
+        bltz    t0, unexpected_trap     // interrupts are told apart first, as in full.S
         li      t2, CAUSE_USER_ECALL
         bne     t0, t2, unexpected_trap
         csrr    t1, sepc

@@ -141,32 +141,34 @@ fn answer(bill: &TrapBill) -> String {
     let registers = all[Phase::Save].instructions + all[Phase::Restore].instructions;
     let handler = all[Phase::Handler].instructions;
     let dispatch = all[Phase::Dispatch].instructions;
-    let mut text = format!(
-        "{} of the kernel's {} instructions save and restore registers ({}); ",
-        fraction(registers, kernel),
-        each(kernel),
-        each(registers)
-    );
+    let mut text = match registers {
+        0 => format!("None of the kernel's {} instructions save or restore registers", each(kernel)),
+        _ => format!(
+            "{} of the kernel's {} instructions save and restore registers ({})",
+            fraction(registers, kernel),
+            each(kernel),
+            each(registers)
+        ),
+    };
+    let stacked = all[Phase::HardwareTrap].bytes_stored;
+    if stacked > 0 {
+        let _ = write!(text, ", the hardware stores {} bytes of them and loads them again", each(stacked));
+    }
+    text.push_str("; ");
     match bill.experiment.crossing {
         Crossing::Yield | Crossing::Timer => {
-            let space = all[Phase::Space].instructions;
-            let _ = write!(
-                text,
-                "dispatch takes {}, choosing the task {}",
-                each(dispatch),
-                each(all[Phase::Schedule].instructions)
-            );
-            let _ = match (space, all[Phase::Firmware].instructions) {
-                (0, 0) => write!(text, "."),
-                (0, firmware) => write!(text, ", firmware for the timer {}.", each(firmware)),
-                (space, 0) => write!(text, ", changing the address space {}.", each(space)),
-                (space, firmware) => write!(
-                    text,
-                    ", changing the address space {}, firmware for the timer {}.",
-                    each(space),
-                    each(firmware)
-                ),
-            };
+            let _ = write!(text, "dispatch takes {}", each(dispatch));
+            for (what, phase) in [
+                ("choosing the task", Phase::Schedule),
+                ("changing the address space", Phase::Space),
+                ("firmware for the timer", Phase::Firmware),
+            ] {
+                let n = all[phase].instructions;
+                if n > 0 {
+                    let _ = write!(text, ", {what} {}", each(n));
+                }
+            }
+            text.push('.');
         }
         crossing => {
             let call = matches!(crossing, Crossing::Call(_));
