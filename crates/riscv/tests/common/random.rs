@@ -129,6 +129,12 @@ fn handler(a: &mut Asm, load: Op, store: Op, word: i64) {
     let at = digest - 0x2000;
     a.op(load, 28, 30, 0, at);
     for csr in [MCAUSE, MEPC, MTVAL] {
+        if csr == MTVAL {
+            // For a breakpoint the specification leaves the choice between the address and zero.
+            a.csrr(30, MCAUSE).op(Op::Addi, 30, 30, 0, -3).op(Op::Bne, 0, 30, 0, 8);
+            a.csrw(MTVAL, 0);
+            a.op(Op::Lui, 30, 0, 0, 0x2000).op(Op::Add, 30, 30, 31, 0);
+        }
         // digest = (digest * 5) ^ csr, in two registers: shift, add, exclusive or.
         a.op(store, 0, 30, 28, at);
         a.op(Op::Slli, 28, 28, 0, 2).op(load, 30, 30, 0, at).op(Op::Add, 28, 28, 30, 0);
@@ -222,12 +228,13 @@ fn body(rng: &mut Rng, isa: Isa, length: usize) -> Vec<Item> {
                 a.word(Insn::encode(row.op, Operands { rs1: 27, imm: 0, ..operands }));
                 Item::Bytes(a.0)
             }
-            // A reservation that is used at once is sure to hold.
+            // A reservation that is used at once is sure to hold. The address must survive the load.
             Class::LoadReserved => {
+                let rd = if rd == 27 { 26 } else { rd };
                 let mut a = Asm::default();
                 let sc = if row.op == Op::LrW { Op::ScW } else { Op::ScD };
                 a.op(Op::Addi, 27, 31, 0, imm & !7);
-                a.word(Insn::encode(row.op, Operands { rs1: 27, rs2: 0, imm: 0, ..operands }));
+                a.word(Insn::encode(row.op, Operands { rd, rs1: 27, rs2: 0, imm: 0, ..operands }));
                 a.word(Insn::encode(sc, Operands { rd: 26, rs1: 27, imm: 0, ..operands }));
                 Item::Bytes(a.0)
             }
