@@ -33,7 +33,8 @@ fn run<O: Observer>(elf: &Elf, observer: &mut O, reference: bool) -> (u64, f64, 
     let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
     machine.load(elf).expect("the program fits");
     let start = cpu_ns();
-    let stop = if reference { machine.run_reference(20_000_000, observer) } else { machine.run(1 << 40, observer) };
+    let stop =
+        if reference { machine.run_reference(20_000_000, observer) } else { machine.run(1 << 40, observer) };
     let time = (cpu_ns() - start) as f64 / 1000.0;
     let code = if let Stop::Exit { code } = stop { code } else { 0 };
     (machine.instret(), time, code)

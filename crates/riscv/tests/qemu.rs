@@ -62,7 +62,14 @@ fn compare(isa: Isa, qemu: (&str, &str), mode: Mode, seed: u64, length: usize) {
     if ours != theirs {
         let wrong: Vec<_> = (0..ours.len().min(theirs.len()))
             .filter(|&i| i % 4 == 0 && ours[i..].iter().take(4).ne(theirs[i..].iter().take(4)))
-            .map(|i| format!("{}: {:02x?} here, {:02x?} in QEMU", place(isa.is_rv64(), i), &ours[i..i + 4], &theirs[i..i + 4]))
+            .map(|i| {
+                format!(
+                    "{}: {:02x?} here, {:02x?} in QEMU",
+                    place(isa.is_rv64(), i),
+                    &ours[i..i + 4],
+                    &theirs[i..i + 4]
+                )
+            })
             .take(12)
             .collect();
         panic!(
