@@ -104,7 +104,14 @@ fn remap(m: &mut Machine, bits: u64) {
     tables(m, ROOT, pte(PAGE_A, bits));
     m.write_memory(PAGE_A, &[addi(10, 1), 0x0000_8067].map(u32::to_le_bytes).concat()).unwrap();
     m.write_memory(PAGE_B, &[addi(10, 2), 0x0000_8067].map(u32::to_le_bytes).concat()).unwrap();
-    for (r, v) in [(8, WINDOW), (9, LEAVES), (18, satp(ROOT, 0)), (19, pte(PAGE_A, bits)), (20, pte(PAGE_B, bits)), (21, 50)] {
+    for (r, v) in [
+        (8, WINDOW),
+        (9, LEAVES),
+        (18, satp(ROOT, 0)),
+        (19, pte(PAGE_A, bits)),
+        (20, pte(PAGE_B, bits)),
+        (21, 50),
+    ] {
         m.set_x(r, v);
     }
 }
@@ -113,15 +120,26 @@ fn remap(m: &mut Machine, bits: u64) {
 fn sfence_vma_makes_new_mappings_hold_for_code_and_data() {
     let mut code = enter();
     // Call and load through the window; map the other page; fence; again.
-    code.op(Op::Jalr, 1, 8, 0, 0).op(Op::Add, 11, 11, 10, 0).op(Op::Lw, 12, 8, 0, 0).op(Op::Add, 13, 13, 12, 0);
+    code.op(Op::Jalr, 1, 8, 0, 0).op(Op::Add, 11, 11, 10, 0).op(Op::Lw, 12, 8, 0, 0).op(
+        Op::Add,
+        13,
+        13,
+        12,
+        0,
+    );
     code.op(Op::Sd, 0, 9, 20, 0).op(Op::SfenceVma, 0, 0, 0, 0);
     code.op(Op::Addi, 5, 19, 0, 0).op(Op::Addi, 19, 20, 0, 0).op(Op::Addi, 20, 5, 0, 0);
     code.op(Op::Addi, 21, 21, 0, -1).op(Op::Bne, 0, 21, 0, -40).op(Op::Jal, 0, 0, 0, 0);
     let data = 25 * (u64::from(addi(10, 1)) + u64::from(addi(10, 2)));
-    both(&code, |m| remap(m, 0xcf), 3000, |m| {
-        assert_eq!(m.x(11), 25 + 50, "calls");
-        assert_eq!(m.x(13), data, "loads");
-    });
+    both(
+        &code,
+        |m| remap(m, 0xcf),
+        3000,
+        |m| {
+            assert_eq!(m.x(11), 25 + 50, "calls");
+            assert_eq!(m.x(13), data, "loads");
+        },
+    );
 }
 
 /// Ten address spaces, more than the engine keeps at a time, told apart by root and ASID, switched without a
@@ -133,7 +151,13 @@ fn address_spaces_are_kept_apart_without_fences() {
     // s6 walks a list of satp values; each space has a page of its own in the window.
     code.op(Op::Addi, 22, 23, 0, 0);
     code.op(Op::Ld, 5, 22, 0, 0).op(Op::Beq, 0, 5, 0, 24).csrw(SATP, 5);
-    code.op(Op::Lw, 12, 8, 0, 0).op(Op::Add, 13, 13, 12, 0).op(Op::Addi, 22, 22, 0, 8).op(Op::Jal, 0, 0, 0, -24);
+    code.op(Op::Lw, 12, 8, 0, 0).op(Op::Add, 13, 13, 12, 0).op(Op::Addi, 22, 22, 0, 8).op(
+        Op::Jal,
+        0,
+        0,
+        0,
+        -24,
+    );
     code.op(Op::Addi, 21, 21, 0, -1).op(Op::Bne, 0, 21, 0, -36).op(Op::Jal, 0, 0, 0, 0);
     let prepare = |m: &mut Machine| {
         let mut list = Vec::new();
@@ -161,10 +185,15 @@ fn page_permissions_hold_when_the_page_is_cached_for_something_else() {
     for bits in [0x43, 0x47] {
         let mut code = enter();
         code.op(Op::Lw, 12, 8, 0, 0).op(Op::Lw, 12, 8, 0, 4).op(Op::Sw, 0, 8, 12, 8);
-        both(&code, |m| remap(m, bits), 12, |m| {
-            assert_eq!((m.csr(0x342), m.csr(0x343)), (Some(15), Some(WINDOW + 8)));
-            assert_eq!(m.x(12), 0x8067);
-        });
+        both(
+            &code,
+            |m| remap(m, bits),
+            12,
+            |m| {
+                assert_eq!((m.csr(0x342), m.csr(0x343)), (Some(15), Some(WINDOW + 8)));
+                assert_eq!(m.x(12), 0x8067);
+            },
+        );
     }
 }
 
@@ -176,7 +205,11 @@ fn more_code_than_the_arena_holds() {
         code.op(Op::Addi, 5, 5, 0, 1).op(Op::Beq, 0, 0, 0, 8).word(0);
     }
     let end = code.here() as i64;
-    code.op(Op::Addi, 6, 6, 0, 1).op(Op::Addi, 7, 0, 0, 2).op(Op::Beq, 0, 6, 7, 8).op(Op::Jalr, 0, 8, 0, 0).op(Op::Jal, 0, 0, 0, 0);
+    code.op(Op::Addi, 6, 6, 0, 1)
+        .op(Op::Addi, 7, 0, 0, 2)
+        .op(Op::Beq, 0, 6, 7, 8)
+        .op(Op::Jalr, 0, 8, 0, 0)
+        .op(Op::Jal, 0, 0, 0, 0);
     assert!(end < 1 << 20);
     both(&code, |m| m.set_x(8, BASE), 250_000, |m| assert_eq!(m.x(5), 120_000));
 }

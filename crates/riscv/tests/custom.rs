@@ -23,7 +23,8 @@ impl Observer for Words {
 }
 
 fn machine(isa: &str, code: &Asm, handler: &Asm) -> Machine {
-    let mut m = Machine::new(Config { isa: isa.parse().unwrap(), ram_bytes: 1 << 20, ..Config::default() }).unwrap();
+    let mut m =
+        Machine::new(Config { isa: isa.parse().unwrap(), ram_bytes: 1 << 20, ..Config::default() }).unwrap();
     m.write_memory(BASE, &code.0).unwrap();
     m.write_memory(BASE + 0x100, &handler.0).unwrap();
     m.set_x(31, BASE + 0x100);
@@ -84,7 +85,13 @@ fn a_trap_stacks_the_caller_saved_registers_and_the_return_loads_them() {
     for (isa, word, frame) in [("rv64gc_xtollstack", 8u8, 144u64), ("rv32imac_xtollstack", 4, 80)] {
         let mut code = Asm::default();
         // mtollsp = t5 (on), the user's registers: a0 = 7, t0 = 5, s1 = 9.
-        code.csrw(MTVEC, 31).csrw(MTOLLSP, 30).op(Op::Addi, 5, 0, 0, 5).op(Op::Addi, 10, 0, 0, 7).op(Op::Addi, 9, 0, 0, 9);
+        code.csrw(MTVEC, 31).csrw(MTOLLSP, 30).op(Op::Addi, 5, 0, 0, 5).op(Op::Addi, 10, 0, 0, 7).op(
+            Op::Addi,
+            9,
+            0,
+            0,
+            9,
+        );
         to_user(&mut code);
         code.op(Op::Ecall, 0, 0, 0, 0).op(Op::Addi, 11, 10, 0, 0).op(Op::Jal, 0, 0, 0, 0);
         let mut handler = Asm::default();
@@ -104,7 +111,11 @@ fn a_trap_stacks_the_caller_saved_registers_and_the_return_loads_them() {
             assert_eq!(stacking.len(), 34);
             assert!(stacking[..17].iter().all(|a| a.store) && stacking[17..].iter().all(|a| !a.store));
             assert_eq!((stacking[0].pa, stacking[0].size), (BASE + 0x1000 - frame, word));
-            assert_eq!((stacking[4].value, stacking[21].value), (7, 8), "a0 as it was, and as it was changed");
+            assert_eq!(
+                (stacking[4].value, stacking[21].value),
+                (7, 8),
+                "a0 as it was, and as it was changed"
+            );
         }
     }
 }

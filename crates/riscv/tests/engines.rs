@@ -89,7 +89,9 @@ fn compare(seed: u64, isa: Isa, mode: Mode, seen_ops: &mut HashSet<Op>) {
     let mut expected = Recorder::default();
     assert_eq!(reference.run_reference(BUDGET, &mut expected), Stop::Exit { code: 0 }, "{what}");
 
-    seen_ops.extend(expected.0.iter().filter_map(|e| if let Event::Retire(r) = e { Some(r.insn.op) } else { None }));
+    seen_ops.extend(
+        expected.0.iter().filter_map(|e| if let Event::Retire(r) = e { Some(r.insn.op) } else { None }),
+    );
 
     let mut fast = machine(isa, &image);
     let mut seen = Recorder::default();
@@ -142,8 +144,7 @@ fn the_fast_engine_is_the_reference_interpreter() {
         }
     }
     // What never retires, and what the random programs leave to tests of their own.
-    let elsewhere =
-        [Op::Ecall, Op::Ebreak, Op::Sret, Op::Wfi, Op::TollMvfrom, Op::TollMvto, Op::Fence];
+    let elsewhere = [Op::Ecall, Op::Ebreak, Op::Sret, Op::Wfi, Op::TollMvfrom, Op::TollMvto, Op::Fence];
     for row in INSTRUCTIONS {
         assert_eq!(seen.contains(&row.op), !elsewhere.contains(&row.op), "{} retired", row.mnemonic);
     }

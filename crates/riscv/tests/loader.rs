@@ -42,7 +42,10 @@ fn bad_files_are_refused_with_a_reason() {
     assert!(matches!(load(&good(false)), Err(LoadError::WrongWidth { .. })));
     // The program header at 64: physical address at +24, size in file at +32, in memory at +40.
     assert!(matches!(load(&set(&g, 64 + 24, &0x1000u64.to_le_bytes())), Err(LoadError::OutsideRam { .. })));
-    assert!(matches!(load(&set(&g, 64 + 40, &(1u64 << 63).to_le_bytes())), Err(LoadError::OutsideRam { .. })));
+    assert!(matches!(
+        load(&set(&g, 64 + 40, &(1u64 << 63).to_le_bytes())),
+        Err(LoadError::OutsideRam { .. })
+    ));
     assert!(matches!(load(&set(&g, 64 + 40, &u64::MAX.to_le_bytes())), Err(LoadError::Damaged(_))));
     assert!(matches!(load(&set(&g, 64 + 32, &(1u64 << 40).to_le_bytes())), Err(LoadError::Damaged(_))));
     assert!(matches!(load(&set(&g, 64 + 24, &u64::MAX.to_le_bytes())), Err(LoadError::Damaged(_))));

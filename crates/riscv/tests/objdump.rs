@@ -46,9 +46,20 @@ fn objdump_says_the_same() {
             for _ in 0..20 {
                 let r = |rng: &mut Rng| rng.below(32) as u8;
                 let csr = matches!(row.format, Format::Csr | Format::CsrImm);
-                let imm = if csr { rng.pick(&[0x300, 0x341, 0xc00, 0x180, 0x3a0, 0x3b3, 3]) } else { rng.next() as i32 as i64 };
+                let imm = if csr {
+                    rng.pick(&[0x300, 0x341, 0xc00, 0x180, 0x3a0, 0x3b3, 3])
+                } else {
+                    rng.next() as i32 as i64
+                };
                 let rm = rng.pick(&[0, 1, 2, 3, 4, 7]);
-                let o = Operands { rd: r(&mut rng), rs1: r(&mut rng), rs2: r(&mut rng), rs3: r(&mut rng), rm, imm };
+                let o = Operands {
+                    rd: r(&mut rng),
+                    rs1: r(&mut rng),
+                    rs2: r(&mut rng),
+                    rs3: r(&mut rng),
+                    rm,
+                    imm,
+                };
                 words.push(Insn::encode(row.op, o));
             }
         }

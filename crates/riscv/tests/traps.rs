@@ -34,7 +34,8 @@ impl Observer for Traps {
 
 /// A machine with code at `BASE`, handler code at `BASE + 0x100`, both vectors set and t6 = BASE + 0x100.
 fn machine(code: &Asm, handler: &Asm) -> Machine {
-    let mut m = Machine::new(Config { machine: MachineKind::Virt, ram_bytes: 1 << 20, ..Config::default() }).unwrap();
+    let mut m =
+        Machine::new(Config { machine: MachineKind::Virt, ram_bytes: 1 << 20, ..Config::default() }).unwrap();
     m.write_memory(BASE, &code.0).unwrap();
     m.write_memory(BASE + 0x100, &handler.0).unwrap();
     m.set_x(31, BASE + 0x100);
@@ -84,7 +85,10 @@ fn a_trap_stacks_mode_and_interrupt_enable_and_mret_unstacks_them() {
     assert_eq!(m.csr(MSTATUS as u16).unwrap() & 0x1888, 0x0088, "afterwards MIE is set again, MPP user");
     assert_eq!((m.csr(MCAUSE), m.csr(MTVAL)), (Some(3), Some(BASE + 8)));
     assert_eq!(traps.1.len(), 1);
-    assert_eq!((traps.1[0].from, traps.1[0].to, traps.1[0].pc), (Privilege::Machine, Privilege::Machine, BASE + 12));
+    assert_eq!(
+        (traps.1[0].from, traps.1[0].to, traps.1[0].pc),
+        (Privilege::Machine, Privilege::Machine, BASE + 12)
+    );
 }
 
 #[test]
@@ -101,13 +105,24 @@ fn a_delegated_ecall_goes_to_supervisor_mode_and_sret_comes_back() {
     assert_eq!(m.x(7), 3);
     assert_eq!(m.privilege(), Privilege::User);
     assert_eq!(m.instret(), 7 + 3 * 6);
-    assert!(traps.0.iter().all(|t| (t.cause, t.from, t.to) == (Cause::UserEcall, Privilege::User, Privilege::Supervisor)));
+    assert!(
+        traps
+            .0
+            .iter()
+            .all(|t| (t.cause, t.from, t.to) == (Cause::UserEcall, Privilege::User, Privilege::Supervisor))
+    );
 }
 
 #[test]
 fn user_mode_may_not_touch_machine_registers() {
     let mut code = Asm::default();
-    code.csrw(MTVEC, 31).op(Op::Auipc, 6, 0, 0, 0).op(Op::Addi, 6, 6, 0, 16).csrw(MEPC, 6).op(Op::Mret, 0, 0, 0, 0);
+    code.csrw(MTVEC, 31).op(Op::Auipc, 6, 0, 0, 0).op(Op::Addi, 6, 6, 0, 16).csrw(MEPC, 6).op(
+        Op::Mret,
+        0,
+        0,
+        0,
+        0,
+    );
     let read = Insn::encode(Op::Csrrs, Operands { rd: 5, imm: MSTATUS, ..Default::default() });
     code.word(read);
     let mut handler = Asm::default();
@@ -179,7 +194,13 @@ fn waiting_for_what_never_comes_stops_the_machine() {
 fn the_software_interrupt_of_the_clint() {
     let mut code = Asm::default();
     code.csrw(MTVEC, 31).op(Op::Addi, 5, 0, 0, 8).csrw(MIE, 5).op(Op::Csrrsi, 0, 8, 0, MSTATUS);
-    code.op(Op::Lui, 8, 0, 0, 0x200_0000).op(Op::Addi, 5, 0, 0, 1).op(Op::Sw, 0, 8, 5, 0).op(Op::Addi, 7, 7, 0, 1);
+    code.op(Op::Lui, 8, 0, 0, 0x200_0000).op(Op::Addi, 5, 0, 0, 1).op(Op::Sw, 0, 8, 5, 0).op(
+        Op::Addi,
+        7,
+        7,
+        0,
+        1,
+    );
     let mut handler = Asm::default();
     handler.op(Op::Jal, 0, 0, 0, 0);
     let (m, traps) = both(&code, &handler, 20);
@@ -211,13 +232,18 @@ fn without_c_a_jump_to_an_odd_half_word_traps_at_the_jump() {
     let mut code = Asm::default();
     code.csrw(MTVEC, 31).op(Op::Jalr, 1, 31, 0, 2);
     for isa in ["rv64g", "rv64gc"] {
-        let mut m = Machine::new(Config { isa: isa.parse().unwrap(), ram_bytes: 1 << 20, ..Config::default() }).unwrap();
+        let mut m =
+            Machine::new(Config { isa: isa.parse().unwrap(), ram_bytes: 1 << 20, ..Config::default() })
+                .unwrap();
         m.write_memory(BASE, &code.0).unwrap();
         m.set_x(31, BASE + 0x100);
         let mut traps = Traps::default();
         m.run(2, &mut traps);
         if isa == "rv64g" {
-            assert_eq!((traps.0[0].cause, traps.0[0].epc, traps.0[0].tval), (Cause::InstructionMisaligned, BASE + 4, BASE + 0x102));
+            assert_eq!(
+                (traps.0[0].cause, traps.0[0].epc, traps.0[0].tval),
+                (Cause::InstructionMisaligned, BASE + 4, BASE + 0x102)
+            );
             assert_eq!(m.x(1), 0, "a jump that traps writes nothing");
         } else {
             assert!(traps.0.is_empty());
