@@ -121,7 +121,8 @@ impl Bus {
             uart.write(offset, value as u8, &mut self.console);
             return Some(());
         }
-        if let (Some(finisher), Some(offset)) = (&mut self.finisher, within(pa, FINISHER_BASE, FINISHER_SIZE)) {
+        if let (Some(finisher), Some(offset)) = (&mut self.finisher, within(pa, FINISHER_BASE, FINISHER_SIZE))
+        {
             finisher.write(offset, value as u32);
             return Some(());
         }

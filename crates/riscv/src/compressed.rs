@@ -98,9 +98,10 @@ pub fn expand(half: u16, xlen: Xlen) -> Option<u32> {
     (row.expand)(u32::from(half))
 }
 
-/// The row of a 16-bit encoding.
+/// The row of a 16-bit encoding; `None` for reserved ones.
 pub fn row(half: u16, xlen: Xlen) -> Option<&'static CompressedRow> {
-    COMPRESSED.iter().find(|r| r.in_width(xlen) && half & r.mask == r.bits && (r.expand)(u32::from(half)).is_some())
+    let row = COMPRESSED.iter().find(|r| r.in_width(xlen) && half & r.mask == r.bits)?;
+    (row.expand)(u32::from(half)).map(|_| row)
 }
 
 fn enc(op: Op, rd: u8, rs1: u8, rs2: u8, imm: i32) -> u32 {

@@ -81,7 +81,8 @@ const MSTATUS_WRITABLE: u64 = status::SIE
     | status::TVM
     | status::TW
     | status::TSR;
-const SSTATUS_WRITABLE: u64 = status::SIE | status::SPIE | status::SPP | status::FS | status::SUM | status::MXR;
+const SSTATUS_WRITABLE: u64 =
+    status::SIE | status::SPIE | status::SPP | status::FS | status::SUM | status::MXR;
 /// Exceptions that can be delegated: all but an ecall from M-mode (3.1.8).
 const MEDELEG_WRITABLE: u64 = 0xb3ff;
 
@@ -95,12 +96,8 @@ impl Hart {
         }
         let rv32 = !self.isa.is_rv64();
         match number {
-            FFLAGS | FRM | FCSR => {
-                // 3.1.6.6: without floating point, or with FS off, these are illegal.
-                if !self.isa.has(Extension::F) || !self.fp_enabled() {
-                    return Err(Illegal);
-                }
-            }
+            // 3.1.6.6: without floating point, or with FS off, these are illegal.
+            FFLAGS | FRM | FCSR if !self.isa.has(Extension::F) || !self.fp_enabled() => return Err(Illegal),
             // 10.1.11: TVM makes satp illegal in S-mode.
             SATP if self.privilege == Privilege::Supervisor && self.mstatus & status::TVM != 0 => {
                 return Err(Illegal);
@@ -210,7 +207,9 @@ impl Hart {
             }
             MCYCLE => self.cycle_offset = low(now.wrapping_add(self.cycle_offset)).wrapping_sub(next),
             MINSTRET => self.instret_offset = low(now.wrapping_add(self.instret_offset)).wrapping_sub(next),
-            MCYCLEH if !rv64 => self.cycle_offset = high(now.wrapping_add(self.cycle_offset)).wrapping_sub(next),
+            MCYCLEH if !rv64 => {
+                self.cycle_offset = high(now.wrapping_add(self.cycle_offset)).wrapping_sub(next)
+            }
             MINSTRETH if !rv64 => {
                 self.instret_offset = high(now.wrapping_add(self.instret_offset)).wrapping_sub(next);
             }

@@ -99,7 +99,13 @@ impl Hart {
     }
 
     /// The extensions' part of a trap from `from` into `to`.
-    pub(crate) fn custom_trap<O: Observer>(&mut self, bus: &mut Bus, from: Privilege, to: Privilege, obs: &mut O) {
+    pub(crate) fn custom_trap<O: Observer>(
+        &mut self,
+        bus: &mut Bus,
+        from: Privilege,
+        to: Privilege,
+        obs: &mut O,
+    ) {
         if self.isa.has(Extension::XTollBank) {
             let old = self.custom.tollbank;
             let saved = previous_bank(to);

@@ -124,10 +124,16 @@ mod tests {
                 for imm in [0, -2, 2, 30, -2048, 2046, 0x7000, -0x7000] {
                     let o = Operands { rd: 13, rs1: 21, rs2: 7, rs3: 30, rm: 4, imm };
                     let word = Insn::encode(row.op, o);
-                    let insn = decoder.decode(word).unwrap_or_else(|| panic!("{} does not decode", row.mnemonic));
+                    let insn =
+                        decoder.decode(word).unwrap_or_else(|| panic!("{} does not decode", row.mnemonic));
                     assert_eq!(insn.op, row.op);
                     let again = Operands {
-                        rd: insn.rd, rs1: insn.rs1, rs2: insn.rs2, rs3: insn.rs3, rm: insn.rm, imm: insn.imm,
+                        rd: insn.rd,
+                        rs1: insn.rs1,
+                        rs2: insn.rs2,
+                        rs3: insn.rs3,
+                        rm: insn.rm,
+                        imm: insn.imm,
                     };
                     assert_eq!(Insn::encode(insn.op, again), word, "{}", row.mnemonic);
                 }

@@ -60,7 +60,9 @@ pub enum LoadError {
     #[error("a big-endian ELF file; RISC-V programs here are little-endian")]
     BigEndian,
     /// Built for the other register width.
-    #[error("the program is for {found:?}, the machine is {expected:?}: choose the ISA that fits the program")]
+    #[error(
+        "the program is for {found:?}, the machine is {expected:?}: choose the ISA that fits the program"
+    )]
     WrongWidth {
         /// What the program was built for.
         found: Xlen,
@@ -188,7 +190,9 @@ fn parse<H: FileHeader<Endian = Endianness>>(bytes: &[u8], xlen: Xlen) -> Result
             .data(endian, bytes)
             .map_err(|()| LoadError::Damaged(format!("the segment at {address:#x} ends behind the file")))?;
         if data.len() as u64 > memory_size {
-            return Err(LoadError::Damaged(format!("the segment at {address:#x} is longer in the file than in memory")));
+            return Err(LoadError::Damaged(format!(
+                "the segment at {address:#x} is longer in the file than in memory"
+            )));
         }
         // Segments that share file bytes could otherwise multiply a small file into a lot of memory.
         total = total.saturating_add(data.len());
@@ -196,7 +200,9 @@ fn parse<H: FileHeader<Endian = Endianness>>(bytes: &[u8], xlen: Xlen) -> Result
             return Err(LoadError::Damaged("the segments together are far longer than the file".into()));
         }
         if address.checked_add(memory_size).is_none() {
-            return Err(LoadError::Damaged(format!("the segment at {address:#x} wraps around the address space")));
+            return Err(LoadError::Damaged(format!(
+                "the segment at {address:#x} wraps around the address space"
+            )));
         }
         segments.push(Segment { address, data: data.to_vec(), memory_size });
     }
@@ -219,7 +225,9 @@ fn allocated<S: SectionHeader<Endian = Endianness>>(section: &S, endian: Endiann
 
 /// The symbol table; a program without one is fine.
 fn symbols<H: FileHeader<Endian = Endianness>>(
-    header: &H, endian: Endianness, bytes: &[u8],
+    header: &H,
+    endian: Endianness,
+    bytes: &[u8],
 ) -> Result<Vec<Symbol>, LoadError> {
     let sections = header.sections(endian, bytes).map_err(damaged)?;
     let table = sections.symbols(endian, bytes, elf::SHT_SYMTAB).map_err(damaged)?;

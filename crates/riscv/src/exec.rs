@@ -52,7 +52,12 @@ type Outcome<T> = Result<T, Exception>;
 impl Machine {
     /// Reads memory; an atomic needs what a store needs.
     fn read_data<O: Observer>(
-        &mut self, va: u64, size: u64, access: AccessType, kind: AccessKind, obs: &mut O,
+        &mut self,
+        va: u64,
+        size: u64,
+        access: AccessType,
+        kind: AccessKind,
+        obs: &mut O,
     ) -> Outcome<u64> {
         let va = self.hart.canonical(va);
         let (pa, value) = if va & (size - 1) == 0 {
@@ -63,13 +68,27 @@ impl Machine {
             self.misaligned(va, size, access, None)?
         };
         if O::MEMORY {
-            obs.access(&Access { kind, store: false, va: self.hart.outside(va), pa, size: size as u8, value });
+            obs.access(&Access {
+                kind,
+                store: false,
+                va: self.hart.outside(va),
+                pa,
+                size: size as u8,
+                value,
+            });
         }
         Ok(value)
     }
 
     /// Writes memory for a store.
-    fn write_data<O: Observer>(&mut self, va: u64, size: u64, value: u64, kind: AccessKind, obs: &mut O) -> Outcome<()> {
+    fn write_data<O: Observer>(
+        &mut self,
+        va: u64,
+        size: u64,
+        value: u64,
+        kind: AccessKind,
+        obs: &mut O,
+    ) -> Outcome<()> {
         let va = self.hart.canonical(va);
         let value = if size == 8 { value } else { value & ((1 << (8 * size)) - 1) };
         let pa = if va & (size - 1) == 0 {
@@ -91,7 +110,13 @@ impl Machine {
     }
 
     /// A misaligned access, byte by byte, after both pages have been found in order. Only memory does those.
-    fn misaligned(&mut self, va: u64, size: u64, access: AccessType, store: Option<u64>) -> Outcome<(u64, u64)> {
+    fn misaligned(
+        &mut self,
+        va: u64,
+        size: u64,
+        access: AccessType,
+        store: Option<u64>,
+    ) -> Outcome<(u64, u64)> {
         if !self.config.misaligned {
             return Err(access.misaligned(va));
         }
@@ -400,4 +425,3 @@ impl Machine {
         Ok(next)
     }
 }
-

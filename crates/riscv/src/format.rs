@@ -161,7 +161,9 @@ impl Format {
                     | (w >> 20 & 0x7fe) as i32
             }
             Store | FStore => (s >> 25 << 5) | (w >> 7 & 0x1f) as i32,
-            B => (s >> 31 << 12) | (w << 4 & 0x800) as i32 | (w >> 20 & 0x7e0) as i32 | (w >> 7 & 0x1e) as i32,
+            B => {
+                (s >> 31 << 12) | (w << 4 & 0x800) as i32 | (w >> 20 & 0x7e0) as i32 | (w >> 7 & 0x1e) as i32
+            }
             Csr | CsrImm | Fence => (w >> 20) as i32,
             // Acquire and release.
             Amo | Lr => (w >> 25 & 3) as i32,

@@ -94,7 +94,11 @@ impl Bus {
 
     /// The calls that the proxy kernel makes, with the numbers and arguments of Spike's front end.
     fn system_call(
-        &mut self, htif: &mut Htif, host: &mut dyn HostCalls, number: u64, a: &[u64],
+        &mut self,
+        htif: &mut Htif,
+        host: &mut dyn HostCalls,
+        number: u64,
+        a: &[u64],
     ) -> Result<u64, Errno> {
         match number {
             // getcwd: the guest sees a root of its own.

@@ -72,7 +72,9 @@ pub enum IsaError {
         letter: char,
     },
     /// A single-letter extension that this machine has not.
-    #[error("unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c, and g for imafd")]
+    #[error(
+        "unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c, and g for imafd"
+    )]
     Letter {
         /// The string.
         isa: String,
@@ -183,8 +185,10 @@ impl FromStr for Isa {
         let mut parts = rest.split('_');
         let letters = parts.next().unwrap_or("");
         // Control and status registers and fence.i are always there: no trap could be taken apart without.
-        let mut extensions =
-            Extension::I as u16 | Extension::Priv as u16 | Extension::Zicsr as u16 | Extension::Zifencei as u16;
+        let mut extensions = Extension::I as u16
+            | Extension::Priv as u16
+            | Extension::Zicsr as u16
+            | Extension::Zifencei as u16;
         let mut named = Vec::new();
         let mut base = true;
         let mut letters_of = |part: &str, named: &mut Vec<String>| -> Result<(), IsaError> {
@@ -206,7 +210,9 @@ impl FromStr for Isa {
                     'f' => Extension::F as u16,
                     'd' => Extension::D as u16,
                     'c' => Extension::C as u16,
-                    'g' => Extension::M as u16 | Extension::A as u16 | Extension::F as u16 | Extension::D as u16,
+                    'g' => {
+                        Extension::M as u16 | Extension::A as u16 | Extension::F as u16 | Extension::D as u16
+                    }
                     letter => return Err(IsaError::Letter { isa: s.to_string(), letter }),
                 };
             }

@@ -144,7 +144,10 @@ impl Machine {
             if self.bus.ram_slice(s.address, s.memory_size).is_none() {
                 let ram_end = RAM_BASE + self.config.ram_bytes;
                 return Err(LoadError::OutsideRam {
-                    address: s.address, size: s.memory_size, ram_base: RAM_BASE, ram_end,
+                    address: s.address,
+                    size: s.memory_size,
+                    ram_base: RAM_BASE,
+                    ram_end,
                 });
             }
         }
@@ -364,7 +367,8 @@ impl Machine {
                 self.engine.flush_blocks();
             }
         }
-        let code = self.bus.htif.as_ref().and_then(|h| h.exit).or(self.bus.finisher.as_ref().and_then(|f| f.code));
+        let code =
+            self.bus.htif.as_ref().and_then(|h| h.exit).or(self.bus.finisher.as_ref().and_then(|f| f.code));
         self.stopped = code.map(|code| Stop::Exit { code });
 
         let clint = &self.bus.clint;

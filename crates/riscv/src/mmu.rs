@@ -90,7 +90,12 @@ fn scheme(hart: &Hart) -> Option<Scheme> {
 
 /// Translates the address of one access that does not cross a page, and checks that it may be done.
 pub(crate) fn translate(
-    hart: &Hart, bus: &Bus, va: u64, len: u64, access: AccessType, privilege: Privilege,
+    hart: &Hart,
+    bus: &Bus,
+    va: u64,
+    len: u64,
+    access: AccessType,
+    privilege: Privilege,
 ) -> Result<u64, Exception> {
     let pa = translate_page(hart, bus, va, access, privilege)?;
     match hart.pmp.check(pa, len, access, privilege) {
@@ -101,7 +106,11 @@ pub(crate) fn translate(
 
 /// Translation without the check of the resulting address against PMP.
 pub(crate) fn translate_page(
-    hart: &Hart, bus: &Bus, va: u64, access: AccessType, privilege: Privilege,
+    hart: &Hart,
+    bus: &Bus,
+    va: u64,
+    access: AccessType,
+    privilege: Privilege,
 ) -> Result<u64, Exception> {
     let scheme = match privilege {
         Privilege::Machine => None,
@@ -114,7 +123,12 @@ pub(crate) fn translate_page(
 }
 
 fn walk(
-    hart: &Hart, bus: &Bus, s: &Scheme, va: u64, access: AccessType, privilege: Privilege,
+    hart: &Hart,
+    bus: &Bus,
+    s: &Scheme,
+    va: u64,
+    access: AccessType,
+    privilege: Privilege,
 ) -> Result<u64, Exception> {
     let fault = || access.page_fault(va);
     // The bits above the virtual address must all equal its top bit. (Sv32 uses every bit of a register.)
@@ -144,7 +158,10 @@ fn walk(
             table = ppn * PAGE;
             continue;
         }
-        if !permitted(hart, pte, access, privilege) || pte & A == 0 || access == AccessType::Store && pte & D == 0 {
+        if !permitted(hart, pte, access, privilege)
+            || pte & A == 0
+            || access == AccessType::Store && pte & D == 0
+        {
             return Err(fault());
         }
         let offset_mask = (1u64 << shift) - 1;
@@ -163,10 +180,10 @@ fn permitted(hart: &Hart, pte: u64, access: AccessType, privilege: Privilege) ->
     let user_page = pte & U != 0;
     match privilege {
         Privilege::User if !user_page => return false,
-        Privilege::Supervisor if user_page => {
-            if access == AccessType::Fetch || hart.mstatus & status::SUM == 0 {
-                return false;
-            }
+        Privilege::Supervisor
+            if user_page && (access == AccessType::Fetch || hart.mstatus & status::SUM == 0) =>
+        {
+            return false;
         }
         _ => {}
     }

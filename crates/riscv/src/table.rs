@@ -177,19 +177,19 @@ fp_fp {
     FcvtDS "fcvt.d.s" Any D F1 0x4200_0053 |e, a, _b, _c| e.convert::<F32, F64>(a);
 }
 fp_int {
-    FcvtWS "fcvt.w.s" Any F F2x 0xc000_0053 |e, a, _b| e.to_int::<F32>(a, 32, true);
-    FcvtWuS "fcvt.wu.s" Any F F2x 0xc010_0053 |e, a, _b| e.to_int::<F32>(a, 32, false);
-    FcvtLS "fcvt.l.s" Rv64 F F2x 0xc020_0053 |e, a, _b| e.to_int::<F32>(a, 64, true);
-    FcvtLuS "fcvt.lu.s" Rv64 F F2x 0xc030_0053 |e, a, _b| e.to_int::<F32>(a, 64, false);
+    FcvtWS "fcvt.w.s" Any F F2x 0xc000_0053 |e, a, _b| e.float_to_int::<F32>(a, 32, true);
+    FcvtWuS "fcvt.wu.s" Any F F2x 0xc010_0053 |e, a, _b| e.float_to_int::<F32>(a, 32, false);
+    FcvtLS "fcvt.l.s" Rv64 F F2x 0xc020_0053 |e, a, _b| e.float_to_int::<F32>(a, 64, true);
+    FcvtLuS "fcvt.lu.s" Rv64 F F2x 0xc030_0053 |e, a, _b| e.float_to_int::<F32>(a, 64, false);
     FmvXW "fmv.x.w" Any F F2xn 0xe000_0053 |_e, a, _b| sext32(a);
     FclassS "fclass.s" Any F F2xn 0xe000_1053 |_e, a, _b| classify::<F32>(a);
     FleS "fle.s" Any F FCmp 0xa000_0053 |e, a, b| e.compare::<F32>(a, b, Compare::Le);
     FltS "flt.s" Any F FCmp 0xa000_1053 |e, a, b| e.compare::<F32>(a, b, Compare::Lt);
     FeqS "feq.s" Any F FCmp 0xa000_2053 |e, a, b| e.compare::<F32>(a, b, Compare::Eq);
-    FcvtWD "fcvt.w.d" Any D F2x 0xc200_0053 |e, a, _b| e.to_int::<F64>(a, 32, true);
-    FcvtWuD "fcvt.wu.d" Any D F2x 0xc210_0053 |e, a, _b| e.to_int::<F64>(a, 32, false);
-    FcvtLD "fcvt.l.d" Rv64 D F2x 0xc220_0053 |e, a, _b| e.to_int::<F64>(a, 64, true);
-    FcvtLuD "fcvt.lu.d" Rv64 D F2x 0xc230_0053 |e, a, _b| e.to_int::<F64>(a, 64, false);
+    FcvtWD "fcvt.w.d" Any D F2x 0xc200_0053 |e, a, _b| e.float_to_int::<F64>(a, 32, true);
+    FcvtWuD "fcvt.wu.d" Any D F2x 0xc210_0053 |e, a, _b| e.float_to_int::<F64>(a, 32, false);
+    FcvtLD "fcvt.l.d" Rv64 D F2x 0xc220_0053 |e, a, _b| e.float_to_int::<F64>(a, 64, true);
+    FcvtLuD "fcvt.lu.d" Rv64 D F2x 0xc230_0053 |e, a, _b| e.float_to_int::<F64>(a, 64, false);
     FmvXD "fmv.x.d" Rv64 D F2xn 0xe200_0053 |_e, a, _b| a;
     FclassD "fclass.d" Any D F2xn 0xe200_1053 |_e, a, _b| classify::<F64>(a);
     FleD "fle.d" Any D FCmp 0xa200_0053 |e, a, b| e.compare::<F64>(a, b, Compare::Le);
@@ -197,15 +197,15 @@ fp_int {
     FeqD "feq.d" Any D FCmp 0xa200_2053 |e, a, b| e.compare::<F64>(a, b, Compare::Eq);
 }
 int_fp {
-    FcvtSW "fcvt.s.w" Any F X2f 0xd000_0053 |e, a| e.from_int::<F32>(sext32(a), true);
-    FcvtSWu "fcvt.s.wu" Any F X2f 0xd010_0053 |e, a| e.from_int::<F32>(u64::from(a as u32), false);
-    FcvtSL "fcvt.s.l" Rv64 F X2f 0xd020_0053 |e, a| e.from_int::<F32>(a, true);
-    FcvtSLu "fcvt.s.lu" Rv64 F X2f 0xd030_0053 |e, a| e.from_int::<F32>(a, false);
+    FcvtSW "fcvt.s.w" Any F X2f 0xd000_0053 |e, a| e.int_to_float::<F32>(sext32(a), true);
+    FcvtSWu "fcvt.s.wu" Any F X2f 0xd010_0053 |e, a| e.int_to_float::<F32>(u64::from(a as u32), false);
+    FcvtSL "fcvt.s.l" Rv64 F X2f 0xd020_0053 |e, a| e.int_to_float::<F32>(a, true);
+    FcvtSLu "fcvt.s.lu" Rv64 F X2f 0xd030_0053 |e, a| e.int_to_float::<F32>(a, false);
     FmvWX "fmv.w.x" Any F X2fn 0xf000_0053 |_e, a| a | NAN_BOX;
-    FcvtDW "fcvt.d.w" Any D X2f 0xd200_0053 |e, a| e.from_int::<F64>(sext32(a), true);
-    FcvtDWu "fcvt.d.wu" Any D X2f 0xd210_0053 |e, a| e.from_int::<F64>(u64::from(a as u32), false);
-    FcvtDL "fcvt.d.l" Rv64 D X2f 0xd220_0053 |e, a| e.from_int::<F64>(a, true);
-    FcvtDLu "fcvt.d.lu" Rv64 D X2f 0xd230_0053 |e, a| e.from_int::<F64>(a, false);
+    FcvtDW "fcvt.d.w" Any D X2f 0xd200_0053 |e, a| e.int_to_float::<F64>(sext32(a), true);
+    FcvtDWu "fcvt.d.wu" Any D X2f 0xd210_0053 |e, a| e.int_to_float::<F64>(u64::from(a as u32), false);
+    FcvtDL "fcvt.d.l" Rv64 D X2f 0xd220_0053 |e, a| e.int_to_float::<F64>(a, true);
+    FcvtDLu "fcvt.d.lu" Rv64 D X2f 0xd230_0053 |e, a| e.int_to_float::<F64>(a, false);
     FmvDX "fmv.d.x" Rv64 D X2fn 0xf200_0053 |_e, a| a;
 }
 csr {

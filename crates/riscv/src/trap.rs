@@ -152,7 +152,8 @@ pub(crate) fn take<O: Observer>(hart: &mut Hart, bus: &mut Bus, cause: Cause, tv
     // Phase 1, choose the mode that handles it: 3.1.8, medeleg and mideleg. A trap never goes to a less
     // privileged mode than it comes from.
     let delegated = if cause.is_interrupt() { hart.mideleg } else { hart.medeleg } >> number & 1 != 0;
-    let to = if delegated && from <= Privilege::Supervisor { Privilege::Supervisor } else { Privilege::Machine };
+    let to =
+        if delegated && from <= Privilege::Supervisor { Privilege::Supervisor } else { Privilege::Machine };
 
     let tvec = match to {
         Privilege::Machine => {

@@ -40,8 +40,7 @@ impl MicroOp {
 }
 
 /// Stands where an op is no instruction.
-pub(super) const NO_INSN: Insn =
-    Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, len: 4, imm: 0 };
+pub(super) const NO_INSN: Insn = Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, len: 4, imm: 0 };
 
 /// The scratch register that takes what is written to `x0`.
 const DISCARD: u8 = 32;

@@ -172,7 +172,13 @@ impl Machine {
     /// Calls the inner loop with the machine taken apart.
     #[inline(always)]
     fn hot<O: Observer>(
-        &mut self, slot: usize, context: u32, at: &mut u16, count: &mut u64, limit: u64, obs: &mut O,
+        &mut self,
+        slot: usize,
+        context: u32,
+        at: &mut u16,
+        count: &mut u64,
+        limit: u64,
+        obs: &mut O,
     ) -> Leave {
         let Some(arena) = &mut self.engine.arena else { return Leave::Limit(self.hart.pc) };
         let hot = Hot {
@@ -392,8 +398,7 @@ macro_rules! define {
                         })*
                         Code::Constant => write!(op.imm),
                         $(Code::$l => {
-                            read!($ls, value);
-                            let $lv = value;
+                            read!($ls, $lv);
                             write!($lx);
                         })*
                         $(Code::$s => store!($ss, x[usize::from(op.rs2)]),)*
@@ -422,8 +427,7 @@ macro_rules! define {
                             i = entry.start;
                         })*
                         $(Code::$fl => {
-                            read!($fls, value);
-                            let $flv = value;
+                            read!($fls, $flv);
                             let value = $flx;
                             f[usize::from(op.rd)] = value;
                             next!(value);

@@ -26,7 +26,7 @@ pub(crate) trait Host {
 macro_rules! in_range {
     ($float:ty, $value:expr) => {{
         let magnitude = $value.abs();
-        magnitude >= 2.0 * <$float>::MIN_POSITIVE && magnitude <= <$float>::MAX
+        (2.0 * <$float>::MIN_POSITIVE..=<$float>::MAX).contains(&magnitude)
     }};
 }
 

@@ -123,7 +123,11 @@ impl Fpu {
     /// taken.
     #[inline(always)]
     fn two<T: Float>(
-        &mut self, a: u64, b: u64, host: fn(&Fpu, u64, u64) -> Option<u64>, soft: fn(&mut Fpu, u64, u64) -> u64,
+        &mut self,
+        a: u64,
+        b: u64,
+        host: fn(&Fpu, u64, u64) -> Option<u64>,
+        soft: fn(&mut Fpu, u64, u64) -> u64,
     ) -> u64 {
         let (a, b) = (T::unbox(a), T::unbox(b));
         T::boxed(match host(self, a, b) {
@@ -173,11 +177,11 @@ impl Fpu {
         T::boxed(soft::convert::<S, T>(self, S::unbox(a)))
     }
 
-    pub(crate) fn to_int<T: Float>(&mut self, a: u64, width: u32, signed: bool) -> u64 {
+    pub(crate) fn float_to_int<T: Float>(&mut self, a: u64, width: u32, signed: bool) -> u64 {
         soft::to_int::<T>(self, T::unbox(a), width, signed)
     }
 
-    pub(crate) fn from_int<T: Float>(&mut self, a: u64, signed: bool) -> u64 {
+    pub(crate) fn int_to_float<T: Float>(&mut self, a: u64, signed: bool) -> u64 {
         let negative = signed && (a as i64) < 0;
         let magnitude = if negative { a.wrapping_neg() } else { a };
         T::boxed(soft::from_int::<T>(self, negative, magnitude))

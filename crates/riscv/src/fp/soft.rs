@@ -203,7 +203,7 @@ pub(super) fn div<T: Float>(fpu: &mut Fpu, a: u64, b: u64) -> u64 {
         (Value::Finite(m), Value::Finite(n)) => {
             // The quotient has at least 64 bits, more than any format keeps, and the remainder is the sticky bit.
             let (numerator, denominator) = (m.sig >> 1, n.sig >> 64);
-            let quotient = numerator / denominator << 1 | u128::from(numerator % denominator != 0);
+            let quotient = (numerator / denominator) << 1 | u128::from(numerator % denominator != 0);
             // numerator / denominator = (m / n) * 2^63, and once more by two for the sticky bit.
             round::<T>(fpu, normalize(sign, m.exp - n.exp + 63, quotient))
         }
@@ -232,16 +232,22 @@ pub(super) fn fma<T: Float>(fpu: &mut Fpu, a: u64, b: u64, c: u64) -> u64 {
     let sign = (a ^ b) >> (T::EXP_BITS + T::SIG_BITS) & 1 != 0;
     match (x, y, z) {
         // Infinity times zero is invalid even when the addend is a quiet NaN.
-        (Value::Infinite(_), Value::Zero(_), _) | (Value::Zero(_), Value::Infinite(_), _) => invalid::<T>(fpu),
+        (Value::Infinite(_), Value::Zero(_), _) | (Value::Zero(_), Value::Infinite(_), _) => {
+            invalid::<T>(fpu)
+        }
         (Value::Nan { .. }, _, _) | (_, Value::Nan { .. }, _) | (_, _, Value::Nan { .. }) => {
             propagate::<T>(fpu, &[x, y, z])
         }
-        (Value::Infinite(_), _, Value::Infinite(s)) | (_, Value::Infinite(_), Value::Infinite(s)) if s != sign => {
+        (Value::Infinite(_), _, Value::Infinite(s)) | (_, Value::Infinite(_), Value::Infinite(s))
+            if s != sign =>
+        {
             invalid::<T>(fpu)
         }
         (Value::Infinite(_), _, _) | (_, Value::Infinite(_), _) => infinity::<T>(sign),
         (_, _, Value::Infinite(s)) => infinity::<T>(s),
-        (Value::Zero(_), _, Value::Zero(s)) | (_, Value::Zero(_), Value::Zero(s)) => zero_sum::<T>(fpu, sign, s),
+        (Value::Zero(_), _, Value::Zero(s)) | (_, Value::Zero(_), Value::Zero(s)) => {
+            zero_sum::<T>(fpu, sign, s)
+        }
         (Value::Zero(_), _, _) | (_, Value::Zero(_), _) => c,
         (Value::Finite(m), Value::Finite(n), Value::Zero(_)) => round::<T>(fpu, product(m, n)),
         (Value::Finite(m), Value::Finite(n), Value::Finite(o)) => match sum(product(m, n), o) {

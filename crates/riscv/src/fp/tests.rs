@@ -28,8 +28,19 @@ fn f64_bits() -> impl Strategy<Value = u64> {
 }
 
 fn f32_bits() -> impl Strategy<Value = u32> {
-    let special = prop::sample::select(vec![0u32, 1 << 31, 1, 0x7f_ffff, 0x80_0000, 0x7f7f_ffff, 0x7f80_0000, 0x7f80_0001, 0x7fc0_0000]);
-    let near = (any::<u32>(), -30i32..30).prop_map(|(r, e)| (r & 1 << 31) | ((127 + e) as u32) << 23 | r >> 9);
+    let special = prop::sample::select(vec![
+        0u32,
+        1 << 31,
+        1,
+        0x7f_ffff,
+        0x80_0000,
+        0x7f7f_ffff,
+        0x7f80_0000,
+        0x7f80_0001,
+        0x7fc0_0000,
+    ]);
+    let near =
+        (any::<u32>(), -30i32..30).prop_map(|(r, e)| (r & 1 << 31) | ((127 + e) as u32) << 23 | r >> 9);
     prop_oneof![1 => special, 2 => any::<u32>(), 4 => near]
 }
 
@@ -74,17 +85,17 @@ proptest! {
     #[test]
     fn integers_convert_as_on_the_host(a: i64, x in f64_bits()) {
         let mut e = fpu(Rounding::NearestEven);
-        prop_assert_eq!(e.from_int::<F64>(a as u64, true), (a as f64).to_bits());
-        prop_assert_eq!(e.from_int::<F64>(a as u64, false), (a as u64 as f64).to_bits());
-        prop_assert_eq!(e.from_int::<F32>(a as u64, true), F32::boxed(u64::from((a as f32).to_bits())));
+        prop_assert_eq!(e.int_to_float::<F64>(a as u64, true), (a as f64).to_bits());
+        prop_assert_eq!(e.int_to_float::<F64>(a as u64, false), (a as u64 as f64).to_bits());
+        prop_assert_eq!(e.int_to_float::<F32>(a as u64, true), F32::boxed(u64::from((a as f32).to_bits())));
         // Rust's `as` saturates as RISC-V does, except for NaN.
         let v = f64::from_bits(x);
         if !v.is_nan() {
             let mut e = fpu(Rounding::TowardZero);
-            prop_assert_eq!(e.to_int::<F64>(x, 64, true), v as i64 as u64);
-            prop_assert_eq!(e.to_int::<F64>(x, 64, false), v as u64);
-            prop_assert_eq!(e.to_int::<F64>(x, 32, true), v as i32 as u64);
-            prop_assert_eq!(e.to_int::<F64>(x, 32, false), v as u32 as i32 as u64);
+            prop_assert_eq!(e.float_to_int::<F64>(x, 64, true), v as i64 as u64);
+            prop_assert_eq!(e.float_to_int::<F64>(x, 64, false), v as u64);
+            prop_assert_eq!(e.float_to_int::<F64>(x, 32, true), v as i32 as u64);
+            prop_assert_eq!(e.float_to_int::<F64>(x, 32, false), v as u32 as i32 as u64);
         }
     }
 

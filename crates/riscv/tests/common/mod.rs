@@ -35,7 +35,7 @@ pub(crate) fn elf(rv64: bool, base: u64, code: &[u8]) -> Vec<u8> {
     let size = header as u64 + code.len() as u64;
     // At a page's start, the code alone is the segment. Otherwise the whole file is, and the code lies right
     // behind the headers, as loaders that map files want it.
-    let skip = if base % 4096 == 0 { header as u64 } else { 0 };
+    let skip = if base.is_multiple_of(4096) { header as u64 } else { 0 };
     let address = base + skip - header as u64;
     for v in [skip, address, address, size - skip, size - skip] {
         word(&mut out, v);
@@ -120,7 +120,8 @@ impl Rng {
     pub(crate) fn value(&mut self) -> u64 {
         let r = self.next();
         match self.below(8) {
-            0 => [0, 1, u64::MAX, 1 << 63, i64::MAX as u64, 0x8000_0000, 0x7fff_ffff, 0xffff_ffff][(r & 7) as usize],
+            0 => [0, 1, u64::MAX, 1 << 63, i64::MAX as u64, 0x8000_0000, 0x7fff_ffff, 0xffff_ffff]
+                [(r & 7) as usize],
             1 => r & 0xff,
             2 => r as i32 as u64,
             3 => f64::from(r as i32).to_bits(),

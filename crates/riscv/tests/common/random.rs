@@ -42,9 +42,18 @@ const SATP: i64 = 0x180;
 enum Item {
     Bytes(Vec<u8>),
     /// A branch or `jal` over the next items.
-    Jump { op: Op, rd: u8, rs1: u8, rs2: u8, over: usize },
+    Jump {
+        op: Op,
+        rd: u8,
+        rs1: u8,
+        rs2: u8,
+        over: usize,
+    },
     /// `auipc` and `jalr` over the next items.
-    Indirect { rd: u8, over: usize },
+    Indirect {
+        rd: u8,
+        over: usize,
+    },
 }
 
 impl Item {
@@ -74,7 +83,17 @@ pub(crate) fn program(rng: &mut Rng, isa: Isa, mode: Mode, length: usize) -> Vec
         // satp: mode and page number.
         a.op(if rv64 { Op::Slli } else { Op::Slli32 }, 5, 5, 0, if rv64 { 32 } else { 0 });
         a.op(if rv64 { Op::Srli } else { Op::Srli32 }, 5, 5, 0, if rv64 { 44 } else { 12 });
-        a.op(Op::Addi, 6, 0, 0, match mode { Mode::Sv39 => 8, Mode::Sv48 => 9, _ => 1 });
+        a.op(
+            Op::Addi,
+            6,
+            0,
+            0,
+            match mode {
+                Mode::Sv39 => 8,
+                Mode::Sv48 => 9,
+                _ => 1,
+            },
+        );
         a.op(if rv64 { Op::Slli } else { Op::Slli32 }, 6, 6, 0, if rv64 { 60 } else { 31 });
         a.op(Op::Or, 5, 5, 6, 0).csrw(SATP, 5).op(Op::SfenceVma, 0, 0, 0, 0);
         // The whole of memory for S-mode, which QEMU forbids at reset: pmpaddr0 and pmpcfg0.
@@ -129,6 +148,12 @@ fn handler(a: &mut Asm, load: Op, store: Op, word: i64) {
     let at = digest - 0x2000;
     a.op(load, 28, 30, 0, at);
     for csr in [MCAUSE, MEPC, MTVAL] {
+        if csr == MTVAL {
+            // For a breakpoint the specification leaves the choice between the address and zero.
+            a.csrr(30, MCAUSE).op(Op::Addi, 30, 30, 0, -3).op(Op::Bne, 0, 30, 0, 8);
+            a.csrw(MTVAL, 0);
+            a.op(Op::Lui, 30, 0, 0, 0x2000).op(Op::Add, 30, 30, 31, 0);
+        }
         // digest = (digest * 5) ^ csr, in two registers: shift, add, exclusive or.
         a.op(store, 0, 30, 28, at);
         a.op(Op::Slli, 28, 28, 0, 2).op(load, 30, 30, 0, at).op(Op::Add, 28, 28, 30, 0);
@@ -222,16 +247,19 @@ fn body(rng: &mut Rng, isa: Isa, length: usize) -> Vec<Item> {
                 a.word(Insn::encode(row.op, Operands { rs1: 27, imm: 0, ..operands }));
                 Item::Bytes(a.0)
             }
-            // A reservation that is used at once is sure to hold.
+            // A reservation that is used at once is sure to hold. The address must survive the load.
             Class::LoadReserved => {
+                let rd = if rd == 27 { 26 } else { rd };
                 let mut a = Asm::default();
                 let sc = if row.op == Op::LrW { Op::ScW } else { Op::ScD };
                 a.op(Op::Addi, 27, 31, 0, imm & !7);
-                a.word(Insn::encode(row.op, Operands { rs1: 27, rs2: 0, imm: 0, ..operands }));
+                a.word(Insn::encode(row.op, Operands { rd, rs1: 27, rs2: 0, imm: 0, ..operands }));
                 a.word(Insn::encode(sc, Operands { rd: 26, rs1: 27, imm: 0, ..operands }));
                 Item::Bytes(a.0)
             }
-            Class::Upper => bytes(Insn::encode(row.op, Operands { imm: rng.next() as i32 as i64, ..operands })),
+            Class::Upper => {
+                bytes(Insn::encode(row.op, Operands { imm: rng.next() as i32 as i64, ..operands }))
+            }
             Class::Csr => {
                 // fflags, frm, fcsr, mscratch, sscratch.
                 let csr = rng.pick(&[1, 2, 3, 3, 0x340, 0x140]);
