@@ -4,6 +4,7 @@
 //! with any clock; [`Remote`](crate::remote::Remote) passes each request to a worker process, so that a
 //! probe that crashes or hangs takes nothing with it and each epoch has a fresh address space.
 
+use crate::noise::BatchNoise;
 use serde::{Deserialize, Serialize};
 
 /// What the sampler asks for. Probes are named by their place in the list.
@@ -73,10 +74,8 @@ pub enum Reply {
         counts: Vec<Option<u64>>,
         /// Passes since the last visit, warm-up included.
         passes: u64,
-        /// How often another task took the CPU from the measuring thread, where the system tells.
-        involuntary: u64,
-        /// Whether the measuring thread was on another CPU after the visit than before.
-        migrated: bool,
+        /// What else happened to the measuring thread.
+        noise: BatchNoise,
     },
     /// Ticks of each single pass, the clock's own cost included.
     Singles {
@@ -121,9 +120,4 @@ pub trait Bench {
 
     /// Nanoseconds since some fixed moment, to keep to a budget with; not for measuring.
     fn elapsed_ns(&self) -> u64;
-
-    /// Processor time in nanoseconds that the bench and its helpers have used so far, if known.
-    fn own_cpu_ns(&self) -> Option<u64> {
-        None
-    }
 }

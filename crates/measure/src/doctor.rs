@@ -89,6 +89,11 @@ static CHECKS: &[Check] = &[
         effect: "The time-stamp counter changes its rate or stops with the core, so ticks cannot be turned into nanoseconds.",
         look: machine::tsc,
     },
+    Check {
+        code: "free-page-reporting",
+        effect: "The host takes free memory back, and the first touch of such a page goes through the hypervisor: tens of microseconds instead of one.",
+        look: machine::free_page_reporting,
+    },
     // Which CPUs.
     Check {
         code: "one-cpu",
@@ -157,6 +162,11 @@ static CHECKS: &[Check] = &[
         code: "perf-event-paranoid",
         effect: "Users without privilege get fewer perf events, so bills of a crossing by kernel time stamps and counts in kernel mode are missing.",
         look: permission::perf,
+    },
+    Check {
+        code: "perf-user-access",
+        effect: "A counter is read by a system call instead of an instruction, too slowly to bracket one crossing.",
+        look: permission::user_access,
     },
     Check {
         code: "io-uring-disabled",

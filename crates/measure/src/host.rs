@@ -46,7 +46,8 @@ pub fn facts(root: &Path) -> Host {
     host
 }
 
-/// This machine: [`facts`] of `/`, and [`live`].
+/// This machine: [`facts`] of `/`, and [`live`]. Ask before pinning: afterwards the one CPU is all that
+/// the process may use.
 #[must_use]
 pub fn here() -> Host {
     let mut host = facts(Path::new("/"));
@@ -73,8 +74,8 @@ fn describe_cpu(files: &Files, host: &mut Host, cpu: usize) {
 
 /// The directories without which there are few facts.
 fn missing(files: &Files) -> Vec<String> {
-    // An empty mount point is as good as none, hence a file of each.
-    [("/proc", "proc/self/status"), ("/sys", "sys/devices/system/cpu/online")]
+    // An empty mount point is as good as none, hence something of each.
+    [("/proc", "proc/self/status"), ("/sys", "sys/devices/system/cpu")]
         .into_iter()
         .filter(|(_, file)| !files.exists(file))
         .map(|(directory, _)| directory.to_owned())

@@ -3,6 +3,7 @@
 use crate::arch;
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Clock, Moment, monotonic_raw_ns};
+use crate::noise::BatchMark;
 use crate::probe::{Crossing, Probe, Refusal, Site};
 
 /// Opens probes and times batches in this process, with any clock.
@@ -49,7 +50,7 @@ impl<'p, C: Clock> Local<'p, C> {
         let Some(crossing) = self.open[probe].as_mut() else {
             return Err(Refusal::Failed("it is not open".into()));
         };
-        let before = Disturbance::now();
+        let before = BatchMark::now();
         if warm > 0 {
             crossing.prepare(warm)?;
             crossing.cross(warm)?;
@@ -67,17 +68,11 @@ impl<'p, C: Clock> Local<'p, C> {
             };
             ticks.push(elapsed);
         }
-        let after = Disturbance::now();
+        let noise = before.until(&BatchMark::now());
         let mut counts = vec![None; claims];
         crossing.prove(&mut counts)?;
         let passes = std::mem::take(&mut self.passes[probe]) + warm + batches.iter().sum::<u64>();
-        Ok(Reply::Visited {
-            ticks,
-            counts,
-            passes,
-            involuntary: after.involuntary - before.involuntary,
-            migrated: after.cpu != before.cpu,
-        })
+        Ok(Reply::Visited { ticks, counts, passes, noise })
     }
 
     fn singles(&mut self, probe: usize, count: u32) -> Result<Reply, Refusal> {
@@ -162,23 +157,5 @@ impl<C: Clock> Bench for Local<'_, C> {
 
     fn elapsed_ns(&self) -> u64 {
         monotonic_raw_ns()
-    }
-}
-
-/// What can have disturbed the measuring thread.
-struct Disturbance {
-    involuntary: u64,
-    cpu: i32,
-}
-
-impl Disturbance {
-    fn now() -> Self {
-        // SAFETY: rusage is plain data for which all zeroes is valid.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `usage` is valid for writing.
-        unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-        // SAFETY: no arguments, touches no memory of ours.
-        let cpu = unsafe { libc::sched_getcpu() };
-        Self { involuntary: usage.ru_nivcsw as u64, cpu }
     }
 }

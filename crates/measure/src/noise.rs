@@ -29,6 +29,7 @@ pub struct Watch {
     peer: Option<usize>,
     tick_ns: u64,
     process: u32,
+    thread: Option<u32>,
 }
 
 impl Watch {
@@ -38,13 +39,28 @@ impl Watch {
         // SAFETY: sysconf reads no memory of ours.
         let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
         let tick_ns = 1_000_000_000 / u64::try_from(ticks).ok().filter(|&hz| hz > 0).unwrap_or(100);
-        Self { files: Files::below(Path::new("/")), cpu, peer, tick_ns, process: std::process::id() }
+        Self {
+            files: Files::below(Path::new("/")),
+            cpu,
+            peer,
+            tick_ns,
+            process: std::process::id(),
+            thread: None,
+        }
     }
 
     /// A watch of a recorded tree, as `process` would have seen it, with the usual 100 ticks a second.
     #[must_use]
     pub fn recorded(root: &Path, cpu: usize, peer: Option<usize>, process: u32) -> Self {
-        Self { files: Files::below(root), cpu, peer, tick_ns: 10_000_000, process }
+        Self { files: Files::below(root), cpu, peer, tick_ns: 10_000_000, process, thread: None }
+    }
+
+    /// The same watch, with the queueing time of that thread (or process of one thread) instead of the
+    /// thread that takes the marks: for a controller whose workers measure.
+    #[must_use]
+    pub fn measuring(mut self, thread: u32) -> Self {
+        self.thread = Some(thread);
+        self
     }
 
     /// What the books say now. It reads a file of every process of the system, so take it seconds
@@ -66,11 +82,15 @@ impl Watch {
             interrupts: interrupts::parse(&hard, cpu),
             softirqs: interrupts::parse(&soft, cpu).map(|counts| counts.total()),
         };
+        let thread = self.thread.map_or_else(|| "thread-self".into(), |id| id.to_string());
         Mark {
             at_ns,
             measured: one(self.cpu),
             peer: self.peer.map(one),
-            queued_ns: self.files.text("proc/thread-self/schedstat").and_then(|text| stat::queued_ns(&text)),
+            queued_ns: self
+                .files
+                .text(&format!("proc/{thread}/schedstat"))
+                .and_then(|text| stat::queued_ns(&text)),
             own: own::family(&self.files, self.process, self.tick_ns),
         }
     }
@@ -85,6 +105,29 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mark_is_what_the_files_say() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("proc/stat", "cpu0 1 0 0 0 0 0 0 0 0 0\ncpu1 2 0 0 0 0 0 0 9 0 0\n");
+        write("proc/interrupts", " CPU0 CPU1\n 1: 3 4 IO-APIC\nLOC: 5 6 Local timer\n");
+        write("proc/softirqs", " CPU0 CPU1\n TIMER: 1 2\n RCU: 3 4\n");
+        write("proc/thread-self/schedstat", "1 11 1\n");
+        write("proc/77/schedstat", "1 22 1\n");
+        let mark = Watch::recorded(root.path(), 1, Some(0), 5).mark_at(3);
+        assert_eq!((mark.at_ns, mark.queued_ns, mark.own), (3, Some(11), None));
+        assert_eq!(mark.measured.times.unwrap().steal, 9);
+        assert_eq!(mark.measured.interrupts, Some(Interrupts { timer: 6, device: 4, other: 0 }));
+        assert_eq!(mark.measured.softirqs, Some(6));
+        assert_eq!(mark.peer.unwrap().times.unwrap().user, 1);
+        let other = Watch::recorded(root.path(), 1, None, 5).measuring(77).mark_at(3);
+        assert_eq!((other.queued_ns, other.peer), (Some(22), None));
+    }
 
     #[test]
     fn without_proc_nothing_is_known_and_nothing_is_warned_of() {

@@ -74,8 +74,6 @@ pub struct Epoch {
     pub passes: u64,
     /// Visits in which another task took the CPU.
     pub interrupted: u64,
-    /// Times that another task took the CPU.
-    pub involuntary: u64,
     /// Visits that ended on another CPU than they began on.
     pub migrated: u64,
     /// Visits in all.
@@ -143,6 +141,8 @@ pub enum Event<'a> {
     Epoch(u32, u32),
     /// A probe is about to be calibrated or warmed.
     Warming(usize),
+    /// Every active probe is open and warm: sampling begins.
+    Sampling,
     /// A round has ended; share of the budget used, and everything so far.
     Round(f64, &'a Harvest),
     /// An epoch has ended.
@@ -205,8 +205,14 @@ struct Running<'a, B> {
 
 /// Batches that a warm-up may take at the most.
 const MOST_WARM: usize = 24;
+/// Time that a warm-up may take at the most, in planned batches: a probe whose single pass takes
+/// milliseconds (a wake-up on a busy machine) must not hold up all others.
+const MOST_WARM_TIME: f64 = 30.0;
 /// One round in so many times batches of double length; the round after it empty ones as well.
 const DOUBLE_EVERY: u64 = 4;
+/// Percent of the budget after which no further epoch is begun, even when fewer were made than planned:
+/// on a machine that is overloaded a rough answer is better than none.
+const MOST_OVERDRAFT: u64 = 115;
 /// Rounds of an epoch at the least, however short the budget.
 const FEWEST_ROUNDS: u64 = 4;
 /// Single passes of an epoch: at least and at most.
@@ -216,10 +222,15 @@ impl<B: Bench> Running<'_, B> {
     fn epochs(&mut self, judge: Judge<'_>) -> Result<(), Halt> {
         let start = self.bench.elapsed_ns();
         for epoch in 0..self.plan.most_epochs {
+            let overdrawn = self.bench.elapsed_ns() - start > self.plan.budget_ns / 100 * MOST_OVERDRAFT;
+            if overdrawn && epoch > 0 {
+                break;
+            }
             self.say(|_| Event::Epoch(epoch, self.plan.most_epochs))?;
             self.restart()?;
             self.core()?;
             self.open_all()?;
+            self.say(|_| Event::Sampling)?;
             // An equal share of what is left for the epochs that must still be made, so that a slow
             // start takes from all of them alike.
             let used = self.bench.elapsed_ns() - start;
@@ -370,8 +381,9 @@ impl<B: Bench> Running<'_, B> {
     /// Times batches until they no longer fall or rise. False when the probe is out.
     fn warm(&mut self, probe: usize) -> Result<bool, Halt> {
         let passes = self.harvest.probes[probe].passes;
-        let mut times = Vec::new();
-        while times.len() < MOST_WARM && !is_steady(&times) {
+        let mut times: Vec<f64> = Vec::new();
+        let most_ticks = MOST_WARM_TIME * self.batch_ticks();
+        while times.len() < MOST_WARM && !is_steady(&times) && times.iter().sum::<f64>() < most_ticks {
             let Some(ticks) = self.visit(probe, 0, vec![passes])? else { return Ok(false) };
             times.extend(ticks.iter().map(|&ticks| ticks as f64));
         }
@@ -387,12 +399,11 @@ impl<B: Bench> Running<'_, B> {
     fn visit(&mut self, probe: usize, warm: u64, passes: Vec<u64>) -> Result<Option<Vec<u64>>, Halt> {
         let request = Request::Visit { probe, warm, passes };
         let Some(reply) = self.ask_probe(probe, &request)? else { return Ok(None) };
-        let Reply::Visited { ticks, counts, passes, involuntary, migrated } = reply else { return Ok(None) };
+        let Reply::Visited { ticks, counts, passes, noise } = reply else { return Ok(None) };
         if let Some(epoch) = self.harvest.probes[probe].epochs.last_mut() {
             epoch.visits += 1;
-            epoch.involuntary += involuntary;
-            epoch.interrupted += u64::from(involuntary > 0);
-            epoch.migrated += u64::from(migrated);
+            epoch.interrupted += u64::from(noise.involuntary.is_some_and(|times| times > 0));
+            epoch.migrated += u64::from(noise.migrated == Some(true));
             epoch.passes += passes;
             if epoch.counts.is_empty() {
                 epoch.counts = counts;

@@ -1,8 +1,10 @@
 //! From a harvest to the run's record: results, clock, frequencies, and what spoiled the run as a whole.
 
 use crate::arch;
-use crate::clock::{CoreClock, Scale, Source};
-use crate::probe::Meta;
+use crate::bench::{Bench, Reply, Request};
+use crate::clock::{CoreClock, Counter, Os, Scale, Source};
+use crate::local::Local;
+use crate::probe::{Meta, Site};
 use crate::sampler::{Core, Harvest};
 use crate::stats::median;
 use crate::summary::{self, Units};
@@ -41,6 +43,46 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
             run.warnings.push(warning);
         }
     }
+}
+
+/// The harness measured by itself: things whose length is known.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct SelfCheck {
+    /// Ticks of an empty pair of clock readings, median.
+    pub pair_ticks: f64,
+    /// Core frequency by a chain of dependent multiplies, Hz.
+    pub core_hz: f64,
+    /// Core cycles of 1,000 dependent multiplies timed as a batch is, where one cycle is the time of a
+    /// dependent addition, which no frequency of ours went into; 1,000 times [`arch::MULTIPLY_CYCLES`].
+    pub thousand_multiplies: f64,
+    /// What that should have been.
+    pub expected: f64,
+}
+
+/// Checks the harness on the calling thread, which should be pinned. `None` where the architecture's
+/// latencies are not known.
+pub fn self_check(source: Source) -> Option<SelfCheck> {
+    match source {
+        Source::Counter => check(&mut Local::new(Counter, &[], Site { cpu: 0, peer: None })),
+        Source::Os => check(&mut Local::new(Os, &[], Site { cpu: 0, peer: None })),
+    }
+}
+
+fn check(bench: &mut impl Bench) -> Option<SelfCheck> {
+    let mut ask = |request| bench.ask(&request).ok();
+    let (Reply::Moment(first), Reply::Core { multiply, add, thousand, pair }, Reply::Moment(last)) =
+        (ask(Request::Moment)?, ask(Request::Core)?, ask(Request::Moment)?)
+    else {
+        return None;
+    };
+    let scale = first.scale_until(&last)?;
+    let pair: Vec<f64> = pair.iter().map(|&ticks| ticks as f64).collect();
+    Some(SelfCheck {
+        pair_ticks: median(&pair),
+        core_hz: arch::MULTIPLY_CYCLES? / median(&multiply) * scale.hz,
+        thousand_multiplies: median(&thousand) / median(&add),
+        expected: 1_000.0 * arch::MULTIPLY_CYCLES?,
+    })
 }
 
 /// Core cycles per second: a dependent multiply takes a documented number of them.

@@ -83,6 +83,7 @@ fn a_kvm_guest_with_control_groups_of_version_1() {
         host.kernel.command_line,
         [
             "mitigations=auto,no_guest_host,no_guest_guest",
+            "page_reporting.page_reporting_order=11",
             "cpuidle_haltpoll.force=1",
             "haltpoll.guest_halt_poll_ns=0"
         ]
@@ -99,7 +100,7 @@ fn a_kvm_guest_with_control_groups_of_version_1() {
     assert_eq!(codes(&found, Severity::Spoils), [""; 0]);
     assert_eq!(
         codes(&found, Severity::Info),
-        ["virtual-machine", "no-pmu", "halt-poll", "mitigations", "autogroup"]
+        ["virtual-machine", "no-pmu", "free-page-reporting", "halt-poll", "mitigations", "autogroup"]
     );
     assert_eq!(what(&found, "no-pmu"), "no hardware counters: no counters exposed by the hypervisor (KVM)");
     assert!(what(&found, "mitigations").contains("Retpolines"));
@@ -160,7 +161,7 @@ fn caches_of_the_measured_cpu() {
 
 #[test]
 fn a_tuned_server_of_another_architecture() {
-    let host = recorded("server-aarch64");
+    let mut host = recorded("server-aarch64");
     assert_eq!((host.arch.as_str(), host.cpu.model.as_str()), ("aarch64", "Neoverse-N1 r3p1"));
     assert_eq!(host.cpu.part.as_deref(), Some("0x41/0xd0c"));
     assert_eq!((&host.cpu.isolated[..], &host.cpu.tickless[..]), (&[6, 7][..], &[6, 7][..]));
@@ -170,6 +171,9 @@ fn a_tuned_server_of_another_architecture() {
     let found = judged(&host);
     assert_eq!(codes(&found, Severity::Spoils), [""; 0]);
     assert_eq!(codes(&found, Severity::Info), ["cpu-set", "mitigations"]);
+    // How counters are read is of interest once there are some.
+    host.pmu.present = true;
+    assert_eq!(codes(&judged(&host), Severity::Info), ["cpu-set", "mitigations", "perf-user-access"]);
     assert!(what(&found, "mitigations").contains("BHB") && !what(&found, "mitigations").contains("prctl"));
     let text = |cpu| choose(&host.cpu, Some(cpu), None).unwrap_err().to_string();
     assert_eq!(text(9), "cpu 9 is offline; online are 0-7");
@@ -266,6 +270,20 @@ fn forced_isolation_is_read_from_the_flag() {
 fn an_emulator_is_not_taken_for_hardware() {
     let host = Host { hypervisor: Some("QEMU TCG".into()), ..Host::default() };
     assert!(codes(&judged(&host), Severity::Spoils).contains(&"emulated-cpu"));
+}
+
+#[test]
+fn one_cpu_says_where_another_is() {
+    let fix = |present: &[usize], online: &[usize]| {
+        let mut host = Host::default();
+        host.cpu.allowed = vec![0];
+        host.cpu.online = online.to_vec();
+        host.cpu.present = present.to_vec();
+        judged(&host).into_iter().find(|finding| finding.code == "one-cpu").unwrap().fix
+    };
+    assert!(fix(&[0, 1], &[0, 1]).unwrap().contains("taskset -c 0-1"));
+    assert!(fix(&[0, 1], &[0]).unwrap().ends_with("cpu1/online"));
+    assert_eq!(fix(&[0], &[0]), None);
 }
 
 #[test]

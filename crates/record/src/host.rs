@@ -42,6 +42,9 @@ pub struct Host {
     pub machine: Option<String>,
     /// Memory that could be had without swapping when the host was described, in bytes.
     pub memory_available_bytes: Option<u64>,
+    /// Whether free memory is given back to the host (a balloon with free page reporting); absent
+    /// without a balloon.
+    pub free_page_reporting: Option<bool>,
     /// Swap space in bytes; 0 means none.
     pub swap_bytes: Option<u64>,
     /// Swap space in use when the host was described, in bytes.
@@ -164,6 +167,8 @@ pub struct Kernel {
     pub perf_event_paranoid: Option<i32>,
     /// `kernel.io_uring_disabled`.
     pub io_uring_disabled: Option<i32>,
+    /// `kernel.perf_user_access`: whether programs may read counters without a system call (Arm).
+    pub perf_user_access: Option<i32>,
     /// Whether a seccomp filter is in force for this process.
     pub seccomp: Option<bool>,
     /// Whether a debugger or tracer is attached to this process.

@@ -248,6 +248,11 @@ impl Store {
 
     fn unwritable(&self, source: io::Error) -> StoreError {
         let dir = self.dir.clone();
+        // The name of the file in the making tells the reader nothing.
+        let source = match source.to_string().split_once(" at path ") {
+            Some((what, _)) => io::Error::new(source.kind(), what),
+            None => source,
+        };
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { dir, source },
             _ => StoreError::Unwritable { dir, source },

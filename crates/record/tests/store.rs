@@ -87,7 +87,11 @@ fn a_place_that_cannot_be_written_is_said_before_and_at_saving() {
     let below = Store::open(file.join("below")).unwrap();
     for error in [below.check_writable().unwrap_err(), below.save(&common::sample()).unwrap_err()] {
         says(&error, &["cannot write to the store", "--store DIR", "--no-save"]);
+        assert!(!error.to_string().contains(".tollgate-"), "{error}");
     }
+    // A directory that cannot be written even by root.
+    let error = Store::open("/proc/tollgate".into()).unwrap().check_writable().unwrap_err();
+    says(&error, &["cannot write to the store /proc/tollgate"]);
     let (_dir, store) = store();
     says(&store.save(&with_id("../escape")).unwrap_err(), &["cannot be the id of a run"]);
 }

@@ -54,7 +54,9 @@ pub(crate) enum Command {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tollgate run 'thread/*'\n  tollgate run syscall fault/anonymous --quick")]
+#[command(
+    after_help = "Examples:\n  tollgate run 'thread/*'\n  tollgate run syscall fault/anonymous --quick"
+)]
 pub(crate) struct RunArgs {
     /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); all when none is given
     #[arg(value_name = "PATTERN")]

@@ -16,7 +16,10 @@ pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
         .map(|probe| {
             let meta = probe.meta();
             let refusal = if meta.placement == Placement::Pair && site.peer.is_none() {
-                Some(Refusal::skip("it needs two CPUs and only one may be used", "give the process a second CPU"))
+                Some(Refusal::skip(
+                    "it needs two CPUs and only one may be used",
+                    "give the process a second CPU",
+                ))
             } else {
                 probe.open(&site).err()
             };

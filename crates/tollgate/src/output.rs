@@ -30,7 +30,9 @@ impl<'a> Sink<'a> {
     pub(crate) fn style(&self) -> Style {
         let terminal = self.out.out.is_none() && io::stdout().is_terminal();
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
         let width = terminal_size::terminal_size().map(|(terminal_size::Width(width), _)| usize::from(width));
         Style {
             width: width.filter(|_| terminal).unwrap_or(80),
@@ -43,7 +45,9 @@ impl<'a> Sink<'a> {
     pub(crate) fn deliver(&self, text: &str) -> anyhow::Result<()> {
         if let Some(path) = &self.out.out {
             let mut file = temporary_beside(path)?;
-            file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).with_context(|| unwritable(path))?;
+            file.write_all(text.as_bytes())
+                .and_then(|()| file.as_file().sync_all())
+                .with_context(|| unwritable(path))?;
             file.persist(path).with_context(|| unwritable(path))?;
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! The ladder: plan, measure, save, show.
 
 use crate::cli::{ClockChoice, Sampling, Usage};
-use crate::output::{Sink, store};
+use crate::output::{self, Sink};
 use crate::progress::Progress;
 use anyhow::anyhow;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -9,12 +9,14 @@ use std::ops::ControlFlow;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tollgate_boundary::{PROBES, select};
 use tollgate_measure::clock::Source;
+use tollgate_measure::noise::{SpanNoise, Watch};
 use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
-use tollgate_measure::{Meta, Placement, Site, host, placement, session, summary};
+use tollgate_measure::{Meta, Placement, Site, host, noise, placement, session, summary};
+use tollgate_record::store;
 use tollgate_record::{Run, SCHEMA, Status, Store, Tool, Warning, document};
 
 /// A worker that is silent for so long is taken for hung.
@@ -28,11 +30,12 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
     let site = placement::choose(&facts.cpu, args.cpu, args.peer_cpu).map_err(Usage::error)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let sink = Sink::open(&args.output)?;
-    let seed = args.seed.unwrap_or_else(rand::random);
+    let seed = args.seed.unwrap_or_else(|| rand::random::<u32>().into());
+    let started = SystemTime::now();
     let mut run = Run {
         schema: SCHEMA.into(),
-        id: tollgate_record::store::new_id(jiff::Timestamp::now()),
-        started: jiff::Timestamp::now().to_string(),
+        id: store::new_id(started),
+        started: store::rfc3339(started),
         seed,
         tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
         command: std::env::args().skip(1).collect(),
@@ -47,18 +50,17 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
     let plan = plan(args, seed);
     let source = args.clock.source();
     let stop = stop_flag()?;
-    let harvest = measure(&metas, &wanted, site, source, &plan, &stop, &mut |harvest| {
+    let before = run.warnings.clone();
+    measure(&metas, &wanted, site, source, &plan, &stop, &mut |harvest, spans| {
+        run.warnings.clone_from(&before);
         record(&mut run, &metas, &wanted, harvest, source);
+        run.warnings.extend(noise_warnings(spans, &metas, &wanted));
         keeper.save(&run);
     })?;
-    record(&mut run, &metas, &wanted, &harvest, source);
     keeper.finish(&mut run);
 
-    let text = if sink.json() {
-        document::to_json(&run)?
-    } else {
-        tollgate_report::ladder(&run, &sink.style())
-    };
+    let text =
+        if sink.json() { document::to_json(&run)? } else { tollgate_report::ladder(&run, &sink.style()) };
     sink.deliver(&text)?;
     Ok(verdict(&run, &keeper, args))
 }
@@ -99,29 +101,38 @@ fn measure(
     source: Source,
     plan: &Plan,
     stop: &AtomicBool,
-    keep: &mut dyn FnMut(&Harvest),
-) -> anyhow::Result<Harvest> {
+    keep: &mut dyn FnMut(&Harvest, &[SpanNoise]),
+) -> anyhow::Result<()> {
     let mut bench = Remote::new(|| worker(site, source), PATIENCE_MS);
-    let refused = (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect();
+    let refused =
+        (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect();
     let progress = Progress::new();
     let mut saved = Instant::now();
+    let watch = Watch::new(site.cpu, site.peer);
+    let (mut mark, mut spans) = (None, Vec::new());
     let mut tell = |event: Event<'_>| {
         match event {
+            Event::Sampling => mark = Some(watch.mark()),
             Event::Epoch(epoch, most) => progress.say(format!("epoch {} of at most {most}", epoch + 1)),
             Event::Warming(probe) => progress.say(format!("warming {}", metas[probe].id)),
             Event::Round(share, harvest) => {
                 progress.share(share);
                 if saved.elapsed() >= SAVE_EVERY {
-                    keep(harvest);
+                    keep(harvest, &spans);
                     saved = Instant::now();
                 }
             }
-            Event::Ended(harvest) => keep(harvest),
+            Event::Ended(harvest) => {
+                spans.extend(mark.take().map(|mark| watch.span(&mark, &watch.mark())));
+                keep(harvest, &spans);
+            }
         }
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let harvest = sampler::run(&mut bench, metas, refused, plan, &summary::relative_half_width, &mut tell);
-    harvest.map_err(|lost| anyhow!("nothing could be measured: {lost}"))
+    let harvest = harvest.map_err(|lost| anyhow!("nothing could be measured: {lost}"))?;
+    keep(&harvest, &spans);
+    Ok(())
 }
 
 /// The command that starts a worker: this program again.
@@ -150,6 +161,12 @@ fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
     })
 }
 
+/// What else happened on the CPUs that were measured on.
+fn noise_warnings(spans: &[SpanNoise], metas: &[&Meta], wanted: &[usize]) -> Vec<Warning> {
+    let with_peer = wanted.iter().any(|&probe| metas[probe].placement == Placement::Pair);
+    SpanNoise::total(spans).map_or_else(Vec::new, |span| noise::warnings(&span, with_peer))
+}
+
 /// The record of what was asked for so far.
 fn record(run: &mut Run, metas: &[&Meta], wanted: &[usize], harvest: &Harvest, source: Source) {
     session::record(run, metas, harvest, source);
@@ -173,9 +190,11 @@ impl Keeper {
         if args.no_save {
             return Ok(Self { store: None, failure: None });
         }
-        let opened = store(&args.store).and_then(|store| match store {
+        let opened = output::store(&args.store).and_then(|store| match store {
             Some(store) => store.check_writable().map(|()| store).map_err(Into::into),
-            None => Err(anyhow!("there is no home directory to save in; name a directory with --store DIR, or use --no-save")),
+            None => Err(anyhow!(
+                "there is no home directory to save in; name a directory with --store DIR, or use --no-save"
+            )),
         });
         match opened {
             Ok(store) => Ok(Self { store: Some(store), failure: None }),
@@ -207,7 +226,11 @@ impl Keeper {
 fn verdict(run: &Run, keeper: &Keeper, args: &Sampling) -> ExitCode {
     let failed = run.results.iter().filter(|result| result.status == Status::Failed).count();
     for result in run.results.iter().filter(|result| result.status == Status::Failed) {
-        eprintln!("tollgate: {} failed: {}", result.probe, result.reason.as_deref().unwrap_or("no reason given"));
+        eprintln!(
+            "tollgate: {} failed: {}",
+            result.probe,
+            result.reason.as_deref().unwrap_or("no reason given")
+        );
     }
     if !run.complete {
         eprintln!("tollgate: interrupted; the table has what was measured until then");
@@ -217,5 +240,9 @@ fn verdict(run: &Run, keeper: &Keeper, args: &Sampling) -> ExitCode {
         (None, Some(_)) if !args.output.json => eprintln!("saved as {} (tollgate show {})", run.id, run.id),
         _ => {}
     }
-    if failed == 0 && run.complete && keeper.failure.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if failed == 0 && run.complete && keeper.failure.is_none() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

@@ -8,7 +8,8 @@ use tollgate_record::{document, store::Entry};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
-    let store = store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let store =
+        store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
     let entries = store.list()?;
     let text = if sink.json() {
         let rows: Vec<_> = entries.iter().map(row).collect();
@@ -33,9 +34,11 @@ fn row(entry: &Entry) -> serde_json::Value {
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
-    let store = store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let store =
+        store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
     let run = store.load(&args.id).map_err(Usage::error)?;
-    let text = if sink.json() { document::to_json(&run)? } else { tollgate_report::ladder(&run, &sink.style()) };
+    let text =
+        if sink.json() { document::to_json(&run)? } else { tollgate_report::ladder(&run, &sink.style()) };
     sink.deliver(&text)?;
     Ok(ExitCode::SUCCESS)
 }

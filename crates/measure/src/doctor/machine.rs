@@ -64,6 +64,17 @@ pub(super) fn pmu(view: &View<'_>) -> Look {
     Look::Info(format!("no hardware counters: {reason}"), fix)
 }
 
+pub(super) fn free_page_reporting(view: &View<'_>) -> Look {
+    match view.host.free_page_reporting {
+        None => Look::Unknown,
+        Some(false) => Look::Ok("free memory stays with this guest".into()),
+        Some(true) => Look::Info(
+            "free memory is given back to the host (virtio balloon with free page reporting)".into(),
+            Some("start the guest without it (QEMU: -device virtio-balloon,free-page-reporting=off), or touch the memory once before".into()),
+        ),
+    }
+}
+
 pub(super) fn clocksource(view: &View<'_>) -> Look {
     let Some(source) = view.host.clock.kernel_clocksource.as_deref() else { return Look::Unknown };
     let what = format!("the kernel's clock source is {source}");

@@ -17,6 +17,19 @@ pub(super) fn perf(view: &View<'_>) -> Look {
     }
 }
 
+pub(super) fn user_access(view: &View<'_>) -> Look {
+    match view.host.kernel.perf_user_access {
+        // Without counters the question does not arise.
+        Some(_) if !view.host.pmu.present => Look::Unknown,
+        None => Look::Unknown,
+        Some(0) => Look::Info(
+            "kernel.perf_user_access is 0".into(),
+            Some("sudo sysctl kernel.perf_user_access=1".into()),
+        ),
+        Some(level) => Look::Ok(format!("kernel.perf_user_access is {level}")),
+    }
+}
+
 pub(super) fn io_uring(view: &View<'_>) -> Look {
     let Some(setting) = view.host.kernel.io_uring_disabled else { return Look::Unknown };
     let fix = "sudo sysctl kernel.io_uring_disabled=0";

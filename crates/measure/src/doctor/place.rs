@@ -2,19 +2,24 @@
 
 use super::{Look, View};
 use crate::placement::{Relation, list, relation_in};
+use tollgate_record::host::Cpu;
 
 pub(super) fn one_cpu(view: &View<'_>) -> Look {
     let cpu = &view.host.cpu;
     match cpu.allowed.len() {
         0 => Look::Unknown,
-        1 => Look::Info(
-            format!("this process may use one CPU only: cpu {}", cpu.allowed[0]),
-            (cpu.online.len() > 1).then(|| {
-                format!("give it another (taskset -c {}; docker run --cpuset-cpus)", list(&cpu.online))
-            }),
-        ),
+        1 => Look::Info(format!("this process may use one CPU only: cpu {}", cpu.allowed[0]), another(cpu)),
         count => Look::Ok(format!("{count} CPUs can be used: {}", list(&cpu.allowed))),
     }
+}
+
+/// How a process with one CPU gets another, where there is one.
+fn another(cpu: &Cpu) -> Option<String> {
+    if cpu.online.len() > 1 {
+        return Some(format!("give it another (taskset -c {}; docker run --cpuset-cpus)", list(&cpu.online)));
+    }
+    let off = cpu.present.iter().find(|present| !cpu.online.contains(present))?;
+    Some(format!("echo 1 | sudo tee /sys/devices/system/cpu/cpu{off}/online"))
 }
 
 pub(super) fn cpu_set(view: &View<'_>) -> Look {

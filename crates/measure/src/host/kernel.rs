@@ -102,6 +102,7 @@ const WORDS: &[&str] = &[
     "slub_debug",
     "slab_debug",
     "numa_balancing",
+    "page_reporting.",
     // Work at every entry.
     "audit",
     "randomize_kstack_offset",
@@ -121,6 +122,7 @@ pub(super) fn read(files: &Files, host: &mut Host) {
     kernel.command_line = files.text("proc/cmdline").map(|line| kept(&line)).unwrap_or_default();
     kernel.mitigations = mitigations(files);
     kernel.perf_event_paranoid = files.number("proc/sys/kernel/perf_event_paranoid");
+    kernel.perf_user_access = files.number("proc/sys/kernel/perf_user_access");
     kernel.io_uring_disabled = files.number("proc/sys/kernel/io_uring_disabled");
     kernel.autogroup = files.switch("proc/sys/kernel/sched_autogroup_enabled");
     host.clock.kernel_clocksource =

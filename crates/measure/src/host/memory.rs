@@ -11,8 +11,24 @@ pub(super) fn read(files: &Files, host: &mut Host) {
     host.swap_bytes = bytes(&info, "SwapTotal");
     host.swap_used_bytes =
         host.swap_bytes.zip(bytes(&info, "SwapFree")).map(|(total, free)| total.saturating_sub(free));
+    host.free_page_reporting = free_page_reporting(files);
     host.transparent_huge_pages =
         files.text("sys/kernel/mm/transparent_hugepage/enabled").and_then(|line| chosen(&line));
+}
+
+/// Whether a balloon device of this guest reports free pages to its host, which takes them back.
+fn free_page_reporting(files: &Files) -> Option<bool> {
+    /// The device number of a virtio balloon, and the number of the feature's bit.
+    const BALLOON: &str = "0x0005";
+    const REPORTING: usize = 5;
+    let devices = "sys/bus/virtio/devices";
+    files
+        .names(devices)
+        .iter()
+        .filter(|name| files.word(&format!("{devices}/{name}/device")).as_deref() == Some(BALLOON))
+        .filter_map(|name| files.word(&format!("{devices}/{name}/features")))
+        .map(|bits| bits.as_bytes().get(REPORTING) == Some(&b'1'))
+        .reduce(|one, other| one || other)
 }
 
 /// A line of meminfo, `MemTotal:  16 kB`, in bytes.

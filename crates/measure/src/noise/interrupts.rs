@@ -20,6 +20,16 @@ impl Interrupts {
         self.timer.saturating_add(self.device).saturating_add(self.other)
     }
 
+    /// Both added up.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            timer: self.timer.saturating_add(other.timer),
+            device: self.device.saturating_add(other.device),
+            other: self.other.saturating_add(other.other),
+        }
+    }
+
     /// What was added since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {

@@ -67,6 +67,28 @@ pub struct CpuNoise {
     pub softirqs: Option<u64>,
 }
 
+impl CpuNoise {
+    /// This and another span of the same CPU, of the given lengths.
+    fn and(&self, length: u64, other: &Self, other_length: u64) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
+        let weight = length as f64 / (length + other_length).max(1) as f64;
+        let mean = |a: f64, b: f64| a * weight + b * (1.0 - weight);
+        Self {
+            cpu: self.cpu,
+            busy_ns: sum(self.busy_ns, other.busy_ns),
+            idle_ns: sum(self.idle_ns, other.idle_ns),
+            steal_ns: sum(self.steal_ns, other.steal_ns),
+            other: self.other.zip(other.other).map(|(a, b)| Share {
+                estimate: mean(a.estimate, b.estimate),
+                low: mean(a.low, b.low),
+                high: mean(a.high, b.high),
+            }),
+            interrupts: self.interrupts.zip(other.interrupts).map(|(a, b)| a.and(&b)),
+            softirqs: sum(self.softirqs, other.softirqs),
+        }
+    }
+}
+
 /// What happened during a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -89,6 +111,22 @@ pub struct SpanNoise {
 }
 
 impl SpanNoise {
+    /// Several spans as one: times and counts added up, shares weighted by length. What one of them does
+    /// not know, the whole does not know.
+    #[must_use]
+    pub fn total(spans: &[Self]) -> Option<Self> {
+        let (first, rest) = spans.split_first()?;
+        Some(rest.iter().fold(*first, |sum, span| Self {
+            elapsed_ns: sum.elapsed_ns + span.elapsed_ns,
+            measured: sum.measured.and(sum.elapsed_ns, &span.measured, span.elapsed_ns),
+            peer: sum.peer.zip(span.peer).map(|(a, b)| a.and(sum.elapsed_ns, &b, span.elapsed_ns)),
+            queued_ns: sum.queued_ns.zip(span.queued_ns).map(|(a, b)| a + b),
+            batches: sum.batches + span.batches,
+            involuntary: sum.involuntary + span.involuntary,
+            migrated: sum.migrated + span.migrated,
+        }))
+    }
+
     /// Adds what happened during one batch of the span.
     pub fn note(&mut self, batch: &BatchNoise) {
         self.batches += 1;
@@ -179,6 +217,27 @@ pub(super) fn now_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_add_up_and_shares_are_weighted_by_length() {
+        let span = |elapsed_ns, other, steal| SpanNoise {
+            elapsed_ns,
+            measured: CpuNoise {
+                cpu: 1,
+                other: Some(Share { estimate: other, low: 0.0, high: 1.0 }),
+                steal_ns: steal,
+                ..CpuNoise::default()
+            },
+            ..SpanNoise::default()
+        };
+        let total = SpanNoise::total(&[span(100, 0.0, Some(1)), span(300, 0.4, Some(2))]).unwrap();
+        assert_eq!(total.elapsed_ns, 400);
+        assert!((total.measured.other.unwrap().estimate - 0.3).abs() < 1e-12);
+        assert_eq!(total.measured.steal_ns, Some(3));
+        let unknown = SpanNoise::total(&[span(100, 0.0, Some(1)), span(100, 0.0, None)]).unwrap();
+        assert_eq!(unknown.measured.steal_ns, None);
+        assert_eq!(SpanNoise::total(&[]), None);
+    }
     use crate::noise::own::ThreadTime;
 
     const TICK: u64 = 10_000_000;
