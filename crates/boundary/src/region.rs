@@ -49,6 +49,7 @@ impl Region {
     }
 
     /// Takes all access to page `index` away.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "used for x86-64 only so far"))]
     pub(crate) fn forbid(&mut self, index: usize) -> Result<(), Refusal> {
         assert!(index < self.pages, "page {index} of {}", self.pages);
         // SAFETY: the page is inside our own mapping, checked above; nobody holds a reference into it.

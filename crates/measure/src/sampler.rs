@@ -221,6 +221,8 @@ const SINGLES: (u64, u64) = (8, 2_000);
 impl<B: Bench> Running<'_, B> {
     fn epochs(&mut self, judge: Judge<'_>) -> Result<(), Halt> {
         let start = self.bench.elapsed_ns();
+        // What an epoch does after its rounds takes time, too; the one before tells how much.
+        let mut closing = 0;
         for epoch in 0..self.plan.most_epochs {
             let overdrawn = self.bench.elapsed_ns() - start > self.plan.budget_ns / 100 * MOST_OVERDRAFT;
             if overdrawn && epoch > 0 {
@@ -236,9 +238,11 @@ impl<B: Bench> Running<'_, B> {
             let used = self.bench.elapsed_ns() - start;
             let left = self.plan.budget_ns.saturating_sub(used);
             let to_come = u64::from(self.plan.most_epochs - epoch);
-            self.rounds(start, self.bench.elapsed_ns() + left / to_come)?;
+            self.rounds(start, self.bench.elapsed_ns() + (left / to_come).saturating_sub(closing))?;
+            let rounds_ended = self.bench.elapsed_ns();
             self.singles()?;
             self.core()?;
+            closing = self.bench.elapsed_ns() - rounds_ended;
             for (meta, probe) in self.metas.iter().zip(&mut self.harvest.probes) {
                 if epoch + 1 >= self.plan.epochs && !probe.done {
                     probe.done = judge(meta, probe).is_some_and(|width| width <= self.plan.target);

@@ -6,7 +6,7 @@ use crate::style::Style;
 use crate::text::clean;
 use crate::words;
 use std::collections::BTreeSet;
-use tollgate_record::{Estimate, Measurement, Per, Status};
+use tollgate_record::{Estimate, Measurement, Per, Single, Status};
 
 /// Warnings that the proof column itself shows.
 const PROOF: [&str; 2] = ["proof-disagrees", "per-counted"];
@@ -63,7 +63,10 @@ impl Row {
         }
         let (ns, bar) = headline(result.ns.as_ref(), style);
         let (cycles, _) = headline(result.cycles.as_ref(), style);
-        let p99 = result.single.map_or_else(|| "-".into(), |single| number::fit(single.p99, digits(style)));
+        // A crossing shorter than the clock pair around it cannot be resolved one at a time.
+        let resolved = |single: &Single| result.ns.is_some_and(|ns| ns.estimate >= single.pair_overhead_ns);
+        let p99 = result.single.filter(resolved);
+        let p99 = p99.map_or_else(|| "-".into(), |single| number::fit(single.p99, digits(style)));
         let order = match &failure {
             // Two infinities: failed rows come after rows without a figure in nanoseconds.
             Some(_) => f64::NAN,
