@@ -8,6 +8,7 @@
     reason = "talking to the developer is what these commands do"
 )]
 
+mod bench;
 mod test;
 mod tidy;
 mod workspace;
@@ -33,6 +34,7 @@ macro_rules! commands {
 }
 
 commands! {
+    Bench => bench,
     Test => test,
     Tidy => tidy,
 }
