@@ -16,7 +16,7 @@ const BAD: Case = Case {
 
 #[test]
 fn bad_input() {
-    go_through("bad_input", CASES);
+    go_through("e2e::bad_input::bad_input", CASES);
 }
 
 pub(crate) const CASES: &[Case] = &[

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, symlink};
 
 #[test]
 fn output() {
-    go_through("output", CASES);
+    go_through("e2e::output::output", CASES);
 }
 
 pub(crate) const CASES: &[Case] = &[

@@ -11,7 +11,7 @@ use std::{fs, io, mem, ptr};
 
 #[test]
 fn bad_places() {
-    go_through("bad_places", CASES);
+    go_through("e2e::places::bad_places", CASES);
 }
 
 pub(crate) const CASES: &[Case] = &[

@@ -8,7 +8,7 @@ use crate::scene::Scene;
 
 #[test]
 fn refused_system_calls() {
-    go_through("refused_system_calls", CASES);
+    go_through("e2e::refused::refused_system_calls", CASES);
 }
 
 pub(crate) const CASES: &[Case] = &[

@@ -19,6 +19,8 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_tollgate");
 /// Whoever has no rights at all.
 pub(crate) const NOBODY: u32 = 65_534;
 
+type Preparation = Box<dyn FnOnce(&mut Command)>;
+
 /// The place.
 pub(crate) struct Scene {
     dir: tempfile::TempDir,
@@ -26,7 +28,7 @@ pub(crate) struct Scene {
     args: Vec<String>,
     program: PathBuf,
     /// Applied to the command when it is made.
-    preparations: Vec<Box<dyn FnOnce(&mut Command)>>,
+    preparations: Vec<Preparation>,
     /// Kept alive until the program has ended.
     company: Vec<Box<dyn std::any::Any>>,
     stdout: Option<Stdio>,
@@ -211,11 +213,20 @@ impl Running {
 
     /// Waits until the store has a record with a figure.
     pub(crate) fn saved(&mut self) {
-        until("a saved figure", || {
-            assert!(self.child.try_wait().unwrap().is_none(), "it ended before it saved");
+        self.saved_with("measured");
+    }
+
+    /// Waits until the store has a record with a row that failed.
+    pub(crate) fn lost_a_row(&mut self) {
+        self.saved_with("failed");
+    }
+
+    fn saved_with(&mut self, status: &str) {
+        until(&format!("a saved row that {status}"), || {
+            assert!(self.child.try_wait().unwrap().is_none(), "it ended before it saved one that {status}");
             let text = fs::read_to_string(records(&self.dir.join("store")).pop()?).unwrap();
             let run: Value = serde_json::from_str(&text).expect("a whole record at any moment");
-            run["results"].as_array()?.iter().any(|result| result["status"] == "measured").then_some(())
+            run["results"].as_array()?.iter().any(|result| result["status"] == status).then_some(())
         });
     }
 

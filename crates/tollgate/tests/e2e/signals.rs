@@ -7,7 +7,7 @@ use crate::scene::Outcome;
 
 #[test]
 fn signals() {
-    go_through("signals", CASES);
+    go_through("e2e::signals::signals", CASES);
 }
 
 /// Long enough that it never ends by itself before the signal comes.
@@ -83,14 +83,15 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "SIGKILL of the worker",
-        args: SHORT,
-        exit: ANY,
+        says: &["failed: the worker process was ended by signal 9 (SIGKILL)", "interrupted"],
         during: |running| {
             running.saved();
-            while !signal(running.worker(), libc::SIGKILL) {}
+            signal(running.worker(), libc::SIGKILL);
+            running.lost_a_row();
+            running.signal(libc::SIGINT);
         },
-        then: |outcome| went_on(outcome, "the worker process was ended by signal 9 (SIGKILL)"),
-        ..CASE
+        then: lost_one,
+        ..INTERRUPTED
     },
     Case {
         name: "SIGSEGV of the worker",
@@ -102,14 +103,15 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "SIGKILL of a probe's process",
-        args: "run null process/futex --quick --budget-ms 3000 --store {dir}/store",
-        exit: ANY,
+        says: &["process/futex failed: ", "signal 9", "interrupted"],
         during: |running| {
-            let peer = running.peer();
-            signal(peer, libc::SIGKILL);
+            running.saved();
+            signal(running.peer(), libc::SIGKILL);
+            running.lost_a_row();
+            running.signal(libc::SIGINT);
         },
-        then: |outcome| went_on(outcome, "signal 9"),
-        ..CASE
+        then: lost_one,
+        ..INTERRUPTED
     },
     Case { name: "SIGKILL at once", during: |running| killed_after(running, 0), ..KILLED },
     Case { name: "SIGKILL after 30 ms", during: |running| killed_after(running, 30), ..KILLED },
@@ -135,6 +137,13 @@ pub(crate) const CASES: &[Case] = &[
 /// The store is whole at any moment; [`Outcome::check_manners`] reads it and looks for orphans.
 const KILLED: Case =
     Case { args: LONG, exit: ANY, then: |outcome| assert_eq!(outcome.signal, Some(libc::SIGKILL)), ..CASE };
+
+/// One row failed, the others have figures.
+fn lost_one(outcome: &Outcome) {
+    let mut statuses = json::statuses(&outcome.saved());
+    statuses.sort();
+    assert_eq!(statuses, ["failed", "measured", "measured"]);
+}
 
 fn after_saving(running: &mut crate::scene::Running, number: i32) {
     running.saved();

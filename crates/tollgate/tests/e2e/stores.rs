@@ -9,7 +9,7 @@ use tollgate_record::{Host, Run, SCHEMA, Tool, document};
 
 #[test]
 fn stores() {
-    go_through("stores", CASES);
+    go_through("e2e::stores::stores", CASES);
 }
 
 const NO_RUN: Case = Case { exit: 2, then: |outcome| assert!(outcome.stdout.is_empty()), ..CASE };
@@ -36,14 +36,14 @@ pub(crate) const CASES: &[Case] = &[
         name: "a damaged file",
         args: "show bad --store {dir}/store",
         says: &["cannot use {dir}/store/bad.json: it is not JSON, or it is damaged", "at byte"],
-        scene: |scene| broken(scene, "bad", &record("bad").replace(':', "\u{1}")),
+        scene: |scene| broken(scene, "bad", record("bad").replace(':', "\u{1}")),
         ..NO_RUN
     },
     Case {
         name: "a damaged field",
         args: "show bad --store {dir}/store",
         says: &["it says \"tollgate/1\" but does not hold to it", "at byte"],
-        scene: |scene| broken(scene, "bad", &record("bad").replace("\"seed\": 42", "\"seed\": \"x\"")),
+        scene: |scene| broken(scene, "bad", record("bad").replace("\"seed\": 42", "\"seed\": \"x\"")),
         ..NO_RUN
     },
     Case {
@@ -64,21 +64,21 @@ pub(crate) const CASES: &[Case] = &[
         name: "a newer schema",
         args: "show newer --store {dir}/store",
         says: &["its schema is \"tollgate/2\" and this program reads \"tollgate/1\"; use a newer tollgate"],
-        scene: |scene| broken(scene, "newer", &record("newer").replace(SCHEMA, "tollgate/2")),
+        scene: |scene| broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/2")),
         ..NO_RUN
     },
     Case {
         name: "a schema that was never there",
         args: "show odd --store {dir}/store",
         says: &["its schema is \"tollgate/banana\""],
-        scene: |scene| broken(scene, "odd", &record("odd").replace(SCHEMA, "tollgate/banana")),
+        scene: |scene| broken(scene, "odd", record("odd").replace(SCHEMA, "tollgate/banana")),
         ..NO_RUN
     },
     Case {
         name: "nesting without end",
         args: "show deep --store {dir}/store",
         says: &["cannot use {dir}/store/deep.json"],
-        scene: |scene| broken(scene, "deep", &"[".repeat(1 << 20)),
+        scene: |scene| broken(scene, "deep", "[".repeat(1 << 20)),
         ..NO_RUN
     },
     Case {
