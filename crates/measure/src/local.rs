@@ -113,24 +113,21 @@ impl<'p, C: Clock> Local<'p, C> {
             (ticks as f64, made as f64)
         };
         // Two lengths, so that the cost of the clock and of the call drops out of the difference.
-        let slope = |chain: fn(u64) -> u64| -> Vec<f64> {
-            (0..TRIES)
-                .map(|_| {
-                    let (short, few) = timed(chain, 4_000);
-                    let (long, many) = timed(chain, 24_000);
-                    (long - short) / (many - few)
-                })
-                .collect()
+        let slope = |chain: fn(u64) -> u64| {
+            let (short, few) = timed(chain, 4_000);
+            let (long, many) = timed(chain, 24_000);
+            (long - short) / (many - few)
         };
-        let multiply = slope(arch::multiply_chain);
-        let add = slope(arch::add_chain);
-        let thousand = (0..TRIES)
-            .map(|_| {
-                let (long, _) = timed(arch::multiply_chain, 1_000);
-                let (empty, _) = timed(arch::multiply_chain, 0);
-                long - empty
-            })
-            .collect();
+        let (mut multiply, mut add, mut thousand) = (Vec::new(), Vec::new(), Vec::new());
+        // One after the other within microseconds, so that what stands at the same place in the three
+        // was timed at the same core frequency.
+        for _ in 0..TRIES {
+            multiply.push(slope(arch::multiply_chain));
+            let (long, _) = timed(arch::multiply_chain, 1_000);
+            let (empty, _) = timed(arch::multiply_chain, 0);
+            thousand.push(long - empty);
+            add.push(slope(arch::add_chain));
+        }
         Reply::Core { multiply, add, thousand, pair }
     }
 }
