@@ -1,6 +1,6 @@
 //! The worker's side of [`Remote`](crate::remote::Remote): requests in, replies out, a line of JSON each.
 
-use crate::bench::{Bench, Reply, Request};
+use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Counter, Os, Source};
 use crate::local::Local;
 use crate::placement;
@@ -23,11 +23,29 @@ pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> 
         return Err(io::Error::other("the process that started this worker is gone"));
     }
     if let Err(error) = placement::pin(site.cpu) {
-        return say(&Reply::Unusable { reason: unpinned(&error) });
+        return answer(&mut Unpinned(unpinned(&error)));
     }
     match source {
         Source::Counter => answer(&mut Local::new(Counter, probes, site)),
         Source::Os => answer(&mut Local::new(Os, probes, site)),
+    }
+}
+
+/// What answers in place of a bench that cannot be. It answers each request, because one who leaves
+/// without having read may leave before he is asked.
+struct Unpinned(String);
+
+impl Bench for Unpinned {
+    fn ask(&mut self, _: &Request) -> Result<Reply, Lost> {
+        Ok(Reply::Unusable { reason: self.0.clone() })
+    }
+
+    fn restart(&mut self) -> Result<(), Lost> {
+        Ok(())
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        0
     }
 }
 
@@ -39,19 +57,15 @@ pub fn unpinned(error: &io::Error) -> String {
     )
 }
 
-fn say(reply: &Reply) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    let mut text = serde_json::to_vec(reply)?;
-    text.push(b'\n');
-    out.write_all(&text)?;
-    out.flush()
-}
-
 fn answer(bench: &mut impl Bench) -> io::Result<()> {
+    let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line?)?;
         let reply = bench.ask(&request).map_err(io::Error::other)?;
-        say(&reply)?;
+        let mut text = serde_json::to_vec(&reply)?;
+        text.push(b'\n');
+        out.write_all(&text)?;
+        out.flush()?;
     }
     Ok(())
 }

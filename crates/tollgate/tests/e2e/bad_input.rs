@@ -35,7 +35,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a pattern that matches nothing",
         args: "run null thread/z*",
-        says: &["no probe is called 'thread/z*'", "the nearest is 'thread/"],
+        says: &["no probe is called 'thread/z*'", "the nearest is 'thread'"],
         ..BAD
     },
     Case {
