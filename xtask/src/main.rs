@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod guests;
 mod test;
 mod tidy;
 mod workspace;
@@ -35,6 +36,7 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
+    Guests => guests,
     Test => test,
     Tidy => tidy,
 }

@@ -53,7 +53,8 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
                 Err(Lost(match (error.kind(), fate) {
                     (io::ErrorKind::TimedOut, _) => {
                         format!(
-                            "no answer within {} s; its processes were ended",
+                            "no answer within {} s; its processes were ended: it hangs, or other tasks hold \
+                             the CPUs ('tollgate doctor' tells)",
                             f64::from(self.patience_ms) / 1e3
                         )
                     }

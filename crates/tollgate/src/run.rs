@@ -71,7 +71,7 @@ fn plan(args: &Sampling, seed: u64) -> Plan {
     let (epochs, most_epochs, seconds, target, singles_ns) = match (args.quick, args.thorough) {
         (true, _) => (6, 6, 3.6, 0.0, 1_000_000),
         (_, true) => (30, 40, 240.0, 0.002, 4_000_000),
-        _ => (12, 20, 45.0, 0.005, 2_000_000),
+        _ => (12, 20, 32.0, 0.005, 2_000_000),
     };
     Plan {
         seed,

@@ -106,7 +106,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "plain ASCII where the locale wants it",
-        args: "run null syscall/getppid core/spin --quick --budget-ms 300 --no-save",
+        args: "run null syscall/getppid process/pipe --quick --budget-ms 300 --no-save",
         prints: &["getppid"],
         scene: |scene| {
             scene.env("LANG", Some("C"));

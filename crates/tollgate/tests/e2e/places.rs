@@ -143,7 +143,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "no /sys",
-        args: "run null core/spin --quick --budget-ms 300 --json --no-save",
+        args: "run null core/futex --quick --budget-ms 300 --json --no-save",
         scene: |scene| {
             needs_cpus(2)?;
             hidden(scene, c"/sys")
