@@ -1,6 +1,6 @@
 //! What goes right: records that hold to the schema and to themselves, and views of them.
 
-use crate::json::{result, statuses};
+use crate::json::result;
 use crate::scene::{Outcome, Scene, call, records};
 use serde_json::{Value, json};
 use tollgate_boundary::PROBES;
