@@ -262,7 +262,13 @@ fn a_stream_of_timer_interrupts_is_the_same_on_both_engines() {
         code.op(Op::Addi, 7, 7, 0, 1);
     }
     // x7 is even here, always. 23 instructions: 94 of them between two interrupts move two places on.
-    code.op(Op::Addi, 6, 6, 0, 1).op(Op::Andi, 9, 7, 0, 1).op(Op::Beq, 0, 9, 0, -88).op(Op::Jal, 0, 0, 0, -92);
+    code.op(Op::Addi, 6, 6, 0, 1).op(Op::Andi, 9, 7, 0, 1).op(Op::Beq, 0, 9, 0, -88).op(
+        Op::Jal,
+        0,
+        0,
+        0,
+        -92,
+    );
     let mut handler = Asm::default();
     // s0 points to mtimecmp.
     handler.csrw(0x340, 5).op(Op::Ld, 5, 8, 0, 0).op(Op::Addi, 5, 5, 0, 1).op(Op::Sd, 0, 8, 5, 0);
