@@ -157,7 +157,8 @@ pub fn run(
         }
     };
     // An empty path asks about an open descriptor; no file could be allowed for it.
-    let refused = files.with(|files| files.refused().iter().filter(|path| !path.is_empty()).cloned().collect());
+    let refused =
+        files.with(|files| files.refused().iter().filter(|path| !path.is_empty()).cloned().collect());
     Ok(Outcome { ending, instructions: machine.instret(), refused, profile })
 }
 
