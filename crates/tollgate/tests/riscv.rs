@@ -206,6 +206,9 @@ fn programs_run_on_both_machines() {
         let run = |name: &str| good(&["run", "--machine", machine, &image(name)]);
         assert_eq!(run("ctx_switch"), "getpid 1: 96 cycles\n");
         assert_eq!(run("ctx_switch-asm"), "96 cycles\n");
+        // Options may come behind the program.
+        let behind = good(&["run", &image("ctx_switch-asm"), "--isa", "rv64gc", "--machine", machine]);
+        assert_eq!(behind, "96 cycles\n");
         assert_eq!(run("enhanced_ctx_switch-asm"), "96\n96\n96\n");
         let enhanced = run("enhanced_ctx_switch");
         assert!(enhanced.starts_with("getpid (172): single 96, min 96, mean 96, max 96\n"), "{enhanced}");
