@@ -9,7 +9,7 @@ use super::{
     signals::AllBlocked,
 };
 use std::{
-    io, mem,
+    io,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
@@ -148,7 +148,7 @@ impl Peers {
             if self.slots[at].state.load(Ordering::Acquire) == FAILED {
                 return Err(self.why_failed(at));
             }
-            check_pin(self.slots[at].thread.load(Ordering::Relaxed), cpu)?;
+            process::check_pin(self.slots[at].thread.load(Ordering::Relaxed), cpu)?;
         }
         Ok(())
     }
@@ -262,22 +262,5 @@ fn serve<M: Medium>(end: &mut End<M>, slots: &[Slot], at: usize, mut work: impl 
         if let Err(errno) = end.give.give() {
             return slot.error.store(errno, Ordering::Relaxed);
         }
-    }
-}
-
-/// Reads back that the task may run on `cpu` and nowhere else.
-fn check_pin(thread: libc::pid_t, cpu: usize) -> Result<(), Refusal> {
-    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    // SAFETY: the set is valid for its size.
-    if unsafe { libc::sched_getaffinity(thread, mem::size_of_val(&set), &mut set) } != 0 {
-        return Err(Refusal::os("reading back a peer's pin"));
-    }
-    // SAFETY: the set is valid, and `cpu` is compared with its capacity first.
-    let only = cpu < libc::CPU_SETSIZE as usize
-        && unsafe { libc::CPU_ISSET(cpu, &set) && libc::CPU_COUNT(&set) == 1 };
-    match only {
-        true => Ok(()),
-        false => Err(Refusal::Failed(format!("a peer task is not pinned to cpu {cpu}"))),
     }
 }
