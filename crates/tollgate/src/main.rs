@@ -5,9 +5,11 @@
 
 mod cli;
 mod doctor;
+mod lat_ctx;
 mod list;
 mod output;
 mod progress;
+mod ring;
 mod run;
 mod runs;
 mod worker;
@@ -17,10 +19,12 @@ use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(lat_ctx::called_as(std::env::args_os()));
     let done = match cli.command {
         None => run::run(&cli.ladder, &[]),
         Some(Command::Run(args)) => run::run(&args.sampling, &args.patterns),
+        Some(Command::Ring(args)) => ring::ring(&args),
+        Some(Command::LatCtx(args)) => lat_ctx::lat_ctx(&args),
         Some(Command::List(args)) => list::list(&args),
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),

@@ -1,6 +1,6 @@
 //! A flag under a mutex and a condition variable, as programs commonly write it.
 
-use super::{End, Give, Medium, Passed, Take, closed};
+use super::{Ends, Give, Medium, Passed, Take, closed};
 use crate::task::Tasks;
 use std::sync::{Arc, Condvar as StdCondvar, Mutex, PoisonError};
 use tollgate_measure::Refusal;
@@ -21,7 +21,7 @@ impl Medium for Condvar {
     type Give = FlagEnd;
     type Take = FlagEnd;
 
-    fn ring(len: usize, tasks: Tasks) -> Result<Vec<End<Self>>, Refusal> {
+    fn ring(len: usize, tasks: Tasks) -> Result<Ends<Self>, Refusal> {
         if tasks == Tasks::Processes {
             return Err(Refusal::Failed(
                 "a condition variable of this kind does not reach between processes".into(),
@@ -29,9 +29,9 @@ impl Medium for Condvar {
         }
         let link = |_| {
             let link = Arc::new(Link::default());
-            (FlagEnd(Arc::clone(&link)), FlagEnd(link))
+            Ok((FlagEnd(Arc::clone(&link)), FlagEnd(link)))
         };
-        Ok(closed((0..len).map(link).collect()))
+        closed(len, link)
     }
 }
 

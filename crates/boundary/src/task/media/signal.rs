@@ -1,6 +1,6 @@
 //! A signal that the taking task sleeps for and handles.
 
-use super::{End, Give, Medium, Passed, Take, closed, errno};
+use super::{Ends, Give, Medium, Passed, Take, closed, errno};
 use crate::task::{
     Mapping, Tasks, Zeroed,
     signals::{Blocked, Handler, mask_now, only},
@@ -59,11 +59,11 @@ impl Medium for Signal {
     type Give = Sender;
     type Take = Sleeper;
 
-    fn ring(len: usize, _: Tasks) -> Result<Vec<End<Self>>, Refusal> {
+    fn ring(len: usize, _: Tasks) -> Result<Ends<Self>, Refusal> {
         let handler = Arc::new(Handler::install(SIGNAL, arrived)?);
         let tasks = Arc::new(Mapping::new(len)?);
         let asleep = mask_now();
-        let link = |at| {
+        let link = move |at| {
             let sleeper = Sleeper {
                 tasks: Arc::clone(&tasks),
                 at,
@@ -71,9 +71,9 @@ impl Medium for Signal {
                 blocked: None,
                 asleep,
             };
-            (Sender { tasks: Arc::clone(&tasks), to: at }, sleeper)
+            Ok((Sender { tasks: Arc::clone(&tasks), to: at }, sleeper))
         };
-        Ok(closed((0..len).map(link).collect()))
+        closed(len, link)
     }
 }
 
