@@ -7,6 +7,7 @@ pub mod bench;
 pub mod clock;
 pub mod doctor;
 pub mod host;
+pub mod knees;
 pub mod local;
 pub mod noise;
 pub mod placement;

@@ -320,7 +320,7 @@ fn disturbance_warnings(meta: &Meta, collected: &Collected) -> Vec<Warning> {
         warnings.push(Warning::new("migrated", text));
     }
     // A probe that switches tasks is preempted by its own peer all the time: that tells nothing.
-    let switches = meta.proof.iter().any(|claim| claim.divides);
+    let switches = meta.proof.iter().any(|claim| claim.divides || claim.key.starts_with("switches"));
     let share = interrupted as f64 / visits.max(1) as f64;
     if !switches && share > DISTURBED {
         let text = format!("another task took the CPU in {:.0} % of the visits", share * 100.0);

@@ -2,6 +2,7 @@
 
 mod args;
 mod cell;
+mod model;
 mod sizes;
 
 pub(crate) use args::{Args, procs};
@@ -41,6 +42,7 @@ pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
         keeper.save(&run);
     }
     drop(progress);
+    model::add(&mut run);
     keeper.finish(&mut run);
     let text =
         if sink.json() { document::to_json(&run)? } else { tollgate_report::ring(&run, &sink.style()) };
