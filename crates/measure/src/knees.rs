@@ -161,7 +161,9 @@ fn knee(
     let beyond = points.iter().filter(telling).filter(|point| footprint(point) > 1.2 * level.bytes).count();
     let below = points.iter().filter(|point| footprint(point) < 0.9 * level.bytes).count();
     if beyond < 2 {
-        return Err(format!("{beyond} cells lie beyond it with arrays that fit it alone; 2 are needed"));
+        return Err(format!(
+            "of cells beyond it, with arrays that fit it alone, there are {beyond}; 2 are needed"
+        ));
     }
     if below < 1 {
         return Err("no cell lies below it".into());
@@ -191,12 +193,7 @@ fn knee(
     let spread = heights.iter().map(|height| (height - mean).powi(2)).sum::<f64>();
     let half = 2.0 * ((n - 1.0) / n * spread).sqrt();
     let height = best.heights[at];
-    Ok(Knee {
-        bytes,
-        interval: [low, high],
-        ns_per_kib: height,
-        ns_interval: [height - half, height + half],
-    })
+    Ok(Knee { bytes, interval: [low, high], ns_per_kib: height, ns_interval: [height - half, height + half] })
 }
 
 fn footprint(point: &Point) -> f64 {
@@ -274,8 +271,11 @@ impl Stairs {
             rows.iter().map(|row| error(row).powi(2)).sum()
         };
         // With at most a handful of caches every choice of steps that are there can be tried.
-        let mut best =
-            Self { knees: knees.to_vec(), heights: vec![0.0; knees.len()], misfit: misfit(&vec![0.0; knees.len()]) };
+        let mut best = Self {
+            knees: knees.to_vec(),
+            heights: vec![0.0; knees.len()],
+            misfit: misfit(&vec![0.0; knees.len()]),
+        };
         for choice in 1..1_u32 << knees.len().min(8) {
             let chosen: Vec<usize> =
                 (0..knees.len()).filter(|&at| choice >> at & 1 == 1 && Some(at) != flat).collect();
@@ -323,9 +323,8 @@ fn solve(rows: &[(Vec<f64>, f64)], chosen: &[usize]) -> Option<Vec<f64>> {
         }
         for row in i + 1..n {
             let factor = a[row][i] / a[i][i];
-            for column in i..=n {
-                a[row][column] -= factor * a[i][column];
-            }
+            let above = a[i].clone();
+            a[row].iter_mut().zip(above).for_each(|(value, above)| *value -= factor * above);
         }
     }
     let mut found = vec![0.0; n];
@@ -342,7 +341,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn levels() -> Vec<Level> {
-        [("L1", 48.0), ("L2", 2_048.0)].map(|(name, kib)| Level { name: name.into(), bytes: kib * 1024.0 }).into()
+        [("L1", 48.0), ("L2", 2_048.0)]
+            .map(|(name, kib)| Level { name: name.into(), bytes: kib * 1024.0 })
+            .into()
     }
 
     /// A matrix made by the model itself, with an error that alternates.
@@ -351,8 +352,13 @@ mod tests {
         let mut points = Vec::new();
         for procs in [2.0, 4.0, 8.0, 16.0, 32.0] {
             for kib in [4.0, 8.0, 16.0, 24.0, 64.0, 128.0, 256.0, 512.0] {
-                let mut point =
-                    Point { procs, bytes: kib * 1024.0, refill: 0.0, error: 5.0, total: 2_000.0 + 20.0 * kib };
+                let mut point = Point {
+                    procs,
+                    bytes: kib * 1024.0,
+                    refill: 0.0,
+                    error: 5.0,
+                    total: 2_000.0 + 20.0 * kib,
+                };
                 point.refill = truth.refill(&point);
                 point.total += point.refill;
                 let sign = if points.len() % 2 == 0 { 1.0 } else { -1.0 };
@@ -391,13 +397,15 @@ mod tests {
         levels.push(Level { name: "L3".into(), bytes: 256.0 * 1024.0 * 1024.0 });
         let fit = fit(&matrix([48.0 * 1024.0, 2_048.0 * 1024.0], [4.0, 30.0], 0.002), &levels);
         let why = fit.levels[2].knee.as_ref().expect_err("footprints end far below it");
-        assert!(why.contains("0 cells lie beyond it"), "{why}");
+        assert!(why.contains("there are 0"), "{why}");
     }
 
     #[test]
     fn few_cells_are_said_to_be_few() {
         let fit = fit(&matrix([1.0, 2.0], [1.0, 1.0], 0.0)[..3], &levels());
-        assert!(fit.levels.iter().all(|found| found.knee.as_ref().is_err_and(|why| why.starts_with("3 cells"))));
+        assert!(
+            fit.levels.iter().all(|found| found.knee.as_ref().is_err_and(|why| why.starts_with("3 cells")))
+        );
         assert_eq!(fit.prediction, None);
     }
 

@@ -5,6 +5,7 @@
 pub mod arch;
 pub mod bench;
 pub mod clock;
+pub mod counters;
 pub mod doctor;
 pub mod host;
 pub mod knees;

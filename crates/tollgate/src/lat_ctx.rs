@@ -64,6 +64,7 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
         pages: Pages::Base,
         cpus: vec![site.cpu],
         warm_us: args.warmup,
+        counters: false,
     };
     for &procs in &args.procs {
         let all = Spec { procs: procs.saturating_mul(args.parallelism), ..spec(procs) };
@@ -176,7 +177,9 @@ fn warmup(text: &str) -> Result<u64, String> {
 
 fn number(text: &str, least: u64, most: u64, what: &str) -> Result<u64, String> {
     let number = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("a number of {what} is a whole number from {least} to {most}, for example {}", least.max(1)))
+    number.ok_or_else(|| {
+        format!("a number of {what} is a whole number from {least} to {most}, for example {}", least.max(1))
+    })
 }
 
 fn size(text: &str) -> Result<u64, String> {

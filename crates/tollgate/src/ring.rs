@@ -37,7 +37,9 @@ pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
         let spec = &cell.specs()[0];
         progress.say(format!("ring of {}, {} bytes each", spec.procs, spec.bytes));
         let Some(measured) = bench.measure(cell, &mut run, &stop)? else { break };
-        run.results.push(measured.result);
+        let mut result = measured.result;
+        bench.count(cell, &mut run, &mut result)?;
+        run.results.push(result);
         run.complete = run.results.len() == cells.len() && !stop.load(Ordering::Relaxed);
         keeper.save(&run);
     }
@@ -78,6 +80,7 @@ fn cells(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Vec<Cell>> {
         pages: args.pages.into(),
         cpus: cpus(args.placement, facts, site)?,
         warm_us: 0,
+        counters: false,
     };
     if first.pages == Pages::Huge && facts.transparent_huge_pages.as_deref().is_none_or(|it| it == "never") {
         return Err(Usage::error(

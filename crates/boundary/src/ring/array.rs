@@ -178,8 +178,17 @@ mod tests {
     use crate::ring::Link;
 
     fn array(bytes: u64, walk: Walk, pages: Pages) -> Array {
-        let spec =
-            Spec { link: Link::Pipe, threads: true, procs: 1, bytes, walk, pages, cpus: vec![0], warm_us: 0 };
+        let spec = Spec {
+            link: Link::Pipe,
+            threads: true,
+            procs: 1,
+            bytes,
+            walk,
+            pages,
+            cpus: vec![0],
+            warm_us: 0,
+            counters: false,
+        };
         let mut array = Array::new(&spec);
         array.enter().expect("memory");
         array
@@ -231,6 +240,7 @@ mod tests {
             pages: Pages::Base,
             cpus: vec![0],
             warm_us: 0,
+            counters: false,
         };
         assert_eq!(Array::new(&spec).enter(), Err(libc::ENOMEM));
     }

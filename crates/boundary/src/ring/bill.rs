@@ -67,8 +67,10 @@ impl Cell {
         }
         for (spec, collected) in self.specs.iter().zip(&harvest.probes).skip(1) {
             if let Outcome::Skipped { reason, .. } | Outcome::Failed(reason) = &collected.outcome {
-                let text =
-                    format!("the ring of {} with {} bytes beside it failed: {reason}", spec.procs, spec.bytes);
+                let text = format!(
+                    "the ring of {} with {} bytes beside it failed: {reason}",
+                    spec.procs, spec.bytes
+                );
                 measured.warnings.push(Warning::new("bill-incomplete", text));
             }
         }
@@ -157,6 +159,7 @@ mod tests {
             pages: Pages::Base,
             cpus: vec![0],
             warm_us: 0,
+            counters: false,
         }
     }
 

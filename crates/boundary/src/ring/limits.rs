@@ -100,6 +100,7 @@ mod tests {
             pages: Pages::Base,
             cpus: vec![0],
             warm_us: 0,
+            counters: false,
         };
         let Refusal::Skip { reason, enable } = named(Refusal::skip("fork: no", "raise it"), &spec) else {
             panic!("still a skip");
@@ -122,6 +123,7 @@ mod tests {
             pages: Pages::Base,
             cpus: vec![0],
             warm_us: 0,
+            counters: false,
         };
         assert_eq!(descriptors(&spec), 2064);
         spec.threads = false;

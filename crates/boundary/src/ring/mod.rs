@@ -8,12 +8,14 @@
 
 mod array;
 mod bill;
+mod events;
 mod limits;
 mod need;
 mod probe;
 mod spec;
 
 pub use bill::Cell;
+pub use events::{MOST_COUNTED, take_counters};
 pub use need::{Room, too_large};
 pub use probe::RingProbe;
 pub use spec::{Link, Pages, Spec, Walk};

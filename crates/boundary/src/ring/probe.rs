@@ -2,7 +2,7 @@
 
 use super::{
     array::Array,
-    limits,
+    events, limits,
     spec::{Link, Pages, Spec},
 };
 use crate::task::{Medium, Ring, Switches, Work, media};
@@ -10,6 +10,7 @@ use std::{
     fs,
     time::{Duration, Instant},
 };
+use tollgate_measure::counters::Kernel;
 use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
 
 /// A ring that can be opened.
@@ -59,6 +60,10 @@ fn open<M: Medium>(spec: &Spec) -> Result<Box<dyn Crossing>, Refusal> {
     if spec.pages == Pages::Huge && spec.bytes > 0 {
         let kib = huge_kib(own.address()).map_or("unknown".into(), |kib| kib.to_string());
         params.push(("huge_kib", kib));
+    }
+    if spec.counters {
+        let tasks = ring.task_numbers();
+        params.push(events::param(&mut Kernel::new(), &tasks, || ring.laps(1, || own.work()))?);
     }
     let switches = Switches::new(&[]);
     Ok(Box::new(Open { ring, own, switches, peers, laps: 0, params }))
@@ -156,6 +161,7 @@ mod tests {
                     pages: Pages::Base,
                     cpus: vec![cpu],
                     warm_us: 0,
+                    counters: false,
                 };
                 let counted = std::thread::spawn(move || {
                     placement::pin(cpu).expect("the CPU is in our mask");

@@ -106,6 +106,8 @@ pub struct Spec {
     pub cpus: Vec<usize>,
     /// For how long the token goes around before anything is timed, besides the sampler's own warm-up.
     pub warm_us: u64,
+    /// Whether opening it also counts events in its tasks, which are then among the parameters.
+    pub counters: bool,
 }
 
 impl Spec {

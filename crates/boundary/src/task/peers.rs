@@ -134,8 +134,7 @@ impl Peers {
         let keep = [end.take.descriptor(), end.give.descriptor()];
         let child = || {
             // Where it ended up is read back by `wait_ready`.
-            let entered =
-                move_to(cpu).and_then(|()| end.take.enter()).and_then(|()| work.enter());
+            let entered = move_to(cpu).and_then(|()| end.take.enter()).and_then(|()| work.enter());
             slots[at].error.store(entered.err().unwrap_or(0), Ordering::Relaxed);
             slots[at].announce(entered.is_ok());
             if entered.is_ok() {

@@ -31,11 +31,7 @@ impl<M: Medium> Ring<M> {
     ///
     /// # Errors
     /// A limit that stops it as [`Refusal::Skip`]; everything else as [`Refusal::Failed`].
-    pub fn open<W: Work>(
-        tasks: Tasks,
-        cpus: &[usize],
-        work: impl Fn(usize) -> W,
-    ) -> Result<Self, Refusal> {
+    pub fn open<W: Work>(tasks: Tasks, cpus: &[usize], work: impl Fn(usize) -> W) -> Result<Self, Refusal> {
         let mut ends = M::ring(cpus.len() + 1, tasks)?;
         let Some(mut own) = ends.next().transpose()? else {
             return Err(Refusal::Failed("a ring without a task".into()));
@@ -157,6 +153,11 @@ impl<M: Medium> Ring<M> {
     /// A counter of the context switches of all tasks of the ring, starting now.
     pub fn switches(&self) -> Switches {
         Switches::new(&self.peers.numbers())
+    }
+
+    /// Thread numbers of all tasks, 0 for the calling one.
+    pub fn task_numbers(&self) -> Vec<libc::pid_t> {
+        std::iter::once(0).chain(self.peers.numbers().into_iter().map(|(_, thread)| thread)).collect()
     }
 
     /// How many tokens the peers have taken since the ring was opened.

@@ -75,7 +75,9 @@ pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
         lines.push(row(cell, &place));
     }
     if cells.iter().any(|cell| cell.refill.is_some_and(indistinct)) {
-        lines.push("  <= x: the refill cannot be distinguished from zero; x is the upper end of its interval".into());
+        lines.push(
+            "  <= x: the refill cannot be distinguished from zero; x is the upper end of its interval".into(),
+        );
     }
     lines
 }

@@ -19,10 +19,18 @@ pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
         lines.push(String::new());
         lines.push(style.paint(Paint::Bold, "Events for each hop"));
         let heads = |half: fn(&str) -> (&str, &str)| -> String {
-            block.iter().map(|name| half(name)).map(|(_, text)| right(&cut(text, COLUMN - 1, style), COLUMN)).collect()
+            block
+                .iter()
+                .map(|name| half(name))
+                .map(|(_, text)| right(&cut(text, COLUMN - 1, style), COLUMN))
+                .collect()
         };
         // `cache-misses:u` is headed by its event and, below it, by where it was counted.
-        lines.push(format!("{:12}{}", "", heads(|name| ("", name.split(':').next().unwrap_or(name)))).trim_end().into());
+        lines.push(
+            format!("{:12}{}", "", heads(|name| ("", name.split(':').next().unwrap_or(name))))
+                .trim_end()
+                .into(),
+        );
         let place = |name: &str| match name.rsplit(':').next() {
             Some("u") => "user",
             Some("k") => "kernel",
@@ -31,7 +39,8 @@ pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
         let below: String = block.iter().map(|name| right(place(name), COLUMN)).collect();
         lines.push(format!(" procs  size{below}").trim_end().into());
         for cell in cells.iter().filter(|cell| !cell.counters.is_empty()) {
-            let value = |name: &&str| cell.counters.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
+            let value =
+                |name: &&str| cell.counters.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
             let values: String = block
                 .iter()
                 .map(|name| right(&value(name).map_or("-".into(), |it| fit(it, COLUMN - 2)), COLUMN))

@@ -12,7 +12,8 @@ pub(crate) fn list(rows: &[&Measurement], style: &Style) -> Vec<String> {
     }
     let mut lines = vec![String::new(), style.paint(Paint::Bold, "Knees: footprints at which refill begins")];
     for row in rows {
-        let text = row.params.get("cache").and_then(|name| name.as_str()).map_or("?".into(), |it| clean(it, style));
+        let text =
+            row.params.get("cache").and_then(|name| name.as_str()).map_or("?".into(), |it| clean(it, style));
         lines.extend(wrap(&found(row, style), style.prose(), &format!("  {text:<3} ")));
     }
     let number = |key: &str| rows[0].params.get(key).and_then(|value| value.as_f64());

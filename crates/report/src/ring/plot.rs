@@ -34,7 +34,8 @@ pub(crate) fn plot(cells: &[Cell], caches: &[Cache], style: &Style) -> Vec<Strin
         });
         dots.push(Dot { x: x.ln(), y: y.ln(), sign: SIGNS[at % SIGNS.len()] });
     }
-    let (Some([left, right]), Some([low, high])) = (range(dots.iter().map(|dot| dot.x)), range(dots.iter().map(|dot| dot.y)))
+    let (Some([left, right]), Some([low, high])) =
+        (range(dots.iter().map(|dot| dot.x)), range(dots.iter().map(|dot| dot.y)))
     else {
         return Vec::new();
     };
@@ -42,7 +43,8 @@ pub(crate) fn plot(cells: &[Cell], caches: &[Cache], style: &Style) -> Vec<Strin
         return Vec::new();
     }
     // A flat line is drawn as one, not blown up to the height of the field.
-    let (low, high) = if high - low < 0.7 { ((low + high) / 2.0 - 0.35, (low + high) / 2.0 + 0.35) } else { (low, high) };
+    let (low, high) =
+        if high - low < 0.7 { ((low + high) / 2.0 - 0.35, (low + high) / 2.0 + 0.35) } else { (low, high) };
     let width = style.columns().min(100) - SCALE - 3;
     let column = |x: f64| ((x - left) / (right - left) * (width - 1) as f64).round() as usize;
     let row = |y: f64| ROWS - 1 - ((y - low) / (high - low) * (ROWS - 1) as f64).round() as usize;
@@ -80,7 +82,9 @@ pub(crate) fn plot(cells: &[Cell], caches: &[Cache], style: &Style) -> Vec<Strin
         let label = match at {
             0 => fit(high.exp(), SCALE - 1),
             at if at == ROWS - 1 => fit(low.exp(), SCALE - 1),
-            at if at == ROWS / 2 => fit(((high - low) * (ROWS - 1 - at) as f64 / (ROWS - 1) as f64 + low).exp(), SCALE - 1),
+            at if at == ROWS / 2 => {
+                fit(((high - low) * (ROWS - 1 - at) as f64 / (ROWS - 1) as f64 + low).exp(), SCALE - 1)
+            }
             _ => String::new(),
         };
         let text: String = cells.into_iter().collect();

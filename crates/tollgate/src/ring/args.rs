@@ -136,7 +136,9 @@ const MOST_PROCS: u32 = 1_000_000;
 pub(crate) fn procs(text: &str) -> Result<u32, String> {
     let why = match text.trim().parse::<i64>() {
         Err(_) => "a number of tasks is a whole number from 2, for example 8".into(),
-        Ok(procs) if procs < 2 => format!("a ring needs at least 2 tasks, because {procs} cannot switch: try 2"),
+        Ok(procs) if procs < 2 => {
+            format!("a ring needs at least 2 tasks, because {procs} cannot switch: try 2")
+        }
         Ok(procs) => match u32::try_from(procs).ok().filter(|&procs| procs <= MOST_PROCS) {
             Some(procs) => return Ok(procs),
             None => format!("a ring has at most {MOST_PROCS} tasks, for example 10000"),

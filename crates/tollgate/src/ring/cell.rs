@@ -5,13 +5,14 @@ use crate::run::worker;
 use std::ops::ControlFlow;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tollgate_boundary::ring::{Cell, RingProbe, Spec};
+use tollgate_boundary::ring::{Cell, MOST_COUNTED, RingProbe, Spec, take_counters};
+use tollgate_measure::bench::{Bench as _, Lost, Reply, Request};
 use tollgate_measure::clock::Source;
 use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
 use tollgate_measure::stats::median_interval;
 use tollgate_measure::{Meta, Probe, Site, session, summary};
-use tollgate_record::{Measurement, Per, Run, Status};
+use tollgate_record::{Measurement, Per, Run, Status, Warning};
 
 /// Where and how cells are measured.
 pub(crate) struct Bench {
@@ -113,7 +114,11 @@ impl Bench {
                 }
                 _ => false,
             };
-            if out || stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if out || stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         let refused = vec![None; metas.len()];
         let harvest =
@@ -123,6 +128,26 @@ impl Bench {
             Ok(harvest) => Some(self.evaluate(cell, &metas, &harvest, run)),
             Err(lost) => Some(failed(&specs[0], &format!("nothing could be measured: {lost}"))),
         })
+    }
+
+    /// Counts events in the tasks of the cell's ring, in a run of its own that is not timed.
+    pub(crate) fn count(&self, cell: &Cell, run: &mut Run, result: &mut Measurement) -> anyhow::Result<()> {
+        let spec = Spec { counters: true, ..cell.specs()[0].clone() };
+        if spec.procs > MOST_COUNTED || result.status != Status::Measured {
+            return Ok(());
+        }
+        let rings = serde_json::to_string(&[&spec])?;
+        let mut bench = Remote::new(|| self.command(&rings), self.patience_ms(spec.procs));
+        let opened = bench.restart().and_then(|()| bench.ask(&Request::Open { probe: 0 }));
+        let warnings = match opened {
+            Ok(Reply::Opened { params, .. }) => take_counters(&params, result),
+            Ok(Reply::Skipped { reason, .. } | Reply::Failed { reason }) | Err(Lost(reason)) => {
+                vec![Warning::new("counters-absent", format!("no events were counted: {reason}"))]
+            }
+            Ok(_) => Vec::new(),
+        };
+        run.warnings.extend(warnings.into_iter().filter(|it| !run.warnings.contains(it)).collect::<Vec<_>>());
+        Ok(())
     }
 
     fn evaluate(&self, cell: &Cell, metas: &[&Meta], harvest: &Harvest, run: &mut Run) -> Measured {

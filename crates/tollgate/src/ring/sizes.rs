@@ -73,7 +73,10 @@ mod tests {
 
     #[test]
     fn sizes_are_read() {
-        assert_eq!(Sizes::parse("0,16K,1m,2G,100"), Ok(Sizes::These(vec![0, 16 << 10, 1 << 20, 2 << 30, 100])));
+        assert_eq!(
+            Sizes::parse("0,16K,1m,2G,100"),
+            Ok(Sizes::These(vec![0, 16 << 10, 1 << 20, 2 << 30, 100]))
+        );
         assert_eq!(Sizes::parse("auto"), Ok(Sizes::Auto));
         assert_eq!(bytes("64", 1024), Ok(65_536));
         for wrong in ["", "K", "abc", "-1", "+1", "1.5K", "16KB", "1,,2", "99999999999G", "\u{e9}"] {
