@@ -8,6 +8,8 @@
     reason = "talking to the developer is what these commands do"
 )]
 
+mod bench;
+mod guests;
 mod test;
 mod tidy;
 mod workspace;
@@ -33,6 +35,8 @@ macro_rules! commands {
 }
 
 commands! {
+    Bench => bench,
+    Guests => guests,
     Test => test,
     Tidy => tidy,
 }

@@ -2,6 +2,7 @@
 
 mod corosensei;
 mod own;
+#[cfg(target_arch = "x86_64")]
 mod stack;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -49,6 +49,7 @@ impl Region {
     }
 
     /// Takes all access to page `index` away.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "used for x86-64 only so far"))]
     pub(crate) fn forbid(&mut self, index: usize) -> Result<(), Refusal> {
         assert!(index < self.pages, "page {index} of {}", self.pages);
         // SAFETY: the page is inside our own mapping, checked above; nobody holds a reference into it.
@@ -65,6 +66,17 @@ impl Region {
         // which are plain bytes that nobody holds a reference to.
         match unsafe { libc::madvise(self.base.cast(), pages * self.page, advice) } {
             0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// How many of the first `pages` pages are mapped to memory.
+    pub(crate) fn resident(&self, pages: usize) -> io::Result<usize> {
+        assert!(pages <= self.pages, "{pages} of {} pages", self.pages);
+        let mut present = vec![0u8; pages];
+        // SAFETY: the range is inside our own mapping, checked above, and there is a byte for each page.
+        match unsafe { libc::mincore(self.base.cast(), pages * self.page, present.as_mut_ptr()) } {
+            0 => Ok(present.iter().filter(|&&byte| byte & 1 == 1).count()),
             _ => Err(io::Error::last_os_error()),
         }
     }

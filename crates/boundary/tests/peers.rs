@@ -64,7 +64,7 @@ fn a_killed_peer_is_an_error_and_not_a_hang() {
             }
             // SAFETY: no status is asked for.
             let left = unsafe { libc::waitpid(-1, ptr::null_mut(), libc::WNOHANG | libc::__WALL) };
-            assert_eq!(left, -1, "{id}");
+            assert_eq!(left, -1, "{id} leaves a child behind");
         }
     }
     assert_eq!(placement::allowed().expect("the mask can be read"), everywhere);

@@ -176,13 +176,17 @@ fn probes_that_are_open_side_by_side_do_not_disturb_each_other() {
             pass(crossing.as_mut(), passes).unwrap_or_else(|error| panic!("{}: {error}", meta.id));
         }
     }
-    // Only now are the counts asked for: what others did in between must not be among them.
+    // Only now are the counts asked for: what others did in between must not be among them. Faults are the
+    // exception: the kernel counts them for the whole thread, and a fork in between adds to them, so they
+    // mean something only when they are asked for after each batch, as the sampler does.
     for (meta, crossing) in &mut open {
         let mut counts = vec![None; meta.proof.len()];
         crossing.prove(&mut counts).unwrap_or_else(|error| panic!("{}: {error}", meta.id));
         let passes = 3 * 20.min(crossing.most_passes());
         for (claim, count) in meta.proof.iter().zip(counts) {
-            if let Some(count) = count {
+            if let Some(count) = count
+                && (claim.tolerance == 0.0 || claim.key == "switches_per_crossing")
+            {
                 assert_agrees(meta, claim, count, passes);
             }
         }

@@ -84,7 +84,7 @@ pub enum Reply {
         /// As many empty passes, timed the same way.
         empty: Vec<u64>,
     },
-    /// Chains of dependent arithmetic.
+    /// Chains of dependent arithmetic. The same place in the first three stands for the same moment.
     Core {
         /// Ticks for each dependent multiply, each entry from one long chain, fixed cost removed.
         multiply: Vec<f64>,

@@ -3,7 +3,7 @@
 use crate::arch;
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Clock, Moment, monotonic_raw_ns};
-use crate::noise::BatchMark;
+use crate::noise::{BatchMark, BatchNoise};
 use crate::probe::{Crossing, Probe, Refusal, Site};
 
 /// Opens probes and times batches in this process, with any clock.
@@ -50,7 +50,7 @@ impl<'p, C: Clock> Local<'p, C> {
         let Some(crossing) = self.open[probe].as_mut() else {
             return Err(Refusal::Failed("it is not open".into()));
         };
-        let before = BatchMark::now();
+        let mut noise = BatchNoise::default();
         if warm > 0 {
             crossing.prepare(warm)?;
             crossing.cross(warm)?;
@@ -58,17 +58,18 @@ impl<'p, C: Clock> Local<'p, C> {
         let mut ticks = Vec::with_capacity(batches.len());
         for &passes in batches {
             crossing.prepare(passes)?;
+            let before = BatchMark::now();
             arch::reset_float_control();
             let start = self.clock.now();
             let outcome = crossing.cross(passes);
             let end = self.clock.now();
+            noise = noise.and(&before.until(&BatchMark::now()));
             outcome?;
             let Some(elapsed) = end.checked_sub(start) else {
                 return Err(Refusal::Failed(format!("the clock ran backwards by {} ticks", start - end)));
             };
             ticks.push(elapsed);
         }
-        let noise = before.until(&BatchMark::now());
         let mut counts = vec![None; claims];
         crossing.prove(&mut counts)?;
         let passes = std::mem::take(&mut self.passes[probe]) + warm + batches.iter().sum::<u64>();
@@ -112,24 +113,21 @@ impl<'p, C: Clock> Local<'p, C> {
             (ticks as f64, made as f64)
         };
         // Two lengths, so that the cost of the clock and of the call drops out of the difference.
-        let slope = |chain: fn(u64) -> u64| -> Vec<f64> {
-            (0..TRIES)
-                .map(|_| {
-                    let (short, few) = timed(chain, 4_000);
-                    let (long, many) = timed(chain, 24_000);
-                    (long - short) / (many - few)
-                })
-                .collect()
+        let slope = |chain: fn(u64) -> u64| {
+            let (short, few) = timed(chain, 4_000);
+            let (long, many) = timed(chain, 24_000);
+            (long - short) / (many - few)
         };
-        let multiply = slope(arch::multiply_chain);
-        let add = slope(arch::add_chain);
-        let thousand = (0..TRIES)
-            .map(|_| {
-                let (long, _) = timed(arch::multiply_chain, 1_000);
-                let (empty, _) = timed(arch::multiply_chain, 0);
-                long - empty
-            })
-            .collect();
+        let (mut multiply, mut add, mut thousand) = (Vec::new(), Vec::new(), Vec::new());
+        // One after the other within microseconds, so that what stands at the same place in the three
+        // was timed at the same core frequency.
+        for _ in 0..TRIES {
+            multiply.push(slope(arch::multiply_chain));
+            let (long, _) = timed(arch::multiply_chain, 1_000);
+            let (empty, _) = timed(arch::multiply_chain, 0);
+            thousand.push(long - empty);
+            add.push(slope(arch::add_chain));
+        }
         Reply::Core { multiply, add, thousand, pair }
     }
 }

@@ -210,6 +210,9 @@ const MOST_WARM: usize = 24;
 const MOST_WARM_TIME: f64 = 30.0;
 /// One round in so many times batches of double length; the round after it empty ones as well.
 const DOUBLE_EVERY: u64 = 4;
+/// Percent of the budget after which no further epoch is begun, even when fewer were made than planned:
+/// on a machine that is overloaded a rough answer is better than none.
+const MOST_OVERDRAFT: u64 = 115;
 /// Rounds of an epoch at the least, however short the budget.
 const FEWEST_ROUNDS: u64 = 4;
 /// Single passes of an epoch: at least and at most.
@@ -218,7 +221,13 @@ const SINGLES: (u64, u64) = (8, 2_000);
 impl<B: Bench> Running<'_, B> {
     fn epochs(&mut self, judge: Judge<'_>) -> Result<(), Halt> {
         let start = self.bench.elapsed_ns();
+        // What an epoch does after its rounds takes time, too; the one before tells how much.
+        let mut closing = 0;
         for epoch in 0..self.plan.most_epochs {
+            let overdrawn = self.bench.elapsed_ns() - start > self.plan.budget_ns / 100 * MOST_OVERDRAFT;
+            if overdrawn && epoch > 0 {
+                break;
+            }
             self.say(|_| Event::Epoch(epoch, self.plan.most_epochs))?;
             self.restart()?;
             self.core()?;
@@ -229,9 +238,11 @@ impl<B: Bench> Running<'_, B> {
             let used = self.bench.elapsed_ns() - start;
             let left = self.plan.budget_ns.saturating_sub(used);
             let to_come = u64::from(self.plan.most_epochs - epoch);
-            self.rounds(start, self.bench.elapsed_ns() + left / to_come)?;
+            self.rounds(start, self.bench.elapsed_ns() + (left / to_come).saturating_sub(closing))?;
+            let rounds_ended = self.bench.elapsed_ns();
             self.singles()?;
             self.core()?;
+            closing = self.bench.elapsed_ns() - rounds_ended;
             for (meta, probe) in self.metas.iter().zip(&mut self.harvest.probes) {
                 if epoch + 1 >= self.plan.epochs && !probe.done {
                     probe.done = judge(meta, probe).is_some_and(|width| width <= self.plan.target);

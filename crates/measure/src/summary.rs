@@ -289,7 +289,8 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
         );
         warnings.push(Warning::new("few-epochs", text));
     }
-    if let Some(levels) = stats::two_levels(samples) {
+    // What is finer than the clock is the clock's.
+    if let Some(levels) = stats::two_levels(samples).filter(|levels| levels.high - levels.low > CLOCK_GRAIN) {
         let text = format!(
             "two levels: {:.0} % of the batches take {:.2} times as long as the others",
             percent(levels.high_share),
@@ -301,7 +302,8 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
         .iter()
         .map(|batches| stats::median(&of_batches(batches, 0.0, per_pass).collect::<Vec<_>>()))
         .collect();
-    if let Some(change) = stats::drift(&levels) {
+    let drift = stats::drift(&levels).filter(|change| (change * figure.median).abs() > CLOCK_GRAIN);
+    if let Some(change) = drift {
         warnings.push(Warning::new("drift", format!("drifted by {:+.1} % during the run", percent(change))));
     }
     warnings
@@ -320,7 +322,7 @@ fn disturbance_warnings(meta: &Meta, collected: &Collected) -> Vec<Warning> {
         warnings.push(Warning::new("migrated", text));
     }
     // A probe that switches tasks is preempted by its own peer all the time: that tells nothing.
-    let switches = meta.proof.iter().any(|claim| claim.divides || claim.key.starts_with("switches"));
+    let switches = meta.proof.iter().any(|claim| claim.key.starts_with("switches"));
     let share = interrupted as f64 / visits.max(1) as f64;
     if !switches && share > DISTURBED {
         let text = format!("another task took the CPU in {:.0} % of the visits", share * 100.0);

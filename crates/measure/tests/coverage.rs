@@ -2,6 +2,8 @@
 //! shapes as they come from shared machines. Everything is seeded, so the outcome is the same on every
 //! machine; the truth of each shape is known by construction, not from the estimator.
 
+#![allow(clippy::print_stdout, reason = "the table of coverages is what METHOD.md quotes")]
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tollgate_measure::sampler::{Batch, Collected, Epoch, Outcome};

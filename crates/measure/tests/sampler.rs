@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use tollgate_measure::bench::{Bench, Lost, Reply, Request};
-use tollgate_measure::clock::{Moment, Scale, Scripted};
+use tollgate_measure::clock::{Clock, Moment, Scale, Scripted};
 use tollgate_measure::local::Local;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
 use tollgate_measure::summary::{self, Units};
@@ -15,6 +15,10 @@ const CALL: u64 = 30;
 
 std::thread_local! {
     static CLOCK: Scripted = Scripted::default();
+}
+
+fn now() -> u64 {
+    CLOCK.with(Clock::now)
 }
 
 fn advance(ticks: u64) {
@@ -111,7 +115,7 @@ struct Scene<'p> {
 
 impl Bench for Scene<'_> {
     fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
-        let now = CLOCK.with(|clock| tollgate_measure::clock::Clock::now(clock));
+        let now = now();
         match request {
             // One tick is half a nanosecond.
             Request::Moment => Ok(Reply::Moment(Moment { ticks: now, ns: now / 2, width: 0 })),
@@ -134,7 +138,7 @@ impl Bench for Scene<'_> {
     }
 
     fn elapsed_ns(&self) -> u64 {
-        CLOCK.with(|clock| tollgate_measure::clock::Clock::now(clock)) / 2
+        now() / 2
     }
 }
 
@@ -244,9 +248,9 @@ fn a_cost_of_the_batch_itself_is_found_by_the_second_estimator() {
 
 #[test]
 fn each_epoch_starts_anew_and_the_budget_is_kept() {
-    let start = CLOCK.with(|clock| tollgate_measure::clock::Clock::now(clock));
+    let start = now();
     let (_, restarts) = measure(&[known("a", 1_000, 20, Behaviour::Works)], &PLAN, &mut go_on);
-    let elapsed_ns = (CLOCK.with(|clock| tollgate_measure::clock::Clock::now(clock)) - start) / 2;
+    let elapsed_ns = (now() - start) / 2;
     assert_eq!(restarts, 6);
     assert!(elapsed_ns < PLAN.budget_ns + PLAN.budget_ns / 10, "{elapsed_ns}");
 }

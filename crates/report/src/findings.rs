@@ -46,8 +46,9 @@ fn one(finding: &Finding, style: &Style) -> Vec<String> {
     if let Some(first) = text.first_mut() {
         *first = first.replacen(mark.trim_end(), &style.paint(paint, mark.trim_end()), 1);
     }
+    // Where all is well, a line is enough: what it could have done is in the JSON.
     let effect = clean(&finding.effect, style);
-    if !effect.is_empty() {
+    if !effect.is_empty() && finding.severity != Severity::Ok {
         text.extend(wrap(&effect, style.prose(), "          effect: "));
     }
     if let Some(fix) = &finding.fix {

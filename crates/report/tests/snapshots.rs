@@ -61,7 +61,7 @@ fn what_most_rows_share_is_said_below_and_not_marked() {
     }
     let text = ladder(&run, &ASCII);
     assert!(
-        text.contains("  - call/dynamic-library, vdso/clock_gettime, syscall/getppid and 27 others: 6"),
+        text.contains("  - call/dynamic, vdso/clock_gettime, syscall/getppid and 27 others: 6"),
         "{text}"
     );
     assert!(text.contains("  own   ") && text.contains("  pipe*   "), "{text}");

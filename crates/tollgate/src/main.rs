@@ -10,6 +10,7 @@ mod list;
 mod output;
 mod progress;
 mod ring;
+mod riscv;
 mod run;
 mod runs;
 mod worker;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Show(args)) => runs::show(&args),
+        Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };
     match done {

@@ -72,10 +72,10 @@ pub(crate) fn new_record(host: Host, seed: u64) -> Run {
 
 /// How long, how often, how exact.
 fn plan(args: &Sampling, seed: u64) -> Plan {
-    let (epochs, most_epochs, seconds, target) = match (args.quick, args.thorough) {
-        (true, _) => (6, 6, 3.4, 0.0),
-        (_, true) => (30, 40, 240.0, 0.002),
-        _ => (12, 20, 45.0, 0.005),
+    let (epochs, most_epochs, seconds, target, singles_ns) = match (args.quick, args.thorough) {
+        (true, _) => (6, 6, 3.6, 0.0, 1_000_000),
+        (_, true) => (30, 40, 240.0, 0.002, 4_000_000),
+        _ => (12, 20, 32.0, 0.005, 2_000_000),
     };
     Plan {
         seed,
@@ -84,7 +84,7 @@ fn plan(args: &Sampling, seed: u64) -> Plan {
         budget_ns: (seconds * 1e9) as u64,
         batch_ns: 300_000,
         target,
-        singles_ns: 2_000_000,
+        singles_ns,
     }
 }
 

@@ -81,7 +81,8 @@ fn through_linkage_table(value: i64) -> i64 {
     // SAFETY: the callee is a safe C function of this signature, every register that it may change is
     // marked, and without `nostack` the stack is aligned for a call and the red zone is not in use.
     unsafe {
-        std::arch::asm!("call {callee}@PLT", callee = sym imaxabs, in("rdi") value, lateout("rax") answer, clobber_abi("C"));
+        std::arch::asm!("call {callee}@PLT", callee = sym imaxabs,
+            in("rdi") value, lateout("rax") answer, clobber_abi("C"));
     }
     answer
 }

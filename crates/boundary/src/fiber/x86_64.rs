@@ -50,8 +50,10 @@ macro_rules! switch {
 switch!(integer_there, , );
 switch!(integer_back, , );
 // The same, and MXCSR and the x87 control word, whose control bits a callee must keep as well.
-switch!(fp_there, "sub rsp, 8" "stmxcsr [rsp]" "fnstcw [rsp + 4]", "ldmxcsr [rsp]" "fldcw [rsp + 4]" "add rsp, 8");
-switch!(fp_back, "sub rsp, 8" "stmxcsr [rsp]" "fnstcw [rsp + 4]", "ldmxcsr [rsp]" "fldcw [rsp + 4]" "add rsp, 8");
+switch!(fp_there, "sub rsp, 8" "stmxcsr [rsp]" "fnstcw [rsp + 4]",
+    "ldmxcsr [rsp]" "fldcw [rsp + 4]" "add rsp, 8");
+switch!(fp_back, "sub rsp, 8" "stmxcsr [rsp]" "fnstcw [rsp + 4]",
+    "ldmxcsr [rsp]" "fldcw [rsp + 4]" "add rsp, 8");
 
 // Each saves the kept registers here, enters the stack `to` and restores them there. It returns, there,
 // the stack pointer that was left.
@@ -74,7 +76,8 @@ macro_rules! call {
         // SAFETY: the caller's promise. The switch keeps what the C calling convention asks a callee to
         // keep; all else is marked as changed.
         unsafe {
-            asm!("call {swap}", swap = sym $swap, inlateout("rdi") $to => _, lateout("rax") from, clobber_abi("C"));
+            asm!("call {swap}", swap = sym $swap,
+                inlateout("rdi") $to => _, lateout("rax") from, clobber_abi("C"));
         }
         from
     }};

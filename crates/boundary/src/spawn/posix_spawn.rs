@@ -1,17 +1,18 @@
 //! `spawn/posix_spawn`: a program started in a new process, and waited for.
 
-use super::{Open, exited_with, meta, tiny_program};
+use super::{Open, ROW, exited_with, tiny_program};
 use std::{ffi::CString, io, os::fd::AsRawFd, ptr};
 use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
 
 /// The row.
 pub(crate) struct PosixSpawn;
 
-static META: Meta = meta(
-    "spawn/posix_spawn",
-    "a static program of one page is started by posix_spawn, exits and is waited for",
-    &[Claim::exact("exits_per_crossing")],
-);
+static META: Meta = Meta {
+    id: "spawn/posix_spawn",
+    what: "a static program of one page is started by posix_spawn, exits and is waited for",
+    proof: &[Claim::exact("exits_per_crossing")],
+    ..ROW
+};
 
 impl Probe for PosixSpawn {
     fn meta(&self) -> &Meta {

@@ -1,14 +1,18 @@
 //! `spawn/thread`: a thread created and joined.
 
-use super::{Open, meta};
+use super::{Open, ROW};
 use std::{ffi::c_void, io, mem::MaybeUninit, ptr};
 use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
 
 /// The row.
 pub(crate) struct Thread;
 
-static META: Meta =
-    meta("spawn/thread", "a thread is created and joined", &[Claim::exact("joins_per_crossing")]);
+static META: Meta = Meta {
+    id: "spawn/thread",
+    what: "a thread is created and joined",
+    proof: &[Claim::exact("joins_per_crossing")],
+    ..ROW
+};
 
 /// Gives back what it got, so that the join shows that it ran.
 extern "C" fn body(argument: *mut c_void) -> *mut c_void {

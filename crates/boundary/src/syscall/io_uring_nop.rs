@@ -29,7 +29,13 @@ impl Probe for IoUringNop {
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let sysctl = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
         let ring = IoUring::new(ENTRIES).map_err(|error| refusal(&error, sysctl.trim()))?;
-        Ok(Box::new(Open { ring, submitted: 0, completed: 0 }))
+        let mut open = Open { ring, submitted: 1, completed: 0 };
+        // A filter may allow the set-up and refuse the use.
+        match open.operate(0) {
+            Ok(true) => Ok(Box::new(open)),
+            Ok(false) => Err(Refusal::Failed("the first no-operation gave no result of its own".into())),
+            Err(error) => Err(refusal(&error, sysctl.trim())),
+        }
     }
 }
 

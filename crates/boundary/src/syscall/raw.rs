@@ -13,7 +13,8 @@ pub(super) unsafe fn call0(number: libc::c_long) -> isize {
     // "SYSCALL"), the kernel keeps all else but rax (System V ABI, x86-64 supplement, A.2.1) and does
     // not use our stack. What the call does is the caller's affair.
     unsafe {
-        std::arch::asm!("syscall", inlateout("rax") number as isize => result, lateout("rcx") _, lateout("r11") _, options(nostack));
+        std::arch::asm!("syscall", inlateout("rax") number as isize => result,
+            lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     result
 }
@@ -44,7 +45,8 @@ pub(super) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -
     let result;
     // SAFETY: as in `call0`.
     unsafe {
-        std::arch::asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
+        std::arch::asm!("syscall", inlateout("rax") number as isize => result,
+            in("rdi") a, in("rsi") b, in("rdx") c,
             lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     result
@@ -71,7 +73,7 @@ mod by_libc {
     /// # Safety
     /// As for the call itself.
     #[inline(always)]
-    pub(in super::super) unsafe fn call0(number: libc::c_long) -> isize {
+    pub(in crate::syscall) unsafe fn call0(number: libc::c_long) -> isize {
         // SAFETY: the caller's promise.
         plain(unsafe { libc::syscall(number) })
     }
@@ -81,7 +83,7 @@ mod by_libc {
     /// # Safety
     /// As for the call itself.
     #[inline(always)]
-    pub(in super::super) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
+    pub(in crate::syscall) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
         // SAFETY: the caller's promise.
         plain(unsafe { libc::syscall(number, a, b) })
     }
@@ -91,7 +93,7 @@ mod by_libc {
     /// # Safety
     /// As for the call itself.
     #[inline(always)]
-    pub(in super::super) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
+    pub(in crate::syscall) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
         // SAFETY: the caller's promise.
         plain(unsafe { libc::syscall(number, a, b, c) })
     }

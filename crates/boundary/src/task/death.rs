@@ -19,17 +19,25 @@ static NOTICED: AtomicU32 = AtomicU32::new(0);
 
 /// While this lives, the death of a peer interrupts the thread that made it.
 pub(super) struct Watch {
-    _handler: Handler,
+    _death: Handler,
+    /// Writing to a pipe that a dead peer read must be an error and not our own end, whatever the program
+    /// around us has chosen for SIGPIPE.
+    _broken_pipe: Handler,
 }
 
 impl Watch {
     /// Watches on behalf of the calling thread.
     pub(super) fn new() -> Result<Self, Refusal> {
-        let handler = Handler::install(SIGNAL, noticed)?;
+        let watch = Self {
+            _death: Handler::install(SIGNAL, noticed)?,
+            _broken_pipe: Handler::install(libc::SIGPIPE, no_more)?,
+        };
         WATCHER.store(own_thread(), Ordering::Relaxed);
-        Ok(Self { _handler: handler })
+        Ok(watch)
     }
 }
+
+extern "C" fn no_more(_: libc::c_int) {}
 
 /// Changes when a peer of any ring died.
 #[inline]
@@ -38,7 +46,7 @@ pub(super) fn count() -> u32 {
 }
 
 /// The calling thread's number.
-pub(super) fn own_thread() -> i32 {
+pub(crate) fn own_thread() -> i32 {
     // SAFETY: no arguments.
     unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }

@@ -290,7 +290,8 @@ fn serve<M: Medium>(end: &mut End<M>, slots: &[Slot], at: usize, mut work: impl 
                 return;
             }
             seen = now;
-            slot.switches.store(own_switches(), Ordering::Relaxed);
+            // Where the call is refused the measuring thread's own count is missing too, and says so.
+            slot.switches.store(own_switches().unwrap_or(0), Ordering::Relaxed);
         }
         served = served.wrapping_add(1);
         slot.served.store(served, Ordering::Relaxed);

@@ -1,9 +1,8 @@
 //! The probe that any medium makes: two tasks and a token that goes there and back.
 
-use super::{media::Medium, peers::Tasks, ring::Ring, switches::Switches};
+use super::{media::Medium, on_call::give_way, peers::Tasks, ring::Ring, switches::Switches};
 use std::marker::PhantomData;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
 
 /// A row of the list: tokens there and back over the medium `M`.
 pub(crate) struct PingPong<M> {
@@ -37,16 +36,9 @@ impl Proof {
 }
 
 impl<M: Medium> PingPong<M> {
-    /// The row `id`, which makes two crossings a pass.
-    pub(crate) const fn new(
-        id: &'static str,
-        what: &'static str,
-        per: Per,
-        placement: Placement,
-        tasks: Tasks,
-        proof: Proof,
-    ) -> Self {
-        let meta = Meta { id, what, per, crossings_per_pass: 2, placement, proof: proof.claims() };
+    /// A row of two crossings a pass; its claims are those of `proof`.
+    pub(crate) const fn new(meta: Meta, tasks: Tasks, proof: Proof) -> Self {
+        let meta = Meta { crossings_per_pass: 2, proof: proof.claims(), ..meta };
         Self { meta, tasks, proof, medium: PhantomData }
     }
 }
@@ -63,7 +55,9 @@ impl<M: Medium> Probe for PingPong<M> {
         };
         let ring = Ring::<M>::open(self.tasks, &[cpu], |_| || ())?;
         let (switches, served) = (ring.switches(), ring.served());
-        Ok(Box::new(Open { ring, switches, proof: self.proof, passes: 0, served }))
+        let mut open = Open { ring, switches, proof: self.proof, passes: 0, unsettled: true, served };
+        open.settle();
+        Ok(Box::new(open))
     }
 }
 
@@ -81,13 +75,30 @@ struct Open<M: Medium> {
     proof: Proof,
     /// Passes made and not yet proved: each is one token taken by this task.
     passes: u64,
+    /// Whether the peer may still be on its way to sleep.
+    unsettled: bool,
     /// Tokens that the peer had taken at the last proof.
     served: u64,
+}
+
+impl<M: Medium> Open<M> {
+    /// Lets the peer go to sleep. When its last token woke this task, this task may have preempted it: it
+    /// is then still runnable, and would sooner or later take the CPU in somebody else's batch. The two
+    /// switches that this takes are nobody's crossing.
+    fn settle(&mut self) {
+        self.switches.pause();
+        give_way();
+        self.switches.skip();
+        self.unsettled = false;
+    }
 }
 
 impl<M: Medium> Crossing for Open<M> {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         self.ring.check()?;
+        if self.unsettled {
+            self.settle();
+        }
         self.switches.begin();
         Ok(())
     }
@@ -95,12 +106,14 @@ impl<M: Medium> Crossing for Open<M> {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         self.ring.laps(passes, || ())?;
         self.passes += passes;
+        self.unsettled = true;
         Ok(())
     }
 
     fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
         self.ring.check()?;
         let switches = self.switches.count();
+        self.settle();
         let served = self.ring.served();
         let taken = std::mem::take(&mut self.passes) + (served - self.served);
         self.served = served;

@@ -1,6 +1,6 @@
 //! A child process that cannot outlive us, and its end.
 
-use super::signals::AllBlocked;
+use super::{refusal::refusal, signals::AllBlocked};
 use std::{io, mem, os::fd::RawFd, ptr};
 use tollgate_measure::Refusal;
 
@@ -70,7 +70,7 @@ pub(super) fn check_alive(pid: libc::pid_t) -> Result<(), Refusal> {
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
     // SAFETY: the structure is valid; WNOWAIT leaves the child to be reaped later.
     if unsafe { libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, how) } != 0 {
-        return Err(Refusal::os("looking after a peer process"));
+        return Err(refusal("waitid", &io::Error::last_os_error()));
     }
     // SAFETY: waitid fills these fields, or leaves them zero when the child is alive.
     let (ended, status) = unsafe { (info.si_pid() != 0, info.si_status()) };

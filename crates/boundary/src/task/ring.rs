@@ -4,6 +4,7 @@ use super::{
     death,
     media::{End, Give, Medium, Passed, Take},
     peers::{Peers, Tasks},
+    refusal::refusal,
     switches::Switches,
     work::Work,
 };
@@ -51,6 +52,7 @@ impl<M: Medium> Ring<M> {
             }
         }
         ring.peers.wait_ready(cpus)?;
+        ring.peers.check()?;
         ring.laps(2, || ())?;
         Ok(ring)
     }
@@ -111,7 +113,7 @@ impl<M: Medium> Ring<M> {
     fn break_off(&mut self, errno: i32) -> Refusal {
         let why = || {
             let error = io::Error::from_raw_os_error(errno);
-            self.peers.death().unwrap_or_else(|| Refusal::Failed(format!("passing the token: {error}")))
+            self.peers.death().unwrap_or_else(|| refusal("passing the token", &error))
         };
         let refusal = self.broken.clone().unwrap_or_else(why);
         self.broken = Some(refusal.clone());

@@ -29,8 +29,11 @@ pub struct Switches {
 /// When the measuring thread's switches count.
 #[derive(Default)]
 struct Window {
-    start: Cell<u64>,
+    /// `None` when this system does not tell.
+    start: Cell<Option<u64>>,
     total: Cell<u64>,
+    /// Whether some were missed.
+    unknown: Cell<bool>,
 }
 
 thread_local! {
@@ -42,8 +45,7 @@ impl Switches {
     /// A counter for the calling thread and for the peers with these process and thread numbers.
     pub fn new(peers: &[(libc::pid_t, libc::pid_t)]) -> Self {
         let mut switches = Self { own: Rc::default(), peers: open(peers), base: 0, counted: 0 };
-        switches.look();
-        switches.counted = 0;
+        switches.skip();
         switches
     }
 
@@ -54,15 +56,14 @@ impl Switches {
         OPEN.with_borrow_mut(|open| *open = Some(Rc::clone(&self.own)));
     }
 
-    /// Leaves out what the peers did since [`Switches::pause`], and begins.
-    pub fn resume(&mut self) {
+    /// Leaves out what the peers did since [`Switches::pause`].
+    pub fn skip(&mut self) {
         let counted = self.counted;
         self.look();
         self.counted = counted;
-        self.begin();
     }
 
-    /// Nobody's switches count from here until [`Switches::resume`].
+    /// The calling thread's switches count no longer; those of the peers are looked up.
     pub fn pause(&mut self) {
         close_window();
         self.look();
@@ -71,8 +72,8 @@ impl Switches {
     /// The switches counted since the last call; `None` when this system does not show the peers'.
     pub fn count(&mut self) -> Option<u64> {
         self.pause();
-        let counted = mem::take(&mut self.counted) + self.own.total.take();
-        self.peers.is_some().then_some(counted)
+        let (peers, own) = (mem::take(&mut self.counted), self.own.total.take());
+        (self.peers.is_some() && !self.own.unknown.get()).then_some(peers + own)
     }
 
     /// Adds what the peers did since the last look.
@@ -91,21 +92,21 @@ impl Switches {
 /// Ends the open window of the calling thread, whoever's it is.
 fn close_window() {
     if let Some(window) = OPEN.take() {
-        let switches = own_switches().saturating_sub(window.start.get());
-        window.total.set(window.total.get() + switches);
+        match (window.start.get(), own_switches()) {
+            (Some(start), Some(now)) => window.total.set(window.total.get() + now.saturating_sub(start)),
+            _ => window.unknown.set(true),
+        }
     }
 }
 
 /// Switches of the calling thread since it began.
 /// Async-signal-safe.
-pub(super) fn own_switches() -> u64 {
-    // SAFETY: rusage is plain data that the call fills; it cannot fail with these arguments.
-    let usage = unsafe {
-        let mut usage: libc::rusage = mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
-        usage
-    };
-    (usage.ru_nvcsw + usage.ru_nivcsw) as u64
+pub(super) fn own_switches() -> Option<u64> {
+    // SAFETY: rusage is plain data, which the call fills.
+    let mut usage: libc::rusage = unsafe { mem::zeroed() };
+    // SAFETY: the structure is valid.
+    let done = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) } == 0;
+    done.then_some((usage.ru_nvcsw + usage.ru_nivcsw) as u64)
 }
 
 /// The peers' status files, kept open because a look must be cheap.

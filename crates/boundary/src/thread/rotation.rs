@@ -38,7 +38,8 @@ impl Crossing for Open {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.switches.pause();
         self.peer.call(passes);
-        self.switches.resume();
+        self.switches.skip();
+        self.switches.begin();
         Ok(())
     }
 

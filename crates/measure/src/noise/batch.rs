@@ -51,9 +51,33 @@ impl BatchMark {
     }
 }
 
+impl BatchNoise {
+    /// What happened in this batch or that one; what only one of them knows is known.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        fn either<T>(a: Option<T>, b: Option<T>, both: impl FnOnce(T, T) -> T) -> Option<T> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(both(a, b)),
+                (a, b) => a.or(b),
+            }
+        }
+        Self {
+            involuntary: either(self.involuntary, other.involuntary, u64::saturating_add),
+            migrated: either(self.migrated, other.migrated, |a, b| a || b),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn batches_of_a_visit_are_taken_together() {
+        let noise = |involuntary, migrated| BatchNoise { involuntary, migrated };
+        assert_eq!(BatchNoise::default().and(&noise(Some(1), Some(false))), noise(Some(1), Some(false)));
+        assert_eq!(noise(Some(1), Some(true)).and(&noise(Some(2), Some(false))), noise(Some(3), Some(true)));
+    }
 
     #[test]
     fn a_batch_is_the_difference_of_two_marks() {

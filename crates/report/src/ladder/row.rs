@@ -6,10 +6,13 @@ use crate::style::Style;
 use crate::text::clean;
 use crate::words;
 use std::collections::BTreeSet;
-use tollgate_record::{Estimate, Measurement, Per, Status};
+use tollgate_record::{Estimate, Measurement, Per, Single, Status};
 
 /// Warnings that the proof column itself shows.
 const PROOF: [&str; 2] = ["proof-disagrees", "per-counted"];
+
+/// More than this of proof is abbreviated, however wide the terminal.
+const MOST_PROOF: usize = 30;
 
 /// What a row must know of the others.
 pub(crate) struct Table<'a> {
@@ -60,7 +63,10 @@ impl Row {
         }
         let (ns, bar) = headline(result.ns.as_ref(), style);
         let (cycles, _) = headline(result.cycles.as_ref(), style);
-        let p99 = result.single.map_or_else(|| "-".into(), |single| number::fit(single.p99, digits(style)));
+        // A crossing shorter than the clock pair around it cannot be resolved one at a time.
+        let resolved = |single: &Single| result.ns.is_some_and(|ns| ns.estimate >= single.pair_overhead_ns);
+        let p99 = result.single.filter(resolved);
+        let p99 = p99.map_or_else(|| "-".into(), |single| number::fit(single.p99, digits(style)));
         let order = match &failure {
             // Two infinities: failed rows come after rows without a figure in nanoseconds.
             Some(_) => f64::NAN,
@@ -73,7 +79,11 @@ impl Row {
 
 /// The columns of a figure: short in a narrow table, so that the bar keeps its place.
 fn digits(style: &Style) -> usize {
-    if style.columns() < super::layout::WIDE { number::SHORT } else { number::FIGURE }
+    if is_narrow(style) { number::SHORT } else { number::FIGURE }
+}
+
+fn is_narrow(style: &Style) -> bool {
+    style.columns() < super::layout::WIDE
 }
 
 /// The mechanism, with what tells it from its neighbours: parameters, another engine than this host.
@@ -117,31 +127,38 @@ fn half_interval(result: &Measurement) -> String {
     }
 }
 
-/// The counts in words: switches first, then by name, as many as a narrow column can take.
+/// The counts in words. A narrow table has room for one: that of the switches, or, where the proof
+/// disagrees, the one that is farthest from the usual claim, which is one per crossing.
 fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
-    let mut counts: Vec<(String, f64)> =
-        result.proof.iter().map(|(key, value)| (clean(&words::counted(key), style), *value)).collect();
-    counts.sort_by_key(|(word, _)| word != "switches");
+    let mut counts: Vec<(&String, f64)> = result.proof.iter().map(|(key, value)| (key, *value)).collect();
     // A count of nothing says something only when it is the only one.
-    if counts.iter().any(|(_, value)| *value != 0.0) {
+    if !disagrees && counts.iter().any(|(_, value)| *value != 0.0) {
         counts.retain(|(_, value)| *value != 0.0);
     }
-    let mut text: Vec<String> = counts
-        .iter()
-        .map(|(word, value)| {
-            format!("{} {word}", number::per_crossing(*value, disagrees)).trim_end().to_owned()
-        })
-        .collect();
-    if text.len() > 2 || text.iter().map(String::len).sum::<usize>() > 24 {
-        let more = text.len() - 1;
-        text.truncate(1);
-        if more > 0 {
-            text.push(format!("{more} more"));
-        }
-    }
+    let off = |value: f64| if value.is_nan() { f64::INFINITY } else { (value - 1.0).abs() };
     if disagrees {
-        let last = text.pop().map_or_else(|| "(!)".into(), |last| format!("{last} (!)"));
-        text.push(last);
+        counts.sort_by(|a, b| off(b.1).total_cmp(&off(a.1)));
+    } else {
+        counts.sort_by_key(|(key, _)| !key.starts_with("switches"));
     }
-    text.join(", ")
+    let word = |(key, value): &(&String, f64)| {
+        let text =
+            format!("{} {}", number::per_crossing(*value, disagrees), clean(&words::counted(key), style));
+        text.trim_end().to_owned()
+    };
+    let all = counts.iter().map(word).collect::<Vec<_>>().join(", ");
+    let mut text = match counts.as_slice() {
+        [first, others @ ..] if !others.is_empty() && (is_narrow(style) || all.len() > MOST_PROOF) => {
+            if disagrees {
+                word(first)
+            } else {
+                format!("{} +{}", word(first), others.len())
+            }
+        }
+        _ => all,
+    };
+    if disagrees {
+        text = format!("{text} (!)").trim_start().to_owned();
+    }
+    text
 }

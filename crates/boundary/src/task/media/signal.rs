@@ -3,8 +3,11 @@
 use super::{Ends, Give, Medium, Passed, Take, closed, errno};
 use crate::task::{
     Mapping, Tasks, Zeroed,
+    death::own_thread,
+    refusal,
     signals::{Blocked, Handler, mask_now, only},
 };
+use std::io;
 use std::sync::{
     Arc,
     atomic::{AtomicI32, AtomicU32, Ordering},
@@ -60,6 +63,11 @@ impl Medium for Signal {
     type Take = Sleeper;
 
     fn ring(len: usize, _: Tasks) -> Result<Ends<Self>, Refusal> {
+        // Asked before there is a peer, which could not be told to end by a signal that is refused.
+        // SAFETY: signal 0 is not sent, only permitted or refused.
+        if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), own_thread(), 0) } != 0 {
+            return Err(refusal("tgkill", &io::Error::last_os_error()));
+        }
         let handler = Arc::new(Handler::install(SIGNAL, arrived)?);
         let tasks = Arc::new(Mapping::new(len)?);
         let asleep = mask_now();
@@ -110,8 +118,7 @@ impl Take for Sleeper {
         let own = &self.tasks[self.at];
         // SAFETY: no arguments.
         own.process.store(unsafe { libc::getpid() }, Ordering::Relaxed);
-        // SAFETY: no arguments.
-        own.thread.store(unsafe { libc::syscall(libc::SYS_gettid) } as i32, Ordering::Release);
+        own.thread.store(own_thread(), Ordering::Release);
         Ok(())
     }
 
@@ -119,8 +126,12 @@ impl Take for Sleeper {
     fn take(&mut self) -> Passed {
         ARRIVED.with(|count| {
             if count.load(Ordering::Relaxed) == 0 {
-                // SAFETY: the set is initialised. The call always ends with EINTR.
+                // SAFETY: the set is initialised. The call ends with EINTR, unless it is refused.
                 unsafe { libc::sigsuspend(&self.asleep) };
+                let ended = errno();
+                if ended != libc::EINTR {
+                    return Err(ended);
+                }
             }
             match count.load(Ordering::Relaxed) {
                 // Another signal woke us.

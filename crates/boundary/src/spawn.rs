@@ -6,19 +6,21 @@ mod thread;
 mod tiny_program;
 
 use std::{io, mem};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Refusal};
+use tollgate_measure::{Crossing, Meta, Placement, Refusal};
 use tollgate_record::Per;
 
 pub(crate) use {fork::Fork, posix_spawn::PosixSpawn, thread::Thread};
 
-const fn meta(id: &'static str, what: &'static str, proof: &'static [Claim]) -> Meta {
-    Meta { id, what, per: Per::Task, crossings_per_pass: 1, placement: Placement::One, proof }
-}
+/// What all rows have in common.
+const ROW: Meta =
+    Meta { id: "", what: "", per: Per::Task, crossings_per_pass: 1, placement: Placement::One, proof: &[] };
 
 /// A spawn probe that is open: makes one task, and tells whether it ended as it should.
 struct Open<F> {
     what: &'static str,
     one: F,
+    /// For the record.
+    params: Vec<(&'static str, String)>,
     /// Tasks collected that ended as they should, not yet proved.
     collected: u64,
 }
@@ -26,7 +28,7 @@ struct Open<F> {
 impl<F: FnMut() -> io::Result<bool>> Open<F> {
     /// Makes one task first, so that what cannot be done here is known before anything is measured.
     fn tried(what: &'static str, one: F) -> Result<Self, Refusal> {
-        let mut open = Self { what, one, collected: 0 };
+        let mut open = Self { what, one, params: Vec::new(), collected: 0 };
         open.cross(1)?;
         match mem::take(&mut open.collected) {
             1 => Ok(open),
@@ -54,6 +56,10 @@ impl<F: FnMut() -> io::Result<bool>> Crossing for Open<F> {
     fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
         counts[0] = Some(mem::take(&mut self.collected));
         Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        self.params.clone()
     }
 }
 

@@ -1,0 +1,31 @@
+//! Messages between two threads on two CPUs.
+
+mod spin;
+
+use crate::task::{PingPong, Proof, Tasks, media};
+use tollgate_measure::{Meta, Placement};
+use tollgate_record::Per;
+
+pub(crate) use spin::Spin;
+
+/// What all rows have in common.
+const ROW: Meta = Meta {
+    id: "",
+    what: "",
+    per: Per::Message,
+    crossings_per_pass: 2,
+    placement: Placement::Pair,
+    proof: &[],
+};
+
+const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {
+    PingPong::new(meta, Tasks::Threads, Proof::Messages)
+}
+
+pub(crate) static FUTEX: PingPong<media::Futex> =
+    row(Meta { id: "core/futex", what: "a sleeping thread on the other CPU is woken by futex", ..ROW });
+pub(crate) static PIPE: PingPong<media::Pipe> = row(Meta {
+    id: "core/pipe",
+    what: "a sleeping thread on the other CPU is woken by a byte through a pipe",
+    ..ROW
+});

@@ -1,0 +1,37 @@
+//! Switches between two threads on one CPU.
+
+mod rotation;
+
+use crate::task::{PingPong, Proof, Tasks, media};
+use tollgate_measure::{Meta, Placement};
+use tollgate_record::Per;
+
+pub(crate) use rotation::Rotation;
+
+/// What all rows have in common.
+const ROW: Meta =
+    Meta { id: "", what: "", per: Per::Switch, crossings_per_pass: 2, placement: Placement::One, proof: &[] };
+
+const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {
+    PingPong::new(meta, Tasks::Threads, Proof::Switches)
+}
+
+pub(crate) static FUTEX: PingPong<media::Futex> =
+    row(Meta { id: "thread/futex", what: "two threads on one CPU wake each other by futex", ..ROW });
+pub(crate) static PIPE: PingPong<media::Pipe> =
+    row(Meta { id: "thread/pipe", what: "two threads on one CPU pass a byte through two pipes", ..ROW });
+pub(crate) static EVENTFD: PingPong<media::Eventfd> = row(Meta {
+    id: "thread/eventfd",
+    what: "two threads on one CPU pass a count through two eventfds",
+    ..ROW
+});
+pub(crate) static SOCKETPAIR: PingPong<media::Socketpair> = row(Meta {
+    id: "thread/socketpair",
+    what: "two threads on one CPU pass a byte through a Unix stream socket pair",
+    ..ROW
+});
+pub(crate) static CONDVAR: PingPong<media::Condvar> = row(Meta {
+    id: "thread/condvar",
+    what: "two threads on one CPU notify each other by condition variable, mutex held",
+    ..ROW
+});

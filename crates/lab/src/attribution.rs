@@ -1,0 +1,154 @@
+//! Charges what a machine does to the phases of a crossing, from outside: the guest does not notice.
+
+use tollgate_riscv::{Access, AccessKind, Elf, Observer, Privilege, Retired, Trap};
+
+use crate::bill::{Cost, Phases};
+use crate::call::Crossing;
+use crate::phase::Phase;
+
+/// Which phase each address belongs to: from one mark to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Map {
+    /// Sorted by address; the first begins at 0.
+    marks: Vec<(u64, Phase)>,
+    /// Index of the mark found last: most instructions follow their predecessor.
+    last: usize,
+}
+
+impl Map {
+    /// Reads the marks from a program's symbols.
+    pub(crate) fn new(elf: &Elf) -> Self {
+        let mut marks = vec![(0, Phase::Other)];
+        for symbol in &elf.symbols {
+            if let Some(phase) = Phase::of_symbol(&symbol.name) {
+                marks.push((symbol.address, phase));
+            }
+        }
+        // Stable: of two marks at one address, the later symbol holds, which is the phase that has code.
+        marks.sort_by_key(|mark| mark.0);
+        Self { marks, last: 0 }
+    }
+
+    /// The phase of the instruction at `pc`.
+    pub(crate) fn at(&mut self, pc: u64) -> Phase {
+        let holds = |i: usize| self.marks[i].0 <= pc && self.marks.get(i + 1).is_none_or(|next| pc < next.0);
+        if !holds(self.last) {
+            self.last = self.marks.partition_point(|mark| mark.0 <= pc).saturating_sub(1);
+        }
+        self.marks[self.last].1
+    }
+}
+
+/// Where a crossing begins and ends.
+#[derive(Clone, Debug)]
+enum Window {
+    /// Between the retirement of one of the first addresses and of one of the second.
+    Between { begin: Vec<u64>, end: Vec<u64> },
+    /// From an interrupt in user mode to the next instruction there.
+    Interrupt,
+}
+
+/// Watches a guest and writes one bill for each crossing.
+pub(crate) struct Attribution {
+    map: Map,
+    window: Window,
+    /// The crossing that is going on.
+    open: Option<Phases>,
+    /// Accesses of the instruction that has not retired yet, and of the trap hardware.
+    data: Cost,
+    stacking: Cost,
+    /// The finished ones, in order.
+    pub(crate) finished: Vec<Phases>,
+    /// More than these are not kept.
+    wanted: usize,
+}
+
+impl Attribution {
+    pub(crate) fn new(elf: &Elf, crossing: Crossing, wanted: usize) -> Self {
+        let marks = |prefix: &str| {
+            elf.symbols.iter().filter(|s| s.name.starts_with(prefix)).map(|s| s.address).collect::<Vec<_>>()
+        };
+        let window = match crossing {
+            Crossing::Timer => Window::Interrupt,
+            _ => Window::Between { begin: marks("toll.begin."), end: marks("toll.end.") },
+        };
+        Self {
+            map: Map::new(elf),
+            window,
+            open: None,
+            data: Cost::default(),
+            stacking: Cost::default(),
+            finished: Vec::new(),
+            wanted,
+        }
+    }
+
+    /// Whether all that was wanted has been seen.
+    pub(crate) fn is_done(&self) -> bool {
+        self.finished.len() >= self.wanted
+    }
+
+    fn close(&mut self) {
+        if let Some(phases) = self.open.take()
+            && self.finished.len() < self.wanted
+        {
+            self.finished.push(phases);
+        }
+    }
+}
+
+impl Observer for Attribution {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+    const TRAP: bool = true;
+
+    fn access(&mut self, access: &Access) {
+        let cost = if access.kind == AccessKind::Stacking { &mut self.stacking } else { &mut self.data };
+        if access.store {
+            cost.stores += 1;
+            cost.bytes_stored += u64::from(access.size);
+        } else {
+            cost.loads += 1;
+        }
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        let data = std::mem::take(&mut self.data);
+        let stacking = std::mem::take(&mut self.stacking);
+        let ends = match &self.window {
+            Window::Between { end, .. } => end.contains(&retired.pc),
+            Window::Interrupt => retired.privilege == Privilege::User,
+        };
+        if ends {
+            // The second counter read, or the first instruction afterwards, is no part of the crossing.
+            self.close();
+        }
+        if let Some(phases) = &mut self.open {
+            let phase = self.map.at(retired.pc);
+            phases[phase] += Cost { instructions: 1, ..data };
+            // What the hardware does on a return belongs to the hardware, not to the returning instruction.
+            phases[Phase::HardwareTrap] += stacking;
+        }
+        if let Window::Between { begin, .. } = &self.window
+            && begin.contains(&retired.pc)
+        {
+            self.open = Some(Phases::default());
+        }
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        // An instruction that traps does not retire, and what it did not finish is not charged.
+        self.data = Cost::default();
+        let stacking = std::mem::take(&mut self.stacking);
+        if matches!(self.window, Window::Interrupt)
+            && self.open.is_none()
+            && trap.cause.is_interrupt()
+            && trap.from == Privilege::User
+        {
+            self.open = Some(Phases::default());
+        }
+        if let Some(phases) = &mut self.open {
+            phases[Phase::HardwareTrap] += Cost { traps: 1, ..stacking };
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What is crossed: a system call by its number, an interrupt, a switch.
+
+use crate::LabError;
+
+/// One kind of crossing that the guests' program can repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// `ecall` from user mode with this number in a7.
+    Call(u16),
+    /// The hart's own software interrupt, raised by a store from user mode.
+    SoftInterrupt,
+    /// From one user task to the other by `sched_yield`.
+    Yield,
+    /// From one user task to the other by the timer.
+    Timer,
+}
+
+/// The calls with a name, and what Linux numbers them on RISC-V.
+pub static NAMED: &[(&str, u16)] = &[
+    ("getpid", 172),
+    ("getuid", 174),
+    ("write", 64),
+    ("clock_gettime", 113),
+    ("gettimeofday", 169),
+    ("unimplemented", 255),
+    // Not among the usual ones: the number that the note measured.
+    ("settimeofday", 170),
+];
+
+/// What is measured when nothing is said: all that our kernel has, and one that it lacks.
+pub const USUAL: &[Crossing] = &[
+    Crossing::Call(172),
+    Crossing::Call(174),
+    Crossing::Call(64),
+    Crossing::Call(113),
+    Crossing::Call(169),
+    Crossing::Call(255),
+];
+
+/// The kernels' table of calls ends here; see `guests/riscv/include/asm.h`.
+const LAST: u16 = 4095;
+
+impl Crossing {
+    /// Reads a call's name or number.
+    pub fn parse(text: &str) -> Result<Self, LabError> {
+        if let Some(&(_, number)) = NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(Self::Call(number));
+        }
+        match text.parse() {
+            // exit, exit_group and the kernels' own calls do not come back, or not alone.
+            Ok(93 | 94 | 124 | 244 | 245) => Err(LabError::UnsuitableCall(text.into())),
+            Ok(number) if number <= LAST => Ok(Self::Call(number)),
+            _ => {
+                let names: Vec<_> = NAMED.iter().map(|(name, _)| *name).collect();
+                Err(LabError::UnknownCall { call: text.into(), known: names.join(", ") })
+            }
+        }
+    }
+
+    /// Its name, with the number of a call.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Call(244) => "nested interrupt".into(),
+            Self::Call(number) => match NAMED.iter().find(|(_, n)| *n == number) {
+                Some((name, _)) => format!("{name} ({number})"),
+                None => format!("call {number}"),
+            },
+            Self::SoftInterrupt => "software interrupt".into(),
+            Self::Yield => "yield".into(),
+            Self::Timer => "timer".into(),
+        }
+    }
+
+    /// The name as a probe is called in a record: no spaces, no number.
+    #[must_use]
+    pub fn slug(self) -> String {
+        match self {
+            Self::Call(number) => match NAMED.iter().find(|(_, n)| *n == number) {
+                Some((name, _)) => (*name).into(),
+                None => format!("call-{number}"),
+            },
+            Self::SoftInterrupt => "interrupt".into(),
+            Self::Yield => "yield".into(),
+            Self::Timer => "timer".into(),
+        }
+    }
+
+    /// Whether the crossing goes to another task and does not come back.
+    #[must_use]
+    pub fn is_switch(self) -> bool {
+        matches!(self, Self::Yield | Self::Timer)
+    }
+
+    /// What `guests/riscv/user/bill.c` calls it.
+    pub(crate) fn parameters(self) -> (u64, u64) {
+        match self {
+            Self::Call(number) => (0, u64::from(number)),
+            Self::SoftInterrupt => (1, 0),
+            Self::Yield => (2, 0),
+            Self::Timer => (3, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_and_its_number_are_the_same_call() {
+        assert_eq!(Crossing::parse("getpid").unwrap(), Crossing::parse("172").unwrap());
+        assert_eq!(Crossing::parse("172").unwrap().name(), "getpid (172)");
+    }
+
+    #[test]
+    fn what_is_no_call_is_refused_with_the_names() {
+        for text in ["getpidd", "-1", "4096", "", "172,173"] {
+            let message = Crossing::parse(text).unwrap_err().to_string();
+            assert!(message.contains("clock_gettime"), "{message}");
+        }
+        assert!(matches!(Crossing::parse("93"), Err(LabError::UnsuitableCall(_))));
+    }
+}

@@ -1,0 +1,98 @@
+//! The kernels whose traps can be billed: one row each. A kernel is a file in `guests/riscv/kernels` and a
+//! row here.
+
+use crate::call::Crossing;
+
+/// One way to build the kernel's side of a trap, with what is asked of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Design {
+    /// What `--kernel` calls it.
+    pub name: &'static str,
+    /// The built image.
+    pub image: &'static [u8],
+    /// The machine that it needs.
+    pub isa: &'static str,
+    /// What is crossed when it is not for the user to choose: an interrupt, a switch, a nested trap.
+    pub crossing: Option<Crossing>,
+    /// Whether the program dirties the floating-point registers before each crossing.
+    pub dirty_fp: bool,
+    /// One line on what it does.
+    pub about: &'static str,
+}
+
+impl Design {
+    /// The design of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        DESIGNS.iter().find(|design| design.name == name)
+    }
+
+    /// Whether the machine needs one of our own extensions, which no other engine has.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        self.isa != GC
+    }
+}
+
+const GC: &str = "rv64gc";
+
+macro_rules! image {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../guests/riscv/images/", $name, ".elf"))
+    };
+}
+
+const fn row(name: &'static str, image: &'static [u8], about: &'static str) -> Design {
+    Design { name, image, isa: GC, crossing: None, dirty_fp: false, about }
+}
+
+const fn fixed(name: &'static str, image: &'static [u8], crossing: Crossing, about: &'static str) -> Design {
+    Design { crossing: Some(crossing), ..row(name, image, about) }
+}
+
+/// All designs, in the order in which a table of them reads best. The first is the default.
+pub static DESIGNS: &[Design] = &[
+    row("full", image!("full"), "S-mode, Sv39, all registers saved"),
+    row("full-m", image!("full-m"), "the same in M-mode, none delegated"),
+    row("caller", image!("caller"), "only what C may overwrite is saved"),
+    row("fp-eager", image!("fp-eager"), "full, and floating point every time"),
+    row("fp-lazy", image!("fp-lazy"), "full, FP only if dirty: it is clean"),
+    Design {
+        dirty_fp: true,
+        ..row("fp-lazy-dirty", image!("fp-lazy"), "full, FP only if dirty: it is dirty")
+    },
+    Design { isa: "rv64gc_xtollbank", ..row("bank", image!("bank"), "second register bank (our extension)") },
+    Design {
+        isa: "rv64gc_xtollstack",
+        ..row("stack", image!("stack"), "stacked in hardware (our extension)")
+    },
+    row("nested", image!("nested"), "full, interrupts open in the handler"),
+    fixed("nested-taken", image!("nested"), Crossing::Call(244), "the same, and one nests in the call"),
+    fixed("direct", image!("full-m"), Crossing::SoftInterrupt, "M-mode, one entry for all causes"),
+    fixed("vectored", image!("vectored"), Crossing::SoftInterrupt, "M-mode, an entry for each cause"),
+    fixed("switch-same", image!("switch-same"), Crossing::Yield, "one address space"),
+    fixed("switch-space", image!("switch-space"), Crossing::Yield, "other address space, TLB flushed"),
+    fixed("switch-asid", image!("switch-asid"), Crossing::Yield, "other address space, with ASIDs"),
+    fixed("timer-same", image!("switch-same"), Crossing::Timer, "one address space"),
+    fixed("timer-space", image!("switch-space"), Crossing::Timer, "other address space, TLB flushed"),
+    fixed("timer-asid", image!("switch-asid"), Crossing::Timer, "other address space, with ASIDs"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_fit_their_column() {
+        let names: BTreeSet<_> = DESIGNS.iter().map(|design| design.name).collect();
+        assert_eq!(names.len(), DESIGNS.len());
+        assert!(DESIGNS.iter().all(|design| design.name.len() <= 13 && design.about.len() <= 36));
+    }
+
+    #[test]
+    fn the_first_is_the_default() {
+        assert_eq!(Design::find("full"), Some(&DESIGNS[0]));
+        assert_eq!(Design::find("Full"), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! What Spike and QEMU have in common: a program on PATH is given an image, the guest prints its own counts.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::{NamedTempFile, tempfile};
+
+use crate::LabError;
+use crate::bill::{Experiment, TrapBill};
+use crate::call::Crossing;
+use crate::guest::Report;
+use crate::image;
+
+/// A guest that never ends must not hold us for ever; this is far above what any experiment takes.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// An engine that is a program of its own.
+pub(super) struct Program {
+    pub(super) engine: &'static str,
+    /// Its name on PATH.
+    pub(super) executable: &'static str,
+    pub(super) arguments: &'static [&'static str],
+    /// What to do when it is not there.
+    pub(super) install: &'static str,
+    /// Why an interrupt does not come at the instruction that raises it, where that is so.
+    pub(super) late_interrupts: Option<&'static str>,
+}
+
+impl Program {
+    pub(super) fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
+        if let Some(reason) = self.why_not(experiment) {
+            return Err(LabError::NotHere { engine: self.engine, reason });
+        }
+        let mut file = NamedTempFile::new().map_err(LabError::Scratch)?;
+        file.write_all(&image::prepare(experiment)?).map_err(LabError::Scratch)?;
+        let text = self.run(&file)?;
+        let report = Report::find(&text).ok_or_else(|| self.failed(&text))?;
+        // Two reads of the counter with nothing between them differ by one: the first read itself.
+        let spread = report.spread.less(1).ok_or_else(|| self.failed(&text))?;
+        Ok(TrapBill {
+            experiment: *experiment,
+            engine: self.engine,
+            result: report.result,
+            spread,
+            phases: None,
+        })
+    }
+
+    /// Why an experiment has no place on this engine.
+    fn why_not(&self, experiment: &Experiment) -> Option<&'static str> {
+        match experiment.crossing {
+            _ if experiment.design.is_custom() => Some("the kernel uses an extension that only tollgate has"),
+            Crossing::Timer => {
+                Some("no program can read a counter at the moment when the timer interrupts it")
+            }
+            Crossing::SoftInterrupt => self.late_interrupts,
+            _ => None,
+        }
+    }
+
+    fn run(&self, image: &NamedTempFile) -> Result<String, LabError> {
+        // A file and not a pipe: nobody has to read while the program runs.
+        let mut output = tempfile().map_err(LabError::Scratch)?;
+        let stdio = |file: &File| file.try_clone().map(Stdio::from).map_err(LabError::Scratch);
+        let mut child = Command::new(self.executable)
+            .args(self.arguments)
+            .arg(image.path())
+            .stdin(Stdio::null())
+            .stdout(stdio(&output)?)
+            .stderr(stdio(&output)?)
+            .spawn()
+            .map_err(|_| LabError::EngineMissing { engine: self.engine, install: self.install })?;
+        let start = Instant::now();
+        while child.try_wait().map_err(LabError::Scratch)?.is_none() {
+            if start.elapsed() > PATIENCE {
+                // It may have ended by itself just now; either way it is gone afterwards.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(self.failed("it did not end within five minutes"));
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        let mut bytes = Vec::new();
+        output.seek(SeekFrom::Start(0)).map_err(LabError::Scratch)?;
+        output.read_to_end(&mut bytes).map_err(LabError::Scratch)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn failed(&self, text: &str) -> LabError {
+        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
+        LabError::EngineFailed { engine: self.engine, said: last.trim().to_owned() }
+    }
+}

@@ -1,0 +1,32 @@
+//! Spike, the reference simulator.
+
+use super::Engine;
+use super::external::Program;
+use crate::LabError;
+use crate::bill::{Experiment, TrapBill};
+
+/// Spike, when it is on PATH.
+pub struct Spike;
+
+static PROGRAM: Program = Program {
+    engine: "spike",
+    executable: "spike",
+    // The counters are an extension of their own there.
+    arguments: &["--isa=rv64gc_zicntr"],
+    install: "build riscv-isa-sim from source (no distribution packages it) and put spike on PATH",
+    late_interrupts: Some("it looks for interrupts once in 5,000 instructions"),
+};
+
+impl Engine for Spike {
+    fn name(&self) -> &'static str {
+        PROGRAM.engine
+    }
+
+    fn note(&self) -> &'static str {
+        "Spike's cycle is an instruction: it has no timing, and a trapping ecall does not count."
+    }
+
+    fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
+        PROGRAM.measure(experiment)
+    }
+}

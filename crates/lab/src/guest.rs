@@ -1,0 +1,64 @@
+//! What the guests' program says of its own measurement: one line, see `report` in `guests/riscv/user/bill.c`.
+
+use crate::bill::Spread;
+
+/// The program's own account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// What the system call returned.
+    pub(crate) result: Option<i64>,
+    /// Differences of two reads of the counter, one of which is the first read itself.
+    pub(crate) spread: Spread,
+}
+
+impl Report {
+    /// The first such line in what a guest printed. Other text, and damaged lines, are passed over.
+    pub(crate) fn find(text: &str) -> Option<Self> {
+        text.lines().find_map(Self::parse)
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        if words.next()? != "toll" {
+            return None;
+        }
+        let kind = words.next()?;
+        let mut field = |name: &str| (words.next()? == name).then(|| words.next()?.parse::<i64>().ok())?;
+        let _number = field("number")?;
+        let result = field("result")?;
+        let mut count = |name: &str| u64::try_from(field(name)?).ok();
+        let spread = Spread {
+            single: count("single")?,
+            min: count("min")?,
+            max: count("max")?,
+            sum: count("sum")?,
+            count: count("count").filter(|&n| n > 0)?,
+        };
+        Some(Self { result: (kind == "call").then_some(result), spread })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_is_found_among_others() {
+        let text =
+            "bbl loader\r\n...\r\ntoll call number 255 result -38 single 9 min 7 max 8 sum 15 count 2\r\n";
+        let report = Report::find(text).unwrap();
+        assert_eq!(report.result, Some(-38));
+        assert_eq!(report.spread, Spread { single: 9, min: 7, max: 8, sum: 15, count: 2 });
+    }
+
+    #[test]
+    fn damaged_lines_are_not_believed() {
+        let good = "toll call number 172 result 1 single 9 min 7 max 8 sum 15 count 2";
+        assert!(Report::find(good).is_some());
+        for end in 0..good.len() {
+            assert_eq!(Report::find(&good[..end]), None, "{}", &good[..end]);
+        }
+        assert_eq!(Report::find(&good.replace("count 2", "count 0")), None);
+        assert_eq!(Report::find(&good.replace("min 7", "min -7")), None);
+    }
+}

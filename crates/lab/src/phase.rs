@@ -1,0 +1,111 @@
+//! The phases of a crossing, marked in the guests by symbols: `phase.NAME.K` says that the instructions from
+//! there to the next mark belong to NAME.
+
+/// A named part of a crossing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Phase {
+    /// The program's own instructions around the trap.
+    UserStub,
+    /// What the hardware does between the trapping instruction and the first one of the handler.
+    HardwareTrap,
+    /// Machine mode, between the hardware and a supervisor kernel.
+    Firmware,
+    /// To the kernel's stack and back.
+    StackSwitch,
+    /// Registers to memory.
+    Save,
+    /// From the cause to the handler, and from its result to the frame.
+    Dispatch,
+    /// What was asked for.
+    Handler,
+    /// Choice of the next task.
+    Schedule,
+    /// Change of the address space.
+    Space,
+    /// Registers from memory.
+    Restore,
+    /// The instruction that returns.
+    Return,
+    /// Kernel code that belongs to no crossing; zero unless something is wrong.
+    Other,
+}
+
+impl Phase {
+    /// How many there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// All phases, in the order of a bill.
+    pub const ALL: [Self; 12] = [
+        Self::UserStub,
+        Self::HardwareTrap,
+        Self::Firmware,
+        Self::StackSwitch,
+        Self::Save,
+        Self::Dispatch,
+        Self::Handler,
+        Self::Schedule,
+        Self::Space,
+        Self::Restore,
+        Self::Return,
+        Self::Other,
+    ];
+
+    /// What a bill calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UserStub => "user stub",
+            Self::HardwareTrap => "hardware trap",
+            Self::Firmware => "firmware",
+            Self::StackSwitch => "stack switch",
+            Self::Save => "register save",
+            Self::Dispatch => "dispatch",
+            Self::Handler => "handler",
+            Self::Schedule => "schedule",
+            Self::Space => "address space",
+            Self::Restore => "register restore",
+            Self::Return => "return",
+            Self::Other => "other",
+        }
+    }
+
+    /// The phase that a symbol begins, if it is a mark.
+    #[must_use]
+    pub fn of_symbol(symbol: &str) -> Option<Self> {
+        let name = symbol.strip_prefix("phase.")?.split('.').next()?;
+        Some(match name {
+            "user" => Self::UserStub,
+            "firmware" => Self::Firmware,
+            "stack" => Self::StackSwitch,
+            "save" => Self::Save,
+            "dispatch" => Self::Dispatch,
+            "handler" => Self::Handler,
+            "schedule" => Self::Schedule,
+            "space" => Self::Space,
+            "restore" => Self::Restore,
+            "return" => Self::Return,
+            _ => Self::Other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_lists_every_phase_at_its_own_index() {
+        for (index, phase) in Phase::ALL.into_iter().enumerate() {
+            assert_eq!(phase as usize, index);
+        }
+    }
+
+    #[test]
+    fn marks_are_told_from_other_symbols() {
+        assert_eq!(Phase::of_symbol("phase.save.1"), Some(Phase::Save));
+        assert_eq!(Phase::of_symbol("phase.boot.c"), Some(Phase::Other));
+        assert_eq!(Phase::of_symbol("phases"), None);
+        assert_eq!(Phase::of_symbol("trap_vector"), None);
+    }
+}

@@ -1,0 +1,248 @@
+//! Runs somebody's program on the embedded machine: bare, or a static Linux program on the proxy kernel.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tollgate_riscv::{
+    Config, ConfigError, Elf, Errno, HostCalls, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
+    Stat, Stop, Xlen,
+};
+
+use crate::profile::Profile;
+use crate::trace::{Trace, Tracer};
+
+/// What to run, on what.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The machine's instructions.
+    pub isa: Isa,
+    /// Its memory map.
+    pub machine: MachineKind,
+    /// Its RAM.
+    pub ram_bytes: u64,
+    /// The kernel command line in its device tree.
+    pub bootargs: String,
+    /// The program's file.
+    pub program: Vec<u8>,
+    /// The proxy kernel's file, if the program needs one.
+    pub proxy_kernel: Option<Vec<u8>>,
+    /// The program's name and arguments; the proxy kernel opens the program under the first.
+    pub arguments: Vec<String>,
+    /// Files that the program may read, by path.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// When to stop a program that does not end.
+    pub max_instructions: u64,
+}
+
+/// What to watch while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Nothing, at full speed.
+    Nothing,
+    /// Every instruction, as lines.
+    Trace(Trace),
+    /// Instructions by function, phase and system call.
+    Profile,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this status.
+    Exited(i32),
+    /// It was stopped: its instructions were used up.
+    Budget,
+    /// It cannot go on; the text says why.
+    Stuck(String),
+}
+
+/// What became of a program.
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// Instructions that retired.
+    pub instructions: u64,
+    /// Files that it asked for and was not given.
+    pub refused: Vec<String>,
+    /// Where its instructions went, when that was watched.
+    pub profile: Option<Profile>,
+}
+
+/// Why a program was not run, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// The program's file is no program for this machine.
+    #[error("{0}")]
+    Program(LoadError),
+    /// The proxy kernel's file is none.
+    #[error("as the proxy kernel: {0}")]
+    ProxyKernel(LoadError),
+    /// The proxy kernel speaks HTIF, which only Spike's machine has.
+    #[error("the proxy kernel needs Spike's devices: use --machine spike")]
+    ProxyKernelMachine,
+    /// No such machine.
+    #[error("{0}")]
+    Machine(#[from] ConfigError),
+    /// This computer has less memory than the machine should have.
+    #[error("this computer cannot spare {0} bytes; give the machine less memory")]
+    NoMemory(u64),
+    /// What the program wrote could not be passed on.
+    #[error("cannot write the program's output: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Steps between two looks at the console: a few milliseconds.
+const SLICE: u64 = 1 << 20;
+/// The same with a line for each instruction, which must not pile up.
+const TRACED_SLICE: u64 = 1 << 12;
+
+/// Runs a job. What the program writes goes to `console`, a trace to `trace`.
+pub fn run(
+    job: &Job,
+    watch: Watch,
+    console: &mut dyn Write,
+    trace: &mut dyn Write,
+) -> Result<Outcome, ProgramError> {
+    let program = Elf::parse(&job.program).map_err(ProgramError::Program)?;
+    let kernel =
+        job.proxy_kernel.as_deref().map(Elf::parse).transpose().map_err(ProgramError::ProxyKernel)?;
+    let config = Config {
+        isa: job.isa,
+        machine: job.machine,
+        ram_bytes: job.ram_bytes,
+        bootargs: job.bootargs.clone(),
+        ..Config::default()
+    };
+    spare(job.ram_bytes)?;
+    let mut machine = Machine::new(config)?;
+    let files = Files::default();
+    for (path, bytes) in &job.files {
+        files.with(|files| files.insert(path.as_str(), bytes.clone()));
+    }
+    machine.set_host(Box::new(files.clone()));
+    match &kernel {
+        None => machine.load(&program).map_err(ProgramError::Program)?,
+        Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
+        Some(kernel) => {
+            // The proxy kernel would only panic.
+            if program.xlen != job.isa.xlen() {
+                let (found, expected) = (program.xlen, job.isa.xlen());
+                return Err(ProgramError::Program(LoadError::WrongWidth { found, expected }));
+            }
+            if let Some(path) = job.arguments.first() {
+                files.with(|files| files.insert(path.as_str(), job.program.clone()));
+            }
+            // As in Spike, the first argument is the proxy kernel itself, which skips it.
+            machine.set_args(std::iter::once("pk").chain(job.arguments.iter().map(String::as_str)));
+            machine.load(kernel).map_err(ProgramError::ProxyKernel)?;
+        }
+    }
+
+    let mut profile = None;
+    let ending = match watch {
+        Watch::Nothing => drive(&mut machine, job, &mut (), SLICE, console, &mut |(): &mut ()| Ok(()))?,
+        Watch::Trace(kind) => {
+            let bits = if job.isa.xlen() == Xlen::Rv64 { 64 } else { 32 };
+            let mut tracer = Tracer::new(kind, bits);
+            let mut flush = |tracer: &mut Tracer| trace.write_all(tracer.take().as_bytes());
+            drive(&mut machine, job, &mut tracer, TRACED_SLICE, console, &mut flush)?
+        }
+        Watch::Profile => {
+            let mut counts = Profile::new(&program, kernel.as_ref());
+            let ending =
+                drive(&mut machine, job, &mut counts, SLICE, console, &mut |_: &mut Profile| Ok(()))?;
+            profile = Some(counts);
+            ending
+        }
+    };
+    let refused = files.with(|files| files.refused().to_vec());
+    Ok(Outcome { ending, instructions: machine.instret(), refused, profile })
+}
+
+/// Whether there is room for the machine's memory, which is asked for before it is taken: the other order ends
+/// the process.
+fn spare(bytes: u64) -> Result<(), ProgramError> {
+    // Sizes that no machine can have are refused with a better reason later.
+    match usize::try_from(bytes) {
+        Ok(size) if size < isize::MAX as usize => {
+            Vec::<u8>::new().try_reserve_exact(size).map_err(|_| ProgramError::NoMemory(bytes))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs to the end, passing on what the program writes in between.
+fn drive<O: Observer>(
+    machine: &mut Machine,
+    job: &Job,
+    watch: &mut O,
+    slice: u64,
+    console: &mut dyn Write,
+    between: &mut dyn FnMut(&mut O) -> io::Result<()>,
+) -> Result<Ending, ProgramError> {
+    let mut left = job.max_instructions;
+    loop {
+        let before = machine.instret();
+        let budget = slice.min(left);
+        let stop = machine.run(budget, watch);
+        between(watch)?;
+        let written = machine.take_console();
+        if !written.is_empty() {
+            console.write_all(&written)?;
+            console.flush()?;
+        }
+        // A slice in which nothing retires, only traps, is used up all the same.
+        let retired = machine.instret() - before;
+        left -= budget;
+        match stop {
+            Stop::Exit { code } => return Ok(Ending::Exited(code)),
+            Stop::Idle => {
+                return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
+            }
+            Stop::Budget if retired == 0 && budget > 0 => {
+                let pc = machine.pc();
+                return Ok(Ending::Stuck(format!("nothing but traps; the handler at {pc:#x} traps itself")));
+            }
+            Stop::Budget if left == 0 => return Ok(Ending::Budget),
+            _ => {}
+        }
+    }
+}
+
+/// The files that a program may read, shared with the machine so that refusals can be told afterwards.
+#[derive(Clone, Default)]
+struct Files(Arc<Mutex<MemoryFiles>>);
+
+impl Files {
+    fn with<R>(&self, what: impl FnOnce(&mut MemoryFiles) -> R) -> R {
+        // Nothing panics while it is held, and if it did, the files would still be right.
+        what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl HostCalls for Files {
+    fn open(&mut self, path: &str, flags: u64, mode: u64) -> Result<u64, Errno> {
+        self.with(|files| files.open(path, flags, mode))
+    }
+
+    fn close(&mut self, fd: u64) -> Result<(), Errno> {
+        self.with(|files| files.close(fd))
+    }
+
+    fn read(&mut self, fd: u64, at: Option<u64>, buffer: &mut [u8]) -> Result<u64, Errno> {
+        self.with(|files| files.read(fd, at, buffer))
+    }
+
+    fn seek(&mut self, fd: u64, offset: i64, whence: u64) -> Result<u64, Errno> {
+        self.with(|files| files.seek(fd, offset, whence))
+    }
+
+    fn stat(&mut self, fd: u64) -> Result<Stat, Errno> {
+        self.with(|files| files.stat(fd))
+    }
+
+    fn stat_path(&mut self, path: &str) -> Result<Stat, Errno> {
+        self.with(|files| files.stat_path(path))
+    }
+}

@@ -1,0 +1,13 @@
+//! Bills as text, in 80 columns. Pure functions from figures to strings.
+
+mod bill;
+mod designs;
+mod engines;
+mod profile;
+mod words;
+
+pub use bill::bills;
+pub use designs::{comparison, list};
+pub use engines::{engines, missing};
+pub use profile::profile;
+pub use words::{grouped, wrapped};

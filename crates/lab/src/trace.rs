@@ -1,0 +1,104 @@
+//! Lines for each instruction, as Spike writes them: what ran, and for a commit trace what it changed.
+
+use std::fmt::Write;
+
+use tollgate_riscv::{Access, Observer, Privilege, RegClass, Retired, Trap, text};
+
+/// How much a trace says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trace {
+    /// Mode, address, bits, the register written and the memory touched: Spike's `--log-commits`.
+    Commit,
+    /// Address, bits and assembly: Spike's `-l`.
+    Disasm,
+}
+
+/// Collects the lines of a trace; the caller takes them away in between.
+pub struct Tracer {
+    kind: Trace,
+    lines: String,
+    accesses: Vec<Access>,
+    digits: usize,
+}
+
+impl Tracer {
+    /// A tracer for registers of `xlen` bits.
+    #[must_use]
+    pub fn new(kind: Trace, xlen: u32) -> Self {
+        Self { kind, lines: String::new(), accesses: Vec::new(), digits: xlen as usize / 4 }
+    }
+
+    /// The lines since the last time.
+    pub fn take(&mut self) -> String {
+        std::mem::take(&mut self.lines)
+    }
+}
+
+fn mode(privilege: Privilege) -> u8 {
+    match privilege {
+        Privilege::User => 0,
+        Privilege::Supervisor => 1,
+        Privilege::Machine => 3,
+    }
+}
+
+impl Observer for Tracer {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+    const TRAP: bool = true;
+
+    fn access(&mut self, access: &Access) {
+        self.accesses.push(*access);
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        let accesses = std::mem::take(&mut self.accesses);
+        let width = self.digits;
+        let insn = &retired.insn;
+        let word_digits = if insn.len == 2 { 4 } else { 8 };
+        let out = &mut self.lines;
+        // Writing to a String cannot fail.
+        let _ = match self.kind {
+            Trace::Disasm => {
+                writeln!(out, "core   0: 0x{:0width$x} (0x{:08x}) {}", retired.pc, retired.word, text(insn))
+            }
+            Trace::Commit => {
+                let _ = write!(
+                    out,
+                    "core   0: {} 0x{:0width$x} (0x{:0word_digits$x})",
+                    mode(retired.privilege),
+                    retired.pc,
+                    retired.word
+                );
+                let rd = insn.rd;
+                let _ = match insn.row().format.rd() {
+                    RegClass::X if rd != 0 => write!(out, " x{rd:<2} 0x{:0width$x}", retired.value),
+                    RegClass::F => write!(out, " f{rd:<2} 0x{:016x}", retired.value),
+                    _ => Ok(()),
+                };
+                for access in &accesses {
+                    let _ = write!(out, " mem 0x{:0width$x}", access.va);
+                    if access.store {
+                        let digits = usize::from(access.size) * 2;
+                        let _ = write!(out, " 0x{:0digits$x}", access.value);
+                    }
+                }
+                writeln!(out)
+            }
+        };
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        self.accesses.clear();
+        let width = self.digits;
+        let _ = writeln!(
+            self.lines,
+            "core   0: trap {}, epc 0x{:0width$x}, tval 0x{:0width$x}, from {} to {}",
+            trap.cause,
+            trap.epc,
+            trap.tval,
+            trap.from.letter(),
+            trap.to.letter()
+        );
+    }
+}

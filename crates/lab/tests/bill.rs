@@ -1,0 +1,204 @@
+//! Bills against counts that were made by hand from the kernels' sources, and against a disassembler.
+
+use std::process::Command;
+
+use tollgate_lab::{
+    Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL, text,
+};
+use tollgate_testkit::{program, skip};
+
+fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill {
+    let design = Design::find(name).expect("a design");
+    let crossing = design.crossing.or(crossing).unwrap_or(Crossing::Call(172));
+    Embedded.measure(&Experiment { design, crossing, iterations: 20 }).expect(name)
+}
+
+fn each(bill: &TrapBill) -> Phases {
+    bill.each().expect("all crossings alike")
+}
+
+/// Instructions, loads, stores of some phases.
+fn parts(name: &str, crossing: Option<Crossing>, phases: &[Phase]) -> Vec<[u64; 3]> {
+    let each = each(&bill_of(name, crossing));
+    phases.iter().map(|&p| [each[p].instructions, each[p].loads, each[p].stores]).collect()
+}
+
+#[test]
+fn every_design_gives_a_bill_that_adds_up() {
+    for design in DESIGNS {
+        let bill = bill_of(design.name, None);
+        let [first, all] = &**bill.phases.as_ref().expect("phases");
+        let sum = |phases: &Phases| phases.iter().map(|(_, cost)| cost.instructions).sum::<u64>();
+        assert_eq!(sum(first), bill.spread.single, "{}", design.name);
+        assert_eq!(sum(all), bill.spread.sum, "{}", design.name);
+        // Simulated, without a cache or a clock: no crossing may differ from another.
+        assert_eq!(
+            (bill.spread.min, bill.spread.max),
+            (bill.spread.single, bill.spread.single),
+            "{}",
+            design.name
+        );
+        assert_eq!(*first, each(&bill), "{}", design.name);
+        assert_eq!(first[Phase::Other].instructions, 0, "{}", design.name);
+    }
+}
+
+#[test]
+fn two_runs_are_the_same() {
+    for name in ["full", "timer-space"] {
+        assert_eq!(bill_of(name, None).phases, bill_of(name, None).phases);
+    }
+}
+
+/// Save and restore as the sources list them: one line of the file for each addend.
+#[test]
+fn save_and_restore_are_what_the_sources_list() {
+    use Phase::{Restore, Save};
+    // addi sp; 30 registers; csrr of sp, pc, status; their three stores.
+    let full_save = [1 + 30 + 3 + 3, 0, 30 + 3];
+    // ld of status and pc; two csrw; 30 registers; sp last.
+    let full_restore = [2 + 2 + 30 + 1, 2 + 30 + 1, 0];
+    for name in ["full", "full-m", "direct", "vectored"] {
+        assert_eq!(parts(name, None, &[Save, Restore]), [full_save, full_restore], "{name}");
+    }
+    // addi sp, 16 registers; 16 registers, addi sp.
+    assert_eq!(parts("caller", None, &[Save, Restore]), [[1 + 16, 0, 16], [16 + 1, 16, 0]]);
+    // And 32 registers, fcsr read or written, its store or load.
+    let eager = [[37 + 32 + 2, 0, 33 + 33], [35 + 32 + 2, 33 + 33, 0]];
+    assert_eq!(parts("fp-eager", None, &[Save, Restore]), eager);
+    // The test of FS is li, and, bne; only when it is dirty 32 + 2 follow, and the new FS: li, xor.
+    assert_eq!(parts("fp-lazy", None, &[Save, Restore]), [[37 + 3, 0, 33], full_restore]);
+    assert_eq!(parts("fp-lazy-dirty", None, &[Save, Restore]), [[37 + 3 + 34 + 2, 0, 33 + 33], full_restore]);
+    // A number and six arguments over, one result back; nothing touches memory.
+    assert_eq!(parts("bank", None, &[Save, Restore]), [[7, 0, 0], [1, 0, 0]]);
+    // No instruction saves; the hardware stores 16 registers and its stack pointer, and loads them again.
+    assert_eq!(parts("stack", None, &[Save, Restore, Phase::HardwareTrap]), [[0; 3], [0; 3], [0, 17, 17]]);
+    // csrrw; 30 registers; csrr of t6, pc, status; three stores; mv. csrw, 2 + 2, 31 registers.
+    let switch = [[1 + 30 + 3 + 3 + 1, 0, 33], [1 + 2 + 2 + 31, 33, 0]];
+    for name in ["switch-same", "switch-space", "timer-asid"] {
+        assert_eq!(parts(name, None, &[Save, Restore]), switch, "{name}");
+    }
+    // Both traps, and the second one saves and restores as much as the first.
+    let nested = parts("nested", None, &[Save, Restore]);
+    let taken = parts("nested-taken", None, &[Save, Restore]);
+    assert_eq!(taken, nested.iter().map(|part| part.map(|n| 2 * n)).collect::<Vec<_>>());
+}
+
+#[test]
+fn bytes_saved_are_eight_for_each_register() {
+    let saved = |name| each(&bill_of(name, None)).bytes_saved();
+    assert_eq!(saved("full"), 8 * (31 + 2));
+    assert_eq!(saved("caller"), 8 * 16);
+    assert_eq!(saved("fp-eager"), 8 * (31 + 2 + 33));
+    assert_eq!(saved("stack"), 8 * 17);
+    assert_eq!(saved("bank"), 0);
+}
+
+#[test]
+fn the_small_phases_are_what_the_sources_list() {
+    use Phase::{Dispatch, Firmware, Handler, Return, Schedule, Space, StackSwitch, UserStub};
+    let full = each(&bill_of("full", None));
+    // jal, mv, ret around the ecall.
+    assert_eq!(full[UserStub].instructions, 3);
+    // csrrw; addi and csrw on the way back.
+    assert_eq!(full[StackSwitch].instructions, 3);
+    // csrr, bltz, li, beq, addi, sd; li, bgeu, auipc, addi, slli, add, ld, jalr; j; sd.
+    assert_eq!(full[Dispatch].instructions, 6 + 8 + 1 + 1);
+    // auipc, lw, ret.
+    assert_eq!(full[Handler].instructions, 3);
+    assert_eq!(full[Return].instructions, 1);
+    assert_eq!(full[Phase::HardwareTrap].traps, 1);
+
+    // ld and csrw of satp; sfence.vma only without ASIDs.
+    assert_eq!(each(&bill_of("switch-space", None))[Space].instructions, 3);
+    assert_eq!(each(&bill_of("switch-asid", None))[Space].instructions, 2);
+    assert_eq!(each(&bill_of("switch-same", None))[Space].instructions, 0);
+    let timer = each(&bill_of("timer-same", None));
+    // The timer comes through machine mode, then to the kernel, then the kernel asks for the next one.
+    assert_eq!(timer[Phase::HardwareTrap].traps, 3);
+    assert!(timer[Firmware].instructions > 0);
+    // ld; auipc, addi; ld, addi, sd.
+    assert_eq!(timer[Schedule].instructions, 6);
+    assert_eq!(timer[UserStub].instructions, 0);
+
+    // Looking the cause up: bltz taken, slli, auipc, addi, add, ld, jalr, j; and directly: jal, j. Both read
+    // no cause or read it once, and the vectored one jumps from the table.
+    let direct = each(&bill_of("direct", None))[Dispatch].instructions;
+    let vectored = each(&bill_of("vectored", None))[Dispatch].instructions;
+    assert_eq!((direct, vectored), (1 + 1 + 7, 1 + 1 + 1));
+}
+
+#[test]
+fn calls_do_what_they_say() {
+    let results: Vec<_> = USUAL.iter().map(|&call| bill_of("full", Some(call)).result).collect();
+    // pid, uid, one byte written, two successes, and -ENOSYS.
+    assert_eq!(results, [1, 0, 1, 0, 0, -38].map(Some));
+    // A switch or an interrupt returns nothing.
+    assert_eq!(bill_of("switch-same", None).result, None);
+    // Only the handler differs between calls.
+    let bills: Vec<_> = USUAL[..5].iter().map(|&call| each(&bill_of("full", Some(call)))).collect();
+    for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Handler) {
+        assert!(bills.iter().all(|bill| bill[phase] == bills[0][phase]), "{phase:?}");
+    }
+}
+
+/// The straight-line phases have as many instructions in the image as were counted, says another disassembler.
+#[test]
+fn objdump_counts_the_same() {
+    const OBJDUMP: &str = "riscv64-unknown-elf-objdump";
+    if program(OBJDUMP).is_none() {
+        return skip!("{OBJDUMP} is missing: apt-get install binutils-riscv64-unknown-elf");
+    }
+    for (name, image) in [
+        ("full", "full"),
+        ("full-m", "full-m"),
+        ("caller", "caller"),
+        ("fp-eager", "fp-eager"),
+        ("fp-lazy-dirty", "fp-lazy"),
+        ("bank", "bank"),
+    ] {
+        let each = each(&bill_of(name, None));
+        let path = format!("{}/../../guests/riscv/images/{image}.elf", env!("CARGO_MANIFEST_DIR"));
+        let output = Command::new(OBJDUMP).args(["-d", &path]).output().expect("objdump runs");
+        let text = String::from_utf8(output.stdout).expect("text");
+        for (phase, mark) in [(Phase::Save, "<phase.save."), (Phase::Restore, "<phase.restore.")] {
+            let mut counting = false;
+            let mut count = 0;
+            for line in text.lines() {
+                if line.ends_with(">:") {
+                    // A label that is no mark, such as `resume`, ends nothing.
+                    counting = if line.contains("<phase.") { line.contains(mark) } else { counting };
+                } else if counting && line.starts_with(' ') {
+                    count += 1;
+                }
+            }
+            assert_eq!(each[phase].instructions, count, "{name}, {phase:?}");
+        }
+    }
+}
+
+#[test]
+fn the_answer_is_computed_from_the_figures() {
+    // Three quarters: 37 + 35 of 3 + 37 + 16 + 3 + 35 + 1.
+    let full = text::bills(&[bill_of("full", None)]);
+    assert!(
+        full.contains("Three quarters of the kernel's 95 instructions save and restore registers (72)"),
+        "{full}"
+    );
+    assert!(full.contains("the system call itself 3"), "{full}");
+    // With a second bank the registers are no longer the larger part: 7 + 1 of 27.
+    let bank = text::bills(&[bill_of("bank", None)]);
+    assert!(!bank.contains("mostly moving"), "{bank}");
+}
+
+#[test]
+fn text_fits_80_columns() {
+    let all: Vec<_> = DESIGNS.iter().map(|design| bill_of(design.name, None)).collect();
+    let calls: Vec<_> = USUAL.iter().map(|&call| bill_of("full", Some(call))).collect();
+    let mut texts = vec![text::comparison(&all), text::bills(&calls), text::list()];
+    texts.extend(all.iter().map(|bill| text::bills(std::slice::from_ref(bill))));
+    for line in texts.iter().flat_map(|text| text.lines()) {
+        assert!(line.chars().count() <= 80, "{line}");
+        assert_eq!(line, line.trim_end(), "{line}");
+    }
+}

@@ -1,0 +1,248 @@
+//! The C extension: each 16-bit encoding is a row that expands to the 32-bit instruction it stands for, so
+//! that its meaning, its legality (`c.fld` without D) and its disassembly come from the main table.
+
+use crate::insn::{Insn, Op, Operands, Width};
+use crate::isa::Xlen;
+
+/// One 16-bit encoding.
+pub struct CompressedRow {
+    /// Its name.
+    pub mnemonic: &'static str,
+    /// Widths that have it.
+    pub width: Width,
+    /// The fixed bits.
+    pub bits: u16,
+    /// Which bits are fixed.
+    pub mask: u16,
+    expand: fn(u32) -> Option<u32>,
+}
+
+impl CompressedRow {
+    /// Whether a machine of this width has the encoding.
+    pub fn in_width(&self, xlen: Xlen) -> bool {
+        match self.width {
+            Width::Any => true,
+            Width::Rv32 => xlen == Xlen::Rv32,
+            Width::Rv64 => xlen == Xlen::Rv64,
+        }
+    }
+}
+
+macro_rules! rows {
+    ($($name:literal $width:ident $bits:literal $mask:literal |$h:ident| $expand:expr;)*) => {
+        /// Every 16-bit encoding. Where two match, the first one holds: the specification carves `c.jr`,
+        /// `c.ebreak`, `c.jalr` and `c.addi16sp` out of the space of the row behind them.
+        pub static COMPRESSED: &[CompressedRow] = &[
+            $(CompressedRow {
+                mnemonic: $name, width: Width::$width, bits: $bits, mask: $mask, expand: |$h| $expand,
+            },)*
+        ];
+    };
+}
+
+rows! {
+    "c.addi4spn" Any 0x0000 0xe003 |h| nonzero(imm_4spn(h))
+        .map(|imm| enc(Op::Addi, low(h, 2), SP, 0, imm));
+    "c.fld" Any 0x2000 0xe003 |h| Some(enc(Op::Fld, low(h, 2), low(h, 7), 0, imm_d(h)));
+    "c.lw" Any 0x4000 0xe003 |h| Some(enc(Op::Lw, low(h, 2), low(h, 7), 0, imm_w(h)));
+    "c.flw" Rv32 0x6000 0xe003 |h| Some(enc(Op::Flw, low(h, 2), low(h, 7), 0, imm_w(h)));
+    "c.ld" Rv64 0x6000 0xe003 |h| Some(enc(Op::Ld, low(h, 2), low(h, 7), 0, imm_d(h)));
+    "c.fsd" Any 0xa000 0xe003 |h| Some(enc(Op::Fsd, 0, low(h, 7), low(h, 2), imm_d(h)));
+    "c.sw" Any 0xc000 0xe003 |h| Some(enc(Op::Sw, 0, low(h, 7), low(h, 2), imm_w(h)));
+    "c.fsw" Rv32 0xe000 0xe003 |h| Some(enc(Op::Fsw, 0, low(h, 7), low(h, 2), imm_w(h)));
+    "c.sd" Rv64 0xe000 0xe003 |h| Some(enc(Op::Sd, 0, low(h, 7), low(h, 2), imm_d(h)));
+    "c.addi" Any 0x0001 0xe003 |h| Some(enc(Op::Addi, full(h, 7), full(h, 7), 0, imm6(h)));
+    "c.jal" Rv32 0x2001 0xe003 |h| Some(enc(Op::Jal, RA, 0, 0, imm_j(h)));
+    "c.addiw" Rv64 0x2001 0xe003 |h| reg(full(h, 7)).map(|r| enc(Op::Addiw, r, r, 0, imm6(h)));
+    "c.li" Any 0x4001 0xe003 |h| Some(enc(Op::Addi, full(h, 7), 0, 0, imm6(h)));
+    "c.addi16sp" Any 0x6101 0xef83 |h| nonzero(imm_16sp(h)).map(|imm| enc(Op::Addi, SP, SP, 0, imm));
+    "c.lui" Any 0x6001 0xe003 |h| nonzero(imm6(h)).map(|imm| enc(Op::Lui, full(h, 7), 0, 0, imm << 12));
+    "c.srli" Rv64 0x8001 0xec03 |h| Some(enc(Op::Srli, low(h, 7), low(h, 7), 0, imm6(h) & 63));
+    "c.srai" Rv64 0x8401 0xec03 |h| Some(enc(Op::Srai, low(h, 7), low(h, 7), 0, imm6(h) & 63));
+    "c.srli" Rv32 0x8001 0xfc03 |h| Some(enc(Op::Srli32, low(h, 7), low(h, 7), 0, imm6(h) & 31));
+    "c.srai" Rv32 0x8401 0xfc03 |h| Some(enc(Op::Srai32, low(h, 7), low(h, 7), 0, imm6(h) & 31));
+    "c.andi" Any 0x8801 0xec03 |h| Some(enc(Op::Andi, low(h, 7), low(h, 7), 0, imm6(h)));
+    "c.sub" Any 0x8c01 0xfc63 |h| Some(enc(Op::Sub, low(h, 7), low(h, 7), low(h, 2), 0));
+    "c.xor" Any 0x8c21 0xfc63 |h| Some(enc(Op::Xor, low(h, 7), low(h, 7), low(h, 2), 0));
+    "c.or" Any 0x8c41 0xfc63 |h| Some(enc(Op::Or, low(h, 7), low(h, 7), low(h, 2), 0));
+    "c.and" Any 0x8c61 0xfc63 |h| Some(enc(Op::And, low(h, 7), low(h, 7), low(h, 2), 0));
+    "c.subw" Rv64 0x9c01 0xfc63 |h| Some(enc(Op::Subw, low(h, 7), low(h, 7), low(h, 2), 0));
+    "c.addw" Rv64 0x9c21 0xfc63 |h| Some(enc(Op::Addw, low(h, 7), low(h, 7), low(h, 2), 0));
+    "c.j" Any 0xa001 0xe003 |h| Some(enc(Op::Jal, 0, 0, 0, imm_j(h)));
+    "c.beqz" Any 0xc001 0xe003 |h| Some(enc(Op::Beq, 0, low(h, 7), 0, imm_b(h)));
+    "c.bnez" Any 0xe001 0xe003 |h| Some(enc(Op::Bne, 0, low(h, 7), 0, imm_b(h)));
+    "c.slli" Rv64 0x0002 0xe003 |h| Some(enc(Op::Slli, full(h, 7), full(h, 7), 0, imm6(h) & 63));
+    "c.slli" Rv32 0x0002 0xf003 |h| Some(enc(Op::Slli32, full(h, 7), full(h, 7), 0, imm6(h) & 31));
+    "c.fldsp" Any 0x2002 0xe003 |h| Some(enc(Op::Fld, full(h, 7), SP, 0, imm_ldsp(h)));
+    "c.lwsp" Any 0x4002 0xe003 |h| reg(full(h, 7)).map(|r| enc(Op::Lw, r, SP, 0, imm_lwsp(h)));
+    "c.flwsp" Rv32 0x6002 0xe003 |h| Some(enc(Op::Flw, full(h, 7), SP, 0, imm_lwsp(h)));
+    "c.ldsp" Rv64 0x6002 0xe003 |h| reg(full(h, 7)).map(|r| enc(Op::Ld, r, SP, 0, imm_ldsp(h)));
+    "c.jr" Any 0x8002 0xf07f |h| reg(full(h, 7)).map(|r| enc(Op::Jalr, 0, r, 0, 0));
+    "c.mv" Any 0x8002 0xf003 |h| Some(enc(Op::Add, full(h, 7), 0, full(h, 2), 0));
+    "c.ebreak" Any 0x9002 0xffff |_h| Some(enc(Op::Ebreak, 0, 0, 0, 0));
+    "c.jalr" Any 0x9002 0xf07f |h| Some(enc(Op::Jalr, RA, full(h, 7), 0, 0));
+    "c.add" Any 0x9002 0xf003 |h| Some(enc(Op::Add, full(h, 7), full(h, 7), full(h, 2), 0));
+    "c.fsdsp" Any 0xa002 0xe003 |h| Some(enc(Op::Fsd, 0, SP, full(h, 2), imm_sdsp(h)));
+    "c.swsp" Any 0xc002 0xe003 |h| Some(enc(Op::Sw, 0, SP, full(h, 2), imm_swsp(h)));
+    "c.fswsp" Rv32 0xe002 0xe003 |h| Some(enc(Op::Fsw, 0, SP, full(h, 2), imm_swsp(h)));
+    "c.sdsp" Rv64 0xe002 0xe003 |h| Some(enc(Op::Sd, 0, SP, full(h, 2), imm_sdsp(h)));
+}
+
+const RA: u8 = 1;
+const SP: u8 = 2;
+
+/// The 32-bit instruction that a 16-bit one stands for. The word is the same on both widths: `add` is one
+/// encoding, whichever row of the main table decodes it.
+pub fn expand(half: u16, xlen: Xlen) -> Option<u32> {
+    let row = COMPRESSED.iter().find(|r| r.in_width(xlen) && half & r.mask == r.bits)?;
+    (row.expand)(u32::from(half))
+}
+
+/// The row of a 16-bit encoding; `None` for reserved ones.
+pub fn row(half: u16, xlen: Xlen) -> Option<&'static CompressedRow> {
+    let row = COMPRESSED.iter().find(|r| r.in_width(xlen) && half & r.mask == r.bits)?;
+    (row.expand)(u32::from(half)).map(|_| row)
+}
+
+fn enc(op: Op, rd: u8, rs1: u8, rs2: u8, imm: i32) -> u32 {
+    Insn::encode(op, Operands { rd, rs1, rs2, rs3: 0, rm: 0, imm: i64::from(imm) })
+}
+
+fn nonzero(imm: i32) -> Option<i32> {
+    (imm != 0).then_some(imm)
+}
+
+fn reg(r: u8) -> Option<u8> {
+    (r != 0).then_some(r)
+}
+
+/// One of the eight registers that three bits can name.
+fn low(h: u32, at: u32) -> u8 {
+    8 + (h >> at & 7) as u8
+}
+
+fn full(h: u32, at: u32) -> u8 {
+    (h >> at & 31) as u8
+}
+
+/// `count` bits of `h` from bit `from`, moved to bit `to`.
+fn bits(h: u32, from: u32, count: u32, to: u32) -> i32 {
+    ((h >> from & ((1 << count) - 1)) << to) as i32
+}
+
+fn imm6(h: u32) -> i32 {
+    -bits(h, 12, 1, 5) | bits(h, 2, 5, 0)
+}
+
+fn imm_4spn(h: u32) -> i32 {
+    bits(h, 11, 2, 4) | bits(h, 7, 4, 6) | bits(h, 6, 1, 2) | bits(h, 5, 1, 3)
+}
+
+fn imm_w(h: u32) -> i32 {
+    bits(h, 10, 3, 3) | bits(h, 6, 1, 2) | bits(h, 5, 1, 6)
+}
+
+fn imm_d(h: u32) -> i32 {
+    bits(h, 10, 3, 3) | bits(h, 5, 2, 6)
+}
+
+fn imm_16sp(h: u32) -> i32 {
+    -bits(h, 12, 1, 9) | bits(h, 6, 1, 4) | bits(h, 5, 1, 6) | bits(h, 3, 2, 7) | bits(h, 2, 1, 5)
+}
+
+fn imm_j(h: u32) -> i32 {
+    -bits(h, 12, 1, 11)
+        | bits(h, 11, 1, 4)
+        | bits(h, 9, 2, 8)
+        | bits(h, 8, 1, 10)
+        | bits(h, 7, 1, 6)
+        | bits(h, 6, 1, 7)
+        | bits(h, 3, 3, 1)
+        | bits(h, 2, 1, 5)
+}
+
+fn imm_b(h: u32) -> i32 {
+    -bits(h, 12, 1, 8) | bits(h, 10, 2, 3) | bits(h, 5, 2, 6) | bits(h, 3, 2, 1) | bits(h, 2, 1, 5)
+}
+
+fn imm_lwsp(h: u32) -> i32 {
+    bits(h, 12, 1, 5) | bits(h, 4, 3, 2) | bits(h, 2, 2, 6)
+}
+
+fn imm_ldsp(h: u32) -> i32 {
+    bits(h, 12, 1, 5) | bits(h, 5, 2, 3) | bits(h, 2, 3, 6)
+}
+
+fn imm_swsp(h: u32) -> i32 {
+    bits(h, 9, 4, 2) | bits(h, 7, 2, 6)
+}
+
+fn imm_sdsp(h: u32) -> i32 {
+    bits(h, 10, 3, 3) | bits(h, 7, 3, 6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disassemble;
+    use crate::isa::Isa;
+
+    /// Pairs that overlap because the specification says so; each must really overlap.
+    const CARVED: [(&str, &str); 5] = [
+        ("c.addi16sp", "c.lui"),
+        ("c.jr", "c.mv"),
+        ("c.ebreak", "c.jalr"),
+        ("c.ebreak", "c.add"),
+        ("c.jalr", "c.add"),
+    ];
+
+    #[test]
+    fn only_the_carved_encodings_overlap() {
+        for xlen in [Xlen::Rv32, Xlen::Rv64] {
+            let rows: Vec<_> = COMPRESSED.iter().filter(|r| r.in_width(xlen)).collect();
+            for (i, a) in rows.iter().enumerate() {
+                assert_eq!(a.bits & !a.mask, 0, "{}", a.mnemonic);
+                for b in &rows[i + 1..] {
+                    let common = a.mask & b.mask;
+                    let overlap = a.bits & common == b.bits & common;
+                    let carved = CARVED.contains(&(a.mnemonic, b.mnemonic));
+                    assert_eq!(overlap, carved, "{} and {}", a.mnemonic, b.mnemonic);
+                }
+            }
+        }
+    }
+
+    /// Words as GNU `as` writes them (binutils' own test listings), checked by their long form.
+    #[test]
+    fn encodings_of_the_specification() {
+        let rv64: Isa = "rv64gc".parse().unwrap();
+        let rv32: Isa = "rv32gc".parse().unwrap();
+        for (half, isa, text) in [
+            (0x0001, rv64, "addi zero,zero,0"),
+            (0x1141, rv64, "addi sp,sp,-16"),
+            (0xe406, rv64, "sd ra,8(sp)"),
+            (0x60a2, rv64, "ld ra,8(sp)"),
+            (0x8082, rv64, "jalr zero,0(ra)"),
+            (0x9002, rv64, "ebreak"),
+            (0x852e, rv64, "add a0,zero,a1"),
+            (0x7179, rv64, "addi sp,sp,-48"),
+            (0x0800, rv64, "addi s0,sp,16"),
+            (0xa001, rv64, "jal zero,pc+0"),
+            (0x67c5, rv64, "lui a5,0x11"),
+            (0x2501, rv64, "addiw a0,a0,0"),
+            (0x3fe5, rv32, "jal ra,pc-8"),
+        ] {
+            assert_eq!(disassemble(half, isa), text, "{half:#06x}");
+        }
+    }
+
+    #[test]
+    fn reserved_encodings_are_illegal() {
+        for half in [0x0000, 0x4002, 0x8002, 0x6101, 0x6081, 0x8000, 0x2001] {
+            assert_eq!(expand(half, Xlen::Rv64), None, "{half:#06x}");
+        }
+        // A shift by 32 or more is reserved on RV32.
+        assert_eq!(expand(0x1502, Xlen::Rv32), None);
+        assert!(expand(0x1502, Xlen::Rv64).is_some());
+    }
+}

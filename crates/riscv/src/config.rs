@@ -1,0 +1,89 @@
+//! What kind of machine to build.
+
+use crate::isa::Isa;
+
+/// A memory map.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MachineKind {
+    /// Spike's: CLINT and HTIF.
+    #[default]
+    Spike,
+    /// QEMU's `virt`: CLINT, 16550 serial port at 0x10000000, test finisher at 0x100000.
+    Virt,
+}
+
+impl std::str::FromStr for MachineKind {
+    type Err = ConfigError;
+
+    fn from_str(s: &str) -> Result<Self, ConfigError> {
+        match s {
+            "spike" => Ok(MachineKind::Spike),
+            "virt" => Ok(MachineKind::Virt),
+            _ => Err(ConfigError::Machine(s.to_string())),
+        }
+    }
+}
+
+/// What kind of machine to build.
+///
+/// ```
+/// use tollgate_riscv::{Config, Machine, MachineKind};
+/// let config = Config { isa: "rv32imac".parse().unwrap(), machine: MachineKind::Virt, ..Config::default() };
+/// let machine = Machine::new(config).unwrap();
+/// assert_eq!(machine.pc(), 0x8000_0000);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Instructions.
+    pub isa: Isa,
+    /// Memory map.
+    pub machine: MachineKind,
+    /// Size of RAM, which begins at 0x80000000; a multiple of 4096, at most 64 GiB (1 GiB on RV32).
+    pub ram_bytes: u64,
+    /// Whether misaligned loads and stores are done (as QEMU does) rather than trap (as Spike does by default).
+    pub misaligned: bool,
+    /// How many bytes of guest output are kept before more is dropped.
+    pub console_bytes: usize,
+    /// The kernel command line that the device tree passes on.
+    pub bootargs: String,
+}
+
+impl Default for Config {
+    /// `rv64gc` on Spike's memory map with 128 MiB.
+    fn default() -> Self {
+        Config {
+            isa: Isa::default(),
+            machine: MachineKind::Spike,
+            ram_bytes: 128 << 20,
+            misaligned: false,
+            console_bytes: 16 << 20,
+            bootargs: String::new(),
+        }
+    }
+}
+
+/// Why a machine cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// No such memory map.
+    #[error("unknown machine \"{0}\": spike or virt")]
+    Machine(String),
+    /// RAM of an impossible size.
+    #[error("{0} bytes of RAM: must be a multiple of 4096, from 4096 to 64 GiB (1 GiB on RV32)")]
+    RamSize(u64),
+    /// The device tree does not fit its place.
+    #[error("the device tree takes {0} bytes, and there is room for {1}: shorten the boot arguments")]
+    DeviceTree(usize, usize),
+    /// The device tree cannot be written.
+    #[error("the device tree cannot be written: {0}")]
+    DeviceTreeContent(String),
+}
+
+impl Config {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let most = if self.isa.is_rv64() { 64 << 30 } else { 1 << 30 };
+        let fits = self.ram_bytes.is_multiple_of(4096) && (4096..=most).contains(&self.ram_bytes);
+        if fits { Ok(()) } else { Err(ConfigError::RamSize(self.ram_bytes)) }
+    }
+}

@@ -1,0 +1,324 @@
+//! Control and status registers: names, access rules, and what each one reads and accepts.
+//!
+//! Section numbers are those of the privileged specification, version 20240411.
+
+use crate::custom::{MTOLLSP, STOLLSP, TOLLBANK};
+use crate::hart::{Hart, Privilege, interrupt, status};
+use crate::isa::Extension;
+use crate::pmp;
+
+macro_rules! numbers {
+    ($($name:ident = $number:literal;)*) => {
+        $(pub(crate) const $name: u16 = $number;)*
+
+        fn plain_name(number: u16) -> Option<&'static str> {
+            Some(match number {
+                $($number => stringify!($name),)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+numbers! {
+    FFLAGS = 0x001; FRM = 0x002; FCSR = 0x003;
+    CYCLE = 0xc00; TIME = 0xc01; INSTRET = 0xc02; CYCLEH = 0xc80; TIMEH = 0xc81; INSTRETH = 0xc82;
+    SSTATUS = 0x100; SIE = 0x104; STVEC = 0x105; SCOUNTEREN = 0x106; SENVCFG = 0x10a;
+    SSCRATCH = 0x140; SEPC = 0x141; SCAUSE = 0x142; STVAL = 0x143; SIP = 0x144; SATP = 0x180;
+    MVENDORID = 0xf11; MARCHID = 0xf12; MIMPID = 0xf13; MHARTID = 0xf14; MCONFIGPTR = 0xf15;
+    MSTATUS = 0x300; MISA = 0x301; MEDELEG = 0x302; MIDELEG = 0x303; MIE = 0x304; MTVEC = 0x305;
+    MCOUNTEREN = 0x306; MENVCFG = 0x30a; MSTATUSH = 0x310; MENVCFGH = 0x31a; MCOUNTINHIBIT = 0x320;
+    MSCRATCH = 0x340; MEPC = 0x341; MCAUSE = 0x342; MTVAL = 0x343; MIP = 0x344;
+    TSELECT = 0x7a0; TDATA1 = 0x7a1; TDATA2 = 0x7a2; TDATA3 = 0x7a3;
+    MCYCLE = 0xb00; MINSTRET = 0xb02; MCYCLEH = 0xb80; MINSTRETH = 0xb82;
+}
+
+/// The name of a register, in lower case.
+///
+/// ```
+/// assert_eq!(tollgate_riscv::csr::name(0x341).as_deref(), Some("mepc"));
+/// assert_eq!(tollgate_riscv::csr::name(0x3b2).as_deref(), Some("pmpaddr2"));
+/// assert_eq!(tollgate_riscv::csr::name(0x123), None);
+/// ```
+pub fn name(number: u16) -> Option<String> {
+    Some(match number {
+        TOLLBANK => "tollbank".into(),
+        STOLLSP => "stollsp".into(),
+        MTOLLSP => "mtollsp".into(),
+        0x3a0..=0x3af => format!("pmpcfg{}", number - 0x3a0),
+        0x3b0..=0x3ef => format!("pmpaddr{}", number - 0x3b0),
+        0xb03..=0xb1f => format!("mhpmcounter{}", number - 0xb00),
+        0xb83..=0xb9f => format!("mhpmcounter{}h", number - 0xb80),
+        0xc03..=0xc1f => format!("hpmcounter{}", number - 0xc00),
+        0xc83..=0xc9f => format!("hpmcounter{}h", number - 0xc80),
+        0x323..=0x33f => format!("mhpmevent{}", number - 0x320),
+        _ => plain_name(number)?.to_ascii_lowercase(),
+    })
+}
+
+/// The access is an illegal instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Illegal;
+
+/// What a write may have changed for the rest of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Nothing,
+    /// Physical memory protection: cached permissions are void.
+    Protection,
+}
+
+const MSTATUS_WRITABLE: u64 = status::SIE
+    | status::MIE
+    | status::SPIE
+    | status::MPIE
+    | status::SPP
+    | status::MPP
+    | status::FS
+    | status::MPRV
+    | status::SUM
+    | status::MXR
+    | status::TVM
+    | status::TW
+    | status::TSR;
+const SSTATUS_WRITABLE: u64 =
+    status::SIE | status::SPIE | status::SPP | status::FS | status::SUM | status::MXR;
+/// Exceptions that can be delegated: all but an ecall from M-mode (3.1.8).
+const MEDELEG_WRITABLE: u64 = 0xb3ff;
+
+impl Hart {
+    /// Whether the current mode may access the register at all (2.1), and may read it now.
+    pub(crate) fn csr_check(&self, number: u16, write: bool) -> Result<(), Illegal> {
+        let least = Privilege::from_bits(u64::from(number >> 8 & 3));
+        // Encodings 2 in bits 9:8 are the hypervisor's; nothing is there.
+        if number >> 8 & 3 == 2 || self.privilege < least || write && number >> 10 == 3 {
+            return Err(Illegal);
+        }
+        let rv32 = !self.isa.is_rv64();
+        match number {
+            // 3.1.6.6: without floating point, or with FS off, these are illegal.
+            FFLAGS | FRM | FCSR if !self.isa.has(Extension::F) || !self.fp_enabled() => return Err(Illegal),
+            // 10.1.11: TVM makes satp illegal in S-mode.
+            SATP if self.privilege == Privilege::Supervisor && self.mstatus & status::TVM != 0 => {
+                return Err(Illegal);
+            }
+            CYCLE..=0xc1f | CYCLEH..=0xc9f => {
+                if number >= CYCLEH && !rv32 {
+                    return Err(Illegal);
+                }
+                // 3.1.11 and 10.1.5: mcounteren for S and U, scounteren for U besides.
+                let bit = 1u64 << (number & 0x1f);
+                let allowed = match self.privilege {
+                    Privilege::Machine => true,
+                    Privilege::Supervisor => self.mcounteren & bit != 0,
+                    Privilege::User => self.mcounteren & self.scounteren & bit != 0,
+                };
+                if !allowed {
+                    return Err(Illegal);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Reads a register without checking access. `time` is `mtime`.
+    pub(crate) fn csr_read(&self, number: u16, time: u64) -> Result<u64, Illegal> {
+        let rv64 = self.isa.is_rv64();
+        let low_or_all = |v: u64| if rv64 { v } else { v as i32 as u64 };
+        let high = |v: u64| if rv64 { Err(Illegal) } else { Ok((v >> 32) as i32 as u64) };
+        Ok(match number {
+            FFLAGS => u64::from(self.fflags),
+            FRM => u64::from(self.frm),
+            FCSR => u64::from(self.frm << 5 | self.fflags),
+            CYCLE | MCYCLE => low_or_all(self.retired.wrapping_add(self.cycle_offset)),
+            INSTRET | MINSTRET => low_or_all(self.retired.wrapping_add(self.instret_offset)),
+            TIME => low_or_all(time),
+            CYCLEH | MCYCLEH => high(self.retired.wrapping_add(self.cycle_offset))?,
+            INSTRETH | MINSTRETH => high(self.retired.wrapping_add(self.instret_offset))?,
+            TIMEH => high(time)?,
+            // Zihpm: the counters count nothing.
+            0xc03..=0xc1f | 0xb03..=0xb1f | 0x323..=0x33f => 0,
+            0xc83..=0xc9f | 0xb83..=0xb9f if !rv64 => 0,
+            SSTATUS => self.status(SSTATUS_WRITABLE | 3 << 32),
+            SIE => self.mie & self.mideleg,
+            SIP => self.mip & self.mideleg,
+            STVEC => self.stvec,
+            SCOUNTEREN => self.scounteren,
+            SENVCFG => self.senvcfg,
+            SSCRATCH => self.sscratch,
+            SEPC => self.sepc & !self.target_mask(),
+            SCAUSE => self.scause,
+            STVAL => self.stval,
+            SATP => self.satp,
+            MVENDORID | MARCHID | MIMPID | MHARTID | MCONFIGPTR => 0,
+            MSTATUS => self.status(u64::MAX),
+            MISA => self.canonical(self.isa.misa()),
+            MEDELEG => self.medeleg,
+            MIDELEG => self.mideleg,
+            MIE => self.mie,
+            MIP => self.mip,
+            MTVEC => self.mtvec,
+            MCOUNTEREN => self.mcounteren,
+            MENVCFG => self.menvcfg,
+            MSTATUSH | MENVCFGH if !rv64 => 0,
+            MCOUNTINHIBIT => 0,
+            // The debug specification's way to say that there are no triggers.
+            TSELECT | TDATA1 | TDATA2 | TDATA3 => 0,
+            MSCRATCH => self.mscratch,
+            MEPC => self.mepc & !self.target_mask(),
+            MCAUSE => self.mcause,
+            MTVAL => self.mtval,
+            0x3a0..=0x3af => self.pmpcfg(number - 0x3a0)?,
+            0x3b0..=0x3ef => {
+                let entry = usize::from(number - 0x3b0);
+                if entry < pmp::ENTRIES { self.canonical(self.pmp.addr(entry)) } else { 0 }
+            }
+            TOLLBANK if self.isa.has(Extension::XTollBank) => self.custom.tollbank,
+            STOLLSP if self.isa.has(Extension::XTollStack) => self.custom.stollsp,
+            MTOLLSP if self.isa.has(Extension::XTollStack) => self.custom.mtollsp,
+            _ => return Err(Illegal),
+        })
+    }
+
+    /// Writes a register without checking access. Values that a register does not accept leave it as it is.
+    pub(crate) fn csr_write(&mut self, number: u16, v: u64) -> Result<Effect, Illegal> {
+        let rv64 = self.isa.is_rv64();
+        // The instruction that writes a counter does not count into it (3.1.10): its own retirement, which
+        // comes after this write, is taken off.
+        let now = self.retired;
+        let next = self.retired.wrapping_add(1);
+        let low = |old: u64| if rv64 { v } else { old & !0xffff_ffff | v & 0xffff_ffff };
+        let high = |old: u64| old & 0xffff_ffff | v << 32;
+        let counter32 = |n: u64| n & 0xffff_ffff;
+        match number {
+            FFLAGS => {
+                self.fflags = v as u8 & 0x1f;
+                self.mstatus |= status::FS;
+            }
+            FRM => {
+                self.frm = v as u8 & 7;
+                self.mstatus |= status::FS;
+            }
+            FCSR => {
+                self.fflags = v as u8 & 0x1f;
+                self.frm = (v >> 5) as u8 & 7;
+                self.mstatus |= status::FS;
+            }
+            MCYCLE => self.cycle_offset = low(now.wrapping_add(self.cycle_offset)).wrapping_sub(next),
+            MINSTRET => self.instret_offset = low(now.wrapping_add(self.instret_offset)).wrapping_sub(next),
+            MCYCLEH if !rv64 => {
+                self.cycle_offset = high(now.wrapping_add(self.cycle_offset)).wrapping_sub(next)
+            }
+            MINSTRETH if !rv64 => {
+                self.instret_offset = high(now.wrapping_add(self.instret_offset)).wrapping_sub(next);
+            }
+            0xb03..=0xb1f | 0x323..=0x33f => {}
+            0xb83..=0xb9f if !rv64 => {}
+            SSTATUS => self.write_status(v, SSTATUS_WRITABLE),
+            SIE => self.mie = self.mie & !self.mideleg | v & self.mideleg,
+            // Of the delegated bits only SSIP can be written from S-mode (10.1.3).
+            SIP => {
+                let writable = self.mideleg & interrupt::SSI;
+                self.mip = self.mip & !writable | v & writable;
+            }
+            STVEC => self.stvec = v & !2,
+            SCOUNTEREN => self.scounteren = counter32(v),
+            SENVCFG => self.senvcfg = v & 1,
+            SSCRATCH => self.sscratch = v,
+            SEPC => self.sepc = v & !1,
+            SCAUSE => self.scause = v,
+            STVAL => self.stval = v,
+            SATP => self.write_satp(v),
+            MSTATUS => self.write_status(v, MSTATUS_WRITABLE),
+            // The extensions cannot be switched off (3.1.1, WARL).
+            MISA => {}
+            MEDELEG => self.medeleg = v & MEDELEG_WRITABLE,
+            MIDELEG => self.mideleg = v & interrupt::SUPERVISOR,
+            MIE => self.mie = v & interrupt::ALL,
+            MIP => self.mip = self.mip & !interrupt::SUPERVISOR | v & interrupt::SUPERVISOR,
+            MTVEC => self.mtvec = v & !2,
+            MCOUNTEREN => self.mcounteren = counter32(v),
+            MENVCFG => self.menvcfg = v & 1,
+            MSTATUSH | MENVCFGH if !rv64 => {}
+            MCOUNTINHIBIT | TSELECT | TDATA1 | TDATA2 | TDATA3 => {}
+            MSCRATCH => self.mscratch = v,
+            MEPC => self.mepc = v & !1,
+            MCAUSE => self.mcause = v,
+            MTVAL => self.mtval = v,
+            0x3a0..=0x3af => {
+                self.write_pmpcfg(number - 0x3a0, v)?;
+                return Ok(Effect::Protection);
+            }
+            0x3b0..=0x3ef => {
+                let entry = usize::from(number - 0x3b0);
+                if entry < pmp::ENTRIES {
+                    self.pmp.set_addr(entry, v);
+                }
+                return Ok(Effect::Protection);
+            }
+            TOLLBANK if self.isa.has(Extension::XTollBank) => self.set_tollbank(v),
+            STOLLSP if self.isa.has(Extension::XTollStack) => self.set_tollsp(Privilege::Supervisor, v),
+            MTOLLSP if self.isa.has(Extension::XTollStack) => self.set_tollsp(Privilege::Machine, v),
+            _ => return Err(Illegal),
+        }
+        Ok(Effect::Nothing)
+    }
+
+    /// `mstatus` or its view `sstatus`: SD summarises FS (3.1.6.6).
+    fn status(&self, mask: u64) -> u64 {
+        let dirty = self.mstatus & status::FS == status::FS;
+        let v = self.mstatus & mask;
+        if self.isa.is_rv64() {
+            v | u64::from(dirty) << 63
+        } else {
+            (v | u64::from(dirty) << 31) as i32 as u64
+        }
+    }
+
+    fn write_status(&mut self, v: u64, mut mask: u64) {
+        if !self.isa.has(Extension::F) {
+            mask &= !status::FS;
+        }
+        // MPP accepts U, S and M only (3.1.6.1, WARL).
+        if v >> status::MPP_SHIFT & 3 == 2 {
+            mask &= !status::MPP;
+        }
+        self.mstatus = self.mstatus & !mask | v & mask;
+    }
+
+    /// 10.1.11: an unsupported mode leaves the register as it was.
+    fn write_satp(&mut self, v: u64) {
+        if !self.isa.is_rv64() {
+            self.satp = v as i32 as u64;
+        } else if matches!(v >> 60, 0 | 8 | 9) {
+            self.satp = v;
+        }
+    }
+
+    /// The entries that a configuration register holds: four on RV32; eight on RV64, in even registers only.
+    fn pmpcfg_entries(&self, register: u16) -> Result<(usize, usize), Illegal> {
+        let count = if self.isa.is_rv64() { 8 } else { 4 };
+        if count == 8 && register & 1 != 0 {
+            return Err(Illegal);
+        }
+        Ok((usize::from(register) * 4, count))
+    }
+
+    fn pmpcfg(&self, register: u16) -> Result<u64, Illegal> {
+        let (first, count) = self.pmpcfg_entries(register)?;
+        let bytes = (first..first + count).rev();
+        let v = bytes.fold(0, |v, e| v << 8 | if e < pmp::ENTRIES { u64::from(self.pmp.cfg(e)) } else { 0 });
+        Ok(self.canonical(v))
+    }
+
+    fn write_pmpcfg(&mut self, register: u16, v: u64) -> Result<(), Illegal> {
+        let (first, count) = self.pmpcfg_entries(register)?;
+        for (i, entry) in (first..first + count).enumerate() {
+            if entry < pmp::ENTRIES {
+                self.pmp.set_cfg(entry, (v >> (8 * i)) as u8);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,198 @@
+//! Building superblocks.
+
+use super::{ARENA, Arena, LONGEST_BLOCK, Meta};
+use crate::engine::run::{Code, alu_imm, upper};
+use crate::fp::Rounding;
+use crate::insn::{Class, Insn, Op};
+use crate::machine::Machine;
+use crate::mmu::PAGE;
+
+/// One op of a block: 16 bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct MicroOp {
+    pub(super) code: Code,
+    /// The destination; 32 stands for `x0`.
+    pub(super) rd: u8,
+    pub(super) rs1: u8,
+    pub(super) rs2: u8,
+    pub(super) rs3: u8,
+    pub(super) rounding: Rounding,
+    /// Instructions that the block has retired once this op is done.
+    pub(super) done: u16,
+    /// The immediate; the target of a branch; the whole value of a constant.
+    pub(super) imm: u64,
+}
+
+const _: () = assert!(size_of::<MicroOp>() == 16);
+
+impl MicroOp {
+    pub(super) const NOTHING: MicroOp = MicroOp {
+        code: Code::Fetch,
+        rd: 0,
+        rs1: 0,
+        rs2: 0,
+        rs3: 0,
+        rounding: Rounding::NearestEven,
+        done: 0,
+        imm: 0,
+    };
+}
+
+/// Stands where an op is no instruction.
+pub(super) const NO_INSN: Insn = Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, len: 4, imm: 0 };
+
+/// The scratch register that takes what is written to `x0`.
+const DISCARD: u8 = 32;
+
+/// Collects the ops of one block.
+struct Builder<'a> {
+    arena: &'a mut Arena,
+    start: usize,
+    next: usize,
+    done: u16,
+    precise: bool,
+}
+
+impl Builder<'_> {
+    fn push(&mut self, op: MicroOp, meta: Meta) {
+        self.arena.ops[self.next] = MicroOp { done: self.done, ..op };
+        self.arena.meta[self.next] = meta;
+        self.arena.links[self.next] = 0;
+        self.next += 1;
+    }
+
+    /// A constant into a register.
+    fn constant(&mut self, rd: u8, value: u64, meta: Meta) {
+        if rd == DISCARD && !self.precise {
+            return;
+        }
+        self.push(MicroOp { code: Code::Constant, rd, imm: value, ..MicroOp::NOTHING }, meta);
+    }
+
+    /// The last op, when it is a constant for `register` that the next op may absorb.
+    fn last_constant(&self, register: u8) -> Option<u64> {
+        let last = self.arena.ops[self.next.checked_sub(1).filter(|&i| i >= self.start)?];
+        (!self.precise && last.code == Code::Constant && last.rd == register).then_some(last.imm)
+    }
+
+    /// Ends the block: execution goes on at `pc`.
+    fn leave(&mut self, pc: u64) {
+        let meta = Meta { pc, insn: NO_INSN, word: 0 };
+        self.push(MicroOp { code: Code::Goto, imm: pc, ..MicroOp::NOTHING }, meta);
+    }
+}
+
+impl Machine {
+    /// Builds the block at `pc`, whose page is at the physical address `page`; yields its first op.
+    pub(super) fn build_block(&mut self, pc: u64, page: u64, fp: u8) -> u16 {
+        if self.engine.used + 2 * LONGEST_BLOCK as usize + 2 > ARENA {
+            // The arena is full. Contexts keep their TLBs, but every jump entry and link is void.
+            let contexts = self.engine.contexts;
+            self.engine.flush_blocks();
+            if let Some(arena) = &mut self.engine.arena {
+                arena.jumps.fill(super::Jump { pc: 1, context: 0, start: 0 });
+            }
+            self.engine.contexts = contexts;
+        }
+        let start = self.engine.used;
+        let arena = self.engine.arena.get_or_insert_with(|| Box::new(Arena::new()));
+        let mut b = Builder { arena, start, next: start, done: 0, precise: self.engine.precise };
+        let target_mask = self.hart.target_mask();
+        let va_page = pc & !(PAGE - 1);
+        let mut pc = pc;
+        loop {
+            let offset = pc & (PAGE - 1);
+            if u64::from(b.done) >= LONGEST_BLOCK || pc & !(PAGE - 1) != va_page {
+                b.leave(pc);
+                break;
+            }
+            let size = if offset == PAGE - 2 { 2 } else { 4 };
+            let word = self.bus.ram_read(page + offset, size).unwrap_or(0) as u32;
+            let word = if word & 3 == 3 { word } else { word & 0xffff };
+            let crosses = word & 3 == 3 && size == 2;
+            let decoded = if crosses { None } else { self.decoder.decode(word) };
+            let Some(insn) = decoded else {
+                // Illegal, or in two pages: the reference interpreter fetches it again.
+                b.done += 1;
+                b.push(MicroOp::NOTHING, Meta { pc, insn: NO_INSN, word });
+                break;
+            };
+            let next = self.hart.canonical(pc.wrapping_add(u64::from(insn.len)));
+            let target = self.hart.canonical(pc.wrapping_add(insn.imm as u64));
+            let meta = Meta { pc, insn, word };
+            let step = MicroOp { code: Code::Step, ..MicroOp::NOTHING };
+            let rd = if insn.rd == 0 { DISCARD } else { insn.rd };
+            let plain = |code: Code, rd: u8| MicroOp {
+                code,
+                rd,
+                rs1: insn.rs1,
+                rs2: insn.rs2,
+                rs3: insn.rs3,
+                imm: insn.imm as u64,
+                ..MicroOp::NOTHING
+            };
+            b.done += 1;
+            match insn.row().class {
+                Class::Upper => b.constant(rd, upper(&insn, pc), meta),
+                Class::AluImm => match b.last_constant(insn.rs1) {
+                    // A constant and an operation on it are a constant, if nobody sees the first one.
+                    Some(value) if rd == insn.rs1 => {
+                        b.next -= 1;
+                        b.constant(rd, alu_imm(insn.op, value, insn.imm as u64), meta);
+                    }
+                    _ if insn.rs1 == 0 => {
+                        b.constant(rd, alu_imm(insn.op, 0, insn.imm as u64), meta);
+                    }
+                    _ => b.push(plain(Code::of(insn.op), rd), meta),
+                },
+                Class::AluReg | Class::Load => b.push(plain(Code::of(insn.op), rd), meta),
+                Class::Store => b.push(plain(Code::of(insn.op), 0), meta),
+                Class::Nop => {
+                    if b.precise {
+                        b.push(MicroOp { code: Code::Nop, ..MicroOp::NOTHING }, meta);
+                    }
+                }
+                Class::Branch if target & target_mask == 0 => {
+                    b.push(MicroOp { imm: target, ..plain(Code::of(insn.op), 0) }, meta);
+                }
+                Class::Jump if target & target_mask == 0 => {
+                    b.constant(rd, next, meta);
+                    pc = target;
+                    continue;
+                }
+                Class::JumpReg => {
+                    b.push(plain(Code::of(insn.op), rd), meta);
+                    // Not an op: holds the return address.
+                    b.push(MicroOp { imm: next, ..MicroOp::NOTHING }, Meta { pc: next, ..meta });
+                    break;
+                }
+                Class::FpLoad | Class::FpStore if fp != 0 => b.push(plain(Code::of(insn.op), insn.rd), meta),
+                Class::FpFp | Class::FpInt | Class::IntFp if fp != 0 => {
+                    let mode = match insn.rm {
+                        _ if !insn.row().format.has_rounding() => 0,
+                        7 => fp & 7,
+                        mode => mode,
+                    };
+                    match Rounding::from_bits(mode) {
+                        Some(rounding) => {
+                            let rd = if insn.row().class == Class::FpInt { rd } else { insn.rd };
+                            b.push(MicroOp { rounding, ..plain(Code::of(insn.op), rd) }, meta);
+                        }
+                        None => {
+                            b.push(step, meta);
+                            break;
+                        }
+                    }
+                }
+                _ => {
+                    b.push(step, meta);
+                    break;
+                }
+            }
+            pc = next;
+        }
+        self.engine.used = b.next;
+        start as u16
+    }
+}

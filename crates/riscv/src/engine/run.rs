@@ -1,0 +1,475 @@
+//! Running superblocks.
+
+use super::block::MicroOp;
+use super::{Arena, Context, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index};
+use crate::bus::RAM_BASE;
+use crate::exec::{div, div32, divu32, rem, rem32, remu32, sext32};
+use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
+use crate::hart::Privilege;
+use crate::insn::{Insn, Op};
+use crate::machine::Machine;
+use crate::mmu::PAGE;
+use crate::observer::{Access, AccessKind, Observer, Retired};
+use crate::table::instruction_table;
+
+/// Why the engine handed control back.
+pub(crate) enum Pause {
+    /// The horizon is near.
+    Horizon,
+    /// This instruction, at the hart's pc, is the reference interpreter's.
+    Execute(Insn, u32),
+    /// The reference interpreter has to fetch at the hart's pc.
+    Fetch,
+}
+
+/// Why the inner loop was left; the op that it was left at did nothing yet.
+enum Leave {
+    /// At an op for the reference interpreter.
+    Step(u16),
+    /// At an op whose address is in no TLB entry.
+    Miss { at: u16, va: u64, size: u64, store: bool },
+    /// Behind an op that jumps to where no block is known.
+    Unlinked { from: u16, to: u64 },
+    /// At an indirect jump to where no block is known.
+    Indirect { at: u16, to: u64 },
+    /// Before an instruction that has to be fetched again.
+    Fetch(u64),
+    /// The limit is reached.
+    Limit(u64),
+}
+
+/// What the inner loop works on.
+struct Hot<'a> {
+    x: &'a mut [u64; 256],
+    f: &'a mut [u64; 256],
+    fflags: &'a mut u8,
+    ram: &'a mut [[u8; PAGE as usize]],
+    arena: &'a mut Arena,
+    slot: usize,
+    context: u32,
+    /// For observers: the mode, whether registers have 32 bits, and instructions retired before `count`.
+    privilege: Privilege,
+    rv32: bool,
+    retired: u64,
+}
+
+impl Machine {
+    /// Runs blocks until about `horizon` instructions have retired, or one comes that blocks cannot do. Never
+    /// more than `horizon`; the hart's pc and instruction count are exact when it returns.
+    pub(crate) fn run_blocks<O: Observer>(&mut self, horizon: u64, obs: &mut O) -> Pause {
+        if self.engine.precise != O::RETIRE {
+            self.engine.flush_blocks();
+            self.engine.precise = O::RETIRE;
+        }
+        let limit = horizon.saturating_sub(LONGEST_BLOCK);
+        let context = Context::of(&self.hart);
+        let (slot, mut id) = self.engine.enter(context);
+        let mut count = 0;
+        let mut link: Option<(u16, u64)> = None;
+        let mut pc = self.hart.pc;
+        let pause = 'find: loop {
+            let drops = self.engine.drops;
+            let Some(mut at) = self.block_at(pc, context, id) else { break Pause::Fetch };
+            if self.engine.flushed_since(drops) {
+                // Room was made for the block: what was linked is gone.
+                link = None;
+                id = self.engine.enter(context).1;
+            }
+            if let (Some((from, source)), Some(arena)) = (link.take(), &mut self.engine.arena)
+                && (source ^ pc) & !(PAGE - 1) == 0
+            {
+                arena.links[usize::from(from)] = at;
+            }
+            loop {
+                let leave = self.hot(slot, id, &mut at, &mut count, limit, obs);
+                match leave {
+                    Leave::Miss { at: op, va, size, store } => {
+                        // A misaligned address never matches; only an aligned one may try again.
+                        if va & (size - 1) == 0 && self.fill_tlb(slot, va, store) {
+                            at = op;
+                            continue;
+                        }
+                        break 'find self.pause_at(op, &mut pc, &mut count);
+                    }
+                    Leave::Step(op) => break 'find self.pause_at(op, &mut pc, &mut count),
+                    Leave::Unlinked { from, to } => {
+                        link = Some((from, self.meta_pc(from)));
+                        pc = to;
+                        continue 'find;
+                    }
+                    Leave::Indirect { at: op, to } => {
+                        let to = self.hart.canonical(to);
+                        if to & self.hart.target_mask() != 0 {
+                            break 'find self.pause_at(op, &mut pc, &mut count);
+                        }
+                        self.finish_indirect(op, to, &mut count, obs);
+                        pc = to;
+                        if count > limit {
+                            break 'find Pause::Horizon;
+                        }
+                        continue 'find;
+                    }
+                    Leave::Fetch(to) => {
+                        pc = to;
+                        break 'find Pause::Fetch;
+                    }
+                    Leave::Limit(to) => {
+                        pc = to;
+                        break 'find Pause::Horizon;
+                    }
+                }
+            }
+        };
+        self.hart.pc = pc;
+        self.hart.retired = self.hart.retired.wrapping_add(count);
+        pause
+    }
+
+    /// The block at `pc`: from the table of jump targets, or found and built.
+    fn block_at(&mut self, pc: u64, context: Context, id: u32) -> Option<u16> {
+        if let Some(arena) = &self.engine.arena {
+            let entry = arena.jumps[jump_index(pc)];
+            if entry.pc == pc && entry.context == id {
+                return Some(entry.start);
+            }
+        }
+        self.find_block(pc, context, id)
+    }
+
+    /// Stops before an op that the reference interpreter does.
+    fn pause_at(&self, op: u16, pc: &mut u64, count: &mut u64) -> Pause {
+        let Some(arena) = &self.engine.arena else { return Pause::Fetch };
+        let meta = arena.meta[usize::from(op)];
+        *pc = meta.pc;
+        *count += u64::from(arena.ops[usize::from(op)].done) - 1;
+        Pause::Execute(meta.insn, meta.word)
+    }
+
+    fn meta_pc(&self, op: u16) -> u64 {
+        self.engine.arena.as_ref().map_or(0, |a| a.meta[usize::from(op)].pc)
+    }
+
+    /// Does an indirect jump whose target was not in the table.
+    fn finish_indirect<O: Observer>(&mut self, op: u16, to: u64, count: &mut u64, obs: &mut O) {
+        let Some(arena) = &self.engine.arena else { return };
+        let MicroOp { rd, done, .. } = arena.ops[usize::from(op)];
+        let meta = arena.meta[usize::from(op)];
+        self.hart.x[usize::from(rd)] = arena.ops[usize::from(op.wrapping_add(1))].imm;
+        *count += u64::from(done);
+        if O::RETIRE {
+            obs.retire(&Retired {
+                pc: self.hart.outside(meta.pc),
+                next_pc: self.hart.outside(to),
+                insn: meta.insn,
+                word: meta.word,
+                privilege: self.hart.privilege,
+                value: self.hart.destination(&meta.insn),
+                instret: self.hart.retired.wrapping_add(*count - 1),
+            });
+        }
+    }
+
+    /// Calls the inner loop with the machine taken apart.
+    #[inline(always)]
+    fn hot<O: Observer>(
+        &mut self,
+        slot: usize,
+        context: u32,
+        at: &mut u16,
+        count: &mut u64,
+        limit: u64,
+        obs: &mut O,
+    ) -> Leave {
+        let Some(arena) = &mut self.engine.arena else { return Leave::Limit(self.hart.pc) };
+        let hot = Hot {
+            rv32: !self.hart.isa.is_rv64(),
+            x: &mut self.hart.x,
+            f: &mut self.hart.f,
+            fflags: &mut self.hart.fflags,
+            ram: self.bus.ram.as_chunks_mut().0,
+            arena,
+            slot,
+            context,
+            privilege: self.hart.privilege,
+            retired: self.hart.retired,
+        };
+        hot.run(*at, count, limit, obs)
+    }
+}
+
+macro_rules! define {
+    (
+        upper { $($u:ident $um:literal $uw:ident $ue:ident $uf:ident $ub:literal |$upc:ident, $ui:ident| $ux:expr;)* }
+        alu_imm { $($ai:ident $aim:literal $aiw:ident $aie:ident $aif:ident $aib:literal |$aia:ident, $aibb:ident| $aix:expr;)* }
+        alu_reg { $($ar:ident $arm:literal $arw:ident $are:ident $arf:ident $arb:literal |$ara:ident, $arbb:ident| $arx:expr;)* }
+        load { $($l:ident $lm:literal $lw:ident $le:ident $lf:ident $lb:literal $ls:literal |$lv:ident| $lx:expr;)* }
+        store { $($s:ident $sm:literal $sw:ident $se:ident $sf:ident $sb:literal $ss:literal;)* }
+        fp_load { $($fl:ident $flm:literal $flw:ident $fle:ident $flf:ident $flb:literal $fls:literal |$flv:ident| $flx:expr;)* }
+        fp_store { $($fs:ident $fsm:literal $fsw:ident $fse:ident $fsf:ident $fsb:literal $fss:literal;)* }
+        branch { $($b:ident $bm:literal $bw:ident $be:ident $bf:ident $bb:literal |$ba:ident, $bbb:ident| $bx:expr;)* }
+        jump { $($j:ident $jm:literal $jw:ident $je:ident $jf:ident $jb:literal;)* }
+        jump_reg { $($jr:ident $jrm:literal $jrw:ident $jre:ident $jrf:ident $jrb:literal;)* }
+        nop { $($n:ident $nm:literal $nw:ident $ne:ident $nf:ident $nb:literal;)* }
+        amo { $($a:tt)* }
+        load_reserved { $($lr:tt)* }
+        store_conditional { $($sc:tt)* }
+        fp_fp { $($ff:ident $ffm:literal $ffw:ident $ffe:ident $fff:ident $ffb:literal |$ffen:ident, $ffa:ident, $ffbb:ident, $ffc:ident| $ffx:expr;)* }
+        fp_int { $($fi:ident $fim:literal $fiw:ident $fie:ident $fif:ident $fib:literal |$fien:ident, $fia:ident, $fibb:ident| $fix:expr;)* }
+        int_fp { $($if_:ident $ifm:literal $ifw:ident $ife:ident $iff:ident $ifb:literal |$ifen:ident, $ifa:ident| $ifx:expr;)* }
+        csr { $($c:tt)* }
+        system { $($y:tt)* }
+    ) => {
+        /// What an op does: a row of the table, or one of the engine's own.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub(super) enum Code {
+            $($ai,)* $($ar,)* $($l,)* $($s,)* $($fl,)* $($fs,)* $($b,)* $($jr,)* $($ff,)* $($fi,)* $($if_,)*
+            /// A value that is known when the block is built.
+            Constant,
+            /// Retires, and nothing else.
+            Nop,
+            /// On to another block; no instruction.
+            Goto,
+            /// For the reference interpreter.
+            Step,
+            /// For the reference interpreter, fetch and all.
+            Fetch,
+        }
+
+        impl Code {
+            /// The code of an instruction; `Step` for one that blocks do not do.
+            pub(super) fn of(op: Op) -> Self {
+                match op {
+                    $(Op::$ai => Code::$ai,)* $(Op::$ar => Code::$ar,)* $(Op::$l => Code::$l,)*
+                    $(Op::$s => Code::$s,)* $(Op::$fl => Code::$fl,)* $(Op::$fs => Code::$fs,)*
+                    $(Op::$b => Code::$b,)* $(Op::$jr => Code::$jr,)* $(Op::$ff => Code::$ff,)*
+                    $(Op::$fi => Code::$fi,)* $(Op::$if_ => Code::$if_,)*
+                    _ => Code::Step,
+                }
+            }
+        }
+
+        /// The value of `lui` or `auipc` at an address.
+        pub(super) fn upper(insn: &Insn, at: u64) -> u64 {
+            match insn.op {
+                $(Op::$u => { let ($upc, $ui) = (at, insn.imm as u64); $ux })*
+                _ => 0,
+            }
+        }
+
+        /// What a register-immediate instruction makes of a value.
+        pub(super) fn alu_imm(op: Op, value: u64, imm: u64) -> u64 {
+            match op {
+                $(Op::$ai => { let ($aia, $aibb) = (value, imm); $aix })*
+                _ => 0,
+            }
+        }
+
+        impl Hot<'_> {
+            /// The inner loop. `count` is what retired in blocks that were left; it is brought up to date at
+            /// each jump, and the limit is looked at there.
+            #[inline(never)]
+            fn run<O: Observer>(self, start: u16, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
+                let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired } = self;
+                let Arena { ops, links, meta, jumps, loads, stores } = arena;
+                let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
+                let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
+                let mut i = start;
+                let mut n = *count;
+                loop {
+                    let op = &ops[usize::from(i)];
+
+                    /// Tells the observer that the op's instruction retired.
+                    macro_rules! retire {
+                        ($next:expr, $value:expr) => {
+                            if O::RETIRE {
+                                let m = &meta[usize::from(i)];
+                                obs.retire(&Retired {
+                                    pc: outside(m.pc),
+                                    next_pc: outside($next),
+                                    insn: m.insn,
+                                    word: m.word,
+                                    privilege,
+                                    value: $value,
+                                    instret: retired.wrapping_add(n + u64::from(op.done) - 1),
+                                });
+                            }
+                        };
+                    }
+                    /// The op is done; on with the one behind it.
+                    macro_rules! next {
+                        ($value:expr) => {{
+                            retire!(meta[usize::from(i.wrapping_add(1))].pc, $value);
+                            i = i.wrapping_add(1);
+                        }};
+                    }
+                    macro_rules! leave {
+                        ($leave:expr) => {{
+                            *count = n;
+                            return $leave;
+                        }};
+                    }
+                    macro_rules! write {
+                        ($value:expr) => {{
+                            let value = $value;
+                            x[usize::from(op.rd)] = value;
+                            next!(if op.rd < 32 { outside(value) } else { 0 });
+                        }};
+                    }
+                    /// The place of an access: page and offset, if the TLB has it.
+                    macro_rules! place {
+                        ($tlb:expr, $size:literal, $store:literal, $va:ident, $bytes:ident, $page:ident) => {
+                            let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);
+                            let entry = &$tlb[tlb_index($va)];
+                            if entry.tag != $va & !(PAGE - 1) | $va & ($size - 1) {
+                                leave!(Leave::Miss { at: i, va: $va, size: $size, store: $store });
+                            }
+                            let $page = entry.page as usize;
+                            let offset = $va as usize & (PAGE as usize - $size);
+                            let Some($bytes) = ram.get_mut($page) else {
+                                leave!(Leave::Step(i));
+                            };
+                            let $bytes = &mut $bytes[offset..offset + $size];
+                        };
+                    }
+                    macro_rules! accessed {
+                        ($va:expr, $page:expr, $size:literal, $store:literal, $value:expr) => {
+                            if O::MEMORY {
+                                obs.access(&Access {
+                                    kind: AccessKind::Data,
+                                    store: $store,
+                                    va: outside($va),
+                                    pa: RAM_BASE + $page as u64 * PAGE + ($va & (PAGE - 1)),
+                                    size: $size,
+                                    value: $value,
+                                });
+                            }
+                        };
+                    }
+                    macro_rules! read {
+                        ($size:literal, $value:ident) => {
+                            place!(loads, $size, false, va, bytes, page);
+                            let mut buffer = [0; 8];
+                            buffer[..$size].copy_from_slice(bytes);
+                            let $value = u64::from_le_bytes(buffer);
+                            accessed!(va, page, $size, false, $value);
+                        };
+                    }
+                    macro_rules! store {
+                        ($size:literal, $value:expr) => {{
+                            place!(stores, $size, true, va, bytes, page);
+                            let value: u64 = $value;
+                            bytes.copy_from_slice(&value.to_le_bytes()[..$size]);
+                            accessed!(va, page, $size, true, if $size == 8 { value } else { value & ((1 << ($size % 8 * 8)) - 1) });
+                            next!(0);
+                        }};
+                    }
+                    /// Goes to where a jump leads, by its link, else by the table.
+                    macro_rules! jump {
+                        ($to:expr) => {{
+                            n += u64::from(op.done);
+                            let link = links[usize::from(i)];
+                            if n > limit {
+                                leave!(Leave::Limit($to));
+                            }
+                            if link != 0 {
+                                i = link;
+                            } else {
+                                let entry = &jumps[jump_index($to)];
+                                if entry.pc != $to || entry.context != context {
+                                    leave!(Leave::Unlinked { from: i, to: $to });
+                                }
+                                if (meta[usize::from(i)].pc ^ $to) & !(PAGE - 1) == 0 {
+                                    links[usize::from(i)] = entry.start;
+                                }
+                                i = entry.start;
+                            }
+                        }};
+                    }
+
+                    match op.code {
+                        $(Code::$ai => {
+                            let ($aia, $aibb) = (x[usize::from(op.rs1)], op.imm);
+                            write!($aix);
+                        })*
+                        $(Code::$ar => {
+                            let ($ara, $arbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
+                            write!($arx);
+                        })*
+                        Code::Constant => write!(op.imm),
+                        $(Code::$l => {
+                            read!($ls, $lv);
+                            write!($lx);
+                        })*
+                        $(Code::$s => store!($ss, x[usize::from(op.rs2)]),)*
+                        $(Code::$b => {
+                            let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
+                            if $bx {
+                                retire!(op.imm, 0);
+                                jump!(op.imm);
+                            } else {
+                                next!(0);
+                            }
+                        })*
+                        $(Code::$jr => {
+                            let to = x[usize::from(op.rs1)].wrapping_add(op.imm) & !1;
+                            let entry = &jumps[jump_index(to)];
+                            if entry.pc != to || entry.context != context {
+                                leave!(Leave::Indirect { at: i, to });
+                            }
+                            let link = ops[usize::from(i.wrapping_add(1))].imm;
+                            x[usize::from(op.rd)] = link;
+                            retire!(to, if op.rd < 32 { outside(link) } else { 0 });
+                            n += u64::from(op.done);
+                            if n > limit {
+                                leave!(Leave::Limit(to));
+                            }
+                            i = entry.start;
+                        })*
+                        $(Code::$fl => {
+                            read!($fls, $flv);
+                            let value = $flx;
+                            f[usize::from(op.rd)] = value;
+                            next!(value);
+                        })*
+                        $(Code::$fs => store!($fss, f[usize::from(op.rs2)]),)*
+                        $(Code::$ff => {
+                            let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
+                            let ($ffen, $ffa, $ffbb, $ffc) =
+                                (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)], f[usize::from(op.rs3)]);
+                            let value = $ffx;
+                            f[usize::from(op.rd)] = value;
+                            *fflags = fpu.flags;
+                            next!(value);
+                        })*
+                        $(Code::$fi => {
+                            let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
+                            let ($fien, $fia, $fibb) = (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)]);
+                            let value = $fix;
+                            *fflags = fpu.flags;
+                            write!(value);
+                        })*
+                        $(Code::$if_ => {
+                            let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
+                            let ($ifen, $ifa) = (&mut fpu, x[usize::from(op.rs1)]);
+                            let value = $ifx;
+                            f[usize::from(op.rd)] = value;
+                            *fflags = fpu.flags;
+                            next!(value);
+                        })*
+                        Code::Nop => next!(0),
+                        Code::Goto => jump!(op.imm),
+                        Code::Step => leave!(Leave::Step(i)),
+                        Code::Fetch => {
+                            n += u64::from(op.done) - 1;
+                            leave!(Leave::Fetch(meta[usize::from(i)].pc));
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+instruction_table!(define);
+
+const _: () = assert!(NO_TAG & !(PAGE - 1) == 0 && NO_TAG > 7, "no masked address equals it");

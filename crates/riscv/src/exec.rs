@@ -1,0 +1,427 @@
+//! The reference interpreter: what one instruction does, straight from the table.
+
+use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
+use crate::hart::{Privilege, interrupt, status};
+use crate::insn::{Insn, Op};
+use crate::machine::Machine;
+use crate::mmu::{self, AccessType, PAGE};
+use crate::observer::{Access, AccessKind, Observer};
+use crate::table::instruction_table;
+use crate::trap::{self, Cause, Exception};
+
+/// Sign-extends the lower half.
+#[inline(always)]
+pub(crate) fn sext32(v: u64) -> u64 {
+    v as i32 as u64
+}
+
+// Division as the M extension has it: by zero the quotient is all ones and the remainder the dividend; the one
+// overflow wraps.
+#[inline(always)]
+pub(crate) fn div(a: i64, b: i64) -> i64 {
+    if b == 0 { -1 } else { a.wrapping_div(b) }
+}
+
+#[inline(always)]
+pub(crate) fn rem(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { a.wrapping_rem(b) }
+}
+
+#[inline(always)]
+pub(crate) fn div32(a: i32, b: i32) -> u64 {
+    if b == 0 { u64::MAX } else { a.wrapping_div(b) as u64 }
+}
+
+#[inline(always)]
+pub(crate) fn rem32(a: i32, b: i32) -> u64 {
+    if b == 0 { a as u64 } else { a.wrapping_rem(b) as u64 }
+}
+
+#[inline(always)]
+pub(crate) fn divu32(a: u32, b: u32) -> u64 {
+    sext32(u64::from(a.checked_div(b).unwrap_or(u32::MAX)))
+}
+
+#[inline(always)]
+pub(crate) fn remu32(a: u32, b: u32) -> u64 {
+    sext32(u64::from(a.checked_rem(b).unwrap_or(a)))
+}
+
+type Outcome<T> = Result<T, Exception>;
+
+impl Machine {
+    /// Reads memory; an atomic needs what a store needs.
+    fn read_data<O: Observer>(
+        &mut self,
+        va: u64,
+        size: u64,
+        access: AccessType,
+        kind: AccessKind,
+        obs: &mut O,
+    ) -> Outcome<u64> {
+        let va = self.hart.canonical(va);
+        let (pa, value) = if va & (size - 1) == 0 {
+            let pa = self.translate_data(va, size, access)?;
+            let time = self.mtime();
+            (pa, self.bus.read(pa, size, time).ok_or_else(|| access.access_fault(va))?)
+        } else {
+            self.misaligned(va, size, access, None)?
+        };
+        if O::MEMORY {
+            obs.access(&Access {
+                kind,
+                store: false,
+                va: self.hart.outside(va),
+                pa,
+                size: size as u8,
+                value,
+            });
+        }
+        Ok(value)
+    }
+
+    /// Writes memory for a store.
+    fn write_data<O: Observer>(
+        &mut self,
+        va: u64,
+        size: u64,
+        value: u64,
+        kind: AccessKind,
+        obs: &mut O,
+    ) -> Outcome<()> {
+        let va = self.hart.canonical(va);
+        let value = if size == 8 { value } else { value & ((1 << (8 * size)) - 1) };
+        let pa = if va & (size - 1) == 0 {
+            let pa = self.translate_data(va, size, AccessType::Store)?;
+            let time = self.mtime();
+            self.bus.write(pa, size, value, time).ok_or_else(|| AccessType::Store.access_fault(va))?;
+            pa
+        } else {
+            self.misaligned(va, size, AccessType::Store, Some(value))?.0
+        };
+        if O::MEMORY {
+            obs.access(&Access { kind, store: true, va: self.hart.outside(va), pa, size: size as u8, value });
+        }
+        Ok(())
+    }
+
+    fn translate_data(&self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
+        mmu::translate(&self.hart, &self.bus, va, size, access, self.hart.data_privilege())
+    }
+
+    /// A misaligned access, byte by byte, after both pages have been found in order. Only memory does those.
+    fn misaligned(
+        &mut self,
+        va: u64,
+        size: u64,
+        access: AccessType,
+        store: Option<u64>,
+    ) -> Outcome<(u64, u64)> {
+        if !self.config.misaligned {
+            return Err(access.misaligned(va));
+        }
+        let in_first = (PAGE - (va & (PAGE - 1))).min(size);
+        let first = self.translate_data(va, in_first, access)?;
+        let second = match size - in_first {
+            0 => 0,
+            rest => self.translate_data(self.hart.canonical(va.wrapping_add(in_first)), rest, access)?,
+        };
+        let place = |i: u64| if i < in_first { first + i } else { second + (i - in_first) };
+        if (0..size).any(|i| self.bus.ram_slice(place(i), 1).is_none()) {
+            return Err(access.access_fault(va));
+        }
+        let time = self.mtime();
+        let mut value = 0;
+        for i in 0..size {
+            match store {
+                Some(v) => drop(self.bus.write(place(i), 1, v >> (8 * i) & 0xff, time)),
+                None => value |= self.bus.ram_read(place(i), 1).unwrap_or(0) << (8 * i),
+            }
+        }
+        Ok((first, store.unwrap_or(value)))
+    }
+
+    /// The physical address of an atomic; those must be aligned.
+    fn atomic_address(&self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
+        let va = self.hart.canonical(va);
+        if va & (size - 1) != 0 {
+            return Err(access.misaligned(va));
+        }
+        self.translate_data(va, size, access)
+    }
+
+    /// Rounding mode and flags for a floating-point instruction; `None` when it is illegal.
+    fn fpu(&self, insn: &Insn) -> Option<Fpu> {
+        if !self.hart.fp_enabled() {
+            return None;
+        }
+        let mode = match insn.rm {
+            _ if !insn.row().format.has_rounding() => 0,
+            7 => self.hart.frm,
+            mode => mode,
+        };
+        Some(Fpu { rounding: Rounding::from_bits(mode)?, flags: self.hart.fflags })
+    }
+
+    /// What a floating-point instruction leaves behind besides its result.
+    fn fp_done(&mut self, flags: u8) {
+        self.hart.fflags = flags;
+        self.hart.mstatus |= status::FS;
+    }
+
+    /// A jump's target, checked.
+    fn target(&self, pc: u64) -> Outcome<u64> {
+        let pc = self.hart.canonical(pc);
+        if pc & self.hart.target_mask() & 2 != 0 {
+            return Err(Exception { cause: Cause::InstructionMisaligned, tval: pc });
+        }
+        Ok(pc)
+    }
+
+    fn csr_instruction(&mut self, insn: &Insn, operation: fn(u64, u64) -> u64) -> Outcome<()> {
+        let number = insn.imm as u16;
+        let illegal = |_| self.illegal_now();
+        // csrrs and csrrc with x0, or with a zero immediate, do not write (unprivileged specification, 6.1).
+        let swap = matches!(insn.op, Op::Csrrw | Op::Csrrwi);
+        let writes = swap || insn.rs1 != 0;
+        self.hart.csr_check(number, writes).map_err(illegal)?;
+        let operand = match insn.op {
+            Op::Csrrw | Op::Csrrs | Op::Csrrc => self.hart.x[usize::from(insn.rs1)],
+            _ => u64::from(insn.rs1),
+        };
+        let old = self.hart.csr_read(number, self.mtime()).map_err(|_| self.illegal_now())?;
+        if writes {
+            match self.hart.csr_write(number, operation(old, operand)) {
+                Ok(crate::csr::Effect::Nothing) => {}
+                Ok(crate::csr::Effect::Protection) => self.engine.flush_translations(),
+                Err(_) => return Err(self.illegal_now()),
+            }
+        }
+        self.hart.set_x(insn.rd, old);
+        Ok(())
+    }
+
+    /// The exception for the instruction that is being executed.
+    fn illegal_now(&self) -> Exception {
+        Exception { cause: Cause::IllegalInstruction, tval: u64::from(self.word) }
+    }
+
+    /// Executes one instruction at `hart.pc` and yields the address of the next one. On `Err` nothing of the
+    /// machine's state has changed.
+    pub(crate) fn execute<O: Observer>(&mut self, insn: &Insn, obs: &mut O) -> Outcome<u64> {
+        let pc = self.hart.pc;
+        let next = self.hart.canonical(pc.wrapping_add(u64::from(insn.len)));
+        let (rd, rs1, rs2) = (insn.rd, usize::from(insn.rs1), usize::from(insn.rs2));
+
+        macro_rules! interpret {
+            (
+                upper { $($u:ident $um:literal $uw:ident $ue:ident $uf:ident $ub:literal |$upc:ident, $ui:ident| $ux:expr;)* }
+                alu_imm { $($ai:ident $aim:literal $aiw:ident $aie:ident $aif:ident $aib:literal |$aia:ident, $aibb:ident| $aix:expr;)* }
+                alu_reg { $($ar:ident $arm:literal $arw:ident $are:ident $arf:ident $arb:literal |$ara:ident, $arbb:ident| $arx:expr;)* }
+                load { $($l:ident $lm:literal $lw:ident $le:ident $lf:ident $lb:literal $ls:literal |$lv:ident| $lx:expr;)* }
+                store { $($s:ident $sm:literal $sw:ident $se:ident $sf:ident $sb:literal $ss:literal;)* }
+                fp_load { $($fl:ident $flm:literal $flw:ident $fle:ident $flf:ident $flb:literal $fls:literal |$flv:ident| $flx:expr;)* }
+                fp_store { $($fs:ident $fsm:literal $fsw:ident $fse:ident $fsf:ident $fsb:literal $fss:literal;)* }
+                branch { $($b:ident $bm:literal $bw:ident $be:ident $bf:ident $bb:literal |$ba:ident, $bbb:ident| $bx:expr;)* }
+                jump { $($j:ident $jm:literal $jw:ident $je:ident $jf:ident $jb:literal;)* }
+                jump_reg { $($jr:ident $jrm:literal $jrw:ident $jre:ident $jrf:ident $jrb:literal;)* }
+                nop { $($n:ident $nm:literal $nw:ident $ne:ident $nf:ident $nb:literal;)* }
+                amo { $($a:ident $am:literal $aw:ident $ae:ident $af:ident $ab:literal $as_:literal |$aold:ident, $abb:ident| $ax:expr;)* }
+                load_reserved { $($lr:ident $lrm:literal $lrw:ident $lre:ident $lrf:ident $lrb:literal $lrs:literal;)* }
+                store_conditional { $($sc:ident $scm:literal $scw:ident $sce:ident $scf:ident $scb:literal $scs:literal;)* }
+                fp_fp { $($ff:ident $ffm:literal $ffw:ident $ffe:ident $fff:ident $ffb:literal |$ffen:ident, $ffa:ident, $ffbb:ident, $ffc:ident| $ffx:expr;)* }
+                fp_int { $($fi:ident $fim:literal $fiw:ident $fie:ident $fif:ident $fib:literal |$fien:ident, $fia:ident, $fibb:ident| $fix:expr;)* }
+                int_fp { $($if_:ident $ifm:literal $ifw:ident $ife:ident $iff:ident $ifb:literal |$ifen:ident, $ifa:ident| $ifx:expr;)* }
+                csr { $($c:ident $cm:literal $cw:ident $ce:ident $cf:ident $cb:literal |$cold:ident, $cbb:ident| $cx:expr;)* }
+                system { $($y:ident $ym:literal $yw:ident $ye:ident $yf:ident $yb:literal $yx:ident;)* }
+            ) => {
+                match insn.op {
+                    $(Op::$u => {
+                        let ($upc, $ui) = (pc, insn.imm as u64);
+                        self.hart.set_x(rd, $ux);
+                    })*
+                    $(Op::$ai => {
+                        let ($aia, $aibb) = (self.hart.x[rs1], insn.imm as u64);
+                        self.hart.set_x(rd, $aix);
+                    })*
+                    $(Op::$ar => {
+                        let ($ara, $arbb) = (self.hart.x[rs1], self.hart.x[rs2]);
+                        self.hart.set_x(rd, $arx);
+                    })*
+                    $(Op::$l => {
+                        let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
+                        let $lv = self.read_data(va, $ls, AccessType::Load, AccessKind::Data, obs)?;
+                        self.hart.set_x(rd, $lx);
+                    })*
+                    $(Op::$s => {
+                        let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
+                        self.write_data(va, $ss, self.hart.x[rs2], AccessKind::Data, obs)?;
+                    })*
+                    $(Op::$fl => {
+                        if !self.hart.fp_enabled() {
+                            return Err(self.illegal_now());
+                        }
+                        let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
+                        let $flv = self.read_data(va, $fls, AccessType::Load, AccessKind::Data, obs)?;
+                        self.hart.f[usize::from(rd)] = $flx;
+                        self.hart.mstatus |= status::FS;
+                    })*
+                    $(Op::$fs => {
+                        if !self.hart.fp_enabled() {
+                            return Err(self.illegal_now());
+                        }
+                        let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
+                        self.write_data(va, $fss, self.hart.f[rs2], AccessKind::Data, obs)?;
+                    })*
+                    $(Op::$b => {
+                        let ($ba, $bbb) = (self.hart.x[rs1], self.hart.x[rs2]);
+                        if $bx {
+                            return self.target(pc.wrapping_add(insn.imm as u64));
+                        }
+                    })*
+                    $(Op::$j => {
+                        let target = self.target(pc.wrapping_add(insn.imm as u64))?;
+                        self.hart.set_x(rd, next);
+                        return Ok(target);
+                    })*
+                    $(Op::$jr => {
+                        let target = self.target(self.hart.x[rs1].wrapping_add(insn.imm as u64) & !1)?;
+                        self.hart.set_x(rd, next);
+                        return Ok(target);
+                    })*
+                    $(Op::$n => {})*
+                    $(Op::$a => {
+                        let va = self.hart.x[rs1];
+                        self.atomic_address(va, $as_, AccessType::Store)?;
+                        let value = self.read_data(va, $as_, AccessType::Store, AccessKind::Atomic, obs)?;
+                        let old = if $as_ == 4 { sext32(value) } else { value };
+                        let new = {
+                            let ($aold, $abb) = (old, self.hart.x[rs2]);
+                            $ax
+                        };
+                        self.write_data(va, $as_, new, AccessKind::Atomic, obs)?;
+                        self.hart.set_x(rd, old);
+                    })*
+                    $(Op::$lr => {
+                        let va = self.hart.x[rs1];
+                        let pa = self.atomic_address(va, $lrs, AccessType::Load)?;
+                        let value = self.read_data(va, $lrs, AccessType::Load, AccessKind::Atomic, obs)?;
+                        self.hart.reservation = Some(pa);
+                        self.hart.set_x(rd, if $lrs == 4 { sext32(value) } else { value });
+                    })*
+                    $(Op::$sc => {
+                        let va = self.hart.x[rs1];
+                        let pa = self.atomic_address(va, $scs, AccessType::Store)?;
+                        let holds = self.hart.reservation == Some(pa);
+                        if holds {
+                            self.write_data(va, $scs, self.hart.x[rs2], AccessKind::Atomic, obs)?;
+                        }
+                        // Whether it succeeds or not, the reservation is used up.
+                        self.hart.reservation = None;
+                        self.hart.set_x(rd, u64::from(!holds));
+                    })*
+                    $(Op::$ff => {
+                        let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
+                        let f = &mut self.hart.f;
+                        let ($ffen, $ffa, $ffbb, $ffc) = (&mut fpu, f[rs1], f[rs2], f[usize::from(insn.rs3)]);
+                        f[usize::from(rd)] = $ffx;
+                        self.fp_done(fpu.flags);
+                    })*
+                    $(Op::$fi => {
+                        let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
+                        let ($fien, $fia, $fibb) = (&mut fpu, self.hart.f[rs1], self.hart.f[rs2]);
+                        self.hart.set_x(rd, $fix);
+                        self.fp_done(fpu.flags);
+                    })*
+                    $(Op::$if_ => {
+                        let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
+                        let ($ifen, $ifa) = (&mut fpu, self.hart.x[rs1]);
+                        self.hart.f[usize::from(rd)] = $ifx;
+                        self.fp_done(fpu.flags);
+                    })*
+                    $(Op::$c => self.csr_instruction(insn, |$cold, $cbb| $cx)?,)*
+                    $(Op::$y => return self.$yx(insn, next, obs),)*
+                }
+            };
+        }
+        instruction_table!(interpret);
+        Ok(next)
+    }
+}
+
+/// The system instructions. Each yields the address of the next instruction.
+#[allow(clippy::unnecessary_wraps)]
+impl Machine {
+    fn system_ecall<O: Observer>(&mut self, _: &Insn, _: u64, _: &mut O) -> Outcome<u64> {
+        let cause = match self.hart.privilege {
+            Privilege::User => Cause::UserEcall,
+            Privilege::Supervisor => Cause::SupervisorEcall,
+            Privilege::Machine => Cause::MachineEcall,
+        };
+        Err(Exception { cause, tval: 0 })
+    }
+
+    fn system_ebreak<O: Observer>(&mut self, _: &Insn, _: u64, _: &mut O) -> Outcome<u64> {
+        Err(Exception { cause: Cause::Breakpoint, tval: self.hart.pc })
+    }
+
+    fn system_fence_i<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        self.engine.flush_blocks();
+        Ok(next)
+    }
+
+    fn system_mret<O: Observer>(&mut self, _: &Insn, _: u64, obs: &mut O) -> Outcome<u64> {
+        if self.hart.privilege != Privilege::Machine {
+            return Err(self.illegal_now());
+        }
+        Ok(trap::return_from(&mut self.hart, &mut self.bus, Privilege::Machine, obs))
+    }
+
+    fn system_sret<O: Observer>(&mut self, _: &Insn, _: u64, obs: &mut O) -> Outcome<u64> {
+        // 3.1.6.5: TSR makes sret illegal in S-mode.
+        let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TSR != 0;
+        if self.hart.privilege == Privilege::User || trapped {
+            return Err(self.illegal_now());
+        }
+        Ok(trap::return_from(&mut self.hart, &mut self.bus, Privilege::Supervisor, obs))
+    }
+
+    fn system_wfi<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        // 3.1.6.5: TW makes wfi illegal below M-mode; in U-mode it is illegal when S-mode is there.
+        let trapped = self.hart.privilege != Privilege::Machine && self.hart.mstatus & status::TW != 0;
+        if trapped || self.hart.privilege == Privilege::User {
+            return Err(self.illegal_now());
+        }
+        // Wakes up when an interrupt is pending and enabled in mie, whether or not it will be taken (3.3.3).
+        self.waiting = self.hart.mip & self.hart.mie & interrupt::ALL == 0;
+        Ok(next)
+    }
+
+    fn system_sfence_vma<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TVM != 0;
+        if self.hart.privilege == Privilege::User || trapped {
+            return Err(self.illegal_now());
+        }
+        self.engine.flush_translations();
+        Ok(next)
+    }
+
+    fn system_bank_from<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        if self.hart.privilege == Privilege::User {
+            return Err(self.illegal_now());
+        }
+        let value = self.hart.custom.other[usize::from(insn.rs1)];
+        self.hart.set_x(insn.rd, value);
+        Ok(next)
+    }
+
+    fn system_bank_to<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        if self.hart.privilege == Privilege::User {
+            return Err(self.illegal_now());
+        }
+        if insn.rd != 0 {
+            self.hart.custom.other[usize::from(insn.rd)] = self.hart.x[usize::from(insn.rs1)];
+        }
+        Ok(next)
+    }
+}

@@ -1,0 +1,210 @@
+//! Instruction formats: which bits are fixed, where the operands are, how they are written.
+
+use crate::insn::Operands;
+
+/// How an instruction is encoded and written. The names follow the specification's formats, split where the
+/// operands differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `op rd, rs1, rs2`
+    R,
+    /// `op rd, rs1, imm`
+    I,
+    /// `op rd, rs1, shamt`, six bits
+    Shift64,
+    /// `op rd, rs1, shamt`, five bits
+    Shift32,
+    /// `op rd, imm` of 20 upper bits
+    U,
+    /// `op rd, target`
+    J,
+    /// `op rd, offset(rs1)`, a jump
+    Jalr,
+    /// `op rd, offset(rs1)`
+    Load,
+    /// `op rs2, offset(rs1)`
+    Store,
+    /// `op fd, offset(rs1)`
+    FLoad,
+    /// `op fs2, offset(rs1)`
+    FStore,
+    /// `op rs1, rs2, target`
+    B,
+    /// `fence pred, succ`
+    Fence,
+    /// `fence.i`
+    FenceI,
+    /// no operands
+    Plain,
+    /// `sfence.vma rs1, rs2`
+    Sfence,
+    /// `op rd, csr, rs1`
+    Csr,
+    /// `op rd, csr, imm`
+    CsrImm,
+    /// `op rd, rs2, (rs1)`
+    Amo,
+    /// `op rd, (rs1)`
+    Lr,
+    /// `op fd, fs1, fs2, fs3, rm`
+    FR4,
+    /// `op fd, fs1, fs2, rm`
+    FR,
+    /// `op fd, fs1, fs2`
+    FRn,
+    /// `op fd, fs1, rm`
+    F1,
+    /// `op xd, fs1, fs2`
+    FCmp,
+    /// `op xd, fs1, rm`
+    F2x,
+    /// `op xd, fs1`
+    F2xn,
+    /// `op fd, xs1, rm`
+    X2f,
+    /// `op fd, xs1`
+    X2fn,
+    /// `op rd, rs1` with `rs1` in the other bank
+    BankFrom,
+    /// `op rd, rs1` with `rd` in the other bank
+    BankTo,
+}
+
+/// What register file a field names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RegClass {
+    /// The field is not used.
+    None,
+    /// An integer register.
+    X,
+    /// A floating-point register.
+    F,
+}
+
+impl Format {
+    /// The bits that tell the instruction from others.
+    pub const fn mask(self) -> u32 {
+        use Format::*;
+        match self {
+            R | FRn | FCmp => 0xfe00_707f,
+            I | Jalr | Load | Store | FLoad | FStore | B | Fence | FenceI | Csr | CsrImm => 0x0000_707f,
+            Shift64 => 0xfc00_707f,
+            Shift32 => 0xfe00_707f,
+            U | J => 0x0000_007f,
+            Plain => 0xffff_ffff,
+            Sfence => 0xfe00_7fff,
+            Amo => 0xf800_707f,
+            Lr => 0xf9f0_707f,
+            FR4 => 0x0600_007f,
+            FR => 0xfe00_007f,
+            F1 | F2x | X2f => 0xfff0_007f,
+            F2xn | X2fn | BankFrom | BankTo => 0xfff0_707f,
+        }
+    }
+
+    /// The class of the destination register.
+    pub const fn rd(self) -> RegClass {
+        use Format::*;
+        match self {
+            Store | FStore | B | Fence | FenceI | Plain | Sfence | BankTo => RegClass::None,
+            FLoad | FR4 | FR | FRn | F1 | X2f | X2fn => RegClass::F,
+            _ => RegClass::X,
+        }
+    }
+
+    /// The class of the first source register.
+    pub const fn rs1(self) -> RegClass {
+        use Format::*;
+        match self {
+            U | J | Fence | FenceI | Plain | CsrImm | BankFrom => RegClass::None,
+            FR4 | FR | FRn | F1 | FCmp | F2x | F2xn => RegClass::F,
+            _ => RegClass::X,
+        }
+    }
+
+    /// The class of the second source register.
+    pub const fn rs2(self) -> RegClass {
+        use Format::*;
+        match self {
+            R | Store | B | Sfence | Amo => RegClass::X,
+            FStore | FR4 | FR | FRn | FCmp => RegClass::F,
+            _ => RegClass::None,
+        }
+    }
+
+    /// The class of the third source register.
+    pub const fn rs3(self) -> RegClass {
+        match self {
+            Format::FR4 => RegClass::F,
+            _ => RegClass::None,
+        }
+    }
+
+    /// Whether bits 14:12 are a rounding mode.
+    pub const fn has_rounding(self) -> bool {
+        matches!(self, Format::FR4 | Format::FR | Format::F1 | Format::F2x | Format::X2f)
+    }
+
+    /// Takes the operands out of an instruction word.
+    pub(crate) const fn extract(self, w: u32) -> Operands {
+        use Format::*;
+        let s = w as i32;
+        let imm = match self {
+            I | Jalr | Load | FLoad => s >> 20,
+            Shift64 => (w >> 20 & 0x3f) as i32,
+            Shift32 => (w >> 20 & 0x1f) as i32,
+            U => (w & 0xffff_f000) as i32,
+            J => {
+                (s >> 31 << 20)
+                    | (w & 0x000f_f000) as i32
+                    | (w >> 9 & 0x800) as i32
+                    | (w >> 20 & 0x7fe) as i32
+            }
+            Store | FStore => (s >> 25 << 5) | (w >> 7 & 0x1f) as i32,
+            B => {
+                (s >> 31 << 12) | (w << 4 & 0x800) as i32 | (w >> 20 & 0x7e0) as i32 | (w >> 7 & 0x1e) as i32
+            }
+            Csr | CsrImm | Fence => (w >> 20) as i32,
+            // Acquire and release.
+            Amo | Lr => (w >> 25 & 3) as i32,
+            _ => 0,
+        };
+        Operands {
+            rd: (w >> 7 & 0x1f) as u8,
+            rs1: (w >> 15 & 0x1f) as u8,
+            rs2: (w >> 20 & 0x1f) as u8,
+            rs3: (w >> 27) as u8,
+            rm: (w >> 12 & 7) as u8,
+            imm: imm as i64,
+        }
+    }
+
+    /// Puts operands into an instruction word; the inverse of `extract` for operands in range. What does not
+    /// fit is cut off.
+    pub(crate) const fn insert(self, o: &Operands) -> u32 {
+        use Format::*;
+        let i = o.imm as u32;
+        let rd = (o.rd as u32 & 31) << 7;
+        let rs1 = (o.rs1 as u32 & 31) << 15;
+        let rs2 = (o.rs2 as u32 & 31) << 20;
+        let rm = (o.rm as u32 & 7) << 12;
+        match self {
+            R | FRn | FCmp => rd | rs1 | rs2,
+            Amo => rd | rs1 | rs2 | (i & 3) << 25,
+            I | Jalr | Load | FLoad | Csr | CsrImm | Fence => rd | rs1 | i << 20,
+            Shift64 => rd | rs1 | (i & 0x3f) << 20,
+            Shift32 => rd | rs1 | (i & 0x1f) << 20,
+            U => rd | i & 0xffff_f000,
+            J => rd | (i & 0x10_0000) << 11 | i & 0xf_f000 | (i & 0x800) << 9 | (i & 0x7fe) << 20,
+            Store | FStore => rs1 | rs2 | (i & 0xfe0) << 20 | (i & 0x1f) << 7,
+            B => rs1 | rs2 | (i & 0x1000) << 19 | (i & 0x800) >> 4 | (i & 0x7e0) << 20 | (i & 0x1e) << 7,
+            FenceI | Plain => 0,
+            Sfence => rs1 | rs2,
+            Lr => rd | rs1 | (i & 3) << 25,
+            F2xn | X2fn | BankFrom | BankTo => rd | rs1,
+            FR4 => rd | rs1 | rs2 | rm | (o.rs3 as u32) << 27,
+            FR => rd | rs1 | rs2 | rm,
+            F1 | F2x | X2f => rd | rs1 | rm,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The state of the hart: registers, privilege mode and everything that control and status registers hold.
+
+use crate::custom::Custom;
+use crate::isa::{Extension, Isa};
+use crate::pmp::Pmp;
+
+/// A privilege mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Privilege {
+    /// User mode.
+    User = 0,
+    /// Supervisor mode.
+    Supervisor = 1,
+    /// Machine mode.
+    Machine = 3,
+}
+
+impl Privilege {
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        match bits & 3 {
+            3 => Privilege::Machine,
+            1 => Privilege::Supervisor,
+            _ => Privilege::User,
+        }
+    }
+
+    /// One letter: `U`, `S` or `M`.
+    pub fn letter(self) -> char {
+        match self {
+            Privilege::User => 'U',
+            Privilege::Supervisor => 'S',
+            Privilege::Machine => 'M',
+        }
+    }
+}
+
+/// Fields of `mstatus` in RV64's layout, which is also how an RV32 machine keeps it.
+pub(crate) mod status {
+    pub(crate) const SIE: u64 = 1 << 1;
+    pub(crate) const MIE: u64 = 1 << 3;
+    pub(crate) const SPIE: u64 = 1 << 5;
+    pub(crate) const MPIE: u64 = 1 << 7;
+    pub(crate) const SPP: u64 = 1 << 8;
+    pub(crate) const MPP_SHIFT: u32 = 11;
+    pub(crate) const MPP: u64 = 3 << MPP_SHIFT;
+    pub(crate) const FS: u64 = 3 << 13;
+    pub(crate) const MPRV: u64 = 1 << 17;
+    pub(crate) const SUM: u64 = 1 << 18;
+    pub(crate) const MXR: u64 = 1 << 19;
+    pub(crate) const TVM: u64 = 1 << 20;
+    pub(crate) const TW: u64 = 1 << 21;
+    pub(crate) const TSR: u64 = 1 << 22;
+    /// UXL and SXL, both saying 64; only RV64 shows them.
+    pub(crate) const XL64: u64 = 2 << 32 | 2 << 34;
+}
+
+/// Bits of `mip` and `mie`.
+pub(crate) mod interrupt {
+    pub(crate) const SSI: u64 = 1 << 1;
+    pub(crate) const MSI: u64 = 1 << 3;
+    pub(crate) const STI: u64 = 1 << 5;
+    pub(crate) const MTI: u64 = 1 << 7;
+    pub(crate) const SEI: u64 = 1 << 9;
+    pub(crate) const MEI: u64 = 1 << 11;
+    pub(crate) const SUPERVISOR: u64 = SSI | STI | SEI;
+    pub(crate) const ALL: u64 = SUPERVISOR | MSI | MTI | MEI;
+}
+
+/// The hart. Integer values, addresses among them, are kept sign-extended to 64 bits on RV32 as well.
+#[derive(Clone)]
+pub(crate) struct Hart {
+    pub(crate) isa: Isa,
+    /// `x0` to `x31`. As long as an index byte can reach, so that no access needs a bounds check; entry 32
+    /// takes what the block engine writes to `x0`, the rest is never used.
+    pub(crate) x: Box<[u64; 256]>,
+    /// `f0` to `f31`, single precision NaN-boxed; long for the same reason.
+    pub(crate) f: Box<[u64; 256]>,
+    pub(crate) pc: u64,
+    pub(crate) privilege: Privilege,
+    pub(crate) frm: u8,
+    pub(crate) fflags: u8,
+    /// Instructions retired since reset.
+    pub(crate) retired: u64,
+    /// What to add to `retired` for `mcycle` and `minstret`, which software may set.
+    pub(crate) cycle_offset: u64,
+    pub(crate) instret_offset: u64,
+    pub(crate) mstatus: u64,
+    pub(crate) mtvec: u64,
+    pub(crate) medeleg: u64,
+    pub(crate) mideleg: u64,
+    pub(crate) mie: u64,
+    pub(crate) mip: u64,
+    pub(crate) mscratch: u64,
+    pub(crate) mepc: u64,
+    pub(crate) mcause: u64,
+    pub(crate) mtval: u64,
+    pub(crate) mcounteren: u64,
+    pub(crate) menvcfg: u64,
+    pub(crate) stvec: u64,
+    pub(crate) sscratch: u64,
+    pub(crate) sepc: u64,
+    pub(crate) scause: u64,
+    pub(crate) stval: u64,
+    pub(crate) scounteren: u64,
+    pub(crate) senvcfg: u64,
+    pub(crate) satp: u64,
+    pub(crate) pmp: Pmp,
+    /// The physical address that the last `lr` reserved.
+    pub(crate) reservation: Option<u64>,
+    pub(crate) custom: Custom,
+}
+
+impl Hart {
+    pub(crate) fn new(isa: Isa) -> Self {
+        Hart {
+            isa,
+            x: Box::new([0; 256]),
+            f: Box::new([0; 256]),
+            pc: 0,
+            privilege: Privilege::Machine,
+            frm: 0,
+            fflags: 0,
+            retired: 0,
+            cycle_offset: 0,
+            instret_offset: 0,
+            mstatus: if isa.is_rv64() { status::XL64 } else { 0 },
+            mtvec: 0,
+            medeleg: 0,
+            mideleg: 0,
+            mie: 0,
+            mip: 0,
+            mscratch: 0,
+            mepc: 0,
+            mcause: 0,
+            mtval: 0,
+            mcounteren: 0,
+            menvcfg: 0,
+            stvec: 0,
+            sscratch: 0,
+            sepc: 0,
+            scause: 0,
+            stval: 0,
+            scounteren: 0,
+            senvcfg: 0,
+            satp: 0,
+            pmp: Pmp::permissive(isa.is_rv64()),
+            reservation: None,
+            custom: Custom::default(),
+        }
+    }
+
+    /// Cuts a value to the register width, sign-extended as registers hold it.
+    #[inline(always)]
+    pub(crate) fn canonical(&self, v: u64) -> u64 {
+        if self.isa.is_rv64() { v } else { v as i32 as u64 }
+    }
+
+    /// A value as outsiders see it: zero-extended.
+    pub(crate) fn outside(&self, v: u64) -> u64 {
+        if self.isa.is_rv64() { v } else { u64::from(v as u32) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_x(&mut self, r: u8, v: u64) {
+        if r != 0 {
+            self.x[usize::from(r)] = v;
+        }
+    }
+
+    /// The alignment that jump targets need, less one.
+    pub(crate) fn target_mask(&self) -> u64 {
+        if self.isa.has(Extension::C) { 1 } else { 3 }
+    }
+
+    pub(crate) fn fp_enabled(&self) -> bool {
+        self.mstatus & status::FS != 0
+    }
+
+    /// The privilege mode that loads and stores are checked for (privileged specification, 3.1.6.3).
+    pub(crate) fn data_privilege(&self) -> Privilege {
+        if self.mstatus & status::MPRV != 0 && self.privilege == Privilege::Machine {
+            Privilege::from_bits(self.mstatus >> status::MPP_SHIFT)
+        } else {
+            self.privilege
+        }
+    }
+}
+
+impl Hart {
+    /// The value of an instruction's destination register, as outsiders see it; 0 when it has none.
+    pub(crate) fn destination(&self, insn: &crate::insn::Insn) -> u64 {
+        match insn.row().format.rd() {
+            crate::format::RegClass::X if insn.rd != 0 => self.outside(self.x[usize::from(insn.rd)]),
+            crate::format::RegClass::F => self.f[usize::from(insn.rd)],
+            _ => 0,
+        }
+    }
+}

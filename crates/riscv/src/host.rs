@@ -1,0 +1,190 @@
+//! The host's side of proxied system calls: which files a guest can see.
+
+use std::collections::BTreeMap;
+
+/// An error number, as Linux on RISC-V has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Errno(pub u16);
+
+impl Errno {
+    /// No such file.
+    pub const ENOENT: Errno = Errno(2);
+    /// Not an open file.
+    pub const EBADF: Errno = Errno(9);
+    /// No memory.
+    pub const ENOMEM: Errno = Errno(12);
+    /// Permission denied.
+    pub const EACCES: Errno = Errno(13);
+    /// A bad address.
+    pub const EFAULT: Errno = Errno(14);
+    /// An invalid argument.
+    pub const EINVAL: Errno = Errno(22);
+    /// Too many open files.
+    pub const EMFILE: Errno = Errno(24);
+    /// Result out of range.
+    pub const ERANGE: Errno = Errno(34);
+    /// No such system call.
+    pub const ENOSYS: Errno = Errno(38);
+}
+
+/// What is known of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// Type and permissions, as in `st_mode`.
+    pub mode: u32,
+    /// Length in bytes.
+    pub size: u64,
+}
+
+/// What a guest that runs on the proxy kernel may ask of the host, beyond its standard streams, which the
+/// machine keeps to itself. Every call is refused unless the implementer allows it; the library has no
+/// implementation that touches the host.
+pub trait HostCalls: Send {
+    /// Opens `path` with Linux's `flags`; yields a number from 3 up.
+    fn open(&mut self, path: &str, flags: u64, mode: u64) -> Result<u64, Errno> {
+        let _ = (path, flags, mode);
+        Err(Errno::EACCES)
+    }
+
+    /// Closes a file.
+    fn close(&mut self, fd: u64) -> Result<(), Errno> {
+        let _ = fd;
+        Err(Errno::EBADF)
+    }
+
+    /// Reads from the file's position (`at` is `None`) or from `at`.
+    fn read(&mut self, fd: u64, at: Option<u64>, buffer: &mut [u8]) -> Result<u64, Errno> {
+        let _ = (fd, at, buffer);
+        Err(Errno::EBADF)
+    }
+
+    /// Writes at the file's position (`at` is `None`) or at `at`.
+    fn write(&mut self, fd: u64, at: Option<u64>, bytes: &[u8]) -> Result<u64, Errno> {
+        let _ = (fd, at, bytes);
+        Err(Errno::EBADF)
+    }
+
+    /// Moves the file's position; `whence` is 0 from the start, 1 from here, 2 from the end.
+    fn seek(&mut self, fd: u64, offset: i64, whence: u64) -> Result<u64, Errno> {
+        let _ = (fd, offset, whence);
+        Err(Errno::EBADF)
+    }
+
+    /// Describes an open file.
+    fn stat(&mut self, fd: u64) -> Result<Stat, Errno> {
+        let _ = fd;
+        Err(Errno::EBADF)
+    }
+
+    /// Describes a file by its path.
+    fn stat_path(&mut self, path: &str) -> Result<Stat, Errno> {
+        let _ = path;
+        Err(Errno::EACCES)
+    }
+}
+
+/// No files at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl HostCalls for NoFiles {}
+
+/// Read-only files that the caller holds in memory, under the paths that it names. Everything else is refused,
+/// and remembered in [`MemoryFiles::refused`].
+///
+/// ```
+/// use tollgate_riscv::{Errno, HostCalls, MemoryFiles};
+/// let mut files = MemoryFiles::new();
+/// files.insert("prog", b"\x7fELF".to_vec());
+/// let fd = files.open("prog", 0, 0).unwrap();
+/// let mut buffer = [0; 2];
+/// assert_eq!(files.read(fd, None, &mut buffer), Ok(2));
+/// assert_eq!(files.open("/etc/passwd", 0, 0), Err(Errno::EACCES));
+/// assert_eq!(files.refused(), ["/etc/passwd"]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFiles {
+    files: BTreeMap<String, Vec<u8>>,
+    open: BTreeMap<u64, (String, u64)>,
+    refused: Vec<String>,
+}
+
+const MAX_OPEN: u64 = 64;
+const MAX_REFUSED: usize = 16;
+const O_ACCMODE: u64 = 3;
+const S_IFREG_555: u32 = 0o100_555;
+
+impl MemoryFiles {
+    /// No files yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file.
+    pub fn insert(&mut self, path: impl Into<String>, bytes: Vec<u8>) {
+        self.files.insert(path.into(), bytes);
+    }
+
+    /// The first few paths that the guest asked for and did not get.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    fn refuse(&mut self, path: &str) -> Errno {
+        if self.refused.len() < MAX_REFUSED {
+            self.refused.push(path.chars().take(4096).collect());
+        }
+        Errno::EACCES
+    }
+}
+
+impl HostCalls for MemoryFiles {
+    fn open(&mut self, path: &str, flags: u64, _mode: u64) -> Result<u64, Errno> {
+        if flags & O_ACCMODE != 0 || !self.files.contains_key(path) {
+            return Err(self.refuse(path));
+        }
+        let fd = (3..3 + MAX_OPEN).find(|fd| !self.open.contains_key(fd)).ok_or(Errno::EMFILE)?;
+        self.open.insert(fd, (path.to_string(), 0));
+        Ok(fd)
+    }
+
+    fn close(&mut self, fd: u64) -> Result<(), Errno> {
+        self.open.remove(&fd).map(drop).ok_or(Errno::EBADF)
+    }
+
+    fn read(&mut self, fd: u64, at: Option<u64>, buffer: &mut [u8]) -> Result<u64, Errno> {
+        let (path, position) = self.open.get_mut(&fd).ok_or(Errno::EBADF)?;
+        let bytes = self.files.get(path).map_or(&[][..], Vec::as_slice);
+        let from = at.unwrap_or(*position).min(bytes.len() as u64) as usize;
+        let n = buffer.len().min(bytes.len() - from);
+        buffer[..n].copy_from_slice(&bytes[from..from + n]);
+        if at.is_none() {
+            *position = (from + n) as u64;
+        }
+        Ok(n as u64)
+    }
+
+    fn seek(&mut self, fd: u64, offset: i64, whence: u64) -> Result<u64, Errno> {
+        let (path, position) = self.open.get_mut(&fd).ok_or(Errno::EBADF)?;
+        let base = match whence {
+            0 => 0,
+            1 => *position,
+            2 => self.files.get(path).map_or(0, Vec::len) as u64,
+            _ => return Err(Errno::EINVAL),
+        };
+        *position = base.checked_add_signed(offset).ok_or(Errno::EINVAL)?;
+        Ok(*position)
+    }
+
+    fn stat(&mut self, fd: u64) -> Result<Stat, Errno> {
+        let (path, _) = self.open.get(&fd).ok_or(Errno::EBADF)?;
+        Ok(Stat { mode: S_IFREG_555, size: self.files.get(path).map_or(0, Vec::len) as u64 })
+    }
+
+    fn stat_path(&mut self, path: &str) -> Result<Stat, Errno> {
+        match self.files.get(path) {
+            Some(bytes) => Ok(Stat { mode: S_IFREG_555, size: bytes.len() as u64 }),
+            None => Err(self.refuse(path)),
+        }
+    }
+}

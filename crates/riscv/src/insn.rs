@@ -1,0 +1,223 @@
+//! Decoded instructions: the [`Op`] enum and its rows, generated from the table.
+
+use crate::format::Format;
+use crate::isa::{Extension, Isa, Xlen};
+use crate::table::instruction_table;
+
+/// Which widths a row belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// Both.
+    Any,
+    /// RV32 only.
+    Rv32,
+    /// RV64 only.
+    Rv64,
+}
+
+/// What kind of work an instruction does; the groups of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// `lui` and `auipc`.
+    Upper,
+    /// Register and immediate.
+    AluImm,
+    /// Register and register, multiply and divide.
+    AluReg,
+    /// Integer load.
+    Load,
+    /// Integer store.
+    Store,
+    /// Floating-point load.
+    FpLoad,
+    /// Floating-point store.
+    FpStore,
+    /// Conditional branch.
+    Branch,
+    /// `jal`.
+    Jump,
+    /// `jalr`.
+    JumpReg,
+    /// Memory ordering, nothing to do on one hart.
+    Nop,
+    /// Atomic read-modify-write.
+    Amo,
+    /// Load reserved.
+    LoadReserved,
+    /// Store conditional.
+    StoreConditional,
+    /// Floating point to floating point.
+    FpFp,
+    /// Floating point to integer register.
+    FpInt,
+    /// Integer register to floating point.
+    IntFp,
+    /// Control and status register access.
+    Csr,
+    /// Everything that changes the machine's state otherwise.
+    System,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The instruction.
+    pub op: Op,
+    /// Its name in assembly language.
+    pub mnemonic: &'static str,
+    /// Widths that have it.
+    pub width: Width,
+    /// The extension that it belongs to.
+    pub extension: Extension,
+    /// How it is encoded.
+    pub format: Format,
+    /// The fixed bits.
+    pub bits: u32,
+    /// What kind of work it does.
+    pub class: Class,
+}
+
+impl Row {
+    /// Whether a machine with this ISA has the instruction.
+    pub fn in_isa(&self, isa: &Isa) -> bool {
+        isa.has(self.extension)
+            && match self.width {
+                Width::Any => true,
+                Width::Rv32 => isa.xlen() == Xlen::Rv32,
+                Width::Rv64 => isa.xlen() == Xlen::Rv64,
+            }
+    }
+
+    /// Whether `word` is this instruction (on a machine that has it).
+    pub fn matches(&self, word: u32) -> bool {
+        word & self.format.mask() == self.bits
+    }
+}
+
+macro_rules! define {
+    (
+        upper { $($u:ident $um:literal $uw:ident $ue:ident $uf:ident $ub:literal |$upc:ident, $ui:ident| $ux:expr;)* }
+        alu_imm { $($ai:ident $aim:literal $aiw:ident $aie:ident $aif:ident $aib:literal |$aia:ident, $aibb:ident| $aix:expr;)* }
+        alu_reg { $($ar:ident $arm:literal $arw:ident $are:ident $arf:ident $arb:literal |$ara:ident, $arbb:ident| $arx:expr;)* }
+        load { $($l:ident $lm:literal $lw:ident $le:ident $lf:ident $lb:literal $ls:literal |$lv:ident| $lx:expr;)* }
+        store { $($s:ident $sm:literal $sw:ident $se:ident $sf:ident $sb:literal $ss:literal;)* }
+        fp_load { $($fl:ident $flm:literal $flw:ident $fle:ident $flf:ident $flb:literal $fls:literal |$flv:ident| $flx:expr;)* }
+        fp_store { $($fs:ident $fsm:literal $fsw:ident $fse:ident $fsf:ident $fsb:literal $fss:literal;)* }
+        branch { $($b:ident $bm:literal $bw:ident $be:ident $bf:ident $bb:literal |$ba:ident, $bbb:ident| $bx:expr;)* }
+        jump { $($j:ident $jm:literal $jw:ident $je:ident $jf:ident $jb:literal;)* }
+        jump_reg { $($jr:ident $jrm:literal $jrw:ident $jre:ident $jrf:ident $jrb:literal;)* }
+        nop { $($n:ident $nm:literal $nw:ident $ne:ident $nf:ident $nb:literal;)* }
+        amo { $($a:ident $am:literal $aw:ident $ae:ident $af:ident $ab:literal $as_:literal |$aold:ident, $abb:ident| $ax:expr;)* }
+        load_reserved { $($lr:ident $lrm:literal $lrw:ident $lre:ident $lrf:ident $lrb:literal $lrs:literal;)* }
+        store_conditional { $($sc:ident $scm:literal $scw:ident $sce:ident $scf:ident $scb:literal $scs:literal;)* }
+        fp_fp { $($ff:ident $ffm:literal $ffw:ident $ffe:ident $fff:ident $ffb:literal |$ffen:ident, $ffa:ident, $ffbb:ident, $ffc:ident| $ffx:expr;)* }
+        fp_int { $($fi:ident $fim:literal $fiw:ident $fie:ident $fif:ident $fib:literal |$fien:ident, $fia:ident, $fibb:ident| $fix:expr;)* }
+        int_fp { $($if_:ident $ifm:literal $ifw:ident $ife:ident $iff:ident $ifb:literal |$ifen:ident, $ifa:ident| $ifx:expr;)* }
+        csr { $($c:ident $cm:literal $cw:ident $ce:ident $cf:ident $cb:literal |$cold:ident, $cbb:ident| $cx:expr;)* }
+        system { $($y:ident $ym:literal $yw:ident $ye:ident $yf:ident $yb:literal $yx:ident;)* }
+    ) => {
+        define! { @rows
+            Upper { $($u $um $uw $ue $uf $ub;)* }
+            AluImm { $($ai $aim $aiw $aie $aif $aib;)* }
+            AluReg { $($ar $arm $arw $are $arf $arb;)* }
+            Load { $($l $lm $lw $le $lf $lb;)* }
+            Store { $($s $sm $sw $se $sf $sb;)* }
+            FpLoad { $($fl $flm $flw $fle $flf $flb;)* }
+            FpStore { $($fs $fsm $fsw $fse $fsf $fsb;)* }
+            Branch { $($b $bm $bw $be $bf $bb;)* }
+            Jump { $($j $jm $jw $je $jf $jb;)* }
+            JumpReg { $($jr $jrm $jrw $jre $jrf $jrb;)* }
+            Nop { $($n $nm $nw $ne $nf $nb;)* }
+            Amo { $($a $am $aw $ae $af $ab;)* }
+            LoadReserved { $($lr $lrm $lrw $lre $lrf $lrb;)* }
+            StoreConditional { $($sc $scm $scw $sce $scf $scb;)* }
+            FpFp { $($ff $ffm $ffw $ffe $fff $ffb;)* }
+            FpInt { $($fi $fim $fiw $fie $fif $fib;)* }
+            IntFp { $($if_ $ifm $ifw $ife $iff $ifb;)* }
+            Csr { $($c $cm $cw $ce $cf $cb;)* }
+            System { $($y $ym $yw $ye $yf $yb;)* }
+        }
+    };
+    (@rows $($class:ident { $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal;)* })*) => {
+        /// Every instruction; a name that ends in `32` is RV32's version of an instruction whose result
+        /// differs from RV64's.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        #[allow(missing_docs)]
+        pub enum Op { $($($op,)*)* }
+
+        /// The table, one row for each [`Op`], in the same order.
+        pub static INSTRUCTIONS: &[Row] = &[
+            $($(Row {
+                op: Op::$op, mnemonic: $m, width: Width::$w, extension: Extension::$e, format: Format::$f,
+                bits: $b, class: Class::$class,
+            },)*)*
+        ];
+    };
+}
+instruction_table!(define);
+
+impl Op {
+    /// The row that describes it.
+    pub fn row(self) -> &'static Row {
+        &INSTRUCTIONS[self as usize]
+    }
+}
+
+/// Operands as they stand in an instruction word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Operands {
+    /// Destination register.
+    pub rd: u8,
+    /// First source register (or the 5-bit immediate of a CSR instruction).
+    pub rs1: u8,
+    /// Second source register.
+    pub rs2: u8,
+    /// Third source register.
+    pub rs3: u8,
+    /// Rounding mode.
+    pub rm: u8,
+    /// Immediate, sign-extended; the CSR's number for CSR instructions.
+    pub imm: i64,
+}
+
+/// A decoded instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Insn {
+    /// Which instruction.
+    pub op: Op,
+    /// Destination register.
+    pub rd: u8,
+    /// First source register (or the 5-bit immediate of a CSR instruction).
+    pub rs1: u8,
+    /// Second source register.
+    pub rs2: u8,
+    /// Third source register.
+    pub rs3: u8,
+    /// Rounding mode.
+    pub rm: u8,
+    /// Bytes in memory: 2 or 4.
+    pub len: u8,
+    /// Immediate, sign-extended; the CSR's number for CSR instructions.
+    pub imm: i64,
+}
+
+impl Insn {
+    /// The instruction's row.
+    pub fn row(&self) -> &'static Row {
+        self.op.row()
+    }
+
+    /// The 32-bit instruction word with these operands.
+    ///
+    /// ```
+    /// use tollgate_riscv::{Insn, Op, Operands};
+    /// // addi a0, a1, -1
+    /// assert_eq!(Insn::encode(Op::Addi, Operands { rd: 10, rs1: 11, imm: -1, ..Default::default() }), 0xfff5_8513);
+    /// ```
+    pub const fn encode(op: Op, operands: Operands) -> u32 {
+        let row = &INSTRUCTIONS[op as usize];
+        row.bits | row.format.insert(&operands)
+    }
+}

@@ -1,0 +1,347 @@
+//! Which instructions a machine has: the ISA string, parsed.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The width of the integer registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Xlen {
+    /// 32-bit registers.
+    Rv32,
+    /// 64-bit registers.
+    Rv64,
+}
+
+/// What an instruction belongs to. `Priv` is the privileged architecture, which every machine here has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum Extension {
+    /// Base integer instructions.
+    I = 1 << 0,
+    /// Multiply and divide.
+    M = 1 << 1,
+    /// Atomics.
+    A = 1 << 2,
+    /// Single-precision floating point.
+    F = 1 << 3,
+    /// Double-precision floating point.
+    D = 1 << 4,
+    /// 16-bit encodings.
+    C = 1 << 5,
+    /// Control and status register instructions.
+    Zicsr = 1 << 6,
+    /// Instruction-fetch fence.
+    Zifencei = 1 << 7,
+    /// M, S and U modes with their instructions.
+    Priv = 1 << 8,
+    /// Ours: the banked register file ([`crate::custom`]).
+    XTollBank = 1 << 9,
+    /// Ours: hardware stacking ([`crate::custom`]).
+    XTollStack = 1 << 10,
+}
+
+/// A parsed ISA string: register width and extensions.
+///
+/// ```
+/// use tollgate_riscv::{Extension, Isa, Xlen};
+/// let isa: Isa = "rv64gc".parse().unwrap();
+/// assert_eq!(isa.xlen(), Xlen::Rv64);
+/// assert!(isa.has(Extension::D) && !isa.has(Extension::XTollBank));
+/// let wrong = "rv32imq".parse::<Isa>().unwrap_err();
+/// assert!(wrong.to_string().contains("'q'"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Isa {
+    xlen: Xlen,
+    extensions: u16,
+}
+
+/// Why an ISA string was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IsaError {
+    /// It does not begin with `rv32` or `rv64`.
+    #[error("ISA string \"{0}\" must begin with rv32 or rv64, as in rv64gc")]
+    Width(String),
+    /// The base is neither `i` nor `g`.
+    #[error("ISA string \"{isa}\" must continue with i or g after the width, not '{letter}'")]
+    Base {
+        /// The string.
+        isa: String,
+        /// What stands in the base's place.
+        letter: char,
+    },
+    /// A single-letter extension that this machine has not.
+    #[error(
+        "unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c, and g for imafd"
+    )]
+    Letter {
+        /// The string.
+        isa: String,
+        /// The letter.
+        letter: char,
+    },
+    /// A multi-letter extension that this machine has not.
+    #[error(
+        "unknown extension \"{name}\" in ISA string \"{isa}\": after the letters come zicsr, zifencei, zicntr, \
+         zihpm, zmmul, xtollbank and xtollstack, each behind an underscore"
+    )]
+    Name {
+        /// The string.
+        isa: String,
+        /// The name.
+        name: String,
+    },
+    /// An extension without the one that it builds on.
+    #[error("ISA string \"{isa}\" has '{extension}' without '{needs}'")]
+    Needs {
+        /// The string.
+        isa: String,
+        /// The extension named.
+        extension: &'static str,
+        /// The one it needs.
+        needs: &'static str,
+    },
+}
+
+impl Isa {
+    /// The register width.
+    pub fn xlen(&self) -> Xlen {
+        self.xlen
+    }
+
+    /// Whether the registers are 64 bits wide.
+    pub fn is_rv64(&self) -> bool {
+        self.xlen == Xlen::Rv64
+    }
+
+    /// Whether the machine has this extension.
+    pub fn has(&self, extension: Extension) -> bool {
+        self.extensions & extension as u16 != 0
+    }
+
+    /// The same ISA with one more extension.
+    #[must_use]
+    pub fn with(mut self, extension: Extension) -> Self {
+        self.extensions |= extension as u16;
+        self
+    }
+
+    /// Everything of ours and the standard's that one width can have; what the disassembler and tests use.
+    ///
+    /// ```
+    /// # use tollgate_riscv::{Extension, Isa, Xlen};
+    /// assert!(Isa::everything(Xlen::Rv32).has(Extension::XTollStack));
+    /// ```
+    pub fn everything(xlen: Xlen) -> Self {
+        Isa { xlen, extensions: 0x7ff }
+    }
+
+    /// The `misa` register (privileged specification, 3.1.1).
+    pub(crate) fn misa(&self) -> u64 {
+        let mut v = match self.xlen {
+            Xlen::Rv32 => 1 << 30,
+            Xlen::Rv64 => 2 << 62,
+        };
+        let mut bit = |c: u8| v |= 1u64 << (c - b'a');
+        for (e, c) in [
+            (Extension::I, b'i'),
+            (Extension::M, b'm'),
+            (Extension::A, b'a'),
+            (Extension::F, b'f'),
+            (Extension::D, b'd'),
+            (Extension::C, b'c'),
+        ] {
+            if self.has(e) {
+                bit(c);
+            }
+        }
+        bit(b's');
+        bit(b'u');
+        if self.has(Extension::XTollBank) || self.has(Extension::XTollStack) {
+            bit(b'x');
+        }
+        v
+    }
+}
+
+impl Default for Isa {
+    /// `rv64gc`.
+    fn default() -> Self {
+        Isa { xlen: Xlen::Rv64, extensions: 0x1ff }
+    }
+}
+
+impl FromStr for Isa {
+    type Err = IsaError;
+
+    fn from_str(s: &str) -> Result<Self, IsaError> {
+        let lower = s.to_ascii_lowercase();
+        let (xlen, rest) = match lower.split_at_checked(4) {
+            Some(("rv32", rest)) => (Xlen::Rv32, rest),
+            Some(("rv64", rest)) => (Xlen::Rv64, rest),
+            _ => return Err(IsaError::Width(s.to_string())),
+        };
+        let mut parts = rest.split('_');
+        let letters = parts.next().unwrap_or("");
+        // Control and status registers and fence.i are always there: no trap could be taken apart without.
+        let mut extensions = Extension::I as u16
+            | Extension::Priv as u16
+            | Extension::Zicsr as u16
+            | Extension::Zifencei as u16;
+        let mut named = Vec::new();
+        let mut base = true;
+        let mut letters_of = |part: &str, named: &mut Vec<String>| -> Result<(), IsaError> {
+            let mut rest = part;
+            while let Some(letter) = rest.chars().next() {
+                if !base && matches!(letter, 'z' | 'x') {
+                    named.push(rest.to_string());
+                    return Ok(());
+                }
+                rest = skip_version(&rest[letter.len_utf8()..]);
+                if base && !matches!(letter, 'i' | 'g') {
+                    return Err(IsaError::Base { isa: s.to_string(), letter });
+                }
+                base = false;
+                extensions |= match letter {
+                    'i' | 's' | 'u' => 0,
+                    'm' => Extension::M as u16,
+                    'a' => Extension::A as u16,
+                    'f' => Extension::F as u16,
+                    'd' => Extension::D as u16,
+                    'c' => Extension::C as u16,
+                    'g' => {
+                        Extension::M as u16 | Extension::A as u16 | Extension::F as u16 | Extension::D as u16
+                    }
+                    letter => return Err(IsaError::Letter { isa: s.to_string(), letter }),
+                };
+            }
+            Ok(())
+        };
+        if letters.is_empty() {
+            return Err(IsaError::Base { isa: s.to_string(), letter: ' ' });
+        }
+        letters_of(letters, &mut named)?;
+        for part in parts {
+            letters_of(part, &mut named)?;
+        }
+        for name in named {
+            let bare = strip_version(&name);
+            extensions |= match bare {
+                "zicsr" | "zifencei" | "zicntr" | "zihpm" => 0,
+                "zmmul" => Extension::M as u16,
+                "zaamo" | "zalrsc" => Extension::A as u16,
+                "zca" | "zcd" | "zcf" => Extension::C as u16,
+                "xtollbank" => Extension::XTollBank as u16,
+                "xtollstack" => Extension::XTollStack as u16,
+                _ => return Err(IsaError::Name { isa: s.to_string(), name: bare.to_string() }),
+            };
+        }
+        let isa = Isa { xlen, extensions };
+        if isa.has(Extension::D) && !isa.has(Extension::F) {
+            return Err(IsaError::Needs { isa: s.to_string(), extension: "d", needs: "f" });
+        }
+        if isa.has(Extension::XTollBank) && isa.has(Extension::XTollStack) {
+            return Err(IsaError::Needs {
+                isa: s.to_string(),
+                extension: "xtollstack",
+                needs: "a machine without xtollbank (a trap either switches banks or stacks)",
+            });
+        }
+        Ok(isa)
+    }
+}
+
+/// Skips a version such as `2p1` behind a letter, as compilers write it into ELF attributes.
+fn skip_version(s: &str) -> &str {
+    let digits = s.trim_start_matches(|c: char| c.is_ascii_digit());
+    if digits.len() == s.len() {
+        return s;
+    }
+    match digits.strip_prefix('p') {
+        Some(minor) if minor.starts_with(|c: char| c.is_ascii_digit()) => {
+            minor.trim_start_matches(|c: char| c.is_ascii_digit())
+        }
+        _ => digits,
+    }
+}
+
+/// Takes the version off the end of a name such as `zicsr2p0`.
+fn strip_version(s: &str) -> &str {
+    let end = |t: &str| t.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let major = &s[..end(s)];
+    match major.strip_suffix('p') {
+        Some(m) if major.len() < s.len() && end(m) < m.len() => &m[..end(m)],
+        _ => major,
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_rv64() { "rv64i" } else { "rv32i" })?;
+        for (e, name) in [
+            (Extension::M, "m"),
+            (Extension::A, "a"),
+            (Extension::F, "f"),
+            (Extension::D, "d"),
+            (Extension::C, "c"),
+            (Extension::Zicsr, "_zicsr"),
+            (Extension::Zifencei, "_zifencei"),
+            (Extension::XTollBank, "_xtollbank"),
+            (Extension::XTollStack, "_xtollstack"),
+        ] {
+            if self.has(e) {
+                f.write_str(name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Isa({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(s: &str) -> Result<Isa, IsaError> {
+        s.parse()
+    }
+
+    #[test]
+    fn g_means_imafd() {
+        assert_eq!(parse("rv64gc"), parse("RV64IMAFDC_zicsr_zifencei"));
+        assert_eq!(parse("rv64gc"), Ok(Isa::default()));
+    }
+
+    #[test]
+    fn compiler_attributes_with_versions_are_read() {
+        assert_eq!(parse("rv32i2p0_m2p0_a2p0_c2p0"), parse("rv32imac"));
+        assert_eq!(parse("rv64i2p1_m2p0_a2p1_f2p2_d2p2_c2p0_zicsr2p0_zifencei2p0"), parse("rv64gc"));
+    }
+
+    #[test]
+    fn what_is_displayed_parses_to_the_same() {
+        for s in ["rv32i", "rv64gc", "rv32imac", "rv64imac_xtollbank", "rv32imafc_xtollstack"] {
+            let isa = parse(s).unwrap();
+            assert_eq!(parse(&isa.to_string()), Ok(isa));
+        }
+    }
+
+    #[test]
+    fn errors_name_the_letter() {
+        assert!(matches!(parse("rv64gcv"), Err(IsaError::Letter { letter: 'v', .. })));
+        assert!(matches!(parse("rv64m"), Err(IsaError::Base { letter: 'm', .. })));
+        assert!(matches!(parse("rv128i"), Err(IsaError::Width(_))));
+        assert!(matches!(parse(""), Err(IsaError::Width(_))));
+        assert!(matches!(parse("rv64"), Err(IsaError::Base { .. })));
+        assert!(matches!(parse("rv64imd"), Err(IsaError::Needs { extension: "d", .. })));
+        assert!(matches!(parse("rv64gc_zba"), Err(IsaError::Name { name, .. }) if name == "zba"));
+        assert!(matches!(parse("rv64gc\u{e9}"), Err(IsaError::Letter { letter: '\u{e9}', .. })));
+        assert!(matches!(parse("rv64gc_xtollbank_xtollstack"), Err(IsaError::Needs { .. })));
+    }
+}

@@ -1,0 +1,72 @@
+//! A RISC-V machine with the lid off.
+//!
+//! RV32 and RV64, I M A F D C, machine, supervisor and user mode, Sv32, Sv39 and Sv48, physical memory
+//! protection, timer and software interrupts: enough to boot the proxy kernel or a small kernel of one's own, and
+//! to see each instruction, each memory access and each trap on the way. Time is simulated: two runs of one
+//! program are identical to the bit.
+//!
+//! ```
+//! use tollgate_riscv::{Config, Insn, Machine, Op, Operands, Stop};
+//!
+//! let mut machine = Machine::new(Config { machine: tollgate_riscv::MachineKind::Virt, ..Config::default() })?;
+//! // lui t0, 0x100; lui t1, 0x5; addi t1, t1, 0x555; sw t1, 0(t0): the test finisher ends the run.
+//! let program = [
+//!     Insn::encode(Op::Lui, Operands { rd: 5, imm: 0x10_0000, ..Default::default() }),
+//!     Insn::encode(Op::Lui, Operands { rd: 6, imm: 0x5000, ..Default::default() }),
+//!     Insn::encode(Op::Addi, Operands { rd: 6, rs1: 6, imm: 0x555, ..Default::default() }),
+//!     Insn::encode(Op::Sw, Operands { rs1: 5, rs2: 6, ..Default::default() }),
+//! ];
+//! let bytes: Vec<u8> = program.iter().flat_map(|w| w.to_le_bytes()).collect();
+//! machine.write_memory(0x8000_0000, &bytes)?;
+//! assert_eq!(machine.run(100, &mut ()), Stop::Exit { code: 0 });
+//! assert_eq!(machine.instret(), 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The rooms: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
+//! reference interpreter) and `engine` (the fast one) are made; `hart`, `csr`, `trap`, `pmp`, `mmu` are the
+//! privileged architecture; `bus`, `device`, `htif`, `host`, `dtb` the machine around the hart; `fp` is IEEE 754;
+//! [`custom`] our own extensions; [`Observer`] what can be watched.
+//!
+//! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
+//! have a budget, and memory is bounded by the [`Config`].
+
+mod bus;
+pub mod compressed;
+mod config;
+pub mod csr;
+pub mod custom;
+mod decode;
+mod device;
+mod disasm;
+mod dtb;
+mod elf;
+mod engine;
+mod exec;
+mod format;
+mod fp;
+mod hart;
+mod host;
+mod htif;
+mod insn;
+mod isa;
+mod machine;
+mod mmu;
+mod observer;
+mod pmp;
+mod table;
+mod trap;
+
+pub use config::{Config, ConfigError, MachineKind};
+pub use decode::Decoder;
+pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, text};
+pub use elf::{Elf, LoadError, Segment, Symbol};
+pub use format::{Format, RegClass};
+pub use hart::Privilege;
+pub use host::{Errno, HostCalls, MemoryFiles, NoFiles, Stat};
+pub use insn::{Class, INSTRUCTIONS, Insn, Op, Operands, Row, Width};
+pub use isa::{Extension, Isa, IsaError, Xlen};
+pub use machine::{Machine, MemoryError, Step, Stop};
+pub use mmu::AccessType;
+pub use observer::{Access, AccessKind, Observer, Retired};
+pub use trap::{Cause, TRAP_PHASES, Trap, TrapReturn};

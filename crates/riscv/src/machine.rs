@@ -1,0 +1,505 @@
+//! The machine: building it, loading it, running it, looking at it.
+
+use crate::bus::{Bus, Console, RAM_BASE, ROM_BASE, ROM_SIZE};
+use crate::config::{Config, ConfigError, MachineKind};
+use crate::csr::Illegal;
+use crate::decode::Decoder;
+use crate::device::{Clint, Finisher, Uart};
+use crate::dtb;
+use crate::elf::{Elf, LoadError};
+use crate::engine::{Engine, LONGEST_BLOCK, Pause};
+use crate::hart::{Hart, Privilege, interrupt, status};
+use crate::host::{HostCalls, NoFiles};
+use crate::htif::Htif;
+use crate::insn::{Insn, Op};
+use crate::mmu::{self, AccessType};
+use crate::observer::{Observer, Retired};
+use crate::trap::{self, Cause, Exception};
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The guest asked for it.
+    Exit {
+        /// The code that it gave.
+        code: i32,
+    },
+    /// The budget is spent.
+    Budget,
+    /// The guest waits (`wfi`) for an interrupt that can never come.
+    Idle,
+}
+
+/// What one [`Machine::step`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// An instruction retired.
+    Retired,
+    /// A trap was taken: by an interrupt, or by an instruction that did not retire.
+    Trapped,
+    /// Simulated time passed while the guest waited.
+    Waited,
+    /// Nothing: the machine has stopped.
+    Stopped(Stop),
+}
+
+/// An address where there is no RAM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{len} bytes at {address:#x} are not all in RAM")]
+pub struct MemoryError {
+    /// The first address.
+    pub address: u64,
+    /// How many bytes.
+    pub len: u64,
+}
+
+/// Instructions in one tick of `mtime`: a 1 GHz machine with a 10 MHz timebase, as QEMU's `-icount shift=0`
+/// has it.
+pub(crate) const CLOCKS_PER_TICK: u64 = 100;
+
+/// A RISC-V machine with one hart.
+///
+/// ```
+/// use tollgate_riscv::{Config, Insn, Machine, Op, Operands, Privilege};
+/// let mut machine = Machine::new(Config::default()).unwrap();
+/// // li a0, 42
+/// let li = Insn::encode(Op::Addi, Operands { rd: 10, imm: 42, ..Default::default() });
+/// machine.write_memory(0x8000_0000, &li.to_le_bytes()).unwrap();
+/// machine.step(&mut ());
+/// assert_eq!((machine.x(10), machine.pc(), machine.instret()), (42, 0x8000_0004, 1));
+/// assert_eq!(machine.privilege(), Privilege::Machine);
+/// ```
+pub struct Machine {
+    pub(crate) config: Config,
+    pub(crate) hart: Hart,
+    pub(crate) bus: Bus,
+    pub(crate) decoder: Decoder,
+    pub(crate) engine: Engine,
+    host: Box<dyn HostCalls>,
+    /// Arguments and input, kept for when a program with HTIF is loaded.
+    args: Vec<String>,
+    /// The bits of the instruction that is being executed.
+    pub(crate) word: u32,
+    /// In `wfi`.
+    pub(crate) waiting: bool,
+    /// Clocks that passed without instructions.
+    idle: u64,
+    /// The clock at which `service` has something to do.
+    next_event: u64,
+    stopped: Option<Stop>,
+}
+
+impl Machine {
+    /// Builds a machine with empty memory, at reset.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        let rom = dtb::build(&config, ROM_SIZE as usize)?;
+        let virt = config.machine == MachineKind::Virt;
+        let bus = Bus {
+            ram: vec![0; config.ram_bytes as usize],
+            rom,
+            clint: Clint::new(),
+            uart: virt.then(Uart::default),
+            finisher: virt.then(Finisher::default),
+            htif: None,
+            device_written: true,
+            console: Console { limit: config.console_bytes, ..Console::default() },
+        };
+        let mut machine = Machine {
+            hart: Hart::new(config.isa),
+            bus,
+            decoder: Decoder::new(config.isa),
+            engine: Engine::new(),
+            host: Box::new(NoFiles),
+            args: Vec::new(),
+            word: 0,
+            waiting: false,
+            idle: 0,
+            next_event: 0,
+            stopped: None,
+            config,
+        };
+        machine.set_entry(RAM_BASE);
+        Ok(machine)
+    }
+
+    /// The state in which software finds the hart: `a0` is its number, `a1` the device tree.
+    fn set_entry(&mut self, entry: u64) {
+        self.hart.pc = self.hart.canonical(entry);
+        self.hart.x[10] = 0;
+        self.hart.x[11] = ROM_BASE;
+    }
+
+    /// Loads a program and resets the hart to its entry point. On Spike's machine the symbols `tohost` and
+    /// `fromhost` switch HTIF on.
+    ///
+    /// A proxy kernel is loaded in the same way, with the user's program among the [arguments](Self::set_args)
+    /// and the [files](Self::set_host).
+    pub fn load(&mut self, elf: &Elf) -> Result<(), LoadError> {
+        if elf.xlen != self.config.isa.xlen() {
+            return Err(LoadError::WrongWidth { found: elf.xlen, expected: self.config.isa.xlen() });
+        }
+        for s in &elf.segments {
+            if self.bus.ram_slice(s.address, s.memory_size).is_none() {
+                let ram_end = RAM_BASE + self.config.ram_bytes;
+                return Err(LoadError::OutsideRam {
+                    address: s.address,
+                    size: s.memory_size,
+                    ram_base: RAM_BASE,
+                    ram_end,
+                });
+            }
+        }
+        if !elf.segments.iter().any(|s| elf.entry >= s.address && elf.entry - s.address < s.memory_size) {
+            return Err(LoadError::Entry(elf.entry));
+        }
+        for s in &elf.segments {
+            if let Some(place) = self.bus.ram_slice_mut(s.address, s.memory_size) {
+                let (data, zeros) = place.split_at_mut(s.data.len());
+                data.copy_from_slice(&s.data);
+                zeros.fill(0);
+            }
+        }
+        let tohost = elf.symbol("tohost").filter(|&a| self.bus.ram_slice(a, 8).is_some());
+        let fromhost = elf.symbol("fromhost");
+        self.bus.htif = match (self.config.machine, tohost) {
+            (MachineKind::Spike, Some(tohost)) => {
+                let mut htif = Htif::new(tohost, fromhost.unwrap_or(0));
+                htif.args.clone_from(&self.args);
+                Some(htif)
+            }
+            _ => None,
+        };
+        self.hart = Hart::new(self.config.isa);
+        self.set_entry(elf.entry);
+        self.engine = Engine::new();
+        self.bus.clint = Clint::new();
+        self.waiting = false;
+        self.idle = 0;
+        self.bus.device_written = true;
+        self.stopped = None;
+        Ok(())
+    }
+
+    /// Sets the command line that a proxy kernel asks for: its own name and options, then the program's path
+    /// and arguments, as in `["pk", "prog", "1000"]`.
+    pub fn set_args(&mut self, args: impl IntoIterator<Item = impl Into<String>>) {
+        self.args = args.into_iter().map(Into::into).collect();
+        if let Some(htif) = &mut self.bus.htif {
+            htif.args.clone_from(&self.args);
+        }
+    }
+
+    /// Sets who answers proxied system calls. At first nobody does, and every file is refused.
+    pub fn set_host(&mut self, host: Box<dyn HostCalls>) {
+        self.host = host;
+    }
+
+    /// Adds bytes to what the guest can read from its standard input by proxied system calls.
+    pub fn push_stdin(&mut self, bytes: &[u8]) {
+        if let Some(htif) = &mut self.bus.htif {
+            htif.stdin.extend(bytes);
+        }
+    }
+
+    /// Runs until `budget` steps are done or the machine stops. A step is an instruction that retires, a trap,
+    /// or a wait; so a guest that does nothing but trap ends as well.
+    ///
+    /// ```
+    /// use tollgate_riscv::{Config, Machine, Stop};
+    /// let mut machine = Machine::new(Config::default()).unwrap();
+    /// // All memory is zero, which is no instruction: trap after trap.
+    /// assert_eq!(machine.run(1000, &mut ()), Stop::Budget);
+    /// assert_eq!(machine.instret(), 0);
+    /// ```
+    pub fn run<O: Observer>(&mut self, budget: u64, obs: &mut O) -> Stop {
+        let mut left = budget;
+        loop {
+            if let Some(stop) = self.service() {
+                return stop;
+            }
+            if left == 0 {
+                return Stop::Budget;
+            }
+            let quiet = !self.waiting && self.hart.mip & self.hart.mie == 0;
+            let horizon = left.min(self.next_event - self.clock());
+            if quiet && horizon > LONGEST_BLOCK {
+                let before = self.hart.retired;
+                let pause = self.run_blocks(horizon, obs);
+                left -= self.hart.retired - before;
+                // The engine never goes past the horizon, so there is budget for the step that it wants.
+                match pause {
+                    Pause::Horizon => continue,
+                    Pause::Execute(insn, word) => self.execute_and_settle(&insn, word, obs),
+                    Pause::Fetch => self.step_now(obs),
+                };
+            } else {
+                self.step_now(obs);
+            }
+            left -= 1;
+        }
+    }
+
+    /// Does one step with the reference interpreter: an instruction, a trap or a wait.
+    pub fn step<O: Observer>(&mut self, obs: &mut O) -> Step {
+        if let Some(stop) = self.service() {
+            return Step::Stopped(stop);
+        }
+        let step = self.step_now(obs);
+        // What the step caused shows at once.
+        self.service();
+        step
+    }
+
+    /// Runs like [`run`](Self::run), with the reference interpreter only.
+    pub fn run_reference<O: Observer>(&mut self, budget: u64, obs: &mut O) -> Stop {
+        for _ in 0..budget {
+            if let Some(stop) = self.service() {
+                return stop;
+            }
+            self.step_now(obs);
+        }
+        self.service().unwrap_or(Stop::Budget)
+    }
+
+    fn step_now<O: Observer>(&mut self, obs: &mut O) -> Step {
+        if let Some(cause) = trap::pending(&self.hart) {
+            self.waiting = false;
+            trap::take(&mut self.hart, &mut self.bus, cause, 0, obs);
+            return Step::Trapped;
+        }
+        if self.waiting {
+            self.wait();
+            return Step::Waited;
+        }
+        match self.fetch() {
+            Ok((insn, word)) => self.execute_and_settle(&insn, word, obs),
+            Err(e) => self.take_exception(e, obs),
+        }
+    }
+
+    fn execute_and_settle<O: Observer>(&mut self, insn: &Insn, word: u32, obs: &mut O) -> Step {
+        self.word = word;
+        let (pc, privilege, instret) = (self.hart.pc, self.hart.privilege, self.hart.retired);
+        match self.execute(insn, obs) {
+            Ok(next) => {
+                self.hart.pc = next;
+                self.hart.retired = self.hart.retired.wrapping_add(1);
+                if O::RETIRE {
+                    obs.retire(&Retired {
+                        pc: self.hart.outside(pc),
+                        next_pc: self.hart.outside(next),
+                        insn: *insn,
+                        word,
+                        privilege,
+                        value: self.hart.destination(insn),
+                        instret,
+                    });
+                }
+                Step::Retired
+            }
+            Err(e) => self.take_exception(e, obs),
+        }
+    }
+
+    fn take_exception<O: Observer>(&mut self, e: Exception, obs: &mut O) -> Step {
+        trap::take(&mut self.hart, &mut self.bus, e.cause, e.tval, obs);
+        Step::Trapped
+    }
+
+    /// Fetches and decodes the instruction at the pc.
+    fn fetch(&self) -> Result<(Insn, u32), Exception> {
+        let word = self.fetch_word(self.hart.pc)?;
+        match self.decoder.decode(word) {
+            Some(insn) => Ok((insn, word)),
+            None => Err(Exception { cause: Cause::IllegalInstruction, tval: u64::from(word) }),
+        }
+    }
+
+    /// Fetches one instruction's bits, in two halves, since each may lie in a page of its own.
+    fn fetch_word(&self, pc: u64) -> Result<u32, Exception> {
+        let half = |va: u64| -> Result<u32, Exception> {
+            let pa = mmu::translate(&self.hart, &self.bus, va, 2, AccessType::Fetch, self.hart.privilege)?;
+            match self.bus.ram_read(pa, 2) {
+                Some(v) => Ok(v as u32),
+                None => Err(AccessType::Fetch.access_fault(va)),
+            }
+        };
+        let low = half(pc)?;
+        if low & 3 != 3 {
+            return Ok(low);
+        }
+        Ok(low | half(self.hart.canonical(pc.wrapping_add(2)))? << 16)
+    }
+
+    /// Clocks since reset: one for each retired instruction, and those spent waiting.
+    fn clock(&self) -> u64 {
+        self.hart.retired.wrapping_add(self.idle)
+    }
+
+    /// The value of `mtime`.
+    pub(crate) fn mtime(&self) -> u64 {
+        (self.clock() / CLOCKS_PER_TICK).wrapping_add(self.bus.clint.time_offset)
+    }
+
+    /// Lets devices act: after they were written, and when their time has come.
+    #[inline]
+    fn service(&mut self) -> Option<Stop> {
+        if self.bus.device_written || self.clock() >= self.next_event || self.stopped.is_some() {
+            self.service_devices();
+        }
+        self.stopped
+    }
+
+    #[cold]
+    fn service_devices(&mut self) {
+        self.bus.device_written = false;
+        if self.stopped.is_some() {
+            return;
+        }
+        let clock = self.clock();
+        if let Some(htif) = &mut self.bus.htif {
+            htif.schedule(clock);
+            if htif.due.is_some_and(|due| due <= clock) {
+                self.bus.serve_htif(&mut *self.host);
+                // The host may have written anywhere, code included.
+                self.engine.flush_blocks();
+            }
+        }
+        let code =
+            self.bus.htif.as_ref().and_then(|h| h.exit).or(self.bus.finisher.as_ref().and_then(|f| f.code));
+        self.stopped = code.map(|code| Stop::Exit { code });
+
+        let clint = &self.bus.clint;
+        let time = self.mtime();
+        let timer = clint.mtimecmp <= time;
+        self.hart.mip &= !(interrupt::MSI | interrupt::MTI);
+        self.hart.mip |= if clint.msip { interrupt::MSI } else { 0 } | if timer { interrupt::MTI } else { 0 };
+
+        let timer_event = match timer {
+            true => u64::MAX,
+            false => {
+                let ticks = (clint.mtimecmp - time).saturating_add(clock / CLOCKS_PER_TICK);
+                ticks.saturating_mul(CLOCKS_PER_TICK)
+            }
+        };
+        let htif_event = self.bus.htif.as_ref().and_then(|h| h.due).unwrap_or(u64::MAX);
+        self.next_event = timer_event.min(htif_event);
+    }
+
+    /// Lets time pass until an enabled interrupt is pending.
+    fn wait(&mut self) {
+        if self.hart.mip & self.hart.mie != 0 {
+            self.waiting = false;
+            return;
+        }
+        let timer_can_come = self.hart.mie & interrupt::MTI != 0;
+        let htif_is_due = self.bus.htif.as_ref().is_some_and(|h| h.due.is_some());
+        if self.next_event == u64::MAX || !timer_can_come && !htif_is_due {
+            self.stopped = Some(Stop::Idle);
+            return;
+        }
+        self.idle = self.idle.wrapping_add(self.next_event.saturating_sub(self.clock()));
+    }
+
+    /// The program counter.
+    pub fn pc(&self) -> u64 {
+        self.hart.outside(self.hart.pc)
+    }
+
+    /// Sets the program counter, as a debugger does.
+    pub fn set_pc(&mut self, pc: u64) {
+        self.hart.pc = self.hart.canonical(pc) & !1;
+    }
+
+    /// An integer register, zero-extended on RV32; 0 for numbers over 31.
+    pub fn x(&self, register: u8) -> u64 {
+        if register < 32 { self.hart.outside(self.hart.x[usize::from(register)]) } else { 0 }
+    }
+
+    /// Sets an integer register.
+    pub fn set_x(&mut self, register: u8, value: u64) {
+        if register < 32 {
+            let value = self.hart.canonical(value);
+            self.hart.set_x(register, value);
+        }
+    }
+
+    /// The bits of a floating-point register, single precision NaN-boxed; 0 for numbers over 31.
+    pub fn f(&self, register: u8) -> u64 {
+        if register < 32 { self.hart.f[usize::from(register)] } else { 0 }
+    }
+
+    /// A control and status register as M-mode would read it; `None` where there is none.
+    pub fn csr(&self, address: u16) -> Option<u64> {
+        match self.hart.csr_read(address, self.mtime()) {
+            Ok(v) => Some(self.hart.outside(v)),
+            Err(Illegal) => None,
+        }
+    }
+
+    /// The privilege mode.
+    pub fn privilege(&self) -> Privilege {
+        self.hart.privilege
+    }
+
+    /// Instructions retired since reset. An instruction that traps, `ecall` among them, does not retire.
+    pub fn instret(&self) -> u64 {
+        self.hart.retired
+    }
+
+    /// What the machine was built as.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What the guest has written to its console and standard streams.
+    pub fn console(&self) -> &[u8] {
+        &self.bus.console.bytes
+    }
+
+    /// Takes the console's bytes away, which makes room for more.
+    pub fn take_console(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bus.console.bytes)
+    }
+
+    /// Console bytes that were dropped because the limit was reached.
+    pub fn console_dropped(&self) -> u64 {
+        self.bus.console.dropped
+    }
+
+    /// RAM at a physical address.
+    pub fn read_memory(&self, address: u64, len: u64) -> Result<&[u8], MemoryError> {
+        self.bus.ram_slice(address, len).ok_or(MemoryError { address, len })
+    }
+
+    /// Writes RAM at a physical address, as a debugger does: no observer sees it, and code is fetched anew.
+    pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        let len = bytes.len() as u64;
+        self.bus.ram_slice_mut(address, len).ok_or(MemoryError { address, len })?.copy_from_slice(bytes);
+        self.engine.flush_blocks();
+        Ok(())
+    }
+
+    /// The physical address of a virtual one for a load in the current mode, if there is one.
+    pub fn translate(&self, va: u64) -> Option<u64> {
+        let va = self.hart.canonical(va);
+        mmu::translate_page(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
+    }
+
+    /// The device tree that the guest finds at the address in `a1`.
+    pub fn device_tree(&self) -> &[u8] {
+        &self.bus.rom
+    }
+
+    /// Whether the next instruction is one of the given kind; for tools that look ahead.
+    pub fn next_op(&self) -> Option<Op> {
+        self.fetch().ok().map(|(insn, _)| insn.op)
+    }
+
+    /// Whether floating point is on (`mstatus.FS`).
+    pub fn fp_enabled(&self) -> bool {
+        self.hart.mstatus & status::FS != 0
+    }
+}

@@ -1,0 +1,195 @@
+//! Address translation: Sv32, Sv39 and Sv48 (privileged specification, chapters 4.3 to 4.5).
+//!
+//! Accessed and dirty bits are not written by the machine: a page without A, or a store to one without D,
+//! faults, and software sets the bit (the specification's first scheme, 4.3.1; Svade).
+
+use crate::bus::Bus;
+use crate::hart::{Hart, Privilege, status};
+use crate::pmp::Verdict;
+use crate::trap::{Cause, Exception};
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessType {
+    /// Fetches an instruction.
+    Fetch,
+    /// Reads data.
+    Load,
+    /// Writes data; atomics count as stores.
+    Store,
+}
+
+impl AccessType {
+    pub(crate) fn page_fault(self, va: u64) -> Exception {
+        let cause = match self {
+            AccessType::Fetch => Cause::InstructionPageFault,
+            AccessType::Load => Cause::LoadPageFault,
+            AccessType::Store => Cause::StorePageFault,
+        };
+        Exception { cause, tval: va }
+    }
+
+    pub(crate) fn access_fault(self, va: u64) -> Exception {
+        let cause = match self {
+            AccessType::Fetch => Cause::InstructionAccessFault,
+            AccessType::Load => Cause::LoadAccessFault,
+            AccessType::Store => Cause::StoreAccessFault,
+        };
+        Exception { cause, tval: va }
+    }
+
+    pub(crate) fn misaligned(self, va: u64) -> Exception {
+        let cause = match self {
+            AccessType::Fetch => Cause::InstructionMisaligned,
+            AccessType::Load => Cause::LoadMisaligned,
+            AccessType::Store => Cause::StoreMisaligned,
+        };
+        Exception { cause, tval: va }
+    }
+}
+
+pub(crate) const PAGE: u64 = 4096;
+
+const V: u64 = 1 << 0;
+const R: u64 = 1 << 1;
+const W: u64 = 1 << 2;
+const X: u64 = 1 << 3;
+const U: u64 = 1 << 4;
+const A: u64 = 1 << 6;
+const D: u64 = 1 << 7;
+
+/// A translation scheme.
+struct Scheme {
+    levels: u32,
+    vpn_bits: u32,
+    pte_size: u64,
+    va_bits: u32,
+    root: u64,
+}
+
+/// The scheme that `satp` selects; `None` is Bare.
+fn scheme(hart: &Hart) -> Option<Scheme> {
+    let satp = hart.satp;
+    if hart.isa.is_rv64() {
+        let levels = match satp >> 60 {
+            8 => 3,
+            9 => 4,
+            _ => return None,
+        };
+        let root = (satp & ((1 << 44) - 1)) * PAGE;
+        return Some(Scheme { levels, vpn_bits: 9, pte_size: 8, va_bits: 12 + 9 * levels, root });
+    }
+    (satp >> 31 & 1 != 0).then(|| Scheme {
+        levels: 2,
+        vpn_bits: 10,
+        pte_size: 4,
+        va_bits: 32,
+        root: (satp & 0x3f_ffff) * PAGE,
+    })
+}
+
+/// Translates the address of one access that does not cross a page, and checks that it may be done.
+pub(crate) fn translate(
+    hart: &Hart,
+    bus: &Bus,
+    va: u64,
+    len: u64,
+    access: AccessType,
+    privilege: Privilege,
+) -> Result<u64, Exception> {
+    let pa = translate_page(hart, bus, va, access, privilege)?;
+    match hart.pmp.check(pa, len, access, privilege) {
+        Verdict::Allowed => Ok(pa),
+        _ => Err(access.access_fault(va)),
+    }
+}
+
+/// Translation without the check of the resulting address against PMP.
+pub(crate) fn translate_page(
+    hart: &Hart,
+    bus: &Bus,
+    va: u64,
+    access: AccessType,
+    privilege: Privilege,
+) -> Result<u64, Exception> {
+    let scheme = match privilege {
+        Privilege::Machine => None,
+        _ => scheme(hart),
+    };
+    match scheme {
+        None => Ok(hart.outside(va)),
+        Some(s) => walk(hart, bus, &s, va, access, privilege),
+    }
+}
+
+fn walk(
+    hart: &Hart,
+    bus: &Bus,
+    s: &Scheme,
+    va: u64,
+    access: AccessType,
+    privilege: Privilege,
+) -> Result<u64, Exception> {
+    let fault = || access.page_fault(va);
+    // The bits above the virtual address must all equal its top bit. (Sv32 uses every bit of a register.)
+    let unused = 64 - s.va_bits;
+    if ((va << unused) as i64 >> unused) as u64 != va {
+        return Err(fault());
+    }
+    let mut table = s.root;
+    for level in (0..s.levels).rev() {
+        let shift = 12 + s.vpn_bits * level;
+        let index = va >> shift & ((1 << s.vpn_bits) - 1);
+        let at = table + index * s.pte_size;
+        // The walk itself is an S-mode access, and one that memory or PMP refuses is an access fault (4.3.2).
+        if hart.pmp.check(at, s.pte_size, AccessType::Load, Privilege::Supervisor) != Verdict::Allowed {
+            return Err(access.access_fault(va));
+        }
+        let pte = bus.ram_read(at, s.pte_size).ok_or_else(|| access.access_fault(va))?;
+        // Reserved bits, Svpbmt's and Svnapot's among them, must be zero.
+        if pte & V == 0 || pte & (R | W) == W || s.pte_size == 8 && pte >> 54 != 0 {
+            return Err(fault());
+        }
+        let ppn = pte >> 10;
+        if pte & (R | X) == 0 {
+            if pte & (A | D | U) != 0 {
+                return Err(fault());
+            }
+            table = ppn * PAGE;
+            continue;
+        }
+        if !permitted(hart, pte, access, privilege)
+            || pte & A == 0
+            || access == AccessType::Store && pte & D == 0
+        {
+            return Err(fault());
+        }
+        let offset_mask = (1u64 << shift) - 1;
+        let base = ppn * PAGE;
+        if base & offset_mask != 0 {
+            // A superpage that is not aligned to its size.
+            return Err(fault());
+        }
+        return Ok(base | va & offset_mask);
+    }
+    Err(fault())
+}
+
+/// Step 5 of the translation algorithm (4.3.2), with SUM and MXR (3.1.6.3).
+fn permitted(hart: &Hart, pte: u64, access: AccessType, privilege: Privilege) -> bool {
+    let user_page = pte & U != 0;
+    match privilege {
+        Privilege::User if !user_page => return false,
+        Privilege::Supervisor
+            if user_page && (access == AccessType::Fetch || hart.mstatus & status::SUM == 0) =>
+        {
+            return false;
+        }
+        _ => {}
+    }
+    match access {
+        AccessType::Fetch => pte & X != 0,
+        AccessType::Load => pte & R != 0 || hart.mstatus & status::MXR != 0 && pte & X != 0,
+        AccessType::Store => pte & W != 0,
+    }
+}

@@ -1,0 +1,233 @@
+//! The instruction table. Each instruction is one row; the rows make the [`Op`] enum, the decoder, the
+//! disassembler, the reference interpreter, the block handlers and the tests, so that they cannot diverge.
+//!
+//! A row of a group has the shape that the group's instructions share. `a` and `b` are the values of the
+//! source registers (or the immediate), sign-extended to 64 bits on RV32; what the expression yields goes to
+//! the destination register. Where RV32 gives another result than RV64 on such values, it has a row of its own.
+
+/// Hands the whole table to the macro named `$then`.
+macro_rules! instruction_table {
+    ($then:ident) => {
+        $then! {
+upper {
+    Lui "lui" Any I U 0x0000_0037 |_pc, imm| imm;
+    Auipc "auipc" Rv64 I U 0x0000_0017 |pc, imm| pc.wrapping_add(imm);
+    Auipc32 "auipc" Rv32 I U 0x0000_0017 |pc, imm| sext32(pc.wrapping_add(imm));
+}
+alu_imm {
+    Addi "addi" Rv64 I I 0x0000_0013 |a, b| a.wrapping_add(b);
+    Slti "slti" Any I I 0x0000_2013 |a, b| u64::from((a as i64) < b as i64);
+    Sltiu "sltiu" Any I I 0x0000_3013 |a, b| u64::from(a < b);
+    Xori "xori" Any I I 0x0000_4013 |a, b| a ^ b;
+    Ori "ori" Any I I 0x0000_6013 |a, b| a | b;
+    Andi "andi" Any I I 0x0000_7013 |a, b| a & b;
+    Slli "slli" Rv64 I Shift64 0x0000_1013 |a, b| a << (b & 63);
+    Srli "srli" Rv64 I Shift64 0x0000_5013 |a, b| a >> (b & 63);
+    Srai "srai" Rv64 I Shift64 0x4000_5013 |a, b| ((a as i64) >> (b & 63)) as u64;
+    Addiw "addiw" Rv64 I I 0x0000_001b |a, b| sext32(a.wrapping_add(b));
+    Slliw "slliw" Rv64 I Shift32 0x0000_101b |a, b| sext32(a << (b & 31));
+    Srliw "srliw" Rv64 I Shift32 0x0000_501b |a, b| sext32(u64::from(a as u32 >> (b & 31)));
+    Sraiw "sraiw" Rv64 I Shift32 0x4000_501b |a, b| (a as i32 >> (b & 31)) as u64;
+    Addi32 "addi" Rv32 I I 0x0000_0013 |a, b| sext32(a.wrapping_add(b));
+    Slli32 "slli" Rv32 I Shift32 0x0000_1013 |a, b| sext32(a << (b & 31));
+    Srli32 "srli" Rv32 I Shift32 0x0000_5013 |a, b| sext32(u64::from(a as u32 >> (b & 31)));
+    Srai32 "srai" Rv32 I Shift32 0x4000_5013 |a, b| (a as i32 >> (b & 31)) as u64;
+}
+alu_reg {
+    Add "add" Rv64 I R 0x0000_0033 |a, b| a.wrapping_add(b);
+    Sub "sub" Rv64 I R 0x4000_0033 |a, b| a.wrapping_sub(b);
+    Sll "sll" Rv64 I R 0x0000_1033 |a, b| a << (b & 63);
+    Slt "slt" Any I R 0x0000_2033 |a, b| u64::from((a as i64) < b as i64);
+    Sltu "sltu" Any I R 0x0000_3033 |a, b| u64::from(a < b);
+    Xor "xor" Any I R 0x0000_4033 |a, b| a ^ b;
+    Srl "srl" Rv64 I R 0x0000_5033 |a, b| a >> (b & 63);
+    Sra "sra" Rv64 I R 0x4000_5033 |a, b| ((a as i64) >> (b & 63)) as u64;
+    Or "or" Any I R 0x0000_6033 |a, b| a | b;
+    And "and" Any I R 0x0000_7033 |a, b| a & b;
+    Addw "addw" Rv64 I R 0x0000_003b |a, b| sext32(a.wrapping_add(b));
+    Subw "subw" Rv64 I R 0x4000_003b |a, b| sext32(a.wrapping_sub(b));
+    Sllw "sllw" Rv64 I R 0x0000_103b |a, b| sext32(a << (b & 31));
+    Srlw "srlw" Rv64 I R 0x0000_503b |a, b| sext32(u64::from(a as u32 >> (b & 31)));
+    Sraw "sraw" Rv64 I R 0x4000_503b |a, b| (a as i32 >> (b & 31)) as u64;
+    Add32 "add" Rv32 I R 0x0000_0033 |a, b| sext32(a.wrapping_add(b));
+    Sub32 "sub" Rv32 I R 0x4000_0033 |a, b| sext32(a.wrapping_sub(b));
+    Sll32 "sll" Rv32 I R 0x0000_1033 |a, b| sext32(a << (b & 31));
+    Srl32 "srl" Rv32 I R 0x0000_5033 |a, b| sext32(u64::from(a as u32 >> (b & 31)));
+    Sra32 "sra" Rv32 I R 0x4000_5033 |a, b| (a as i32 >> (b & 31)) as u64;
+    Mul "mul" Rv64 M R 0x0200_0033 |a, b| a.wrapping_mul(b);
+    Mulh "mulh" Rv64 M R 0x0200_1033 |a, b| ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64;
+    Mulhsu "mulhsu" Rv64 M R 0x0200_2033 |a, b| ((i128::from(a as i64) * i128::from(b)) >> 64) as u64;
+    Mulhu "mulhu" Rv64 M R 0x0200_3033 |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64;
+    Div "div" Rv64 M R 0x0200_4033 |a, b| div(a as i64, b as i64) as u64;
+    Divu "divu" Rv64 M R 0x0200_5033 |a, b| a.checked_div(b).unwrap_or(u64::MAX);
+    Rem "rem" Rv64 M R 0x0200_6033 |a, b| rem(a as i64, b as i64) as u64;
+    Remu "remu" Rv64 M R 0x0200_7033 |a, b| a.checked_rem(b).unwrap_or(a);
+    Mulw "mulw" Rv64 M R 0x0200_003b |a, b| sext32(a.wrapping_mul(b));
+    Divw "divw" Rv64 M R 0x0200_403b |a, b| div32(a as i32, b as i32);
+    Divuw "divuw" Rv64 M R 0x0200_503b |a, b| divu32(a as u32, b as u32);
+    Remw "remw" Rv64 M R 0x0200_603b |a, b| rem32(a as i32, b as i32);
+    Remuw "remuw" Rv64 M R 0x0200_703b |a, b| remu32(a as u32, b as u32);
+    Mul32 "mul" Rv32 M R 0x0200_0033 |a, b| sext32(a.wrapping_mul(b));
+    Mulh32 "mulh" Rv32 M R 0x0200_1033 |a, b| ((a as i64).wrapping_mul(b as i64) >> 32) as u64;
+    Mulhsu32 "mulhsu" Rv32 M R 0x0200_2033 |a, b| ((a as i64).wrapping_mul(i64::from(b as u32)) >> 32) as u64;
+    Mulhu32 "mulhu" Rv32 M R 0x0200_3033 |a, b| sext32((u64::from(a as u32) * u64::from(b as u32)) >> 32);
+    Div32 "div" Rv32 M R 0x0200_4033 |a, b| div32(a as i32, b as i32);
+    Divu32 "divu" Rv32 M R 0x0200_5033 |a, b| divu32(a as u32, b as u32);
+    Rem32 "rem" Rv32 M R 0x0200_6033 |a, b| rem32(a as i32, b as i32);
+    Remu32 "remu" Rv32 M R 0x0200_7033 |a, b| remu32(a as u32, b as u32);
+}
+load {
+    Lb "lb" Any I Load 0x0000_0003 1 |v| v as i8 as u64;
+    Lh "lh" Any I Load 0x0000_1003 2 |v| v as i16 as u64;
+    Lw "lw" Any I Load 0x0000_2003 4 |v| v as i32 as u64;
+    Ld "ld" Rv64 I Load 0x0000_3003 8 |v| v;
+    Lbu "lbu" Any I Load 0x0000_4003 1 |v| v;
+    Lhu "lhu" Any I Load 0x0000_5003 2 |v| v;
+    Lwu "lwu" Rv64 I Load 0x0000_6003 4 |v| v;
+}
+store {
+    Sb "sb" Any I Store 0x0000_0023 1;
+    Sh "sh" Any I Store 0x0000_1023 2;
+    Sw "sw" Any I Store 0x0000_2023 4;
+    Sd "sd" Rv64 I Store 0x0000_3023 8;
+}
+fp_load {
+    Flw "flw" Any F FLoad 0x0000_2007 4 |v| v | NAN_BOX;
+    Fld "fld" Any D FLoad 0x0000_3007 8 |v| v;
+}
+fp_store {
+    Fsw "fsw" Any F FStore 0x0000_2027 4;
+    Fsd "fsd" Any D FStore 0x0000_3027 8;
+}
+branch {
+    Beq "beq" Any I B 0x0000_0063 |a, b| a == b;
+    Bne "bne" Any I B 0x0000_1063 |a, b| a != b;
+    Blt "blt" Any I B 0x0000_4063 |a, b| (a as i64) < b as i64;
+    Bge "bge" Any I B 0x0000_5063 |a, b| (a as i64) >= b as i64;
+    Bltu "bltu" Any I B 0x0000_6063 |a, b| a < b;
+    Bgeu "bgeu" Any I B 0x0000_7063 |a, b| a >= b;
+}
+jump {
+    Jal "jal" Any I J 0x0000_006f;
+}
+jump_reg {
+    Jalr "jalr" Any I Jalr 0x0000_0067;
+}
+nop {
+    Fence "fence" Any I Fence 0x0000_000f;
+}
+amo {
+    AmoswapW "amoswap.w" Any A Amo 0x0800_202f 4 |_old, b| b;
+    AmoaddW "amoadd.w" Any A Amo 0x0000_202f 4 |old, b| old.wrapping_add(b);
+    AmoxorW "amoxor.w" Any A Amo 0x2000_202f 4 |old, b| old ^ b;
+    AmoandW "amoand.w" Any A Amo 0x6000_202f 4 |old, b| old & b;
+    AmoorW "amoor.w" Any A Amo 0x4000_202f 4 |old, b| old | b;
+    AmominW "amomin.w" Any A Amo 0x8000_202f 4 |old, b| (old as i32).min(b as i32) as u64;
+    AmomaxW "amomax.w" Any A Amo 0xa000_202f 4 |old, b| (old as i32).max(b as i32) as u64;
+    AmominuW "amominu.w" Any A Amo 0xc000_202f 4 |old, b| u64::from((old as u32).min(b as u32));
+    AmomaxuW "amomaxu.w" Any A Amo 0xe000_202f 4 |old, b| u64::from((old as u32).max(b as u32));
+    AmoswapD "amoswap.d" Rv64 A Amo 0x0800_302f 8 |_old, b| b;
+    AmoaddD "amoadd.d" Rv64 A Amo 0x0000_302f 8 |old, b| old.wrapping_add(b);
+    AmoxorD "amoxor.d" Rv64 A Amo 0x2000_302f 8 |old, b| old ^ b;
+    AmoandD "amoand.d" Rv64 A Amo 0x6000_302f 8 |old, b| old & b;
+    AmoorD "amoor.d" Rv64 A Amo 0x4000_302f 8 |old, b| old | b;
+    AmominD "amomin.d" Rv64 A Amo 0x8000_302f 8 |old, b| (old as i64).min(b as i64) as u64;
+    AmomaxD "amomax.d" Rv64 A Amo 0xa000_302f 8 |old, b| (old as i64).max(b as i64) as u64;
+    AmominuD "amominu.d" Rv64 A Amo 0xc000_302f 8 |old, b| old.min(b);
+    AmomaxuD "amomaxu.d" Rv64 A Amo 0xe000_302f 8 |old, b| old.max(b);
+}
+load_reserved {
+    LrW "lr.w" Any A Lr 0x1000_202f 4;
+    LrD "lr.d" Rv64 A Lr 0x1000_302f 8;
+}
+store_conditional {
+    ScW "sc.w" Any A Amo 0x1800_202f 4;
+    ScD "sc.d" Rv64 A Amo 0x1800_302f 8;
+}
+fp_fp {
+    FmaddS "fmadd.s" Any F FR4 0x0000_0043 |e, a, b, c| e.fma::<F32>(a, b, c, false, false);
+    FmsubS "fmsub.s" Any F FR4 0x0000_0047 |e, a, b, c| e.fma::<F32>(a, b, c, false, true);
+    FnmsubS "fnmsub.s" Any F FR4 0x0000_004b |e, a, b, c| e.fma::<F32>(a, b, c, true, false);
+    FnmaddS "fnmadd.s" Any F FR4 0x0000_004f |e, a, b, c| e.fma::<F32>(a, b, c, true, true);
+    FaddS "fadd.s" Any F FR 0x0000_0053 |e, a, b, _c| e.add::<F32>(a, b);
+    FsubS "fsub.s" Any F FR 0x0800_0053 |e, a, b, _c| e.sub::<F32>(a, b);
+    FmulS "fmul.s" Any F FR 0x1000_0053 |e, a, b, _c| e.mul::<F32>(a, b);
+    FdivS "fdiv.s" Any F FR 0x1800_0053 |e, a, b, _c| e.div::<F32>(a, b);
+    FsqrtS "fsqrt.s" Any F F1 0x5800_0053 |e, a, _b, _c| e.sqrt::<F32>(a);
+    FsgnjS "fsgnj.s" Any F FRn 0x2000_0053 |_e, a, b, _c| sign_inject::<F32>(a, b, |_s, t| t);
+    FsgnjnS "fsgnjn.s" Any F FRn 0x2000_1053 |_e, a, b, _c| sign_inject::<F32>(a, b, |_s, t| !t);
+    FsgnjxS "fsgnjx.s" Any F FRn 0x2000_2053 |_e, a, b, _c| sign_inject::<F32>(a, b, |s, t| s ^ t);
+    FminS "fmin.s" Any F FRn 0x2800_0053 |e, a, b, _c| e.min_max::<F32>(a, b, false);
+    FmaxS "fmax.s" Any F FRn 0x2800_1053 |e, a, b, _c| e.min_max::<F32>(a, b, true);
+    FmaddD "fmadd.d" Any D FR4 0x0200_0043 |e, a, b, c| e.fma::<F64>(a, b, c, false, false);
+    FmsubD "fmsub.d" Any D FR4 0x0200_0047 |e, a, b, c| e.fma::<F64>(a, b, c, false, true);
+    FnmsubD "fnmsub.d" Any D FR4 0x0200_004b |e, a, b, c| e.fma::<F64>(a, b, c, true, false);
+    FnmaddD "fnmadd.d" Any D FR4 0x0200_004f |e, a, b, c| e.fma::<F64>(a, b, c, true, true);
+    FaddD "fadd.d" Any D FR 0x0200_0053 |e, a, b, _c| e.add::<F64>(a, b);
+    FsubD "fsub.d" Any D FR 0x0a00_0053 |e, a, b, _c| e.sub::<F64>(a, b);
+    FmulD "fmul.d" Any D FR 0x1200_0053 |e, a, b, _c| e.mul::<F64>(a, b);
+    FdivD "fdiv.d" Any D FR 0x1a00_0053 |e, a, b, _c| e.div::<F64>(a, b);
+    FsqrtD "fsqrt.d" Any D F1 0x5a00_0053 |e, a, _b, _c| e.sqrt::<F64>(a);
+    FsgnjD "fsgnj.d" Any D FRn 0x2200_0053 |_e, a, b, _c| sign_inject::<F64>(a, b, |_s, t| t);
+    FsgnjnD "fsgnjn.d" Any D FRn 0x2200_1053 |_e, a, b, _c| sign_inject::<F64>(a, b, |_s, t| !t);
+    FsgnjxD "fsgnjx.d" Any D FRn 0x2200_2053 |_e, a, b, _c| sign_inject::<F64>(a, b, |s, t| s ^ t);
+    FminD "fmin.d" Any D FRn 0x2a00_0053 |e, a, b, _c| e.min_max::<F64>(a, b, false);
+    FmaxD "fmax.d" Any D FRn 0x2a00_1053 |e, a, b, _c| e.min_max::<F64>(a, b, true);
+    FcvtSD "fcvt.s.d" Any D F1 0x4010_0053 |e, a, _b, _c| e.convert::<F64, F32>(a);
+    FcvtDS "fcvt.d.s" Any D F1 0x4200_0053 |e, a, _b, _c| e.convert::<F32, F64>(a);
+}
+fp_int {
+    FcvtWS "fcvt.w.s" Any F F2x 0xc000_0053 |e, a, _b| e.float_to_int::<F32>(a, 32, true);
+    FcvtWuS "fcvt.wu.s" Any F F2x 0xc010_0053 |e, a, _b| e.float_to_int::<F32>(a, 32, false);
+    FcvtLS "fcvt.l.s" Rv64 F F2x 0xc020_0053 |e, a, _b| e.float_to_int::<F32>(a, 64, true);
+    FcvtLuS "fcvt.lu.s" Rv64 F F2x 0xc030_0053 |e, a, _b| e.float_to_int::<F32>(a, 64, false);
+    FmvXW "fmv.x.w" Any F F2xn 0xe000_0053 |_e, a, _b| sext32(a);
+    FclassS "fclass.s" Any F F2xn 0xe000_1053 |_e, a, _b| classify::<F32>(a);
+    FleS "fle.s" Any F FCmp 0xa000_0053 |e, a, b| e.compare::<F32>(a, b, Compare::Le);
+    FltS "flt.s" Any F FCmp 0xa000_1053 |e, a, b| e.compare::<F32>(a, b, Compare::Lt);
+    FeqS "feq.s" Any F FCmp 0xa000_2053 |e, a, b| e.compare::<F32>(a, b, Compare::Eq);
+    FcvtWD "fcvt.w.d" Any D F2x 0xc200_0053 |e, a, _b| e.float_to_int::<F64>(a, 32, true);
+    FcvtWuD "fcvt.wu.d" Any D F2x 0xc210_0053 |e, a, _b| e.float_to_int::<F64>(a, 32, false);
+    FcvtLD "fcvt.l.d" Rv64 D F2x 0xc220_0053 |e, a, _b| e.float_to_int::<F64>(a, 64, true);
+    FcvtLuD "fcvt.lu.d" Rv64 D F2x 0xc230_0053 |e, a, _b| e.float_to_int::<F64>(a, 64, false);
+    FmvXD "fmv.x.d" Rv64 D F2xn 0xe200_0053 |_e, a, _b| a;
+    FclassD "fclass.d" Any D F2xn 0xe200_1053 |_e, a, _b| classify::<F64>(a);
+    FleD "fle.d" Any D FCmp 0xa200_0053 |e, a, b| e.compare::<F64>(a, b, Compare::Le);
+    FltD "flt.d" Any D FCmp 0xa200_1053 |e, a, b| e.compare::<F64>(a, b, Compare::Lt);
+    FeqD "feq.d" Any D FCmp 0xa200_2053 |e, a, b| e.compare::<F64>(a, b, Compare::Eq);
+}
+int_fp {
+    FcvtSW "fcvt.s.w" Any F X2f 0xd000_0053 |e, a| e.int_to_float::<F32>(sext32(a), true);
+    FcvtSWu "fcvt.s.wu" Any F X2f 0xd010_0053 |e, a| e.int_to_float::<F32>(u64::from(a as u32), false);
+    FcvtSL "fcvt.s.l" Rv64 F X2f 0xd020_0053 |e, a| e.int_to_float::<F32>(a, true);
+    FcvtSLu "fcvt.s.lu" Rv64 F X2f 0xd030_0053 |e, a| e.int_to_float::<F32>(a, false);
+    FmvWX "fmv.w.x" Any F X2fn 0xf000_0053 |_e, a| a | NAN_BOX;
+    FcvtDW "fcvt.d.w" Any D X2f 0xd200_0053 |e, a| e.int_to_float::<F64>(sext32(a), true);
+    FcvtDWu "fcvt.d.wu" Any D X2f 0xd210_0053 |e, a| e.int_to_float::<F64>(u64::from(a as u32), false);
+    FcvtDL "fcvt.d.l" Rv64 D X2f 0xd220_0053 |e, a| e.int_to_float::<F64>(a, true);
+    FcvtDLu "fcvt.d.lu" Rv64 D X2f 0xd230_0053 |e, a| e.int_to_float::<F64>(a, false);
+    FmvDX "fmv.d.x" Rv64 D X2fn 0xf200_0053 |_e, a| a;
+}
+csr {
+    Csrrw "csrrw" Any Zicsr Csr 0x0000_1073 |_old, b| b;
+    Csrrs "csrrs" Any Zicsr Csr 0x0000_2073 |old, b| old | b;
+    Csrrc "csrrc" Any Zicsr Csr 0x0000_3073 |old, b| old & !b;
+    Csrrwi "csrrwi" Any Zicsr CsrImm 0x0000_5073 |_old, b| b;
+    Csrrsi "csrrsi" Any Zicsr CsrImm 0x0000_6073 |old, b| old | b;
+    Csrrci "csrrci" Any Zicsr CsrImm 0x0000_7073 |old, b| old & !b;
+}
+system {
+    Ecall "ecall" Any I Plain 0x0000_0073 system_ecall;
+    Ebreak "ebreak" Any I Plain 0x0010_0073 system_ebreak;
+    FenceI "fence.i" Any Zifencei FenceI 0x0000_100f system_fence_i;
+    Sret "sret" Any Priv Plain 0x1020_0073 system_sret;
+    Mret "mret" Any Priv Plain 0x3020_0073 system_mret;
+    Wfi "wfi" Any Priv Plain 0x1050_0073 system_wfi;
+    SfenceVma "sfence.vma" Any Priv Sfence 0x1200_0073 system_sfence_vma;
+    TollMvfrom "toll.mvfrom" Any XTollBank BankFrom 0x0000_000b system_bank_from;
+    TollMvto "toll.mvto" Any XTollBank BankTo 0x0000_100b system_bank_to;
+}
+        }
+    };
+}
+pub(crate) use instruction_table;

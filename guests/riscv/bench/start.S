@@ -1,0 +1,72 @@
+# Enters main in S-mode under Sv39, with memory mapped to itself in 2 MiB pages, and ends the run through HTIF.
+    .section .text.start, "ax"
+    .globl _start
+_start:
+    la sp, stack_top
+    la t0, fail
+    csrw mtvec, t0
+    # Physical memory protection: everything allowed.
+    li t0, -1
+    csrw pmpaddr0, t0
+    li t0, 0x1f
+    csrw pmpcfg0, t0
+    # Root table: the gigabyte at 0x80000000 is entry 2.
+    la t0, root
+    la t1, level1
+    srli t2, t1, 2
+    ori t2, t2, 1
+    sd t2, 16(t0)
+    # 512 pages of 2 MiB, readable, writable, executable, accessed and dirty.
+    li t2, 0x80000000 >> 2 | 0xcf
+    li t3, 512
+    li t4, 0x200000 >> 2
+1:  sd t2, 0(t1)
+    add t2, t2, t4
+    addi t1, t1, 8
+    addi t3, t3, -1
+    bnez t3, 1b
+    srli t0, t0, 12
+    li t1, 8
+    slli t1, t1, 60
+    or t0, t0, t1
+    csrw satp, t0
+    sfence.vma
+    li t0, 0x6000 | 0x0800
+    csrw mstatus, t0
+    la t0, 2f
+    csrw mepc, t0
+    mret
+2:  call main
+    # The checksum goes to the host as the exit code.
+    slli a0, a0, 33
+    srli a0, a0, 32
+    ori a0, a0, 1
+    la t0, tohost
+    sd a0, 0(t0)
+3:  j 3b
+    .align 2
+fail:
+    li a0, 3
+    la t0, tohost
+    sd a0, 0(t0)
+    j fail
+
+    .section .bss.tables, "aw", @nobits
+    .align 12
+root:   .space 4096
+level1: .space 4096
+    .align 12
+    .space 65536
+stack_top:
+
+    .section .tohost, "aw", @progbits
+    .align 6
+    .globl tohost
+    .globl fromhost
+    .type tohost, @object
+    .size tohost, 8
+    .type fromhost, @object
+    .size fromhost, 8
+tohost:   .dword 0
+    .align 6
+fromhost: .dword 0

@@ -1,0 +1,118 @@
+// What every assembly file of the guests shares: phase marks, the two privilege modes a kernel can be built
+// for, the trap frame, and register lists.
+#ifndef TOLL_ASM_H
+#define TOLL_ASM_H
+
+// The CSRs of the kernel's own mode (privileged specification, 2.2): -DKERNEL_M builds a kernel for machine
+// mode without translation, otherwise it is built for supervisor mode under Sv39.
+#ifdef KERNEL_M
+#define X_SCRATCH mscratch
+#define X_EPC mepc
+#define X_STATUS mstatus
+#define X_CAUSE mcause
+#define X_TVAL mtval
+#define X_TVEC mtvec
+#define XRET mret
+#else
+#define X_SCRATCH sscratch
+#define X_EPC sepc
+#define X_STATUS sstatus
+#define X_CAUSE scause
+#define X_TVAL stval
+#define X_TVEC stvec
+#define XRET sret
+#endif
+
+#define CAUSE_USER_ECALL 8
+
+// The trap frame: register xN at 8*N (slot 0 unused), then pc, status, and room for floating point.
+#define FRAME_EPC (32 * 8)
+#define FRAME_STATUS (33 * 8)
+#define FRAME_FCSR (34 * 8)
+#define FRAME_SATP (35 * 8)
+#define FRAME_NEXT (36 * 8)
+#define FRAME_F0 (38 * 8)
+#define FRAME_SIZE (38 * 8)
+#define FRAME_SIZE_FP (70 * 8)
+
+// Where the numbers in mstatus and sstatus agree.
+#define STATUS_FS 0x6000
+#define STATUS_FS_CLEAN 0x4000
+#define STATUS_SIE 0x2
+#define STATUS_SPP 0x100
+
+// System call numbers below this are looked up; the table is in kernel/calls.c.
+#define CALL_TABLE_SIZE 256
+#define CALL_YIELD 124
+
+// How long a task runs before the timer takes the hart from it: far longer than a switch takes, short enough to
+// see a thousand of them. All engines tick once in a hundred instructions.
+#define SLICE_TICKS 20
+#define SLICE_INSTRUCTIONS (SLICE_TICKS * 100)
+
+#ifdef __ASSEMBLER__
+
+// From here to the next mark, whatever the address, instructions belong to this phase of the bill.
+.macro PHASE name
+phase.\name\().\@:
+.endm
+
+// The two counter reads around a crossing. The bill counts what retires between them.
+.macro BEGIN reg
+toll.begin.\@:
+        csrr    \reg, instret
+.endm
+.macro END reg
+toll.end.\@:
+        csrr    \reg, instret
+.endm
+
+.macro SAVE base, regs:vararg
+        .irp    reg, \regs
+        sd      x\reg, 8*\reg(\base)
+        .endr
+.endm
+.macro LOAD base, regs:vararg
+        .irp    reg, \regs
+        ld      x\reg, 8*\reg(\base)
+        .endr
+.endm
+
+// Every integer register but the stack pointer (x2), which each kernel moves in its own way.
+#define ALL_BUT_SP 1,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+// What the calling convention lets a C function overwrite: ra, t0-t2, a0-a7, t3-t6.
+#define CALLER_SAVED 1,5,6,7,10,11,12,13,14,15,16,17,28,29,30,31
+#define ALL_FP 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+
+.macro SAVE_FP base
+        .irp    reg, ALL_FP
+        fsd     f\reg, FRAME_F0+8*\reg(\base)
+        .endr
+.endm
+.macro LOAD_FP base
+        .irp    reg, ALL_FP
+        fld     f\reg, FRAME_F0+8*\reg(\base)
+        .endr
+.endm
+
+// Finds the handler of the system call in a7 and calls it: seven instructions, or three when there is none.
+// The handler's own code lies in the handler phase by the linker script; its result is left in a0.
+.macro CALL_HANDLER
+        li      t0, CALL_TABLE_SIZE
+        bgeu    a7, t0, 8f
+        la      t0, call_table
+        sh3     t0, a7, t0
+        ld      t0, 0(t0)
+        jalr    t0
+        j       9f
+8:      call    sys_unimplemented
+9:
+.endm
+// t0 = base + 8 * index, without the Zba extension.
+.macro sh3 rd, index, base
+        slli    t1, \index, 3
+        add     \rd, \base, t1
+.endm
+
+#endif
+#endif

@@ -1,0 +1,22 @@
+// Page tables for Sv39 (privileged specification, 12.4): everything at its own address, in pages of 1 GiB for
+// devices and 2 MiB for memory. In space 1 the private region is backed by other memory than in space 0.
+#include "kernel.h"
+
+enum { V = 1, R = 2, W = 4, X = 8, U = 16, G = 32, A = 64, D = 128 };
+
+static u64 root[2][512] __attribute__((aligned(4096)));
+static u64 middle[2][512] __attribute__((aligned(4096)));
+
+static u64 entry(u64 address, u64 flags) { return address >> 12 << 10 | flags | V; }
+
+u64 space_make(int which, int asid) {
+    u64 data = R | W | A | D;
+    // The kernel's own pages are global; a flush of one address space need not drop them.
+    root[which][0] = entry(0, data | G);
+    root[which][2] = entry((u64)middle[which], 0);
+    middle[which][0] = entry(KERNEL_BASE, data | X | G);
+    middle[which][1] = entry(USER_BASE, data | X | U);
+    middle[which][2] = entry(which ? PRIVATE_B : PRIVATE_A, data | U);
+    middle[which][3] = which ? 0 : entry(PRIVATE_B, data | U);
+    return 8UL << 60 | (u64)asid << 44 | (u64)root[which] >> 12;
+}

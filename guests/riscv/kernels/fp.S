@@ -1,0 +1,72 @@
+// image: fp-eager -DEAGER
+// image: fp-lazy
+// The full save with floating point. Eager: 32 registers and fcsr go out and come back at every trap. Lazy:
+// they go out only when sstatus.FS says Dirty (privileged specification, 3.1.6.6), are then marked Clean, and
+// need not come back, since the kernel itself uses none.
+#include "asm.h"
+
+        .section .text.trap, "ax"
+        .globl  kernel_enter
+kernel_enter:
+        la      t0, kernel_stack_top
+        csrw    X_SCRATCH, t0
+        la      t0, user_start
+        csrw    X_EPC, t0
+        li      sp, 0x80600000
+        XRET
+
+        .balign 4
+        .globl  trap_vector
+trap_vector:
+        PHASE   stack
+        csrrw   sp, X_SCRATCH, sp
+        PHASE   save
+        addi    sp, sp, -FRAME_SIZE_FP
+        SAVE    sp, ALL_BUT_SP
+        csrr    t0, X_SCRATCH
+        csrr    t1, X_EPC
+        csrr    t2, X_STATUS
+        sd      t0, 16(sp)
+        sd      t1, FRAME_EPC(sp)
+#ifdef EAGER
+        sd      t2, FRAME_STATUS(sp)
+        SAVE_FP sp
+        csrr    t3, fcsr
+        sd      t3, FRAME_FCSR(sp)
+#else
+        li      t4, STATUS_FS
+        and     t5, t2, t4
+        bne     t5, t4, 1f              // Dirty is all ones
+        SAVE_FP sp
+        csrr    t3, fcsr
+        sd      t3, FRAME_FCSR(sp)
+        li      t4, STATUS_FS_CLEAN ^ STATUS_FS
+        xor     t2, t2, t4
+1:      sd      t2, FRAME_STATUS(sp)
+#endif
+        PHASE   dispatch
+        csrr    t0, X_CAUSE
+        bltz    t0, unexpected_trap     // interrupts are told apart first, as in full.S
+        li      t2, CAUSE_USER_ECALL
+        bne     t0, t2, unexpected_trap
+        addi    t1, t1, 4
+        sd      t1, FRAME_EPC(sp)
+        CALL_HANDLER
+        sd      a0, 80(sp)
+        PHASE   stack
+        addi    t0, sp, FRAME_SIZE_FP
+        csrw    X_SCRATCH, t0
+        PHASE   restore
+#ifdef EAGER
+        ld      t3, FRAME_FCSR(sp)
+        csrw    fcsr, t3
+        LOAD_FP sp
+#endif
+        ld      t0, FRAME_STATUS(sp)
+        ld      t1, FRAME_EPC(sp)
+        csrw    X_STATUS, t0
+        csrw    X_EPC, t1
+        LOAD    sp, ALL_BUT_SP
+        ld      sp, 16(sp)
+        PHASE   return
+        XRET

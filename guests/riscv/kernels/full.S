@@ -1,0 +1,70 @@
+// image: full
+// image: full-m -DKERNEL_M
+// The plain kernel: every trap saves all registers, pc and status in a frame on the kernel stack, as the proxy
+// kernel and Linux do, whatever the call then needs. Also built for machine mode, where interrupts come direct.
+#include "asm.h"
+
+        .section .text.trap, "ax"
+        .globl  kernel_enter
+kernel_enter:
+        la      t0, kernel_stack_top
+        csrw    X_SCRATCH, t0
+        la      t0, user_start
+        csrw    X_EPC, t0
+        li      sp, 0x80600000
+        XRET
+
+        .balign 4
+        .globl  trap_vector
+trap_vector:
+        PHASE   stack
+        csrrw   sp, X_SCRATCH, sp
+        PHASE   save
+        addi    sp, sp, -FRAME_SIZE
+        SAVE    sp, ALL_BUT_SP
+        csrr    t0, X_SCRATCH
+        csrr    t1, X_EPC
+        csrr    t2, X_STATUS
+        sd      t0, 16(sp)
+        sd      t1, FRAME_EPC(sp)
+        sd      t2, FRAME_STATUS(sp)
+        PHASE   dispatch
+        csrr    t0, X_CAUSE
+        bltz    t0, interrupt
+        li      t2, CAUSE_USER_ECALL
+        bne     t0, t2, unexpected_trap
+        addi    t1, t1, 4
+        sd      t1, FRAME_EPC(sp)
+        CALL_HANDLER
+        sd      a0, 80(sp)
+resume:
+        PHASE   stack
+        addi    t0, sp, FRAME_SIZE
+        csrw    X_SCRATCH, t0
+        PHASE   restore
+        ld      t0, FRAME_STATUS(sp)
+        ld      t1, FRAME_EPC(sp)
+        csrw    X_STATUS, t0
+        csrw    X_EPC, t1
+        LOAD    sp, ALL_BUT_SP
+        ld      sp, 16(sp)
+        PHASE   return
+        XRET
+
+        PHASE   dispatch
+interrupt:
+        // One entry for every cause: software looks the handler up.
+        slli    t0, t0, 3
+        la      t1, interrupt_table
+        add     t0, t0, t1
+        ld      t0, 0(t0)
+        jalr    t0
+        j       resume
+
+        .section .rodata
+        .balign 8
+interrupt_table:
+        .dword  unexpected_trap, soft_interrupt, unexpected_trap, soft_interrupt
+        .rept   12
+        .dword  unexpected_trap
+        .endr

@@ -1,0 +1,78 @@
+// image: vectored -DKERNEL_M
+// The full save of full-m with mtvec in vectored mode (privileged specification, 3.1.7): an interrupt arrives
+// at base + 4 * cause, so its handler is known without looking at mcause. Exceptions still share one entry.
+#include "asm.h"
+
+        .section .text.trap, "ax"
+        .globl  kernel_enter
+kernel_enter:
+        la      t0, vector_table
+        addi    t0, t0, 1
+        csrw    mtvec, t0
+        la      t0, kernel_stack_top
+        csrw    mscratch, t0
+        la      t0, user_start
+        csrw    mepc, t0
+        li      sp, 0x80600000
+        mret
+
+        .balign 256
+        .option push
+        .option norvc
+        PHASE   dispatch
+vector_table:
+        .globl  trap_vector
+trap_vector:
+        j       exception
+        j       unexpected_trap
+        j       unexpected_trap
+        j       soft_entry
+        .rept   12
+        j       unexpected_trap
+        .endr
+        .option pop
+
+// What both entries do: the save of full.S.
+.macro ENTER
+        PHASE   stack
+        csrrw   sp, mscratch, sp
+        PHASE   save
+        addi    sp, sp, -FRAME_SIZE
+        SAVE    sp, ALL_BUT_SP
+        csrr    t0, mscratch
+        csrr    t1, mepc
+        csrr    t2, mstatus
+        sd      t0, 16(sp)
+        sd      t1, FRAME_EPC(sp)
+        sd      t2, FRAME_STATUS(sp)
+.endm
+
+soft_entry:
+        ENTER
+        PHASE   dispatch
+        call    soft_interrupt
+        j       resume
+
+exception:
+        ENTER
+        PHASE   dispatch
+        csrr    t0, mcause
+        li      t2, CAUSE_USER_ECALL
+        bne     t0, t2, unexpected_trap
+        addi    t1, t1, 4
+        sd      t1, FRAME_EPC(sp)
+        CALL_HANDLER
+        sd      a0, 80(sp)
+resume:
+        PHASE   stack
+        addi    t0, sp, FRAME_SIZE
+        csrw    mscratch, t0
+        PHASE   restore
+        ld      t0, FRAME_STATUS(sp)
+        ld      t1, FRAME_EPC(sp)
+        csrw    mstatus, t0
+        csrw    mepc, t1
+        LOAD    sp, ALL_BUT_SP
+        ld      sp, 16(sp)
+        PHASE   return
+        mret

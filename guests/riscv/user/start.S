@@ -1,0 +1,14 @@
+// Where a program on one of our kernels begins and ends.
+        .text
+        .globl  user_start
+user_start:
+        call    main
+        li      a7, 93
+        ecall
+
+        // Set by the handler of the software interrupt, watched by whoever raised it.
+        .data
+        .balign 8
+        .globl  toll_flag
+toll_flag:
+        .dword  0

@@ -1,0 +1,258 @@
+//! `cargo xtask guests`: builds the RISC-V guest images from `guests/riscv`, or checks that those in the tree
+//! are what their sources give.
+//!
+//! A source file names its own images in its first lines: `// image: NAME [OPTION...]`, where an option is
+//! one for the compiler (`-DNAME`), `kernel=NAME` (which kernel a program runs on) or `linux` (a static program
+//! for Linux or the proxy kernel, without any kernel of ours) or `bare` (machine mode, by itself). A kernel
+//! carries the bill's program.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Debian's bare-metal cross compiler; `apt-get install gcc-riscv64-unknown-elf`.
+const COMPILER: &str = "riscv64-unknown-elf-gcc";
+/// Another release may choose other instructions, and the figures in the documentation are about these.
+const RELEASE: &str = "12.2";
+
+/// Nothing here may depend on the place or time of the build.
+const COMPILE: &[&str] = &[
+    "-march=rv64gc",
+    "-mabi=lp64",
+    "-mcmodel=medany",
+    "-O2",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-pic",
+    "-fno-ident",
+    "-fno-asynchronous-unwind-tables",
+    // A loop must not become a call of memcpy, which is not there.
+    "-fno-tree-loop-distribute-patterns",
+    "-Wall",
+    "-Wextra",
+    // The system call table fills itself with a default first.
+    "-Wno-override-init",
+    "-Werror",
+    "-Iinclude",
+    "-Iuser",
+];
+const LINK: &[&str] = &[
+    "-march=rv64gc",
+    "-mabi=lp64",
+    "-nostdlib",
+    "-nostartfiles",
+    "-static",
+    "-Wl,--build-id=none",
+    "-Wl,--strip-debug",
+    "-Wl,-z,max-page-size=4096",
+    "-Wl,--no-warn-rwx-segments",
+];
+
+/// What every kernel is made of, beside its own file.
+const KERNEL: &[&str] = &[
+    "kernel/boot.S",
+    "kernel/boot.c",
+    "kernel/calls.c",
+    "kernel/devices.c",
+    "kernel/devicetree.c",
+    "kernel/space.c",
+];
+const START: &str = "user/start.S";
+const LINUX_START: &str = "user/linux.S";
+const BILL: &[&str] = &["user/cross.S", "user/bill.c"];
+
+/// One image to build.
+struct Image {
+    name: String,
+    /// More for the compiler.
+    flags: Vec<String>,
+    /// How it is linked.
+    link: &'static [&'static str],
+    kernel: Vec<String>,
+    user: Vec<String>,
+}
+
+/// Behind the kernel, at the addresses that the device map leaves.
+const WITH_KERNEL: &[&str] = &["-Wl,-T,link.ld"];
+/// Where the default script puts Linux programs.
+const LINUX: &[&str] = &["-Wl,-e,user_start"];
+/// At the start of RAM; relaxation would use a gp that nobody sets.
+const BARE: &[&str] = &["-Wl,-Ttext-segment=0x80000000", "-Wl,--no-relax"];
+
+/// Builds the RISC-V guest images from guests/riscv (Debian's gcc-riscv64-unknown-elf).
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Write nothing; fail when the images in the tree differ from what their sources give
+    #[arg(long)]
+    check: bool,
+}
+
+impl Args {
+    /// Builds or checks.
+    ///
+    /// # Errors
+    /// Without the cross compiler, when it refuses a source, or when an image differs.
+    pub(crate) fn run(&self) -> Result<()> {
+        guests(self.check)
+    }
+}
+
+/// Builds all images, or with `check` builds them beside the tree and compares.
+pub(crate) fn guests(check: bool) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/riscv");
+    let version = Command::new(COMPILER).arg("-dumpfullversion").output().with_context(|| {
+        format!("cannot run {COMPILER}; install it with: apt-get install gcc-riscv64-unknown-elf")
+    })?;
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    ensure!(
+        version.starts_with(RELEASE),
+        "{COMPILER} is release {version}; the images are built with {RELEASE}, as in Debian 12"
+    );
+
+    let work = env::temp_dir().join(format!("tollgate-guests-{}", std::process::id()));
+    let outcome = build_all(&root, &work, check);
+    // Best effort: a folder left in the temporary directory harms nobody.
+    let _ = fs::remove_dir_all(&work);
+    outcome
+}
+
+fn build_all(root: &Path, work: &Path, check: bool) -> Result<()> {
+    let images = images(root)?;
+    let kept = root.join("images");
+    fs::create_dir_all(&kept)?;
+    let mut differing = Vec::new();
+    for image in &images {
+        let built = build(root, work, image).with_context(|| format!("image {}", image.name))?;
+        let place = kept.join(format!("{}.elf", image.name));
+        if !check {
+            fs::write(&place, built)?;
+        } else if fs::read(&place).ok().as_deref() != Some(&built[..]) {
+            differing.push(image.name.clone());
+        }
+    }
+    for entry in fs::read_dir(&kept)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let known = images.iter().any(|image| format!("{}.elf", image.name) == name);
+        ensure!(known, "guests/riscv/images/{name} has no source that names it; remove it");
+    }
+    if !differing.is_empty() {
+        bail!(
+            "images that differ from their sources: {}; run `cargo xtask guests` and commit the result",
+            differing.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// Reads the `// image:` lines of all kernels and programs.
+fn images(root: &Path) -> Result<Vec<Image>> {
+    let mut images = Vec::new();
+    for folder in ["kernels", "programs"] {
+        let mut files: Vec<PathBuf> = fs::read_dir(root.join(folder))?
+            .map(|entry| entry.map(|e| e.path()))
+            .collect::<Result<_, _>>()?;
+        files.sort();
+        for file in files {
+            let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let source = format!("{folder}/{name}");
+            let before = images.len();
+            for line in text.lines().map_while(|line| line.strip_prefix("// image: ")) {
+                images.push(image(line, folder, &source)?);
+            }
+            ensure!(images.len() > before, "{source} does not begin with a line `// image: NAME`");
+        }
+    }
+    Ok(images)
+}
+
+fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
+    let mut words = line.split_whitespace();
+    let name = words.next().with_context(|| format!("{source}: an image without a name"))?.to_owned();
+    let mut image = Image { name, flags: Vec::new(), link: &[], kernel: Vec::new(), user: Vec::new() };
+    let mut kernel = (folder == "kernels").then(|| source.to_owned());
+    for word in words {
+        match word.split_once('=') {
+            Some(("kernel", name)) => kernel = Some(format!("kernels/{name}.S")),
+            None if word == "linux" => image.link = LINUX,
+            None if word == "bare" => image.link = BARE,
+            _ if word.starts_with('-') => image.flags.push(word.to_owned()),
+            _ => bail!("{source}: unknown image option `{word}`"),
+        }
+    }
+    ensure!(
+        kernel.is_some() == image.link.is_empty(),
+        "{source}: {} needs one of kernel=NAME, linux and bare",
+        image.name
+    );
+    let files = |files: &[&str]| files.iter().map(|&file| file.to_owned()).collect::<Vec<_>>();
+    if image.link == LINUX {
+        image.user = files(&[LINUX_START]);
+    }
+    if let Some(kernel) = kernel {
+        image.link = WITH_KERNEL;
+        image.kernel = files(KERNEL);
+        image.kernel.push(kernel);
+        image.user = files(&[START]);
+    }
+    match folder {
+        "kernels" => image.user.extend(files(BILL)),
+        _ => image.user.push(source.to_owned()),
+    }
+    Ok(image)
+}
+
+/// Compiles and links one image and gives its bytes.
+fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
+    let folder = work.join(&image.name);
+    fs::create_dir_all(&folder)?;
+    let mut objects = Vec::new();
+    for (prefix, sources) in [("kernel-", &image.kernel), ("user-", &image.user)] {
+        for source in sources {
+            // The linker script tells kernel, user and handler code apart by these names.
+            let stem = source.rsplit('/').next().unwrap_or(source).replace('.', "-");
+            let object = folder.join(format!("{prefix}{stem}.o"));
+            let mut command = Command::new(COMPILER);
+            command.current_dir(root).args(COMPILE).args(&image.flags);
+            run(command.args(["-c", source, "-o"]).arg(&object))?;
+            objects.push(object);
+        }
+    }
+    let out = folder.join("image.elf");
+    let mut command = Command::new(COMPILER);
+    command.current_dir(root).args(LINK).args(image.link);
+    run(command.arg("-o").arg(&out).args(&objects))?;
+    Ok(fs::read(&out)?)
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot run {COMPILER}"))?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMPILER, guests, image};
+
+    /// The images in the tree are what the sources give, byte for byte.
+    #[test]
+    fn images_agree_with_their_sources() {
+        if tollgate_testkit::program(COMPILER).is_none() {
+            return tollgate_testkit::skip!("{COMPILER} is missing: apt-get install gcc-riscv64-unknown-elf");
+        }
+        guests(true).expect("the images agree");
+    }
+
+    #[test]
+    fn an_image_says_what_it_runs_on_once() {
+        assert!(image("a linux", "programs", "programs/a.c").is_ok());
+        assert!(image("a kernel=full -O0", "programs", "programs/a.c").is_ok());
+        assert!(image("a -DX", "kernels", "kernels/a.S").is_ok());
+        for wrong in ["", "a", "a linux kernel=full", "a bear"] {
+            assert!(image(wrong, "programs", "programs/a.c").is_err(), "{wrong}");
+        }
+    }
+}
