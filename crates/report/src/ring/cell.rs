@@ -2,7 +2,7 @@
 
 use crate::number::{bound, fit, per_crossing, percent};
 use crate::style::{Paint, Style};
-use crate::text::{clean, left, right, wrap};
+use crate::text::{clean, cut, right, wrap};
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// What a row shows of a cell.
@@ -48,65 +48,82 @@ impl Cell {
     }
 }
 
-/// Columns: name and width. What a column shows is in `cells` below.
-const COLUMNS: [(&str, usize); 10] = [
-    ("procs", 6),
-    ("size", 6),
-    ("N x S", 7),
-    ("total", 8),
-    ("+-", 6),
-    ("hot", 8),
-    ("direct", 7),
-    ("queue", 7),
-    ("refill", 9),
-    ("switches", 9),
+/// A column: its name, its width, and how early it goes when the terminal is narrow (0 stays longest).
+struct Column {
+    name: &'static str,
+    width: usize,
+    rank: usize,
+}
+
+const COLUMNS: [Column; 10] = [
+    Column { name: "procs", width: 6, rank: 0 },
+    Column { name: "size", width: 6, rank: 1 },
+    Column { name: "N x S", width: 7, rank: 9 },
+    Column { name: "total", width: 8, rank: 2 },
+    Column { name: "+-", width: 6, rank: 8 },
+    Column { name: "hot", width: 8, rank: 5 },
+    Column { name: "direct", width: 8, rank: 6 },
+    Column { name: "queue", width: 8, rank: 7 },
+    Column { name: "refill", width: 12, rank: 3 },
+    Column { name: "switches", width: 9, rank: 4 },
 ];
 
+/// Which columns are shown.
+fn shown(style: &Style) -> [bool; 10] {
+    let fits = |most: usize| {
+        let width: usize = COLUMNS.iter().filter(|it| it.rank <= most).map(|it| it.width).sum();
+        width <= style.columns()
+    };
+    let most = (0..COLUMNS.len()).rev().find(|&most| fits(most)).unwrap_or(0);
+    COLUMNS.each_ref().map(|column| column.rank <= most)
+}
+
 pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
-    let header: String = COLUMNS.iter().map(|(name, columns)| right(name, *columns)).collect();
-    let mut lines = vec![header.trim_end().to_owned()];
+    let shown = shown(style);
+    let line = |texts: [String; 10]| -> String {
+        let columns = COLUMNS.iter().zip(texts).zip(shown).filter(|(_, shown)| *shown);
+        let texts =
+            columns.map(|((column, text), _)| right(&cut(&text, column.width - 1, style), column.width));
+        texts.collect::<String>().trim_end().to_owned()
+    };
+    let mut lines = vec![line(COLUMNS.each_ref().map(|column| column.name.to_owned()))];
     for cell in cells {
-        let place = format!("{}{}", right(&count(cell.procs), 6), right(&size(cell.bytes), 6));
         if let Some(why) = &cell.failure {
-            let wrapped = wrap(why, style.columns(), &left(&format!("{place}  "), 14));
-            lines.extend(wrapped.iter().map(|line| style.paint(Paint::Bad, line)));
+            let place = format!("{:>6}{:>6}  ", cut(&count(cell.procs), 5, style), size(cell.bytes));
+            lines.extend(wrap(why, style.columns(), &place).iter().map(|line| style.paint(Paint::Bad, line)));
             continue;
         }
-        lines.push(row(cell, &place));
+        lines.push(line(cell.texts()));
     }
     if cells.iter().any(|cell| cell.refill.is_some_and(indistinct)) {
-        lines.push(
-            "  <= x: the refill cannot be distinguished from zero; x is the upper end of its interval".into(),
-        );
+        let text = "<= x: the refill cannot be distinguished from zero; x is the upper end of its interval";
+        lines.extend(wrap(text, style.columns(), "  "));
     }
     lines
 }
 
-fn row(cell: &Cell, place: &str) -> String {
-    let part = |part: Option<Estimate>, columns: usize| {
-        right(&part.map_or("-".into(), |ns| fit(ns.estimate, columns - 1)), columns)
-    };
-    let refill = match cell.refill {
-        None => "-".into(),
-        Some(ns) if indistinct(ns) => format!("<= {}", bound(ns.ci[1].max(0.0), 8)),
-        Some(ns) => fit(ns.estimate, 8),
-    };
-    let width = cell.total.map_or("-".into(), |total| percent(total.relative_half_width()));
-    let switches = cell.switches.map_or("not counted".into(), |count| per_crossing(count, false));
-    [
-        place.to_owned(),
-        right(&size(cell.footprint()), 7),
-        part(cell.total, 8),
-        right(&width, 6),
-        part(cell.hot, 8),
-        part(cell.direct, 7),
-        part(cell.queue, 7),
-        right(&refill, 9),
-        right(&switches, 9),
-    ]
-    .concat()
-    .trim_end()
-    .to_owned()
+impl Cell {
+    /// What stands in each column.
+    fn texts(&self) -> [String; 10] {
+        let part = |part: Option<Estimate>| part.map_or("-".into(), |ns| fit(ns.estimate, 8));
+        let refill = match self.refill {
+            None => "-".into(),
+            Some(ns) if indistinct(ns) => format!("<= {}", bound(ns.ci[1].max(0.0), 8)),
+            Some(ns) => fit(ns.estimate, 8),
+        };
+        [
+            count(self.procs),
+            size(self.bytes),
+            size(self.footprint()),
+            part(self.total),
+            self.total.map_or("-".into(), |total| percent(total.relative_half_width())),
+            part(self.hot),
+            part(self.direct),
+            part(self.queue),
+            refill,
+            self.switches.map_or("?".into(), |count| per_crossing(count, false)),
+        ]
+    }
 }
 
 /// Whether the interval reaches down to zero.
@@ -129,7 +146,7 @@ pub(crate) fn size(bytes: f64) -> String {
         b if b >= 1024.0 => (b / 1024.0, "K"),
         b => (b, ""),
     };
-    if value >= 1e5 {
+    if value >= 99_999.5 {
         format!("{value:.0e}{unit}")
     } else if value.fract() == 0.0 || value >= 99.95 {
         format!("{value:.0}{unit}")

@@ -7,7 +7,7 @@ use crate::text::{cut, right};
 use std::collections::BTreeSet;
 
 /// Columns of one counter.
-const COLUMN: usize = 13;
+const COLUMN: usize = 17;
 
 /// One block for as many counters as fit side by side; nothing when none was read.
 pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
@@ -45,7 +45,8 @@ pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
                 .iter()
                 .map(|name| right(&value(name).map_or("-".into(), |it| fit(it, COLUMN - 2)), COLUMN))
                 .collect();
-            lines.push(format!("{:>6}{:>6}{values}", size(cell.procs), size(cell.bytes)));
+            let place = |text: &str| right(&cut(text, 5, style), 6);
+            lines.push(format!("{}{}{values}", place(&size(cell.procs)), place(&size(cell.bytes))));
         }
     }
     lines

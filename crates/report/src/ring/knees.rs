@@ -3,7 +3,7 @@
 use super::cell::size;
 use crate::number::{fit, percent};
 use crate::style::{Paint, Style};
-use crate::text::{clean, wrap};
+use crate::text::{clean, cut, wrap};
 use tollgate_record::{Measurement, Status};
 
 pub(crate) fn list(rows: &[&Measurement], style: &Style) -> Vec<String> {
@@ -12,8 +12,11 @@ pub(crate) fn list(rows: &[&Measurement], style: &Style) -> Vec<String> {
     }
     let mut lines = vec![String::new(), style.paint(Paint::Bold, "Knees: footprints at which refill begins")];
     for row in rows {
-        let text =
-            row.params.get("cache").and_then(|name| name.as_str()).map_or("?".into(), |it| clean(it, style));
+        let text = row
+            .params
+            .get("cache")
+            .and_then(|name| name.as_str())
+            .map_or("?".into(), |it| cut(&clean(it, style), 4, style));
         lines.extend(wrap(&found(row, style), style.prose(), &format!("  {text:<3} ")));
     }
     let number = |key: &str| rows[0].params.get(key).and_then(|value| value.as_f64());

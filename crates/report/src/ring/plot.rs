@@ -3,6 +3,7 @@
 use super::cell::{Cell, size};
 use crate::number::fit;
 use crate::style::{Paint, Style};
+use crate::text::wrap;
 use tollgate_record::host::Cache;
 
 /// Rows of the plot's field.
@@ -74,9 +75,12 @@ pub(crate) fn plot(cells: &[Cell], caches: &[Cache], style: &Style) -> Vec<Strin
         .collect();
     let mut lines = vec![
         String::new(),
-        style.paint(Paint::Bold, "Switch and refill (total less hot work), ns, over the footprint N x S"),
         format!("{:SCALE$}   {}", "", names.into_iter().collect::<String>()).trim_end().to_owned(),
     ];
+    let title = "Switch and refill (total less hot work), ns, over the footprint N x S";
+    for (at, title) in wrap(title, style.columns(), "").iter().enumerate() {
+        lines.insert(1 + at, style.paint(Paint::Bold, title));
+    }
     let bar = style.pick("│", "|");
     for (at, cells) in field.into_iter().enumerate() {
         let label = match at {
@@ -95,7 +99,7 @@ pub(crate) fn plot(cells: &[Cell], caches: &[Cache], style: &Style) -> Vec<Strin
     let (first, last) = (size(left.exp().round()), size(right.exp().round()));
     let gap = width.saturating_sub(first.len() + last.len());
     lines.push(format!("{:SCALE$}   {first}{}{last}", "", " ".repeat(gap)));
-    lines.push(format!("{:SCALE$}   tasks: {}", "", legend.join("  ")));
+    lines.extend(wrap(&legend.join("  "), style.columns(), &format!("{:SCALE$}   tasks: ", "")));
     lines
 }
 
