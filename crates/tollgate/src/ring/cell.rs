@@ -159,7 +159,13 @@ impl Bench {
         run.host = scratch.host;
         run.warnings = scratch.warnings;
         let own = summary::measurement(metas[0], &harvest.probes[0], &units);
-        let result = cell.bill(own, harvest, &units);
+        let mut result = cell.bill(own, harvest, &units);
+        if result.status == Status::Skipped {
+            // A cell was asked for by its numbers: a limit that forbids it is a failure of this command.
+            let enable = result.enable.take().map_or(String::new(), |enable| format!("; {enable}"));
+            result.reason = result.reason.take().map(|reason| reason + &enable);
+            result.status = Status::Failed;
+        }
         let hot = cell.hot();
         let (total, hot) = (
             summary::levels(&harvest.probes[0], f64::from(cell.specs()[0].procs)),
