@@ -52,11 +52,13 @@ fn family(id: &str) -> &str {
 }
 
 /// The id or family nearest to what was typed; a mechanism counts without its family, too, so that
-/// `futx` finds `thread/futex`.
+/// `futx` finds `thread/futex`. Whoever typed a family right means one of its probes.
 fn nearest(ids: &[&str], typed: &str) -> String {
     let mechanism = |id: &str| id.split('/').next_back().unwrap_or_default().len();
+    let known = ids.iter().any(|id| family(id) == family(typed));
     let names = ids
         .iter()
+        .filter(|id| !known || family(id) == family(typed))
         .flat_map(|&id| [(id, id), (family(id), family(id)), (&id[id.len() - mechanism(id)..], id)]);
     let scored = names.map(|(name, answer)| (strsim::normalized_damerau_levenshtein(name, typed), answer));
     let best = scored.fold((-1.0, ""), |best, next| if next.0 > best.0 { next } else { best });
@@ -89,6 +91,7 @@ mod tests {
             ("getpid", "syscall/getppid"),
             ("tread", "thread"),
             ("proces/pipe", "process/pipe"),
+            ("process/x*", "process"),
         ] {
             assert_eq!(names(&[typed]).unwrap_err().nearest, nearest, "{typed}");
         }

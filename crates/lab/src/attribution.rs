@@ -2,7 +2,7 @@
 
 use tollgate_riscv::{Access, AccessKind, Elf, Observer, Privilege, Retired, Trap};
 
-use crate::bill::{Cost, Phases};
+use crate::bill::{Cost, Phases, Spread};
 use crate::call::Crossing;
 use crate::phase::Phase;
 
@@ -57,14 +57,14 @@ pub(crate) struct Attribution {
     /// Accesses of the instruction that has not retired yet, and of the trap hardware.
     data: Cost,
     stacking: Cost,
-    /// The finished ones, in order.
-    pub(crate) finished: Vec<Phases>,
-    /// More than these are not kept.
-    wanted: usize,
+    /// What has been seen: the first crossing and those of the loop together.
+    finished: Option<(Spread, [Phases; 2])>,
+    /// How many crossings the loop should have; more are not counted.
+    wanted: u64,
 }
 
 impl Attribution {
-    pub(crate) fn new(elf: &Elf, crossing: Crossing, wanted: usize) -> Self {
+    pub(crate) fn new(elf: &Elf, crossing: Crossing, wanted: u64) -> Self {
         let marks = |prefix: &str| {
             elf.symbols.iter().filter(|s| s.name.starts_with(prefix)).map(|s| s.address).collect::<Vec<_>>()
         };
@@ -78,21 +78,29 @@ impl Attribution {
             open: None,
             data: Cost::default(),
             stacking: Cost::default(),
-            finished: Vec::new(),
+            finished: None,
             wanted,
         }
     }
 
-    /// Whether all that was wanted has been seen.
-    pub(crate) fn is_done(&self) -> bool {
-        self.finished.len() >= self.wanted
+    /// The crossings, if as many were seen as were wanted; otherwise how many were.
+    pub(crate) fn finish(self) -> Result<(Spread, [Phases; 2]), u64> {
+        match self.finished {
+            Some((spread, phases)) if spread.count == self.wanted => Ok((spread, phases)),
+            seen => Err(seen.map_or(0, |(spread, _)| spread.count + 1)),
+        }
     }
 
     fn close(&mut self) {
-        if let Some(phases) = self.open.take()
-            && self.finished.len() < self.wanted
-        {
-            self.finished.push(phases);
+        let Some(phases) = self.open.take() else { return };
+        let total = phases.total().instructions;
+        match &mut self.finished {
+            None => self.finished = Some((Spread::new(total), [phases, Phases::default()])),
+            Some((spread, [_, all])) if spread.count < self.wanted => {
+                spread.record(total);
+                all.add(&phases);
+            }
+            Some(_) => {}
         }
     }
 }

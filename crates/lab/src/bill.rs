@@ -105,17 +105,18 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The first of the totals alone, the others together; none when there are not at least two.
+    /// The first crossing, and no loop yet.
     #[must_use]
-    pub fn of(totals: &[u64]) -> Option<Self> {
-        let (&single, others) = totals.split_first()?;
-        Some(Self {
-            single,
-            min: *others.iter().min()?,
-            max: *others.iter().max()?,
-            sum: others.iter().sum(),
-            count: others.len() as u64,
-        })
+    pub fn new(single: u64) -> Self {
+        Self { single, min: u64::MAX, max: 0, sum: 0, count: 0 }
+    }
+
+    /// Adds a crossing of the loop.
+    pub fn record(&mut self, instructions: u64) {
+        self.min = self.min.min(instructions);
+        self.max = self.max.max(instructions);
+        self.sum += instructions;
+        self.count += 1;
     }
 
     /// Mean of the loop.
@@ -187,14 +188,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_needs_a_single_crossing_and_a_loop() {
-        assert_eq!(Spread::of(&[]), None);
-        assert_eq!(Spread::of(&[5]), None);
-        let spread = Spread::of(&[9, 4, 6]).unwrap();
-        assert_eq!((spread.single, spread.min, spread.max, spread.sum, spread.count), (9, 4, 6, 10, 2));
+    fn a_spread_keeps_the_first_crossing_apart() {
+        let mut spread = Spread::new(9);
+        spread.record(4);
+        spread.record(6);
+        assert_eq!(spread, Spread { single: 9, min: 4, max: 6, sum: 10, count: 2 });
         assert!((spread.mean() - 5.0).abs() < 1e-12);
         assert_eq!(spread.less(5), None);
-        assert_eq!(spread.less(1).unwrap().sum, 8);
+        assert_eq!(spread.less(1).map(|s| s.sum), Some(8));
     }
 
     #[test]

@@ -97,6 +97,11 @@ pub enum Reply {
     },
     /// The clock and the system's clock together.
     Moment(crate::clock::Moment),
+    /// Nothing can be measured by this bench: the only answer of a worker that could not be set up.
+    Unusable {
+        /// Why, and what to do.
+        reason: String,
+    },
 }
 
 /// The bench is gone: the worker crashed, hung or was killed.

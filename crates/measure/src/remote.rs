@@ -48,13 +48,18 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
             return Err(Lost("there is no worker".into()));
         };
         match worker.ask(request, self.patience_ms) {
+            Ok(Reply::Unusable { reason }) => Err(Lost(reason)),
             Ok(reply) => Ok(reply),
             Err(error) => {
                 let fate =
                     self.worker.take().map(|worker| worker.end(error.kind() == io::ErrorKind::TimedOut));
                 Err(Lost(match (error.kind(), fate) {
                     (io::ErrorKind::TimedOut, _) => {
-                        format!("no answer within {} s; its processes were ended", self.patience_ms / 1000)
+                        format!(
+                            "no answer within {} s; its processes were ended: it hangs, or other tasks hold \
+                             the CPUs ('tollgate doctor' tells)",
+                            f64::from(self.patience_ms) / 1e3
+                        )
                     }
                     (_, Some(Some(fate))) => format!("the worker process {fate}"),
                     _ => format!("the worker process is gone: {error}"),
@@ -73,9 +78,7 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
         let mut command = (self.command)();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        let mut child = command
-            .spawn()
-            .map_err(|error| Lost(format!("the worker process could not be started: {error}")))?;
+        let mut child = command.spawn().map_err(|error| Lost(not_started(&error)))?;
         let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Lost("the worker process has no pipes".into()));
         };
@@ -182,6 +185,21 @@ fn collect(group: i32) {
             _ => {}
         }
     }
+}
+
+/// Why there is no worker, and what to do.
+fn not_started(error: &io::Error) -> String {
+    let remedy = match error.raw_os_error() {
+        Some(libc::EAGAIN) => "; raise the limit on processes with `ulimit -u`, or the cgroup's pids.max",
+        Some(libc::EMFILE) => "; raise the limit on open files with `ulimit -n`",
+        Some(libc::ENFILE) => "; the system's table of open files is full: close programs",
+        Some(libc::ENOMEM) => "; free some memory",
+        Some(libc::EPERM | libc::EACCES | libc::ENOSYS) => {
+            "; run outside the sandbox (a seccomp filter or security module) that refuses new processes"
+        }
+        _ => "",
+    };
+    format!("the worker process could not be started: {error}{remedy}")
 }
 
 fn pause() {

@@ -125,6 +125,8 @@ pub struct Harvest {
     pub core: Vec<Core>,
     /// Whether it ended by itself.
     pub complete: bool,
+    /// Why the bench could not be started any more, when that ended it.
+    pub lost: Option<Lost>,
 }
 
 impl Harvest {
@@ -156,7 +158,8 @@ pub type Judge<'a> = &'a dyn Fn(&Meta, &Collected) -> Option<f64>;
 /// Runs a plan on a bench. `tell` hears what goes on, and may stop it.
 ///
 /// # Errors
-/// [`Lost`] when the bench cannot even be started.
+/// [`Lost`] when the bench was gone before anything was sampled; later than that, what was sampled is
+/// returned with [`Harvest::lost`].
 pub fn run(
     bench: &mut impl Bench,
     metas: &[&Meta],
@@ -174,13 +177,16 @@ pub fn run(
             done: false,
         })
         .collect();
-    let harvest = Harvest { probes, moments: Vec::new(), core: Vec::new(), complete: false };
+    let harvest = Harvest { probes, moments: Vec::new(), core: Vec::new(), complete: false, lost: None };
     let rng = ChaCha8Rng::seed_from_u64(plan.seed);
     let mut run = Running { bench, metas, plan, harvest, rng, tell, open: vec![false; metas.len()] };
     match run.epochs(judge) {
         Ok(()) => run.harvest.complete = true,
         Err(Halt::Stopped) => {}
-        Err(Halt::Lost(lost)) => return Err(lost),
+        Err(Halt::Lost(lost)) if run.harvest.probes.iter().all(|probe| probe.epochs.is_empty()) => {
+            return Err(lost);
+        }
+        Err(Halt::Lost(lost)) => run.harvest.lost = Some(lost),
     }
     Ok(run.harvest)
 }

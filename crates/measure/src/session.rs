@@ -33,6 +33,9 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
         .map(|(meta, probe)| summary::measurement(meta, probe, &units))
         .collect();
     run.complete = harvest.complete;
+    if let Some(lost) = &harvest.lost {
+        run.warnings.push(Warning::new("worker-lost", format!("the run ended early: {lost}")));
+    }
     let clock = &mut run.host.clock;
     clock.source = source.name().into();
     clock.hz = scale.hz;

@@ -1,19 +1,20 @@
 //! The worker's side of [`Remote`](crate::remote::Remote): requests in, replies out, a line of JSON each.
 
-use crate::bench::{Bench, Request};
+use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Counter, Os, Source};
 use crate::local::Local;
 use crate::placement;
 use crate::probe::{Probe, Site};
 use std::io::{self, BufRead, Write};
 
-/// Pins this thread, then answers requests until the input ends.
+/// Pins this thread, then answers requests until the input ends. When it cannot be pinned, that is the
+/// only answer: what an unpinned thread measures would be wrong.
 ///
 /// The process asks the kernel to be killed when its parent dies, so that no worker outlives a
 /// supervisor that was killed.
 ///
 /// # Errors
-/// A pin that failed, or a broken line in either direction.
+/// A parent that is gone, or a broken line in either direction.
 pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes a signal number and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -21,11 +22,39 @@ pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> 
     if unsafe { libc::getppid() } as u32 != parent {
         return Err(io::Error::other("the process that started this worker is gone"));
     }
-    placement::pin(site.cpu)?;
+    if let Err(error) = placement::pin(site.cpu) {
+        return answer(&mut Unpinned(unpinned(&error)));
+    }
     match source {
         Source::Counter => answer(&mut Local::new(Counter, probes, site)),
         Source::Os => answer(&mut Local::new(Os, probes, site)),
     }
+}
+
+/// What answers in place of a bench that cannot be. It answers each request, because one who leaves
+/// without having read may leave before he is asked.
+struct Unpinned(String);
+
+impl Bench for Unpinned {
+    fn ask(&mut self, _: &Request) -> Result<Reply, Lost> {
+        Ok(Reply::Unusable { reason: self.0.clone() })
+    }
+
+    fn restart(&mut self) -> Result<(), Lost> {
+        Ok(())
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        0
+    }
+}
+
+/// What a failed pin means for the run.
+pub fn unpinned(error: &io::Error) -> String {
+    format!(
+        "{error}; nothing is measured without a pin: choose another CPU with --cpu, or run outside the \
+         sandbox (a seccomp filter, say) that refuses sched_setaffinity"
+    )
 }
 
 fn answer(bench: &mut impl Bench) -> io::Result<()> {

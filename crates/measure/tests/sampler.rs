@@ -338,3 +338,41 @@ fn a_probe_that_takes_the_worker_with_it_costs_its_own_row_only() {
     }
     assert_eq!(bench.0.restarts, 7);
 }
+
+/// A bench whose worker dies for good after so many visits.
+struct Mortal<'p>(Scene<'p>, u32);
+
+impl Bench for Mortal<'_> {
+    fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
+        if matches!(request, Request::Visit { .. }) {
+            self.1 = self.1.saturating_sub(1);
+        }
+        if self.1 == 0 { Err(Lost("gone".into())) } else { self.0.ask(request) }
+    }
+
+    fn restart(&mut self) -> Result<(), Lost> {
+        if self.1 == 0 { Err(Lost("no process may be made".into())) } else { self.0.restart() }
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.0.elapsed_ns()
+    }
+}
+
+#[test]
+fn what_was_sampled_before_the_bench_was_lost_for_good_is_kept() {
+    let probes = [known("a", 1_000, 20, Behaviour::Works)];
+    let list: Vec<&dyn Probe> = probes.iter().map(|probe| probe as &dyn Probe).collect();
+    let metas: Vec<&Meta> = probes.iter().map(|probe| &probe.meta).collect();
+    let run = |visits| {
+        let local = Local::new(CLOCK.with(Clone::clone), &list, Site { cpu: 0, peer: None });
+        let mut bench = Mortal(Scene { local, restarts: 0 }, visits);
+        sampler::run(&mut bench, &metas, Vec::new(), &PLAN, &|_, _| None, &mut go_on)
+    };
+    let lost = Lost("no process may be made".into());
+    assert_eq!(run(0).unwrap_err(), lost);
+    let harvest = run(60).unwrap();
+    assert!(!harvest.complete);
+    assert_eq!(harvest.lost, Some(lost));
+    assert!(harvest.probes[0].epochs[0].batches.len() > 10);
+}

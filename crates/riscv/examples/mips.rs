@@ -3,7 +3,7 @@
 //! `cargo run --release -p tollgate-riscv --example mips [RUNS]`
 #![allow(clippy::print_stdout)]
 
-use tollgate_riscv::{Access, Config, Elf, Machine, Observer, Retired, Stop};
+use tollgate_riscv::{Access, Config, Elf, Insn, Machine, Observer, Op, Operands, Retired, Stop};
 
 /// Counts what it sees, so that the cost of the hooks shows.
 #[derive(Default)]
@@ -40,12 +40,53 @@ fn run<O: Observer>(elf: &Elf, observer: &mut O, reference: bool) -> (u64, f64, 
     (machine.instret(), time, code)
 }
 
+/// A system call that does nothing, for ever: `ecall` from U-mode, the handler skips it and returns.
+fn traps() -> f64 {
+    const BASE: u64 = 0x8000_0000;
+    let op = |op, rd, rs1, imm| Insn::encode(op, Operands { rd, rs1, imm, ..Default::default() });
+    let (mtvec, mepc) = (0x305, 0x341);
+    let user = [op(Op::Ecall, 0, 0, 0), op(Op::Addi, 7, 7, 1), op(Op::Jal, 0, 0, -8)];
+    let handler = [
+        op(Op::Csrrw, 5, 5, 0x340),
+        op(Op::Csrrs, 5, 0, mepc),
+        op(Op::Addi, 5, 5, 4),
+        op(Op::Csrrw, 0, 5, mepc),
+        op(Op::Csrrw, 5, 5, 0x340),
+        op(Op::Mret, 0, 0, 0),
+    ];
+    let start = [op(Op::Csrrw, 0, 31, mtvec), op(Op::Csrrw, 0, 30, mepc), op(Op::Mret, 0, 0, 0)];
+    let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
+    for (at, code) in [(0, &start[..]), (0x100, &handler), (0x200, &user)] {
+        let bytes: Vec<u8> = code.iter().flat_map(|w| w.to_le_bytes()).collect();
+        machine.write_memory(BASE + at, &bytes).expect("it is in RAM");
+    }
+    machine.set_x(31, BASE + 0x100);
+    machine.set_x(30, BASE + 0x200);
+    let begin = cpu_ns();
+    machine.run(20_000_000, &mut ());
+    (cpu_ns() - begin) as f64 / machine.x(7) as f64
+}
+
+/// Microseconds from nothing to the first instructions, on average: the clock's grain is a timer tick.
+fn start_up(elf: &Elf) -> f64 {
+    let begin = cpu_ns();
+    for _ in 0..200 {
+        let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
+        machine.load(elf).expect("the program fits");
+        machine.run(200, &mut ());
+    }
+    (cpu_ns() - begin) as f64 / 200.0 / 1000.0
+}
+
 fn main() {
     let runs = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(5);
     let programs: [(&str, &[u8]); 2] = [
         ("mix", include_bytes!("../../../guests/riscv/bench/mix.elf")),
         ("float", include_bytes!("../../../guests/riscv/bench/float.elf")),
     ];
+    let elf = Elf::parse(programs[0].1).expect("the image is an ELF file");
+    println!("start to the first 200 instructions: {:.0} us", start_up(&elf));
+    println!("a trap there and back, 8 instructions: {:.0} ns", traps());
     for (name, bytes) in programs {
         let elf = Elf::parse(bytes).expect("the image is an ELF file");
         for kind in ["blocks", "observed", "reference"] {

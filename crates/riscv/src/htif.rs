@@ -63,7 +63,7 @@ impl Bus {
             self.ram_write(htif.tohost, 8, 0);
         }
         match (device, code) {
-            (0, 0) if payload & 1 != 0 => htif.exit = Some((payload >> 1) as i32),
+            (0, 0) if payload & 1 != 0 => htif.exit = Some(payload as i32 >> 1),
             (0, 0) if payload != 0 => {
                 self.proxy(&mut htif, host, payload);
                 self.ram_write(htif.fromhost, 8, 1);

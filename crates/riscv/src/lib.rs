@@ -31,6 +31,8 @@
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
 //! have a budget, and memory is bounded by the [`Config`].
 
+#![forbid(unsafe_code)]
+
 mod bus;
 pub mod compressed;
 mod config;

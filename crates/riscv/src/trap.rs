@@ -130,7 +130,7 @@ pub struct TrapReturn {
     pub instret: u64,
 }
 
-/// What a trap does in hardware, in this order. [`take`] is written in these phases.
+/// What a trap does in hardware, in this order; the one routine that takes traps is written in these phases.
 pub const TRAP_PHASES: [&str; 7] = [
     "1 choose the mode that handles it",
     "2 write the cause",

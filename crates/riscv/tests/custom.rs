@@ -137,3 +137,20 @@ fn a_frame_outside_ram_is_not_written_and_the_handler_can_tell() {
     }
     assert_eq!(machine("rv64gc", &code, &handler).csr(STOLLSP as u16), None);
 }
+
+/// A handler that traps itself stays in its bank: the nested handler finds the registers of the first one.
+#[test]
+fn a_nested_trap_does_not_switch_banks() {
+    let mut code = Asm::default();
+    code.csrw(MTVEC, 31).op(Op::Addi, 5, 0, 0, 0x100).csrw(TOLLBANK, 5);
+    to_user(&mut code);
+    code.op(Op::Ecall, 0, 0, 0, 0);
+    let mut handler = Asm::default();
+    // First time: s1 of the handler's bank becomes 1, then an ebreak. Second time: stop.
+    handler.op(Op::Bne, 0, 9, 0, 12).op(Op::Addi, 9, 0, 0, 1).op(Op::Ebreak, 0, 0, 0, 0);
+    handler.op(Op::Addi, 18, 9, 0, 41).op(Op::Jal, 0, 0, 0, 0);
+    let mut m = machine("rv64gc_xtollbank", &code, &handler);
+    m.run(40, &mut ());
+    assert_eq!((m.x(18), m.x(9)), (42, 1));
+    assert_eq!(m.csr(TOLLBANK as u16), Some(0x109), "bank 1 in use, and before the nested trap");
+}

@@ -78,7 +78,7 @@ fn machine(rng: &Rng, isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {
     for r in 1..32 {
         // Pointers into RAM and to devices, so that accesses hit.
         let v = match rng.below(6) {
-            0..3 => BASE + rng.below(RAM) & !7,
+            0..3 => (BASE + rng.below(RAM)) & !7,
             3 => {
                 rng.pick(&[0x200_0000, 0x200_4000, 0x200_bff8, 0x1000_0000, 0x10_0000, 0x1000, BASE + 0x8000])
             }

@@ -67,11 +67,12 @@ fn overlapping_segments_are_refused() {
 
 #[test]
 fn damaged_files_never_panic() {
-    let mut rng = Rng(7);
+    let times = if common::fuzz_seconds().is_some() { 50 } else { 1 };
+    let mut rng = Rng(if times > 1 { u64::from(std::process::id()) } else { 7 });
     // Ours has no sections; a linked one has symbols, too.
     let linked: &[u8] = include_bytes!("../../../guests/riscv/bench/mix.elf");
     for (file, rounds) in [(good(true), 20_000), (good(false), 20_000), (linked.to_vec(), 3000)] {
-        for _ in 0..rounds {
+        for _ in 0..rounds * times {
             let mut b = file.clone();
             for _ in 0..1 + rng.below(6) {
                 // Most of the damage goes where the headers are.

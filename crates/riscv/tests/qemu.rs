@@ -84,6 +84,33 @@ fn compare(isa: Isa, qemu: (&str, &str), mode: Mode, seed: u64, length: usize) {
     std::fs::remove_file(&path).unwrap();
 }
 
+/// The benchmark's programs end with a checksum as their exit code; QEMU passes on its low byte.
+#[test]
+fn checksums_of_the_benchmark_are_qemus() {
+    if !present(RV64.0) {
+        eprintln!("skipped: {} is not there; install qemu-system-misc", RV64.0);
+        return;
+    }
+    if cfg!(debug_assertions) {
+        eprintln!("skipped: two billion instructions are for an optimised build; run with --release");
+        return;
+    }
+    for name in ["mix", "float"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("../../guests/riscv/bench/{name}.elf"));
+        let mut machine = Machine::new(Config::default()).unwrap();
+        machine.load(&Elf::parse(&std::fs::read(&path).unwrap()).unwrap()).unwrap();
+        let Stop::Exit { code } = machine.run(1 << 40, &mut ()) else { panic!("{name} does not end") };
+        let theirs = Command::new("timeout")
+            .args(["120", RV64.0, "-M", "spike", "-bios", "none", "-display", "none", "-monitor", "none"])
+            .args(["-serial", "none", "-kernel"])
+            .arg(&path)
+            .status()
+            .unwrap();
+        assert_eq!(theirs.code(), Some(code & 0xff), "{name}");
+    }
+}
+
 /// Counts instructions of a program of loops, calls, loads and stores from inside, and sends the count. QEMU
 /// counts exactly with `-icount shift=0`, where an instruction takes a nanosecond.
 #[test]

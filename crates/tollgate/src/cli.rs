@@ -1,8 +1,12 @@
 //! The command line.
 
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use tollgate_measure::Site;
 use tollgate_measure::clock::Source;
+use tollgate_measure::placement::{self, PlacementError};
+use tollgate_record::host::Cpu;
 
 /// The command line or an input file is wrong: exit status 2.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +23,7 @@ impl Usage {
 #[derive(Parser)]
 #[command(
     version,
+    max_term_width = 80,
     about = "Measures and explains what it costs to cross an execution boundary",
     long_about = "Measures and explains what it costs to cross an execution boundary: a call, a fiber \
                   switch, a system call, a fault, a signal, a thread or process switch, a wake-up on \
@@ -100,6 +105,12 @@ pub(crate) struct Sampling {
     /// Do not save the run
     #[arg(long, conflicts_with = "store")]
     pub(crate) no_save: bool,
+    /// Time for all batches, in milliseconds, in place of what --quick or --thorough gives
+    #[arg(long, hide = true, value_name = "N")]
+    pub(crate) budget_ms: Option<u32>,
+    /// A worker that is silent for so many milliseconds is taken for hung
+    #[arg(long, hide = true, value_name = "N", default_value_t = 10_000)]
+    pub(crate) patience_ms: u32,
 }
 
 /// How and where results are printed.
@@ -178,7 +189,9 @@ pub(crate) struct RunsArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tollgate show latest\n  tollgate show 20261120 --json")]
+#[command(
+    after_help = "Examples:\n  tollgate show latest\n  tollgate show 20261120 --json\n  tollgate show ./run.json"
+)]
 pub(crate) struct ShowArgs {
     /// A run's id, the beginning of one, 'latest', or the path of a record
     #[arg(value_name = "ID")]
@@ -208,6 +221,29 @@ pub(crate) struct WorkerArgs {
     pub(crate) rings: Option<String>,
 }
 
+/// What somebody may have meant by a command line that is wrong, where clap does not know.
+pub(crate) fn tip(error: &clap::Error) -> Option<String> {
+    let word = |kind| error.get(kind).map(ToString::to_string);
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let name = word(ContextKind::InvalidSubcommand)?;
+            let known = tollgate_boundary::select(std::slice::from_ref(&name)).is_ok();
+            known.then(|| format!("tip: '{name}' names probes; to measure them: tollgate run '{name}'"))
+        }
+        ErrorKind::ArgumentConflict if word(ContextKind::InvalidSubcommand).is_some() => {
+            Some("tip: options come after the command: tollgate run null --quick".into())
+        }
+        _ => None,
+    }
+}
+
+/// Where to measure. An error names the option that is wrong.
+pub(crate) fn site(known: &Cpu, cpu: Option<usize>, peer: Option<usize>) -> anyhow::Result<Site> {
+    let named = |option: &str, error: PlacementError| Usage::error(format!("{option}: {error}"));
+    placement::choose(known, cpu, None).map_err(|error| named("--cpu", error))?;
+    placement::choose(known, cpu, peer).map_err(|error| named("--peer-cpu", error))
+}
+
 fn cpu(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "a CPU is a whole number from 0, for example 0".into())
 }
@@ -215,3 +251,6 @@ fn cpu(text: &str) -> Result<usize, String> {
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}, for example 42", u64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

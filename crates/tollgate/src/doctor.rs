@@ -1,7 +1,8 @@
 //! What on this host spoils a measurement, and what would mend it. Changes nothing.
 
-use crate::cli::{ClockChoice, DoctorArgs, Usage};
+use crate::cli::{self, ClockChoice, DoctorArgs};
 use crate::output::Sink;
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 use tollgate_measure::doctor::{Observed, findings};
@@ -18,15 +19,16 @@ const SELF_CHECK_ERROR: f64 = 0.01;
 pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
     let mut facts = host::here();
-    let site = placement::choose(&facts.cpu, args.cpu, None).map_err(Usage::error)?;
+    let site = cli::site(&facts.cpu, args.cpu, None)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let watch = Watch::new(site.cpu, site.peer);
     let mark = watch.mark();
     std::thread::sleep(WATCH);
     let span = watch.span(&mark, &watch.mark());
-    placement::pin(site.cpu)?;
-    let check = self_check(ClockChoice::Auto.source());
     let mut found = findings(&facts, &Observed { span: Some(span) });
+    let pinned = placement::pin(site.cpu);
+    let check = pinned.is_ok().then(|| self_check(ClockChoice::Auto.source())).flatten();
+    found.extend(pinned.err().map(|error| unpinned(&error)));
     found.extend(check.as_ref().map(harness));
     let text = if sink.json() {
         format!("{:#}\n", serde_json::json!({ "host": facts, "self_check": check, "findings": found }))
@@ -35,6 +37,18 @@ pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     };
     sink.deliver(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn unpinned(error: &io::Error) -> Finding {
+    Finding {
+        severity: Severity::Spoils,
+        code: "pin".into(),
+        what: error.to_string(),
+        effect: "Nothing can be measured: what a task that may wander measures would be wrong.".into(),
+        fix: Some(
+            "choose another CPU (--cpu), or run outside the sandbox that refuses sched_setaffinity".into(),
+        ),
+    }
 }
 
 fn harness(check: &SelfCheck) -> Finding {

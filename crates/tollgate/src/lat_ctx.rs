@@ -1,11 +1,12 @@
 //! `tollgate lat_ctx`, and this program called by that name: lmbench's command line and lmbench's output.
 
 use crate::cli::{Sampling, Usage};
-use crate::output::Sink;
+use crate::output::{Sink, say};
 use crate::ring::{Bench, Measured, empty_record, place, room};
 use crate::run::{Keeper, stop_flag};
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -91,7 +92,7 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
         let measured = points.iter().all(|point| point.result.status == Status::Measured);
         for point in &points {
             if let Some(why) = point.result.reason.as_deref() {
-                eprintln!("lat_ctx: {procs} processes: {why}");
+                say(format!("lat_ctx: {procs} processes: {why}"));
             }
         }
         run.results.extend(points.into_iter().map(|point| point.result));
@@ -106,7 +107,8 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
             let _ = writeln!(text, "{procs} {switch:.2}");
             lines.push_str(&text);
             if sampling.output.out.is_none() && !sampling.output.json {
-                eprint!("{text}");
+                // Nobody reading it is no reason to fail.
+                let _ = std::io::stderr().write_all(text.as_bytes());
             }
         } else {
             failed += 1;
@@ -119,7 +121,7 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
         sink.deliver(&lines)?;
     }
     if stop.load(Ordering::Relaxed) {
-        eprintln!("lat_ctx: interrupted; the lines above are complete");
+        say("lat_ctx: interrupted; the lines above are complete");
     }
     Ok(if failed == 0 && run.complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,15 +2,16 @@
 
 use crate::cli::ListArgs;
 use crate::output::Sink;
+use anyhow::anyhow;
 use std::process::ExitCode;
 use tollgate_boundary::PROBES;
-use tollgate_measure::{Placement, Refusal, host, placement};
+use tollgate_measure::{Placement, Refusal, host, placement, worker};
 use tollgate_report::ProbeRow;
 
 pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
     let site = placement::choose(&host::here().cpu, None, None)?;
-    placement::pin(site.cpu)?;
+    placement::pin(site.cpu).map_err(|error| anyhow!(worker::unpinned(&error)))?;
     let rows: Vec<ProbeRow> = PROBES
         .iter()
         .map(|probe| {

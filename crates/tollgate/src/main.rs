@@ -1,7 +1,6 @@
 //! tollgate: measures and explains what it costs to cross an execution boundary.
 //!
 //! Glue only: parse, plan, measure, save, show.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the program that prints")]
 
 mod cli;
 mod doctor;
@@ -20,7 +19,14 @@ use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(lat_ctx::called_as(std::env::args_os()));
+    let cli = Cli::try_parse_from(lat_ctx::called_as(std::env::args_os())).unwrap_or_else(|error| {
+        let tip = cli::tip(&error);
+        let _ = error.print();
+        if let Some(tip) = tip {
+            output::say(tip);
+        }
+        std::process::exit(error.exit_code());
+    });
     let done = match cli.command {
         None => run::run(&cli.ladder, &[]),
         Some(Command::Run(args)) => run::run(&args.sampling, &args.patterns),
@@ -36,7 +42,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("tollgate: {error:#}");
+            output::say(format!("tollgate: {error:#}"));
             if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }

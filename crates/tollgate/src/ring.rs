@@ -9,7 +9,7 @@ pub(crate) use args::{Args, procs};
 pub(crate) use cell::{Bench, Measured};
 pub(crate) use sizes::bytes;
 
-use crate::cli::{Sampling, Usage};
+use crate::cli::{self, Sampling, Usage};
 use crate::output::Sink;
 use crate::progress::Progress;
 use crate::run::{Keeper, new_record, stop_flag, verdict};
@@ -17,7 +17,7 @@ use args::Placing;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_boundary::ring::{Cell, Pages, Room, Spec, too_large};
-use tollgate_measure::{Site, host, placement};
+use tollgate_measure::{Site, host};
 use tollgate_record::{Host, Run, document};
 
 pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
@@ -55,7 +55,7 @@ pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
 /// The host and where on it the first task runs.
 pub(crate) fn place(sampling: &Sampling) -> anyhow::Result<(Host, Site)> {
     let facts = host::here();
-    let site = placement::choose(&facts.cpu, sampling.cpu, sampling.peer_cpu).map_err(Usage::error)?;
+    let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
     Ok((facts, site))
 }
 

@@ -1,7 +1,7 @@
 //! The ladder: plan, measure, save, show.
 
-use crate::cli::{ClockChoice, Sampling, Usage};
-use crate::output::{self, Sink};
+use crate::cli::{self, ClockChoice, Sampling, Usage};
+use crate::output::{self, Sink, say};
 use crate::progress::Progress;
 use anyhow::anyhow;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -15,19 +15,17 @@ use tollgate_measure::clock::Source;
 use tollgate_measure::noise::{SpanNoise, Watch};
 use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
-use tollgate_measure::{Meta, Placement, Site, host, noise, placement, session, summary};
+use tollgate_measure::{Meta, Placement, Site, host, noise, session, summary};
 use tollgate_record::store;
-use tollgate_record::{Host, Run, SCHEMA, Status, Store, Tool, Warning, document};
+use tollgate_record::{Host, Run, SCHEMA, Status, Store, StoreError, Tool, Warning, document};
 
-/// A worker that is silent for so long is taken for hung.
-const PATIENCE_MS: i32 = 10_000;
 /// How often a run that is going on is saved.
 const SAVE_EVERY: Duration = Duration::from_millis(700);
 
 pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCode> {
     let wanted = select(patterns).map_err(Usage::error)?;
     let mut facts = host::here();
-    let site = placement::choose(&facts.cpu, args.cpu, args.peer_cpu).map_err(Usage::error)?;
+    let site = cli::site(&facts.cpu, args.cpu, args.peer_cpu)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let sink = Sink::open(&args.output)?;
     let seed = args.seed.unwrap_or_else(|| rand::random::<u32>().into());
@@ -39,7 +37,8 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
     let source = args.clock.source();
     let stop = stop_flag()?;
     let before = run.warnings.clone();
-    measure(&metas, &wanted, site, source, &plan, &stop, &mut |harvest, spans| {
+    let setting = Setting { site, source, patience_ms: args.patience_ms.try_into().unwrap_or(i32::MAX) };
+    measure(&metas, &wanted, &setting, &plan, &stop, &mut |harvest, spans| {
         run.warnings.clone_from(&before);
         record(&mut run, &metas, &wanted, harvest, source);
         run.warnings.extend(noise_warnings(spans, &metas, &wanted));
@@ -49,8 +48,10 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
 
     let text =
         if sink.json() { document::to_json(&run)? } else { tollgate_report::ladder(&run, &sink.style()) };
-    sink.deliver(&text)?;
-    Ok(verdict(&run, &keeper, args))
+    let delivered = sink.deliver(&text);
+    // Where the run was saved is worth most when it could not be printed.
+    let verdict = verdict(&run, &keeper, args);
+    delivered.map(|()| verdict)
 }
 
 /// The record of a run that begins now.
@@ -81,7 +82,7 @@ fn plan(args: &Sampling, seed: u64) -> Plan {
         seed,
         epochs,
         most_epochs,
-        budget_ns: (seconds * 1e9) as u64,
+        budget_ns: args.budget_ms.map_or((seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000),
         batch_ns: 300_000,
         target,
         singles_ns,
@@ -90,25 +91,45 @@ fn plan(args: &Sampling, seed: u64) -> Plan {
 
 /// Set by the first SIGINT, SIGTERM or SIGHUP; the second ends the program at once.
 pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
+    const FIRST: &str = "tollgate: stopping after the batch in hand; a second signal ends it at once\n";
+    const SECOND: &str = "tollgate: ended at once; 'tollgate show latest' has what was saved\n";
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        let stop = Arc::clone(&stop);
+        let act = move || {
+            let again = stop.swap(true, Ordering::Relaxed);
+            let text = if again { SECOND } else { FIRST };
+            // SAFETY: the text is valid for its length.
+            unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+            if again {
+                signal_hook::low_level::exit(1);
+            }
+        };
+        // SAFETY: it touches an atomic and calls write(2) and _exit(2), which a handler may do.
+        unsafe { signal_hook::low_level::register(signal, act) }?;
     }
     Ok(stop)
+}
+
+/// Where and by what is measured.
+struct Setting {
+    site: Site,
+    source: Source,
+    /// A worker that is silent for so long is taken for hung.
+    patience_ms: i32,
 }
 
 /// Runs the plan in worker processes; `keep` is called whenever there is something worth keeping.
 fn measure(
     metas: &[&Meta],
     wanted: &[usize],
-    site: Site,
-    source: Source,
+    setting: &Setting,
     plan: &Plan,
     stop: &AtomicBool,
     keep: &mut dyn FnMut(&Harvest, &[SpanNoise]),
 ) -> anyhow::Result<()> {
-    let mut bench = Remote::new(|| worker(site, source), PATIENCE_MS);
+    let Setting { site, source, patience_ms } = *setting;
+    let mut bench = Remote::new(|| worker(site, source), patience_ms);
     let refused =
         (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect();
     let progress = Progress::new();
@@ -196,7 +217,11 @@ impl Keeper {
             return Ok(Self { store: None, failure: None });
         }
         let opened = output::store(&args.store).and_then(|store| match store {
-            Some(store) => store.check_writable().map(|()| store).map_err(Into::into),
+            Some(store) => match store.check_writable() {
+                Ok(()) => Ok(store),
+                Err(full @ StoreError::Full { .. }) => Err(full.into()),
+                Err(error) => Err(Usage::error(error)),
+            },
             None => Err(anyhow!(
                 "there is no home directory to save in; name a directory with --store DIR, or use --no-save"
             )),
@@ -231,18 +256,19 @@ impl Keeper {
 pub(crate) fn verdict(run: &Run, keeper: &Keeper, args: &Sampling) -> ExitCode {
     let failed = run.results.iter().filter(|result| result.status == Status::Failed).count();
     for result in run.results.iter().filter(|result| result.status == Status::Failed) {
-        eprintln!(
-            "tollgate: {} failed: {}",
-            result.probe,
-            result.reason.as_deref().unwrap_or("no reason given")
-        );
+        let reason = result.reason.as_deref().unwrap_or("no reason given");
+        say(format!("tollgate: {} failed: {reason}", result.probe));
     }
-    if !run.complete {
-        eprintln!("tollgate: interrupted; the table has what was measured until then");
+    if let Some(lost) = run.warnings.iter().find(|warning| warning.code == "worker-lost") {
+        say(format!("tollgate: {}", lost.text));
+    } else if !run.complete {
+        say("tollgate: interrupted; the table has what was measured until then");
     }
     match (&keeper.failure, &keeper.store) {
-        (Some(failure), _) => eprintln!("tollgate: {failure}"),
-        (None, Some(_)) if !args.output.json => eprintln!("saved as {} (tollgate show {})", run.id, run.id),
+        (Some(failure), _) => say(format!("tollgate: {failure}")),
+        (None, Some(_)) if !args.output.json => {
+            say(format!("saved as {} (tollgate show {0})", run.id));
+        }
         _ => {}
     }
     if failed == 0 && run.complete && keeper.failure.is_none() {

@@ -3,8 +3,8 @@
 #ifndef TOLL_ASM_H
 #define TOLL_ASM_H
 
-// The CSRs of the kernel's own mode (privileged specification, 2.2): -DKERNEL_M builds a kernel for machine
-// mode without translation, otherwise it is built for supervisor mode under Sv39.
+// The CSRs of the kernel's own mode (privileged specification, 2.2; version 20240411 wherever it is cited):
+// -DKERNEL_M builds a kernel for machine mode without translation, otherwise it is for supervisor mode under Sv39.
 #ifdef KERNEL_M
 #define X_SCRATCH mscratch
 #define X_EPC mepc

@@ -25,7 +25,7 @@ void console_flush(void) {
 }
 
 // A supervisor may read and write user memory only while status.SUM is set (privileged specification,
-// 12.1.1.2); in machine mode without translation there is nothing to switch.
+// 10.1.1.2); in machine mode without translation there is nothing to switch.
 static inline void user_memory(int open) {
 #ifndef KERNEL_M
     if (open)

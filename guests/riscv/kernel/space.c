@@ -1,4 +1,4 @@
-// Page tables for Sv39 (privileged specification, 12.4): everything at its own address, in pages of 1 GiB for
+// Page tables for Sv39 (privileged specification, 10.4): everything at its own address, in pages of 1 GiB for
 // devices and 2 MiB for memory. In space 1 the private region is backed by other memory than in space 0.
 #include "kernel.h"
 

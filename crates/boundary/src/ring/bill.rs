@@ -184,6 +184,7 @@ mod tests {
             moments: Vec::new(),
             core: Vec::new(),
             complete: true,
+            lost: None,
         }
     }
 

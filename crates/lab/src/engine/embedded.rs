@@ -5,7 +5,7 @@ use tollgate_riscv::{Config, Elf, Machine, Stop};
 use super::Engine;
 use crate::LabError;
 use crate::attribution::Attribution;
-use crate::bill::{Experiment, Phases, Spread, TrapBill};
+use crate::bill::{Experiment, Spread, TrapBill};
 use crate::call::Crossing;
 use crate::guest::Report;
 use crate::image;
@@ -37,8 +37,7 @@ impl Engine for Embedded {
             Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
         machine.load(&elf).map_err(refused)?;
 
-        let wanted = usize::try_from(experiment.iterations).unwrap_or(usize::MAX).saturating_add(1);
-        let mut watch = Attribution::new(&elf, experiment.crossing, wanted);
+        let mut watch = Attribution::new(&elf, experiment.crossing, experiment.iterations);
         let budget = experiment.iterations.saturating_mul(BUDGET_EACH).saturating_add(BUDGET);
         let stop = machine.run(budget, &mut watch);
         let console = String::from_utf8_lossy(&machine.take_console()).into_owned();
@@ -50,11 +49,12 @@ impl Engine for Embedded {
             }
             other => return Err(LabError::Guest(format!("did not end: {other:?}"))),
         }
-        if !watch.is_done() {
-            let seen = watch.finished.len();
-            return Err(LabError::Guest(format!("crossed {seen} times, not {wanted}")));
-        }
-        bill(experiment, &watch.finished, &console)
+        let (spread, phases) = watch.finish().map_err(|seen| {
+            LabError::Guest(format!("crossed {seen} times, not once and {} times", experiment.iterations))
+        })?;
+        let result = second_opinion(experiment, spread, &console)?;
+        let phases = Some(Box::new(phases));
+        Ok(TrapBill { experiment: *experiment, engine: NAME, result, spread, phases })
     }
 }
 
@@ -62,25 +62,18 @@ fn refused(error: impl std::fmt::Display) -> LabError {
     LabError::Machine(error.to_string())
 }
 
-fn bill(experiment: &Experiment, crossings: &[Phases], console: &str) -> Result<TrapBill, LabError> {
-    let totals: Vec<u64> = crossings.iter().map(|phases| phases.total().instructions).collect();
-    let spread = Spread::of(&totals).ok_or_else(|| LabError::Guest("crossed fewer than two times".into()))?;
-    let mut sum = Phases::default();
-    crossings[1..].iter().for_each(|phases| sum.add(phases));
-
-    let mut result = None;
-    if experiment.crossing != Crossing::Timer {
-        // The program's own counter reads are a second opinion on every figure. Two reads with nothing between
-        // them differ by one.
-        let report =
-            Report::find(console).ok_or_else(|| LabError::Guest("gave no account of its own".into()))?;
-        let inside = report.spread.less(1);
-        if inside != Some(spread) {
-            let inside = inside.map_or(0, |s| s.sum);
-            return Err(LabError::Disagreement { outside: spread.sum, inside });
-        }
-        result = report.result;
+/// What the program says of itself: its counter reads are checked against the bill, its result is passed on.
+fn second_opinion(experiment: &Experiment, outside: Spread, console: &str) -> Result<Option<i64>, LabError> {
+    if experiment.crossing == Crossing::Timer {
+        return Ok(None);
     }
-    let phases = Some(Box::new([crossings[0], sum]));
-    Ok(TrapBill { experiment: *experiment, engine: NAME, result, spread, phases })
+    let report = Report::find(console).ok_or_else(|| LabError::Guest("gave no account of its own".into()))?;
+    // Two reads of the counter with nothing between them differ by one.
+    match report.spread.less(1) {
+        Some(inside) if inside == outside => Ok(report.result),
+        inside => {
+            let inside = inside.map_or(0, |spread| spread.sum);
+            Err(LabError::Disagreement { outside: outside.sum, inside })
+        }
+    }
 }

@@ -97,6 +97,11 @@ impl Machine {
         }
         let start = self.engine.used;
         let arena = self.engine.arena.get_or_insert_with(|| Box::new(Arena::new()));
+        // Room for this block.
+        let room = start + 2 * LONGEST_BLOCK as usize + 3;
+        if arena.meta.len() < room {
+            arena.meta.resize(room + 4096, Meta { pc: 0, insn: NO_INSN, word: 0 });
+        }
         let mut b = Builder { arena, start, next: start, done: 0, precise: self.engine.precise };
         let target_mask = self.hart.target_mask();
         let va_page = pc & !(PAGE - 1);

@@ -103,7 +103,8 @@ struct Arena {
     ops: Box<[MicroOp; ARENA]>,
     /// Where an op that jumps goes on, if that is known; 0 is nowhere.
     links: Box<[u16; ARENA]>,
-    meta: Box<[Meta; ARENA]>,
+    /// What is known of each op; as long as the arena is used, and one block more.
+    meta: Vec<Meta>,
     jumps: Box<[Jump; JUMP_ENTRIES]>,
     loads: Box<[Tlb; CONTEXTS]>,
     stores: Box<[Tlb; CONTEXTS]>,
@@ -121,7 +122,7 @@ impl Arena {
         Arena {
             ops: boxed(MicroOp::NOTHING),
             links: boxed(0),
-            meta: boxed(Meta { pc: 0, insn: block::NO_INSN, word: 0 }),
+            meta: Vec::new(),
             jumps: boxed(Jump { pc: 1, context: 0, start: 0 }),
             loads: boxed(EMPTY_TLB),
             stores: boxed(EMPTY_TLB),

@@ -124,6 +124,7 @@ impl Bench {
         let harvest =
             sampler::run(&mut bench, &metas, refused, &plan, &summary::relative_half_width, &mut tell);
         Ok(match harvest {
+            Ok(Harvest { lost: Some(lost), .. }) => Some(failed(&specs[0], &lost.to_string())),
             Ok(harvest) if harvest.probes[0].outcome == Outcome::Active && !harvest.complete => None,
             Ok(harvest) => Some(self.evaluate(cell, &metas, &harvest, run)),
             Err(lost) => Some(failed(&specs[0], &format!("nothing could be measured: {lost}"))),

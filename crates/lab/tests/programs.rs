@@ -1,0 +1,119 @@
+//! Programs on the embedded machine: their output, how they end, and damage of every kind.
+
+use std::fs;
+
+use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
+use tollgate_lab::{Profile, Trace};
+use tollgate_riscv::{Isa, MachineKind};
+use tollgate_testkit::fast;
+
+fn image(name: &str) -> Vec<u8> {
+    let path = format!("{}/../../guests/riscv/images/{name}.elf", env!("CARGO_MANIFEST_DIR"));
+    fs::read(&path).expect(&path)
+}
+
+fn job(program: Vec<u8>) -> Job {
+    Job {
+        isa: Isa::default(),
+        machine: MachineKind::Spike,
+        ram_bytes: 8 << 20,
+        bootargs: String::new(),
+        program,
+        proxy_kernel: None,
+        arguments: vec!["program".into()],
+        files: Vec::new(),
+        max_instructions: 1_000_000,
+    }
+}
+
+fn run(job: &Job, watch: Watch) -> Result<(Outcome, String, String), ProgramError> {
+    let (mut console, mut trace) = (Vec::new(), Vec::new());
+    let outcome = program::run(job, watch, &mut console, &mut trace)?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok((outcome, text(console), text(trace)))
+}
+
+#[test]
+fn watching_changes_nothing() {
+    let job = job(image("ctx_switch"));
+    let (plain, console, _) = run(&job, Watch::Nothing).expect("runs");
+    assert_eq!(plain.ending, Ending::Exited(0));
+    assert_eq!(console, "getpid 1: 96 cycles\n");
+    for watch in [Watch::Profile, Watch::Trace(Trace::Commit), Watch::Trace(Trace::Disasm)] {
+        let (watched, also, trace) = run(&job, watch).expect("runs");
+        assert_eq!(
+            (watched.instructions, &watched.ending, &also),
+            (plain.instructions, &plain.ending, &console)
+        );
+        if let Watch::Trace(_) = watch {
+            // A line for each instruction, and one for each trap.
+            let instructions = trace.lines().filter(|line| !line.contains(": trap ")).count();
+            assert_eq!(instructions as u64, plain.instructions);
+        }
+    }
+}
+
+#[test]
+fn a_profile_charges_every_instruction_once() {
+    let (outcome, _, _) = run(&job(image("enhanced_ctx_switch")), Watch::Profile).expect("runs");
+    let profile: Profile = outcome.profile.expect("a profile");
+    let functions: u64 = profile.functions().iter().map(|(_, n)| n).sum();
+    assert_eq!(functions, outcome.instructions);
+    assert_eq!(profile.phases.total().instructions, outcome.instructions);
+    // One measured alone and 1,000 in the loop.
+    assert_eq!(profile.calls[&172].count, 1001);
+    assert_eq!(profile.calls[&172].min, profile.calls[&172].max);
+}
+
+#[test]
+fn a_file_is_read_only_when_it_was_given() {
+    let mut job = job(image("forbidden"));
+    let (outcome, _, _) = run(&job, Watch::Nothing).expect("runs");
+    // EACCES.
+    assert_eq!(outcome.ending, Ending::Exited(13));
+    assert_eq!(outcome.refused, ["/etc/hostname"]);
+    job.files.push(("/etc/hostname".into(), b"here\n".to_vec()));
+    let (outcome, _, _) = run(&job, Watch::Nothing).expect("runs");
+    // Opened: the first free descriptor, negated, shifted out by one bit of the exit code.
+    assert_ne!(outcome.ending, Ending::Exited(13));
+    assert!(outcome.refused.is_empty());
+}
+
+#[test]
+fn a_program_that_does_not_end_is_stopped_where_it_was_said() {
+    let mut job = job(image("full"));
+    job.max_instructions = 12_345;
+    let (outcome, _, _) = run(&job, Watch::Nothing).expect("runs");
+    assert_eq!(outcome.ending, Ending::Budget);
+    // Traps are steps as well, so it may have retired fewer.
+    assert!(outcome.instructions <= 12_345 && outcome.instructions > 12_000);
+}
+
+/// Cut anywhere and with any byte wrong, a program is refused or runs to its end or budget. It never panics.
+#[test]
+fn damaged_programs_are_refused_or_run() {
+    let whole = image("full");
+    for length in (0..whole.len()).step_by(if fast() { 397 } else { 61 }) {
+        let mut job = job(whole[..length].to_vec());
+        job.max_instructions = 10_000;
+        // What was cut off is not there, so it cannot be loaded; headers at the end may be missed.
+        let _ = run(&job, Watch::Nothing);
+    }
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..if fast() { 40 } else { 400 } {
+        let mut bytes = whole.clone();
+        for _ in 0..4 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            // Mostly the headers and the code.
+            let at = (random >> 8) as usize % if random & 1 == 0 { 256 } else { bytes.len() };
+            bytes[at] = random as u8;
+        }
+        let mut job = job(bytes);
+        job.max_instructions = 10_000;
+        if let Ok((outcome, _, _)) = run(&job, Watch::Profile) {
+            assert!(outcome.instructions <= 10_000);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The program as its users call it: what goes right, and bad input and bad places.
+#![allow(clippy::print_stderr, reason = "tests say which case failed")]
+
+mod bad_input;
+mod case;
+mod happy;
+mod help;
+mod json;
+mod output;
+mod places;
+mod processes;
+mod refused;
+mod scene;
+mod signals;
+mod stores;
+
+use case::Case;
+
+/// Every table of cases.
+fn tables() -> [(&'static str, &'static [Case]); 6] {
+    [
+        ("bad input", bad_input::CASES),
+        ("output", output::CASES),
+        ("places", places::CASES),
+        ("refused", refused::CASES),
+        ("signals", signals::CASES),
+        ("stores", stores::CASES),
+    ]
+}
+
+#[test]
+fn the_tables_have_many_cases_and_each_its_own_name() {
+    let names: Vec<_> = tables().iter().flat_map(|(_, cases)| cases.iter().map(|case| case.name)).collect();
+    let different: std::collections::BTreeSet<_> = names.iter().collect();
+    assert_eq!(different.len(), names.len());
+    assert!(names.len() >= 60, "{} cases", names.len());
+}

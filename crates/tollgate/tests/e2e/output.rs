@@ -1,0 +1,234 @@
+//! Where results go: devices, closed pipes, dumb terminals, narrow ones, foreign locales.
+
+use crate::case::{CASE, Case, go_through};
+use crate::scene::{Outcome, Scene};
+use std::fs::{self, File};
+use std::os::fd::FromRawFd;
+use std::os::unix::fs::{FileTypeExt, symlink};
+
+#[test]
+fn output() {
+    go_through("e2e::output::output", CASES);
+}
+
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "standard output on a full device",
+        args: "list",
+        exit: 1,
+        says: &["standard output cannot be written", "No space left on device", "--out FILE"],
+        scene: |scene| {
+            let full = File::options().write(true).open("/dev/full").map_err(|error| error.to_string())?;
+            scene.stdout(full);
+            Ok(())
+        },
+        ..CASE
+    },
+    Case {
+        name: "standard output on a full device, after a run",
+        args: "run null --quick --budget-ms 200 --store {dir}/store",
+        exit: 1,
+        says: &["standard output cannot be written", "tollgate show"],
+        scene: |scene| {
+            let full = File::options().write(true).open("/dev/full").map_err(|error| error.to_string())?;
+            scene.stdout(full);
+            Ok(())
+        },
+        then: |outcome| assert_eq!(outcome.saved()["complete"], true, "the run itself is not lost"),
+        ..CASE
+    },
+    Case {
+        name: "a result onto a full device",
+        args: "list --out {dir}/full",
+        exit: 1,
+        says: &["--out {dir}/full cannot be written", "No space left on device"],
+        // Only root could replace the device itself by mistake.
+        scene: |scene| {
+            let _ = scene.as_nobody();
+            symlink("/dev/full", scene.path("full")).map_err(|error| error.to_string())
+        },
+        then: |outcome| {
+            assert!(fs::metadata(outcome.path("full")).unwrap().file_type().is_char_device());
+        },
+        ..CASE
+    },
+    Case {
+        name: "a result through a link",
+        args: "list --out {dir}/link",
+        scene: |scene| {
+            scene.file("target", "before");
+            symlink("target", scene.path("link")).map_err(|error| error.to_string())
+        },
+        then: |outcome| {
+            assert!(fs::symlink_metadata(outcome.path("link")).unwrap().is_symlink());
+            assert!(fs::read_to_string(outcome.path("target")).unwrap().contains("getppid"));
+        },
+        ..CASE
+    },
+    Case {
+        name: "a result in place of an older one",
+        args: "list --out {dir}/list.txt",
+        scene: |scene| {
+            use std::os::unix::fs::PermissionsExt;
+            scene.file("list.txt", "before");
+            let private = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(scene.path("list.txt"), private).map_err(|error| error.to_string())
+        },
+        then: |outcome| {
+            use std::os::unix::fs::PermissionsExt;
+            let facts = fs::metadata(outcome.path("list.txt")).unwrap();
+            assert_eq!(facts.permissions().mode() & 0o777, 0o600, "its permissions stay");
+            assert!(outcome.stdout.is_empty());
+        },
+        ..CASE
+    },
+    Case { name: "a reader that has gone", args: "list", scene: nobody_reads, ..CASE },
+    Case {
+        name: "a reader that has gone in mid-run",
+        args: "run null --quick --budget-ms 200 --store {dir}/store",
+        scene: nobody_reads,
+        then: |outcome| assert_eq!(outcome.saved()["complete"], true),
+        ..CASE
+    },
+    Case {
+        name: "standard error that nobody reads",
+        args: "run futx",
+        exit: 2,
+        scene: |scene| {
+            let (reader, writer) = pipe()?;
+            drop(reader);
+            scene.stderr(writer);
+            Ok(())
+        },
+        says: &[],
+        then: |outcome| assert!(outcome.stderr.is_empty()),
+        ..CASE
+    },
+    Case {
+        name: "plain ASCII where the locale wants it",
+        args: "run null syscall/getppid process/pipe --quick --budget-ms 300 --no-save",
+        prints: &["getppid"],
+        scene: |scene| {
+            scene.env("LANG", Some("C"));
+            Ok(())
+        },
+        then: |outcome| assert!(outcome.stdout.is_ascii() && outcome.stderr.is_ascii()),
+        ..CASE
+    },
+    Case {
+        name: "LC_ALL before LANG",
+        args: "run null --quick --budget-ms 200 --no-save",
+        scene: |scene| {
+            scene.env("LC_ALL", Some("POSIX"));
+            Ok(())
+        },
+        then: |outcome| assert!(outcome.stdout.is_ascii()),
+        ..CASE
+    },
+    Case {
+        name: "a run in 80 columns",
+        args: "run null thread process/pipe --quick --budget-ms 600 --no-save",
+        then: narrow,
+        ..CASE
+    },
+    Case { name: "the list in 80 columns", args: "list --why", then: narrow, ..CASE },
+    Case { name: "the doctor in 80 columns", args: "doctor", then: narrow, ..CASE },
+    Case {
+        name: "a dumb terminal",
+        args: "list",
+        scene: |scene| {
+            scene.env("TERM", Some("dumb"));
+            Ok(())
+        },
+        then: |outcome| assert!(!outcome.stdout.contains('\u{1b}')),
+        ..CASE
+    },
+    Case {
+        name: "a terminal",
+        args: "list",
+        scene: |scene| terminal(scene, 60),
+        then: |outcome| assert!(screen(outcome).contains('\u{1b}'), "colours where they can be seen"),
+        ..CASE
+    },
+    Case {
+        name: "a terminal, and no colour wanted",
+        args: "list",
+        scene: |scene| {
+            scene.env("NO_COLOR", Some("1"));
+            terminal(scene, 60)
+        },
+        then: |outcome| assert!(!screen(outcome).contains('\u{1b}')),
+        ..CASE
+    },
+    Case {
+        name: "a dumb terminal, and narrow",
+        args: "list --why",
+        scene: |scene| {
+            scene.env("TERM", Some("dumb"));
+            terminal(scene, 50)
+        },
+        then: |outcome| {
+            let screen = screen(outcome);
+            assert!(!screen.contains('\u{1b}') && screen.contains("getppid"));
+            let widest = screen.lines().map(|line| line.trim_end().chars().count()).max();
+            assert!(widest <= Some(50), "{widest:?} columns\n{screen}");
+        },
+        ..CASE
+    },
+];
+
+/// Standard output on a terminal of so many columns; what it shows is kept in a file.
+fn terminal(scene: &mut Scene, columns: u16) -> Result<(), String> {
+    let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let (mut ours, mut its) = (-1, -1);
+    let none = std::ptr::null_mut();
+    // SAFETY: both numbers are valid for writing, the size is only read, the rest may be null.
+    let opened =
+        unsafe { libc::openpty(&mut ours, &mut its, none, none.cast(), (&raw const size).cast_mut()) };
+    if opened != 0 {
+        return Err(format!("there is no terminal to be had: {}", std::io::Error::last_os_error()));
+    }
+    // SAFETY: openpty has just opened both, and nobody else owns them.
+    let (mut ours, its) = unsafe { (File::from_raw_fd(ours), File::from_raw_fd(its)) };
+    let path = scene.path("screen");
+    let reader = std::thread::spawn(move || {
+        let mut shown = Vec::new();
+        // It ends with an error when the last writer has closed its end.
+        let _ = std::io::Read::read_to_end(&mut ours, &mut shown);
+        fs::write(path, shown).unwrap();
+    });
+    scene.stdout(its);
+    scene.keep(Reader(Some(reader)));
+    Ok(())
+}
+
+/// Waits for its thread.
+struct Reader(Option<std::thread::JoinHandle<()>>);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.take().map(std::thread::JoinHandle::join);
+    }
+}
+
+fn screen(outcome: &Outcome) -> String {
+    fs::read_to_string(outcome.path("screen")).unwrap()
+}
+
+fn narrow(outcome: &Outcome) {
+    for line in outcome.stdout.lines() {
+        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+        assert!(!line.contains('\u{1b}'), "colours in a file");
+    }
+}
+
+fn nobody_reads(scene: &mut Scene) -> Result<(), String> {
+    let (reader, writer) = pipe()?;
+    drop(reader);
+    scene.stdout(writer);
+    Ok(())
+}
+
+fn pipe() -> Result<(std::io::PipeReader, std::io::PipeWriter), String> {
+    std::io::pipe().map_err(|error| error.to_string())
+}

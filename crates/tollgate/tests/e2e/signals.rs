@@ -1,0 +1,170 @@
+//! Signals in mid-run: what was measured is printed and saved, and no process is left.
+
+use crate::case::{ANY, CASE, Case, go_through};
+use crate::json;
+use crate::processes::signal;
+use crate::scene::Outcome;
+
+#[test]
+fn signals() {
+    go_through("e2e::signals::signals", CASES);
+}
+
+/// Long enough that it never ends by itself before the signal comes.
+const LONG: &str = "run null syscall/getppid process/futex --quick --budget-ms 100000 --store {dir}/store";
+const SHORT: &str = "run null syscall/getppid process/futex --quick --budget-ms 3000 --store {dir}/store";
+
+const INTERRUPTED: Case = Case {
+    args: LONG,
+    exit: 1,
+    says: &["interrupted; the table has what was measured until then", "tollgate show"],
+    prints: &["getppid", "null"],
+    then: |outcome| {
+        let run = outcome.saved();
+        assert_eq!(run["complete"], false);
+        assert!(json::statuses(&run).contains(&"measured".to_owned()), "{run:#}");
+    },
+    ..CASE
+};
+
+pub(crate) const CASES: &[Case] = &[
+    Case { name: "SIGINT", during: |running| after_saving(running, libc::SIGINT), ..INTERRUPTED },
+    Case { name: "SIGTERM", during: |running| after_saving(running, libc::SIGTERM), ..INTERRUPTED },
+    Case { name: "SIGHUP", during: |running| after_saving(running, libc::SIGHUP), ..INTERRUPTED },
+    Case {
+        name: "SIGINT, with a document to print",
+        args: "run null syscall/getppid --quick --budget-ms 100000 --store {dir}/store --json",
+        says: &["interrupted"],
+        prints: &["\"complete\": false"],
+        during: |running| after_saving(running, libc::SIGINT),
+        then: |outcome| assert_eq!(outcome.printed(), outcome.saved()),
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGINT before anything is measured",
+        args: LONG,
+        exit: 1,
+        says: &["interrupted"],
+        during: |running| {
+            running.worker();
+            running.signal(libc::SIGINT);
+        },
+        then: |outcome| assert_eq!(outcome.saved()["complete"], false),
+        ..CASE
+    },
+    Case {
+        name: "a second SIGINT, while the worker hangs",
+        args: "run null process/futex --quick --budget-ms 100000 --patience-ms 100000 --store {dir}/store",
+        exit: 1,
+        says: &["ended at once"],
+        during: |running| {
+            running.saved();
+            signal(running.worker(), libc::SIGSTOP);
+            running.signal(libc::SIGINT);
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            running.signal(libc::SIGINT);
+        },
+        then: |outcome| {
+            let run = outcome.saved();
+            assert_eq!(run["complete"], false);
+            assert!(json::statuses(&run).contains(&"measured".to_owned()));
+        },
+        ..CASE
+    },
+    Case {
+        name: "SIGSTOP of the worker",
+        args: "run null syscall/getppid --quick --budget-ms 3000 --patience-ms 1500 --store {dir}/store",
+        exit: ANY,
+        during: |running| {
+            signal(running.worker(), libc::SIGSTOP);
+        },
+        then: |outcome| went_on(outcome, "no answer within 1.5 s; its processes were ended"),
+        ..CASE
+    },
+    Case {
+        name: "SIGKILL of the worker",
+        says: &["failed: the worker process was ended by signal 9 (SIGKILL)", "interrupted"],
+        during: |running| {
+            running.saved();
+            signal(running.worker(), libc::SIGKILL);
+            running.lost_a_row();
+            running.signal(libc::SIGINT);
+        },
+        then: lost_one,
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGSEGV of the worker",
+        args: SHORT,
+        exit: ANY,
+        during: |running| while !signal(running.worker(), libc::SIGSEGV) {},
+        then: |outcome| went_on(outcome, "the worker process was ended by signal 11 (SIGSEGV)"),
+        ..CASE
+    },
+    Case {
+        name: "SIGKILL of a probe's process",
+        says: &["process/futex failed: ", "signal 9", "interrupted"],
+        during: |running| {
+            running.saved();
+            signal(running.peer(), libc::SIGKILL);
+            running.lost_a_row();
+            running.signal(libc::SIGINT);
+        },
+        then: lost_one,
+        ..INTERRUPTED
+    },
+    Case { name: "SIGKILL at once", during: |running| killed_after(running, 0), ..KILLED },
+    Case { name: "SIGKILL after 30 ms", during: |running| killed_after(running, 30), ..KILLED },
+    Case { name: "SIGKILL after 100 ms", during: |running| killed_after(running, 100), ..KILLED },
+    Case { name: "SIGKILL after 400 ms", during: |running| killed_after(running, 400), ..KILLED },
+    Case { name: "SIGKILL after 1000 ms", during: |running| killed_after(running, 1_000), ..KILLED },
+    Case {
+        name: "SIGKILL when something was saved",
+        during: |running| {
+            running.saved();
+            killed_after(running, 50);
+        },
+        then: |outcome| {
+            (KILLED.then)(outcome);
+            let run = outcome.saved();
+            assert_eq!(run["complete"], false);
+            assert!(json::statuses(&run).contains(&"measured".to_owned()));
+        },
+        ..KILLED
+    },
+];
+
+/// The store is whole at any moment; [`Outcome::check_manners`] reads it and looks for orphans.
+const KILLED: Case =
+    Case { args: LONG, exit: ANY, then: |outcome| assert_eq!(outcome.signal, Some(libc::SIGKILL)), ..CASE };
+
+/// One row failed, the others have figures.
+fn lost_one(outcome: &Outcome) {
+    let mut statuses = json::statuses(&outcome.saved());
+    statuses.sort();
+    assert_eq!(statuses, ["failed", "measured", "measured"]);
+}
+
+fn after_saving(running: &mut crate::scene::Running, number: i32) {
+    running.saved();
+    running.signal(number);
+}
+
+fn killed_after(running: &mut crate::scene::Running, ms: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(ms));
+    running.signal(libc::SIGKILL);
+}
+
+/// The run came to its end, and at most the probe in hand was lost, with the reason. When it was between
+/// two probes nothing was.
+fn went_on(outcome: &Outcome, reason: &str) {
+    let run = outcome.saved();
+    assert_eq!(run["complete"], true, "{run:#}");
+    let statuses = json::statuses(&run);
+    let failed = statuses.iter().filter(|status| *status == "failed").count();
+    assert!(failed <= 1 && statuses.contains(&"measured".to_owned()), "{statuses:?}");
+    assert_eq!(outcome.exit, Some(i32::from(failed > 0)));
+    if failed > 0 {
+        assert!(outcome.says(" failed: ") && outcome.says(reason), "it does not say {reason:?}");
+    }
+}

@@ -1,0 +1,259 @@
+//! Stores with all kinds of files in them, and ids that name nothing.
+
+use crate::case::{CASE, Case, go_through};
+use crate::scene::Scene;
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use tollgate_record::{Host, Run, SCHEMA, Tool, document};
+
+#[test]
+fn stores() {
+    go_through("e2e::stores::stores", CASES);
+}
+
+const NO_RUN: Case = Case { exit: 2, then: |outcome| assert!(outcome.stdout.is_empty()), ..CASE };
+
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "an empty file",
+        args: "show empty --store {dir}/store",
+        says: &["cannot use {dir}/store/empty.json: it is empty"],
+        scene: |scene| broken(scene, "empty", ""),
+        ..NO_RUN
+    },
+    Case {
+        name: "a truncated file",
+        args: "show cut --store {dir}/store",
+        says: &["cannot use {dir}/store/cut.json: it is cut short", "measure again"],
+        scene: |scene| {
+            let whole = record("cut");
+            broken(scene, "cut", &whole[..whole.len() / 2])
+        },
+        ..NO_RUN
+    },
+    Case {
+        name: "a damaged file",
+        args: "show bad --store {dir}/store",
+        says: &["cannot use {dir}/store/bad.json: it is not JSON, or it is damaged", "at byte"],
+        scene: |scene| broken(scene, "bad", record("bad").replace(':', "\u{1}")),
+        ..NO_RUN
+    },
+    Case {
+        name: "a damaged field",
+        args: "show bad --store {dir}/store",
+        says: &["it says \"tollgate/1\" but does not hold to it", "at byte"],
+        scene: |scene| broken(scene, "bad", record("bad").replace("\"seed\": 42", "\"seed\": \"x\"")),
+        ..NO_RUN
+    },
+    Case {
+        name: "JSON of something else",
+        args: "show other --store {dir}/store",
+        says: &["it is JSON, but not a tollgate record"],
+        scene: |scene| broken(scene, "other", "{\"schema\": \"cargo/3\"}"),
+        ..NO_RUN
+    },
+    Case {
+        name: "JSON that is no object",
+        args: "show list --store {dir}/store",
+        says: &["it is JSON, but not a tollgate record"],
+        scene: |scene| broken(scene, "list", "[1, 2, 3]"),
+        ..NO_RUN
+    },
+    Case {
+        name: "a newer schema",
+        args: "show newer --store {dir}/store",
+        says: &["its schema is \"tollgate/2\" and this program reads \"tollgate/1\"; use a newer tollgate"],
+        scene: |scene| broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/2")),
+        ..NO_RUN
+    },
+    Case {
+        name: "a schema that was never there",
+        args: "show odd --store {dir}/store",
+        says: &["its schema is \"tollgate/banana\""],
+        scene: |scene| broken(scene, "odd", record("odd").replace(SCHEMA, "tollgate/banana")),
+        ..NO_RUN
+    },
+    Case {
+        name: "nesting without end",
+        args: "show deep --store {dir}/store",
+        says: &["cannot use {dir}/store/deep.json"],
+        scene: |scene| broken(scene, "deep", "[".repeat(1 << 20)),
+        ..NO_RUN
+    },
+    Case {
+        name: "a huge file",
+        args: "show huge --store {dir}/store",
+        says: &["{dir}/store/huge.json is larger than 256 MiB, which no run is"],
+        scene: |scene| {
+            broken(scene, "huge", "")?;
+            // A hole: it takes no room.
+            let file = File::create(scene.path("store/huge.json")).map_err(|error| error.to_string())?;
+            file.set_len(1 << 40).map_err(|error| error.to_string())
+        },
+        ..NO_RUN
+    },
+    Case {
+        name: "not UTF-8",
+        args: "show bytes --store {dir}/store",
+        says: &["cannot use {dir}/store/bytes.json"],
+        scene: |scene| broken(scene, "bytes", [b'{', b'"', 0xff, 0xfe, b'"', b':', b'1', b'}']),
+        ..NO_RUN
+    },
+    Case {
+        name: "a path that is no record",
+        args: "show {dir}/notes.txt",
+        says: &["cannot use {dir}/notes.txt: it is not JSON"],
+        scene: |scene| {
+            scene.file("notes.txt", "buy milk");
+            Ok(())
+        },
+        ..NO_RUN
+    },
+    Case {
+        name: "a path that is a directory",
+        args: "show {dir}/home",
+        says: &["cannot read {dir}/home", "give the path of one file in it"],
+        ..NO_RUN
+    },
+    Case {
+        name: "a path that is not there",
+        args: "show ./run.json",
+        says: &["cannot read ./run.json", "tollgate runs"],
+        ..NO_RUN
+    },
+    Case {
+        name: "an id that is not there",
+        args: "show 20260101T000000Z-aaaaac --store {dir}/store",
+        says: &[
+            "no run is called `20260101T000000Z-aaaaac` in {dir}/store",
+            "did you mean `20260101T000000Z-aaaaaa`",
+            "tollgate runs",
+        ],
+        scene: two_runs,
+        ..NO_RUN
+    },
+    Case {
+        name: "an id unlike all others",
+        args: "show banana --store {dir}/store",
+        says: &["no run is called `banana`", "`tollgate runs` lists them"],
+        scene: two_runs,
+        then: |outcome| assert!(!outcome.says("did you mean")),
+        ..NO_RUN
+    },
+    Case {
+        name: "an ambiguous beginning",
+        args: "show 2026 --store {dir}/store",
+        says: &["`2026` could be any of 2 runs: 20260101T000000Z-aaaaaa, 20260102T000000Z-bbbbbb"],
+        scene: two_runs,
+        ..NO_RUN
+    },
+    Case {
+        name: "the latest of none",
+        args: "show latest --store {dir}/store",
+        says: &["there is no run in {dir}/store yet", "--store DIR looks elsewhere"],
+        ..NO_RUN
+    },
+    Case { name: "an empty id", args: "show ''", says: &["no run is called ``"], ..NO_RUN },
+    Case {
+        name: "an id that would leave the store",
+        args: "show ../../nowhere/passwd --store {dir}/store",
+        says: &["../../nowhere/passwd", "cannot read"],
+        ..NO_RUN
+    },
+    Case {
+        name: "a list with broken files in it",
+        args: "runs --store {dir}/store",
+        prints: &[
+            "20260101T000000Z-aaaaaa",
+            "20260102T000000Z-bbbbbb",
+            "empty",
+            "it is empty",
+            "newer",
+            "use a newer tollgate",
+        ],
+        scene: everything,
+        ..CASE
+    },
+    Case {
+        name: "a list with broken files in it, as JSON",
+        args: "runs --json --store {dir}/store",
+        scene: everything,
+        then: |outcome| {
+            let rows = outcome.printed();
+            let rows = rows.as_array().unwrap();
+            assert_eq!(rows.len(), 4);
+            assert_eq!(rows.iter().filter(|row| row["error"].is_string()).count(), 2);
+        },
+        ..CASE
+    },
+    Case {
+        name: "a list of a store that is not there",
+        args: "runs --store {dir}/none",
+        prints: &["No run is saved yet"],
+        then: |outcome| assert!(!outcome.path("none").exists(), "looking makes nothing"),
+        ..CASE
+    },
+    Case {
+        name: "a run into a store full of rubbish",
+        args: "run null --quick --budget-ms 200 --store {dir}/store",
+        says: &["saved as "],
+        scene: everything,
+        then: |outcome| assert_eq!(fs::read(outcome.path("store/empty.json")).unwrap(), b""),
+        ..CASE
+    },
+    Case {
+        name: "an unreadable store",
+        args: "runs --store {dir}/locked",
+        exit: 1,
+        says: &["cannot read {dir}/locked: Permission denied"],
+        scene: |scene| {
+            use std::os::unix::fs::PermissionsExt;
+            scene.as_nobody()?;
+            fs::create_dir(scene.path("locked")).map_err(|error| error.to_string())?;
+            let mode = fs::Permissions::from_mode(0o700);
+            fs::set_permissions(scene.path("locked"), mode).map_err(|error| error.to_string())
+        },
+        ..CASE
+    },
+];
+
+fn broken(scene: &mut Scene, id: &str, content: impl AsRef<[u8]>) -> Result<(), String> {
+    scene.file(&format!("store/{id}.json"), content);
+    Ok(())
+}
+
+fn two_runs(scene: &mut Scene) -> Result<(), String> {
+    for id in ["20260101T000000Z-aaaaaa", "20260102T000000Z-bbbbbb"] {
+        scene.file(&format!("store/{id}.json"), record(id));
+    }
+    Ok(())
+}
+
+/// Two runs, two broken files, and what is no file at all.
+fn everything(scene: &mut Scene) -> Result<(), String> {
+    two_runs(scene)?;
+    broken(scene, "empty", "")?;
+    broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/2"))?;
+    fs::create_dir(scene.path("store/directory.json")).map_err(|error| error.to_string())?;
+    let pipe = CString::new(scene.path("store/pipe.json").as_os_str().as_bytes()).unwrap();
+    // SAFETY: the path ends in a zero byte.
+    crate::places::done(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }).map_err(|error| error.to_string())
+}
+
+/// A small record that holds to the schema.
+fn record(id: &str) -> String {
+    let run = Run {
+        schema: SCHEMA.into(),
+        id: id.into(),
+        started: "2026-01-01T00:00:00Z".into(),
+        seed: 42,
+        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
+        command: vec!["--quick".into()],
+        complete: true,
+        host: Host::default(),
+        warnings: Vec::new(),
+        results: Vec::new(),
+    };
+    document::to_json(&run).unwrap()
+}
