@@ -63,7 +63,7 @@ fn an_unwritable_store_and_output_are_said_before_anything_runs() {
         ["ring", "--quick", "--out", "/proc/nothing/here"],
     ] {
         let done = output(&args);
-        assert_eq!(done.status.code(), Some(1), "{args:?}");
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
         assert!(text(&done.stderr).contains("/proc/nothing/here"), "{args:?}: {}", text(&done.stderr));
     }
 }

@@ -67,6 +67,9 @@ const START_EACH: Duration = Duration::from_millis(5);
 /// How long a dead process may take to become one that can be waited for.
 const DEATH_LIMIT: Duration = Duration::from_millis(500);
 
+/// How long one that was killed is looked for when another has ended by itself.
+const CULPRIT_LIMIT: Duration = Duration::from_millis(50);
+
 enum Handle {
     Thread(Option<JoinHandle<Result<(), Refusal>>>),
     Process(libc::pid_t),
@@ -184,11 +187,31 @@ impl Peers {
         Refusal::Failed(format!("a peer task could not start: {error}"))
     }
 
-    /// An error when a peer process has ended.
+    /// An error when a peer process has ended. A peer that is killed takes its neighbours with it, whose
+    /// links break; the one that was killed is the reason to tell, even if it can be waited for a little later.
     pub(super) fn check(&self) -> Result<(), Refusal> {
+        let first = match self.check_for(|_| true) {
+            Ok(()) => return Ok(()),
+            Err(refusal) => refusal,
+        };
+        let begin = Instant::now();
+        loop {
+            self.check_for(|ended| ended == process::Ended::Killed)?;
+            if begin.elapsed() > CULPRIT_LIMIT {
+                return Err(first);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// An error when a peer process has ended in such a way.
+    fn check_for(&self, so: impl Fn(process::Ended) -> bool) -> Result<(), Refusal> {
         for handle in &self.handles {
-            if let Handle::Process(pid) = *handle {
-                process::check_alive(pid)?;
+            if let Handle::Process(pid) = *handle
+                && let Err((ended, refusal)) = process::check_alive(pid)
+                && so(ended)
+            {
+                return Err(refusal);
             }
         }
         Ok(())

@@ -63,24 +63,34 @@ fn close_all_but(keep: [Option<RawFd>; 2]) {
     close(high.max(2).saturating_add(1), RawFd::MAX);
 }
 
+/// Why a child is no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// It exited.
+    ByItself,
+    /// A signal ended it.
+    Killed,
+    /// It cannot be looked after.
+    Unknown,
+}
+
 /// An error that says how the child ended, if it has.
-pub(super) fn check_alive(pid: libc::pid_t) -> Result<(), Refusal> {
+pub(super) fn check_alive(pid: libc::pid_t) -> Result<(), (Ended, Refusal)> {
     // SAFETY: siginfo_t is plain data.
     let mut info: libc::siginfo_t = unsafe { mem::zeroed() };
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
     // SAFETY: the structure is valid; WNOWAIT leaves the child to be reaped later.
     if unsafe { libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, how) } != 0 {
-        return Err(refusal("waitid", &io::Error::last_os_error()));
+        return Err((Ended::Unknown, refusal("waitid", &io::Error::last_os_error())));
     }
     // SAFETY: waitid fills these fields, or leaves them zero when the child is alive.
     let (ended, status) = unsafe { (info.si_pid() != 0, info.si_status()) };
-    match (ended, info.si_code) {
-        (false, _) => Ok(()),
-        (true, libc::CLD_EXITED) => {
-            Err(Refusal::Failed(format!("the peer process {pid} ended by itself, exit status {status}")))
-        }
-        _ => Err(Refusal::Failed(format!("the peer process {pid} was killed by signal {status}"))),
-    }
+    let (ended, how) = match (ended, info.si_code) {
+        (false, _) => return Ok(()),
+        (true, libc::CLD_EXITED) => (Ended::ByItself, format!("ended by itself, exit status {status}")),
+        _ => (Ended::Killed, format!("was killed by signal {status}")),
+    };
+    Err((ended, Refusal::Failed(format!("the peer process {pid} {how}"))))
 }
 
 /// Kills the child, which is not yet reaped.
