@@ -10,6 +10,7 @@ mod null;
 mod other_core;
 mod process;
 mod region;
+pub mod ring;
 mod select;
 mod signal;
 mod spawn;

@@ -15,14 +15,16 @@ mod refusal;
 mod ring;
 mod signals;
 mod switches;
+mod work;
 
 pub mod media;
 
 pub use mapping::{Mapping, Zeroed};
-pub use media::{End, Give, Medium, Passed, Take};
+pub use media::{End, Ends, Give, Medium, Passed, Take};
 pub use peers::Tasks;
 pub use ring::Ring;
 pub use switches::Switches;
+pub use work::Work;
 
 pub(crate) use on_call::{OnCall, give_way};
 pub(crate) use ping_pong::{PingPong, Proof, no_peer_cpu};

@@ -5,8 +5,10 @@
 pub mod arch;
 pub mod bench;
 pub mod clock;
+pub mod counters;
 pub mod doctor;
 pub mod host;
+pub mod knees;
 pub mod local;
 pub mod noise;
 pub mod placement;

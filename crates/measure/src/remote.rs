@@ -12,6 +12,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// How long a worker may take to leave. One that has thousands of processes to end is ended with them.
+const LEAVE_MS: u32 = 1_000;
+
 /// A worker process that is asked.
 pub struct Remote<F> {
     command: F,
@@ -69,6 +72,10 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
         if let Some(worker) = self.worker.take() {
             worker.end(false);
         }
+        // What a worker that is killed leaves behind becomes ours, so that it can be waited for and not
+        // only hoped that somebody does.
+        // SAFETY: an option of this process that takes an integer.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
         let mut command = (self.command)();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(|error| Lost(not_started(&error)))?;
@@ -131,9 +138,9 @@ impl Worker {
     /// it had.
     fn end(mut self, hung: bool) -> Option<String> {
         drop(self.requests.take());
-        // A worker whose input has ended closes its probes and leaves; it is given a second.
+        // A worker whose input has ended closes its probes and leaves; it is given a moment.
         let by_itself = !hung
-            && (0..1_000).any(|_| {
+            && (0..LEAVE_MS).any(|_| {
                 self.has_ended() || {
                     pause();
                     false
@@ -142,7 +149,10 @@ impl Worker {
         // SAFETY: signals the process group that was made for this worker. The worker has not been
         // reaped yet, so its id, which is the group's, cannot have been given to another.
         unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
-        let status = self.child.wait().ok()?;
+        let group = self.child.id() as i32;
+        let status = self.child.wait();
+        collect(group);
+        let status = status.ok()?;
         by_itself.then(|| match (status.code(), status.signal()) {
             (Some(code), _) => format!("ended with status {code}"),
             (_, Some(signal)) => format!("was ended by signal {signal} ({})", signal_name(signal)),
@@ -157,6 +167,23 @@ impl Worker {
         let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
         // SAFETY: `info` is valid for writing, and the process is our child.
         unsafe { libc::waitid(libc::P_PID, self.child.id(), &mut info, options) == 0 && info.si_pid() != 0 }
+    }
+}
+
+/// Waits for what was left of a process group that has been killed. A process that the kernel cannot end
+/// at once (it waits for a device) is not waited for longer than a few seconds.
+fn collect(group: i32) {
+    let mut pauses = 0;
+    while pauses < 5_000 {
+        // SAFETY: no status is asked for. __WALL, because peers of a ring do not signal by SIGCHLD.
+        match unsafe { libc::waitpid(-group, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) } {
+            0 => {
+                pauses += 1;
+                pause();
+            }
+            -1 => return,
+            _ => {}
+        }
     }
 }
 

@@ -17,11 +17,16 @@ const RATE_ERROR: f64 = 0.001;
 /// Difference from 3 in the ratio of a multiply to an addition that makes the core's frequency doubtful.
 const RATIO_ERROR: f64 = 0.02;
 
+/// The units of a harvest's figures; `None` before the clock has been compared with the system's.
+pub fn units(harvest: &Harvest, source: Source) -> Option<Units> {
+    let scale = harvest.scale()?;
+    Some(Units { scale, ticks: source == Source::Counter, core: core_clock(&harvest.core, scale) })
+}
+
 /// Writes into `run` everything that the harvest tells. Warnings of the run that others added stay.
 pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source) {
-    let Some(scale) = harvest.scale() else { return };
-    let core = core_clock(&harvest.core, scale);
-    let units = Units { scale, ticks: source == Source::Counter, core };
+    let Some(units) = units(harvest, source) else { return };
+    let scale = units.scale;
     run.results = metas
         .iter()
         .zip(&harvest.probes)

@@ -188,14 +188,25 @@ pub fn headline_ticks(collected: &Collected, per_pass: f64) -> Option<(f64, [f64
     headline(collected, per_pass).map(|figure| (figure.median, figure.interval))
 }
 
-fn headline(collected: &Collected, per_pass: f64) -> Option<Figure> {
+/// The headline's quantile of each epoch, in ticks for each crossing: the values whose median the headline
+/// is. Epochs that several probes shared can be compared one by one.
+pub fn levels(collected: &Collected, per_pass: f64) -> Vec<f64> {
     let empty = empty_ticks(collected);
     let of_group = |batches: &&[Batch]| {
         let values: Vec<f64> = of_batches(batches, empty, per_pass).collect();
         quantile(&sorted(&values), HEADLINE_QUANTILE)
     };
-    let levels: Vec<f64> = groups(collected).iter().map(of_group).collect();
-    let (median, [low, high]) = median_interval(&levels)?;
+    groups(collected).iter().map(of_group).collect()
+}
+
+/// The estimate in nanoseconds from a level in ticks for each epoch, or from differences of such.
+pub fn of_levels(levels: &[f64], units: &Units) -> Option<Estimate> {
+    let (median, interval) = median_interval(levels)?;
+    Some(estimate(&Figure { median, interval }, levels).scaled(units.nanos(1.0)))
+}
+
+fn headline(collected: &Collected, per_pass: f64) -> Option<Figure> {
+    let (median, [low, high]) = median_interval(&levels(collected, per_pass))?;
     // What was subtracted is itself uncertain; its share is added in full, not in quadrature.
     let doubt = empty_doubt(collected) / (collected.passes.max(1) as f64 * per_pass);
     Some(Figure { median, interval: [low - doubt, high + doubt] })

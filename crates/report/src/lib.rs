@@ -10,6 +10,7 @@ mod ladder;
 mod notes;
 pub mod number;
 mod probes;
+mod ring;
 mod runs;
 mod style;
 mod text;
@@ -18,5 +19,12 @@ mod words;
 pub use findings::findings;
 pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};
+pub use ring::ring;
 pub use runs::runs;
 pub use style::Style;
+
+/// The view that suits what was run: the ring's for rings, the ladder for everything else.
+pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
+    let of_rings = !run.results.is_empty() && run.results.iter().all(|result| result.family() == "ring");
+    if of_rings { ring(run, style) } else { ladder(run, style) }
+}

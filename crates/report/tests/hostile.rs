@@ -5,7 +5,7 @@ mod fixture;
 use proptest::prelude::*;
 use tollgate_record::store::{Entry, Summary};
 use tollgate_record::{Finding, Measurement, Per, Run, Severity, Status, Warning};
-use tollgate_report::{ProbeRow, Style, findings, ladder, probes, runs};
+use tollgate_report::{ProbeRow, Style, findings, ladder, probes, ring, runs};
 use unicode_width::UnicodeWidthChar;
 
 /// Words of many kinds: plain, wide, steering, joining, and long ones without a place to break.
@@ -102,6 +102,26 @@ proptest! {
             let row = text.lines().any(|line| line.starts_with(&format!("  m{i}_")));
             prop_assert_eq!(row, result.status != Status::Skipped, "{}", text);
         }
+    }
+
+    #[test]
+    fn rings(run in run(), numbers in prop::collection::vec((figure(), figure(), figure()), 8), knee in any::<bool>(), style in style()) {
+        let mut run = run;
+        for (result, (procs, size, ns)) in run.results.iter_mut().zip(numbers) {
+            if knee {
+                result.probe = "ring/knee".into();
+            }
+            for (key, value) in [("procs", procs), ("size", size), ("knee_bytes", ns), ("left_out_cells", ns)] {
+                result.params.insert(key.into(), value.into());
+            }
+            for name in ["refill", "hot work", "run queue"] {
+                let ns = Some(fixture::estimate(ns, size));
+                let evidence = tollgate_record::Evidence::Difference;
+                result.phases.push(tollgate_record::Phase { name: name.into(), ns, cycles: None, evidence });
+            }
+            result.counters.insert(result.engine.clone(), ns);
+        }
+        check(&ring(&run, &style), &style)?;
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod fixture;
 use fixture::{ASCII, COLOR, UNICODE};
 use insta::assert_snapshot;
 use tollgate_record::{Measurement, Per};
-use tollgate_report::{Style, findings, ladder, probes, runs};
+use tollgate_report::{Style, findings, ladder, probes, ring, runs, view};
 
 /// Colours as text, so that the snapshots can be read.
 fn visible(text: &str) -> String {
@@ -93,4 +93,15 @@ fn lists_of_findings() {
     assert_snapshot!("findings_80_ascii", findings(&fixture::findings(), &ASCII));
     assert_snapshot!("findings_120_color", visible(&findings(&fixture::findings(), &COLOR)));
     assert_snapshot!("findings_empty", findings(&[], &ASCII));
+}
+
+#[test]
+fn rings() {
+    assert_snapshot!("ring_80_ascii", ring(&fixture::ring(), &ASCII));
+    assert_snapshot!("ring_80_unicode", ring(&fixture::ring(), &UNICODE));
+    assert_snapshot!("ring_120_color", visible(&ring(&fixture::ring(), &COLOR)));
+    assert_snapshot!("ring_empty", ring(&fixture::run(Vec::new()), &ASCII));
+    // A saved run is shown as it was printed.
+    assert_eq!(view(&fixture::ring(), &ASCII), ring(&fixture::ring(), &ASCII));
+    assert_eq!(view(&fixture::ladder(), &ASCII), ladder(&fixture::ladder(), &ASCII));
 }

@@ -45,6 +45,11 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure some of the probes
     Run(RunArgs),
+    /// Context switches around a ring of tasks, over sizes and process counts, each taken apart
+    Ring(crate::ring::Args),
+    /// What lmbench's lat_ctx prints, called as it is called
+    #[command(name = "lat_ctx")]
+    LatCtx(crate::lat_ctx::Args),
     /// List every probe, and whether it can run here
     List(ListArgs),
     /// What on this host spoils a measurement, and what would mend it (changes nothing)
@@ -211,6 +216,9 @@ pub(crate) struct WorkerArgs {
     /// The clock that times
     #[arg(long, value_enum)]
     pub(crate) clock: ClockChoice,
+    /// Rings to measure instead of the listed probes, as JSON
+    #[arg(long)]
+    pub(crate) rings: Option<String>,
 }
 
 /// What somebody may have meant by a command line that is wrong, where clap does not know.

@@ -4,9 +4,11 @@
 
 mod cli;
 mod doctor;
+mod lat_ctx;
 mod list;
 mod output;
 mod progress;
+mod ring;
 mod riscv;
 mod run;
 mod runs;
@@ -17,7 +19,7 @@ use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| {
+    let cli = Cli::try_parse_from(lat_ctx::called_as(std::env::args_os())).unwrap_or_else(|error| {
         let tip = cli::tip(&error);
         let _ = error.print();
         if let Some(tip) = tip {
@@ -28,6 +30,8 @@ fn main() -> ExitCode {
     let done = match cli.command {
         None => run::run(&cli.ladder, &[]),
         Some(Command::Run(args)) => run::run(&args.sampling, &args.patterns),
+        Some(Command::Ring(args)) => ring::ring(&args),
+        Some(Command::LatCtx(args)) => lat_ctx::lat_ctx(&args),
         Some(Command::List(args)) => list::list(&args),
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),

@@ -17,7 +17,7 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
 use tollgate_measure::{Meta, Placement, Site, host, noise, session, summary};
 use tollgate_record::store;
-use tollgate_record::{Run, SCHEMA, Status, Store, StoreError, Tool, Warning, document};
+use tollgate_record::{Host, Run, SCHEMA, Status, Store, StoreError, Tool, Warning, document};
 
 /// How often a run that is going on is saved.
 const SAVE_EVERY: Duration = Duration::from_millis(700);
@@ -29,19 +29,7 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let sink = Sink::open(&args.output)?;
     let seed = args.seed.unwrap_or_else(|| rand::random::<u32>().into());
-    let started = SystemTime::now();
-    let mut run = Run {
-        schema: SCHEMA.into(),
-        id: store::new_id(started),
-        started: store::rfc3339(started),
-        seed,
-        tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
-        command: std::env::args().skip(1).collect(),
-        complete: false,
-        host: facts,
-        warnings: Vec::new(),
-        results: Vec::new(),
-    };
+    let mut run = new_record(facts, seed);
     let mut keeper = Keeper::open(args, &mut run)?;
 
     let metas: Vec<&Meta> = PROBES.iter().map(|probe| probe.meta()).collect();
@@ -66,6 +54,23 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
     delivered.map(|()| verdict)
 }
 
+/// The record of a run that begins now.
+pub(crate) fn new_record(host: Host, seed: u64) -> Run {
+    let started = SystemTime::now();
+    Run {
+        schema: SCHEMA.into(),
+        id: store::new_id(started),
+        started: store::rfc3339(started),
+        seed,
+        tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
+        command: std::env::args().skip(1).collect(),
+        complete: false,
+        host,
+        warnings: Vec::new(),
+        results: Vec::new(),
+    }
+}
+
 /// How long, how often, how exact.
 fn plan(args: &Sampling, seed: u64) -> Plan {
     let (epochs, most_epochs, seconds, target, singles_ns) = match (args.quick, args.thorough) {
@@ -85,7 +90,7 @@ fn plan(args: &Sampling, seed: u64) -> Plan {
 }
 
 /// Set by the first SIGINT, SIGTERM or SIGHUP; the second ends the program at once.
-fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
+pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     const FIRST: &str = "tollgate: stopping after the batch in hand; a second signal ends it at once\n";
     const SECOND: &str = "tollgate: ended at once; 'tollgate show latest' has what was saved\n";
     let stop = Arc::new(AtomicBool::new(false));
@@ -157,7 +162,7 @@ fn measure(
 }
 
 /// The command that starts a worker: this program again.
-fn worker(site: Site, source: Source) -> Command {
+pub(crate) fn worker(site: Site, source: Source) -> Command {
     // The link names the running program even when its file has been replaced; without /proc the
     // name that it was called by must do.
     let link = std::path::Path::new("/proc/self/exe");
@@ -199,7 +204,7 @@ fn record(run: &mut Run, metas: &[&Meta], wanted: &[usize], harvest: &Harvest, s
 }
 
 /// Keeps the run's file up to date.
-struct Keeper {
+pub(crate) struct Keeper {
     store: Option<Store>,
     failure: Option<String>,
 }
@@ -207,7 +212,7 @@ struct Keeper {
 impl Keeper {
     /// The store that was asked for must be writable, and is tried before anything is measured. The
     /// usual one may be missing (a user without a home): the run then says that it was not saved.
-    fn open(args: &Sampling, run: &mut Run) -> anyhow::Result<Self> {
+    pub(crate) fn open(args: &Sampling, run: &mut Run) -> anyhow::Result<Self> {
         if args.no_save {
             return Ok(Self { store: None, failure: None });
         }
@@ -232,14 +237,14 @@ impl Keeper {
     }
 
     /// Saves the run as it stands. A failure does not stop the measuring: the disk may have room later.
-    fn save(&mut self, run: &Run) {
+    pub(crate) fn save(&mut self, run: &Run) {
         if let Some(store) = &self.store {
             self.failure = store.save(run).err().map(|error| error.to_string());
         }
     }
 
     /// Saves the finished run; what could not be saved is still printed, and says so.
-    fn finish(&mut self, run: &mut Run) {
+    pub(crate) fn finish(&mut self, run: &mut Run) {
         self.save(run);
         if let Some(failure) = &self.failure {
             run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {failure}")));
@@ -248,7 +253,7 @@ impl Keeper {
 }
 
 /// The exit status, and on standard error where the run was saved.
-fn verdict(run: &Run, keeper: &Keeper, args: &Sampling) -> ExitCode {
+pub(crate) fn verdict(run: &Run, keeper: &Keeper, args: &Sampling) -> ExitCode {
     let failed = run.results.iter().filter(|result| result.status == Status::Failed).count();
     for result in run.results.iter().filter(|result| result.status == Status::Failed) {
         let reason = result.reason.as_deref().unwrap_or("no reason given");

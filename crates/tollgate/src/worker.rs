@@ -2,10 +2,18 @@
 
 use crate::cli::WorkerArgs;
 use std::process::ExitCode;
-use tollgate_measure::{Site, worker};
+use tollgate_boundary::ring::{RingProbe, Spec};
+use tollgate_measure::{Probe, Site, worker};
 
 pub(crate) fn worker(args: &WorkerArgs) -> anyhow::Result<ExitCode> {
     let site = Site { cpu: args.cpu, peer: args.peer };
-    worker::serve(tollgate_boundary::PROBES, site, args.clock.source(), args.parent)?;
+    let Some(rings) = &args.rings else {
+        worker::serve(tollgate_boundary::PROBES, site, args.clock.source(), args.parent)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let specs: Vec<Spec> = serde_json::from_str(rings)?;
+    let rings: Vec<RingProbe> = specs.into_iter().map(RingProbe::new).collect();
+    let probes: Vec<&dyn Probe> = rings.iter().map(|ring| ring as &dyn Probe).collect();
+    worker::serve(&probes, site, args.clock.source(), args.parent)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -65,7 +65,7 @@ impl Open {
 
 impl Crossing for Open {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
-        process::check_alive(self.nursery.pid)?;
+        process::check_alive(self.nursery.pid).map_err(|(_, refusal)| refusal)?;
         // It may still be on its way to sleep.
         give_way();
         Ok(())
@@ -160,7 +160,7 @@ impl Nursery {
             // It may have died since: its signal came too early to interrupt the sleep.
             if death::count() != self.deaths || slept.is_err() {
                 self.deaths = death::count();
-                if let Err(refusal) = process::check_alive(self.pid) {
+                if let Err((_, refusal)) = process::check_alive(self.pid) {
                     self.broken = Some(refusal.clone());
                     return Err(refusal);
                 }

@@ -75,18 +75,35 @@ pub trait Medium: Sized + 'static {
     type Take: Take;
 
     /// The ends of a ring of `len` tasks: what end `i` gives, end `i + 1` takes, and the last gives to
-    /// the first.
+    /// the first. Ends are made one by one, as they are asked for, so that whoever hands each to its task
+    /// at once never holds more than a few descriptors.
     ///
     /// # Errors
     /// The system's refusal, or that this medium does not reach between such tasks.
-    fn ring(len: usize, tasks: Tasks) -> Result<Vec<End<Self>>, Refusal>;
+    fn ring(len: usize, tasks: Tasks) -> Result<Ends<Self>, Refusal>;
 }
 
-/// The ring made of `links`, each the two ends of one link: task `i` gives into link `i`.
-fn closed<M: Medium>(links: Vec<(M::Give, M::Take)>) -> Vec<End<M>> {
-    let (gives, mut takes): (Vec<_>, Vec<_>) = links.into_iter().unzip();
-    takes.rotate_right(1);
-    takes.into_iter().zip(gives).map(|(take, give)| End { take, give }).collect()
+/// The ends of a ring, in the order of its tasks.
+pub type Ends<M> = Box<dyn Iterator<Item = Result<End<M>, Refusal>>>;
+
+/// The ring of `len` tasks in which task `i` gives into the link that `link(i)` makes.
+fn closed<M: Medium>(
+    len: usize,
+    mut link: impl FnMut(usize) -> Result<(M::Give, M::Take), Refusal> + 'static,
+) -> Result<Ends<M>, Refusal> {
+    let Some(last) = len.checked_sub(1) else { return Ok(Box::new(std::iter::empty())) };
+    // The last link is made first: the first task takes from it, and its other end waits for the last.
+    let (give, take) = link(last)?;
+    let (mut closing, mut before) = (Some(give), Some(take));
+    Ok(Box::new((0..len).map(move |at| {
+        let (give, after) = match if at == last { closing.take() } else { None } {
+            Some(give) => (give, None),
+            None => link(at).map(|(give, take)| (give, Some(take)))?,
+        };
+        let take = std::mem::replace(&mut before, after);
+        let take = take.ok_or_else(|| Refusal::Failed("a link of the ring is missing".into()))?;
+        Ok(End { take, give })
+    })))
 }
 
 /// The error number of the call that just failed. Allocates nothing.

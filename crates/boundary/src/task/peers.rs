@@ -3,16 +3,18 @@
 use super::{
     Mapping, Zeroed,
     death::{self, Watch},
-    media::{End, Give, Medium, Take},
+    media::{End, Give, Medium, Passed, Take},
     process,
     refusal::task_refusal,
     signals::AllBlocked,
+    switches::own_switches,
+    work::Work,
 };
 use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -38,9 +40,16 @@ pub(super) struct Slot {
     pub(super) error: AtomicI32,
     /// Tokens taken.
     served: AtomicU64,
-    /// Only in the first slot: all peers are to pass the next token on and end.
-    stop: AtomicBool,
+    /// Context switches of the task until it took the token of the last census.
+    switches: AtomicU64,
+    /// Only in the first slot: what all peers are to do when they take the next token.
+    order: AtomicU32,
 }
+
+/// In an order: pass the token on and end. The other bits number the censuses: when they change, each task
+/// writes down its context switches.
+const STOP: u32 = 1;
+const CENSUS: u32 = 2;
 
 // SAFETY: atomic values.
 unsafe impl Zeroed for Slot {}
@@ -52,9 +61,14 @@ const FAILED: u32 = 2;
 /// How long a peer may take to start. Generous, because the machine may be loaded; it only turns a
 /// peer that never gets to run into an error.
 const START_LIMIT: Duration = Duration::from_secs(20);
+/// The same for each further peer of a large ring.
+const START_EACH: Duration = Duration::from_millis(5);
 
 /// How long a dead process may take to become one that can be waited for.
 const DEATH_LIMIT: Duration = Duration::from_millis(500);
+
+/// How long one that was killed is looked for when another has ended by itself.
+const CULPRIT_LIMIT: Duration = Duration::from_millis(50);
 
 enum Handle {
     Thread(Option<JoinHandle<Result<(), Refusal>>>),
@@ -88,13 +102,15 @@ impl Peers {
         &mut self,
         cpu: usize,
         mut end: End<M>,
-        work: impl FnMut() + Send + 'static,
+        mut work: impl Work,
     ) -> Result<(), Refusal> {
         let (slots, at) = (Arc::clone(&self.slots), self.handles.len());
         let run = move || {
+            let entered = |passed: Passed| passed.map_err(|errno| io::Error::from_raw_os_error(errno).into());
             let ready = placement::pin(cpu)
                 .map_err(Refusal::from)
-                .and_then(|()| end.take.enter().map_err(|errno| io::Error::from_raw_os_error(errno).into()));
+                .and_then(|()| entered(end.take.enter()))
+                .and_then(|()| entered(work.enter()));
             slots[at].announce(ready.is_ok());
             if ready.is_ok() {
                 serve(&mut end, &slots, at, work);
@@ -109,17 +125,19 @@ impl Peers {
         Ok(())
     }
 
-    /// Makes the next peer as a process, on the CPUs of the calling thread. The child keeps only the
-    /// descriptors of its end, so that it holds nobody else's pipe open.
+    /// Makes the next peer as a process that runs on `cpu`. The child keeps only the descriptors of its
+    /// end, so that it holds nobody else's pipe open.
     pub(super) fn add_process<M: Medium>(
         &mut self,
+        cpu: usize,
         mut end: End<M>,
-        work: impl FnMut() + Send + 'static,
+        mut work: impl Work,
     ) -> Result<(), Refusal> {
         let (slots, at) = (&*self.slots, self.handles.len());
         let keep = [end.take.descriptor(), end.give.descriptor()];
         let child = || {
-            let entered = end.take.enter();
+            // Where it ended up is read back by `wait_ready`.
+            let entered = process::move_to(cpu).and_then(|()| end.take.enter()).and_then(|()| work.enter());
             slots[at].error.store(entered.err().unwrap_or(0), Ordering::Relaxed);
             slots[at].announce(entered.is_ok());
             if entered.is_ok() {
@@ -127,7 +145,7 @@ impl Peers {
             }
         };
         // SAFETY: `child` allocates nothing and only makes system calls that are async-signal-safe;
-        // `work` is the caller's promise to do the same.
+        // `Work` demands the same of `work`.
         let pid = unsafe { process::fork(death::SIGNAL, keep, child) }
             .map_err(|error| task_refusal("fork", &error))?;
         self.handles.push(Handle::Process(pid));
@@ -136,12 +154,18 @@ impl Peers {
 
     /// Waits until every peer is about to take its first token, and checks where each may run.
     pub(super) fn wait_ready(&mut self, cpus: &[usize]) -> Result<(), Refusal> {
-        let begin = Instant::now();
+        let (begin, mut deaths) = (Instant::now(), None);
+        let limit = START_LIMIT + START_EACH * cpus.len() as u32;
         for (at, &cpu) in cpus.iter().enumerate() {
             while self.slots[at].state.load(Ordering::Acquire) == STARTING {
-                self.check()?;
-                if begin.elapsed() > START_LIMIT {
-                    return Err(Refusal::Failed(format!("a peer task did not start within {START_LIMIT:?}")));
+                // Looking after thousands of peers takes longer than their start: only when one died.
+                let now = Some(death::count());
+                if now != deaths {
+                    deaths = now;
+                    self.check()?;
+                }
+                if begin.elapsed() > limit {
+                    return Err(Refusal::Failed(format!("a peer task did not start within {limit:?}")));
                 }
                 thread::sleep(Duration::from_micros(50));
             }
@@ -163,11 +187,31 @@ impl Peers {
         Refusal::Failed(format!("a peer task could not start: {error}"))
     }
 
-    /// An error when a peer process has ended.
+    /// An error when a peer process has ended. A peer that is killed takes its neighbours with it, whose
+    /// links break; the one that was killed is the reason to tell, even if it can be waited for a little later.
     pub(super) fn check(&self) -> Result<(), Refusal> {
+        let first = match self.check_for(|_| true) {
+            Ok(()) => return Ok(()),
+            Err(refusal) => refusal,
+        };
+        let begin = Instant::now();
+        loop {
+            self.check_for(|ended| ended == process::Ended::Killed)?;
+            if begin.elapsed() > CULPRIT_LIMIT {
+                return Err(first);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// An error when a peer process has ended in such a way.
+    fn check_for(&self, so: impl Fn(process::Ended) -> bool) -> Result<(), Refusal> {
         for handle in &self.handles {
-            if let Handle::Process(pid) = *handle {
-                process::check_alive(pid)?;
+            if let Handle::Process(pid) = *handle
+                && let Err((ended, refusal)) = process::check_alive(pid)
+                && so(ended)
+            {
+                return Err(refusal);
             }
         }
         Ok(())
@@ -192,7 +236,17 @@ impl Peers {
 
     /// Tells the peers that the next token is their last.
     pub(super) fn stop(&self) {
-        self.slots[0].stop.store(true, Ordering::Relaxed);
+        self.slots[0].order.fetch_or(STOP, Ordering::Relaxed);
+    }
+
+    /// Has each peer write down its context switches when it takes the next token.
+    pub(super) fn order_census(&self) {
+        self.slots[0].order.fetch_add(CENSUS, Ordering::Relaxed);
+    }
+
+    /// Context switches of all peers, as they wrote them down in the last census.
+    pub(super) fn switches(&self) -> u64 {
+        self.slots.iter().map(|slot| slot.switches.load(Ordering::Relaxed)).sum()
     }
 
     /// Tokens taken by all peers so far.
@@ -239,26 +293,32 @@ impl Slot {
 }
 
 /// A peer's life: take, work, give, until told to stop or the link breaks.
-fn serve<M: Medium>(end: &mut End<M>, slots: &[Slot], at: usize, mut work: impl FnMut()) {
-    let (slot, stop) = (&slots[at], &slots[0].stop);
-    let mut served = 0_u64;
+fn serve<M: Medium>(end: &mut End<M>, slots: &[Slot], at: usize, mut work: impl Work) {
+    let (slot, order) = (&slots[at], &slots[0].order);
+    let (mut served, mut seen) = (0_u64, 0_u32);
     loop {
         match end.take.take() {
             Ok(()) => {}
             Err(libc::EINTR) => continue,
             Err(errno) => return slot.error.store(errno, Ordering::Relaxed),
         }
-        if stop.load(Ordering::Relaxed) {
-            // So that the next peer wakes up and sees it too; after the last comes the measuring thread,
-            // which no longer waits.
-            if at + 1 < slots.len() {
-                let _ = end.give.give();
+        let now = order.load(Ordering::Relaxed);
+        if now != seen {
+            if now & STOP != 0 {
+                // So that the next peer wakes up and sees it too; after the last comes the measuring
+                // thread, which no longer waits.
+                if at + 1 < slots.len() {
+                    let _ = end.give.give();
+                }
+                return;
             }
-            return;
+            seen = now;
+            // Where the call is refused the measuring thread's own count is missing too, and says so.
+            slot.switches.store(own_switches().unwrap_or(0), Ordering::Relaxed);
         }
         served = served.wrapping_add(1);
         slot.served.store(served, Ordering::Relaxed);
-        work();
+        work.work();
         if let Err(errno) = end.give.give() {
             return slot.error.store(errno, Ordering::Relaxed);
         }

@@ -75,24 +75,34 @@ fn close_all_but(keep: [Option<RawFd>; 2]) {
     close(high.max(2).saturating_add(1), RawFd::MAX);
 }
 
+/// Why a child is no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It exited.
+    ByItself,
+    /// A signal ended it.
+    Killed,
+    /// It cannot be looked after.
+    Unknown,
+}
+
 /// An error that says how the child ended, if it has.
-pub(crate) fn check_alive(pid: libc::pid_t) -> Result<(), Refusal> {
+pub(crate) fn check_alive(pid: libc::pid_t) -> Result<(), (Ended, Refusal)> {
     // SAFETY: siginfo_t is plain data.
     let mut info: libc::siginfo_t = unsafe { mem::zeroed() };
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
     // SAFETY: the structure is valid; WNOWAIT leaves the child to be reaped later.
     if unsafe { libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, how) } != 0 {
-        return Err(refusal("waitid", &io::Error::last_os_error()));
+        return Err((Ended::Unknown, refusal("waitid", &io::Error::last_os_error())));
     }
     // SAFETY: waitid fills these fields, or leaves them zero when the child is alive.
     let (ended, status) = unsafe { (info.si_pid() != 0, info.si_status()) };
-    match (ended, info.si_code) {
-        (false, _) => Ok(()),
-        (true, libc::CLD_EXITED) => {
-            Err(Refusal::Failed(format!("the peer process {pid} ended by itself, exit status {status}")))
-        }
-        _ => Err(Refusal::Failed(format!("the peer process {pid} was killed by signal {status}"))),
-    }
+    let (ended, how) = match (ended, info.si_code) {
+        (false, _) => return Ok(()),
+        (true, libc::CLD_EXITED) => (Ended::ByItself, format!("ended by itself, exit status {status}")),
+        _ => (Ended::Killed, format!("was killed by signal {status}")),
+    };
+    Err((ended, Refusal::Failed(format!("the peer process {pid} {how}"))))
 }
 
 /// Kills the child, which is not yet reaped.
@@ -110,6 +120,21 @@ pub(crate) fn reap(pid: libc::pid_t) {
             return;
         }
     }
+}
+
+/// Asks that the calling task run on `cpu` only. Async-signal-safe.
+pub(crate) fn move_to(cpu: usize) -> Result<(), libc::c_int> {
+    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    if cpu >= libc::CPU_SETSIZE as usize {
+        return Err(libc::EINVAL);
+    }
+    // SAFETY: `cpu` is below CPU_SETSIZE, and the set is valid for its size; 0 is the calling task.
+    let moved = unsafe {
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, mem::size_of_val(&set), &set)
+    };
+    if moved == 0 { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
 }
 
 /// Reads back that the task may run on `cpu` and nowhere else.

@@ -6,6 +6,7 @@ use super::{
     peers::{Peers, Tasks},
     refusal::refusal,
     switches::Switches,
+    work::Work,
 };
 use std::io;
 use tollgate_measure::Refusal;
@@ -27,27 +28,27 @@ pub struct Ring<M: Medium> {
 impl<M: Medium> Ring<M> {
     /// Makes one peer for each of `cpus` and passes the token around twice, so that every task has run
     /// and sleeps again. `work(i)` makes what peer `i` does each time it holds the token; for processes
-    /// it runs after fork and must be async-signal-safe. The calling thread is already pinned; peer
-    /// processes stay on its CPU.
+    /// it runs after fork and must be async-signal-safe. The calling thread is already pinned.
     ///
     /// # Errors
     /// A limit that stops it as [`Refusal::Skip`]; everything else as [`Refusal::Failed`].
-    pub fn open<W: FnMut() + Send + 'static>(
-        tasks: Tasks,
-        cpus: &[usize],
-        work: impl Fn(usize) -> W,
-    ) -> Result<Self, Refusal> {
-        let mut ends = M::ring(cpus.len() + 1, tasks)?.into_iter();
-        let Some(mut own) = ends.next() else { return Err(Refusal::Failed("a ring without a task".into())) };
+    pub fn open<W: Work>(tasks: Tasks, cpus: &[usize], work: impl Fn(usize) -> W) -> Result<Self, Refusal> {
+        let mut ends = M::ring(cpus.len() + 1, tasks)?;
+        let Some(mut own) = ends.next().transpose()? else {
+            return Err(Refusal::Failed("a ring without a task".into()));
+        };
         own.take.enter().map_err(|errno| Refusal::from(io::Error::from_raw_os_error(errno)))?;
         let peers = Peers::new(cpus.len(), tasks)?;
         let mut ring = Self { peers, own, tasks, deaths: death::count(), broken: None };
         // Each end is dropped here as soon as its child has its copy, so that the end of a peer is the
         // end of its pipes.
         for ((at, &cpu), end) in cpus.iter().enumerate().zip(ends) {
-            match tasks {
-                Tasks::Threads => ring.peers.add_thread(cpu, end, work(at))?,
-                Tasks::Processes => ring.peers.add_process(end, work(at))?,
+            let made = end.and_then(|end| match tasks {
+                Tasks::Threads => ring.peers.add_thread(cpu, end, work(at)),
+                Tasks::Processes => ring.peers.add_process(cpu, end, work(at)),
+            });
+            if let Err(refusal) = made {
+                return Err(ring.stopped_at(at + 1, cpus.len() + 1, refusal));
             }
         }
         ring.peers.wait_ready(cpus)?;
@@ -119,6 +120,27 @@ impl<M: Medium> Ring<M> {
         refusal
     }
 
+    /// The refusal that came when so many of the tasks were there.
+    #[cold]
+    fn stopped_at(&self, made: usize, wanted: usize, refusal: Refusal) -> Refusal {
+        let with = |text: String| format!("{text}; {made} of the ring's {wanted} tasks were there");
+        match refusal {
+            Refusal::Skip { reason, enable } => Refusal::Skip { reason: with(reason), enable },
+            Refusal::Failed(reason) => Refusal::Failed(with(reason)),
+        }
+    }
+
+    /// Sends the token around once and has each peer write down its context switches when it takes it.
+    /// Returns their sum since the ring was opened.
+    ///
+    /// # Errors
+    /// As [`Ring::laps`].
+    pub fn census(&mut self, work: impl FnMut()) -> Result<u64, Refusal> {
+        self.peers.order_census();
+        self.laps(1, work)?;
+        Ok(self.peers.switches())
+    }
+
     /// An error when a peer process has died. One system call for each.
     ///
     /// # Errors
@@ -133,6 +155,11 @@ impl<M: Medium> Ring<M> {
     /// A counter of the context switches of all tasks of the ring, starting now.
     pub fn switches(&self) -> Switches {
         Switches::new(&self.peers.numbers())
+    }
+
+    /// Thread numbers of all tasks, 0 for the calling one.
+    pub fn task_numbers(&self) -> Vec<libc::pid_t> {
+        std::iter::once(0).chain(self.peers.numbers().into_iter().map(|(_, thread)| thread)).collect()
     }
 
     /// How many tokens the peers have taken since the ring was opened.

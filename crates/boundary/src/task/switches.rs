@@ -100,7 +100,8 @@ fn close_window() {
 }
 
 /// Switches of the calling thread since it began.
-fn own_switches() -> Option<u64> {
+/// Async-signal-safe.
+pub(super) fn own_switches() -> Option<u64> {
     // SAFETY: rusage is plain data, which the call fills.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
     // SAFETY: the structure is valid.
@@ -110,6 +111,9 @@ fn own_switches() -> Option<u64> {
 
 /// The peers' status files, kept open because a look must be cheap.
 fn open(peers: &[(libc::pid_t, libc::pid_t)]) -> Option<Vec<File>> {
+    if peers.is_empty() {
+        return Some(Vec::new());
+    }
     // A /proc that was mounted for another PID namespace numbers tasks differently.
     // SAFETY: no arguments.
     let own = unsafe { libc::getpid() };

@@ -1,6 +1,6 @@
 //! A turn under a mutex and condition variables, as programs commonly write it.
 
-use super::{End, Give, Medium, Passed, Take};
+use super::{End, Ends, Give, Medium, Passed, Take};
 use crate::task::Tasks;
 use std::{cell::UnsafeCell, sync::Arc};
 use tollgate_measure::Refusal;
@@ -39,7 +39,7 @@ impl Medium for Condvar {
     type Give = Place;
     type Take = Place;
 
-    fn ring(len: usize, tasks: Tasks) -> Result<Vec<End<Self>>, Refusal> {
+    fn ring(len: usize, tasks: Tasks) -> Result<Ends<Self>, Refusal> {
         if tasks == Tasks::Processes {
             let why = "a condition variable of this kind does not reach from process to process";
             return Err(Refusal::Failed(why.into()));
@@ -49,8 +49,9 @@ impl Medium for Condvar {
             turn: UnsafeCell::new(0),
             changed: (0..len).map(|_| UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER)).collect(),
         });
-        let place = |at| Place { table: Arc::clone(&table), at };
-        Ok((0..len).map(|at| End { take: place(at), give: place((at + 1) % len) }).collect())
+        let place = move |at| Place { table: Arc::clone(&table), at };
+        let end = move |at| Ok(End { take: place(at), give: place((at + 1) % len) });
+        Ok(Box::new((0..len).map(end)))
     }
 }
 

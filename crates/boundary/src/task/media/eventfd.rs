@@ -1,6 +1,6 @@
 //! A count of one through an eventfd.
 
-use super::{End, Give, Medium, Passed, Take, closed, errno};
+use super::{Ends, Give, Medium, Passed, Take, closed, errno};
 use crate::task::{Tasks, refusal};
 use std::{
     io,
@@ -19,8 +19,8 @@ impl Medium for Eventfd {
     type Give = Counter;
     type Take = Counter;
 
-    fn ring(len: usize, _: Tasks) -> Result<Vec<End<Self>>, Refusal> {
-        let link = || {
+    fn ring(len: usize, _: Tasks) -> Result<Ends<Self>, Refusal> {
+        let link = |_| {
             // SAFETY: no memory is involved.
             let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
             if fd < 0 {
@@ -30,7 +30,7 @@ impl Medium for Eventfd {
             let fd = Arc::new(unsafe { OwnedFd::from_raw_fd(fd) });
             Ok((Counter(Arc::clone(&fd)), Counter(fd)))
         };
-        Ok(closed((0..len).map(|_| link()).collect::<Result<_, _>>()?))
+        closed(len, link)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A word in shared memory and the two futex calls.
 
-use super::{End, Give, Medium, Passed, Take, closed, errno};
+use super::{Ends, Give, Medium, Passed, Take, closed, errno};
 use crate::task::{Mapping, Tasks, Zeroed};
 use std::{
     ptr,
@@ -33,14 +33,14 @@ impl Medium for Futex {
     type Give = WordEnd;
     type Take = WordEnd;
 
-    fn ring(len: usize, tasks: Tasks) -> Result<Vec<End<Self>>, Refusal> {
+    fn ring(len: usize, tasks: Tasks) -> Result<Ends<Self>, Refusal> {
         let words = Arc::new(Mapping::new(len)?);
         let scope = match tasks {
             Tasks::Threads => libc::FUTEX_PRIVATE_FLAG,
             Tasks::Processes => 0,
         };
-        let end = |at| WordEnd { words: Arc::clone(&words), at, scope };
-        Ok(closed((0..len).map(|at| (end(at), end(at))).collect()))
+        let end = move |at| WordEnd { words: Arc::clone(&words), at, scope };
+        closed(len, move |at| Ok((end(at), end(at))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! One byte through a pipe.
 
 use super::{
-    End, Medium, closed,
+    Ends, Medium, closed,
     descriptor::{ByteIn, ByteOut},
 };
 use crate::task::{Tasks, refusal};
@@ -19,8 +19,8 @@ impl Medium for Pipe {
     type Give = ByteOut;
     type Take = ByteIn;
 
-    fn ring(len: usize, _: Tasks) -> Result<Vec<End<Self>>, Refusal> {
-        let link = || {
+    fn ring(len: usize, _: Tasks) -> Result<Ends<Self>, Refusal> {
+        let link = |_| {
             let mut ends = [0; 2];
             // SAFETY: the array has room for the two descriptors.
             if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
@@ -30,6 +30,6 @@ impl Medium for Pipe {
             let [read, write] = ends.map(|end| Arc::new(unsafe { OwnedFd::from_raw_fd(end) }));
             Ok((ByteOut(write), ByteIn(read)))
         };
-        Ok(closed((0..len).map(|_| link()).collect::<Result<_, _>>()?))
+        closed(len, link)
     }
 }

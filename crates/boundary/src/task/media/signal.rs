@@ -1,6 +1,6 @@
 //! A signal that the taking task sleeps for and handles.
 
-use super::{End, Give, Medium, Passed, Take, closed, errno};
+use super::{Ends, Give, Medium, Passed, Take, closed, errno};
 use crate::task::{
     Mapping, Tasks, Zeroed,
     death::own_thread,
@@ -62,7 +62,7 @@ impl Medium for Signal {
     type Give = Sender;
     type Take = Sleeper;
 
-    fn ring(len: usize, _: Tasks) -> Result<Vec<End<Self>>, Refusal> {
+    fn ring(len: usize, _: Tasks) -> Result<Ends<Self>, Refusal> {
         // Asked before there is a peer, which could not be told to end by a signal that is refused.
         // SAFETY: signal 0 is not sent, only permitted or refused.
         if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), own_thread(), 0) } != 0 {
@@ -71,7 +71,7 @@ impl Medium for Signal {
         let handler = Arc::new(Handler::install(SIGNAL, arrived)?);
         let tasks = Arc::new(Mapping::new(len)?);
         let asleep = mask_now();
-        let link = |at| {
+        let link = move |at| {
             let sleeper = Sleeper {
                 tasks: Arc::clone(&tasks),
                 at,
@@ -79,9 +79,9 @@ impl Medium for Signal {
                 blocked: None,
                 asleep,
             };
-            (Sender { tasks: Arc::clone(&tasks), to: at }, sleeper)
+            Ok((Sender { tasks: Arc::clone(&tasks), to: at }, sleeper))
         };
-        Ok(closed((0..len).map(link).collect()))
+        closed(len, link)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One byte through a Unix stream socket.
 
 use super::{
-    End, Medium, closed,
+    End, Ends, Medium, closed,
     descriptor::{ByteIn, ByteOut},
 };
 use crate::task::{Tasks, refusal};
@@ -24,13 +24,13 @@ impl Medium for Socketpair {
     type Give = ByteOut;
     type Take = ByteIn;
 
-    fn ring(len: usize, _: Tasks) -> Result<Vec<End<Self>>, Refusal> {
+    fn ring(len: usize, _: Tasks) -> Result<Ends<Self>, Refusal> {
         if len == 2 {
             let end = |socket: Arc<OwnedFd>| End { take: ByteIn(Arc::clone(&socket)), give: ByteOut(socket) };
-            return Ok(pair()?.map(end).into());
+            return Ok(Box::new(pair()?.map(end).map(Ok).into_iter()));
         }
-        let link = || pair().map(|[one, other]| (ByteOut(one), ByteIn(other)));
-        Ok(closed((0..len).map(|_| link()).collect::<Result<_, _>>()?))
+        let link = |_| pair().map(|[one, other]| (ByteOut(one), ByteIn(other)));
+        closed(len, link)
     }
 }
 

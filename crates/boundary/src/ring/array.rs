@@ -1,0 +1,247 @@
+//! The array of a task, and the walk over it.
+//!
+//! It is mapped by the task itself, after fork, with system calls only: a process that is forked from
+//! another may not use the heap, and an array that was touched before the fork would be copied at the first
+//! write instead of being the task's own.
+
+use super::spec::{Pages, Spec, Walk};
+use crate::task::{Passed, Work};
+use std::{hint::black_box, io, ptr};
+
+/// Bytes from one step of a random walk to the next: a cache line.
+const LINE: usize = 64;
+/// The size and alignment of a huge page where they are smallest.
+const HUGE: usize = 2 << 20;
+const PAGE: usize = 4096;
+
+/// The array of one task. Nothing is mapped until [`Work::enter`].
+pub(super) struct Array {
+    bytes: usize,
+    walk: Walk,
+    pages: Pages,
+    mapping: *mut u8,
+    mapped: usize,
+    /// Where the array begins in the mapping.
+    base: *mut u8,
+}
+
+// SAFETY: the mapping is reached through this value only.
+unsafe impl Send for Array {}
+
+impl Array {
+    pub(super) fn new(spec: &Spec) -> Self {
+        let none = ptr::null_mut();
+        let bytes = usize::try_from(spec.bytes).unwrap_or(usize::MAX);
+        Self { bytes, walk: spec.walk, pages: spec.pages, mapping: none, mapped: 0, base: none }
+    }
+
+    /// Where it lies; for looking up what the kernel made of it.
+    pub(super) fn address(&self) -> usize {
+        self.base as usize
+    }
+
+    fn words(&self) -> usize {
+        self.bytes / size_of::<u64>()
+    }
+
+    /// Address of word `at`.
+    fn word(&self, at: usize) -> *mut u64 {
+        debug_assert!(at < self.words());
+        // SAFETY: every caller stays below `words`, so the address is inside the mapping.
+        unsafe { self.base.cast::<u64>().add(at) }
+    }
+
+    fn map(&mut self) -> Passed {
+        let slack = if self.pages == Pages::Huge { HUGE } else { 0 };
+        let bytes = self.bytes.checked_next_multiple_of(slack.max(PAGE)).and_then(|it| it.checked_add(slack));
+        let bytes = bytes.ok_or(libc::ENOMEM)?;
+        let (how, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let at = unsafe { libc::mmap(ptr::null_mut(), bytes, how, kind, -1, 0) };
+        if at == libc::MAP_FAILED {
+            return Err(errno());
+        }
+        (self.mapping, self.mapped) = (at.cast(), bytes);
+        // SAFETY: the slack leaves room for the whole array behind the next boundary.
+        self.base = unsafe { self.mapping.add(self.mapping.align_offset(slack.max(PAGE))) };
+        let advice = if self.pages == Pages::Huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        // SAFETY: the range is our own new mapping.
+        let advised = unsafe { libc::madvise(self.base.cast(), bytes - slack, advice) };
+        // A kernel without transparent huge pages knows neither advice; base pages are then what it has.
+        if advised != 0 && self.pages == Pages::Huge {
+            return Err(errno());
+        }
+        Ok(())
+    }
+
+    /// Writes to every page, so that each is there and the task's own.
+    fn touch(&self) {
+        let pages = self.bytes.div_ceil(PAGE);
+        // About 0.618 of all pages apart, and without a common divisor: every page is met once.
+        let stride = match self.pages {
+            Pages::Random => (pages * 5 / 8..).find(|stride| divisor(*stride, pages) == 1).unwrap_or(1),
+            _ => 1,
+        };
+        for i in 0..pages {
+            let page = (i * stride) % pages;
+            // SAFETY: the page begins inside the array.
+            unsafe { self.base.add(page * PAGE).write_volatile(1) };
+        }
+    }
+
+    /// Links all lines into one cycle in random order (Sattolo's shuffle); each line's first word holds the
+    /// number of the next line.
+    fn chain(&self) {
+        let lines = self.bytes / LINE;
+        let slot = |line: usize| self.word(line * (LINE / size_of::<u64>()));
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        // SAFETY: each line lies wholly inside the array.
+        unsafe {
+            for line in 0..lines {
+                *slot(line) = line as u64;
+            }
+            for line in (1..lines).rev() {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                ptr::swap(slot(line), slot((random % line as u64) as usize));
+            }
+        }
+    }
+}
+
+impl Work for Array {
+    fn enter(&mut self) -> Passed {
+        if self.bytes > 0 {
+            self.map()?;
+            self.touch();
+            if self.walk == Walk::Random {
+                self.chain();
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn work(&mut self) {
+        if self.base.is_null() {
+            return;
+        }
+        match self.walk {
+            Walk::Sum => {
+                let mut sum = 0_u64;
+                for at in 0..self.words() {
+                    // Volatile: one load for each word as lmbench's loop makes them, not one for a vector.
+                    // SAFETY: inside the array; every page has been written.
+                    sum = sum.wrapping_add(unsafe { self.word(at).read_volatile() });
+                }
+                black_box(sum);
+            }
+            Walk::Write => {
+                for at in 0..self.words() {
+                    // SAFETY: inside the array, which nobody else reaches.
+                    unsafe { self.word(at).write_volatile(at as u64) };
+                }
+            }
+            Walk::Random => {
+                let mut line = 0_usize;
+                for _ in 0..self.bytes / LINE {
+                    // SAFETY: `chain` wrote a line's number below the number of lines into each.
+                    line = unsafe { self.word(line * (LINE / size_of::<u64>())).read_volatile() } as usize;
+                }
+                black_box(line);
+            }
+        }
+    }
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        if self.mapped > 0 {
+            // SAFETY: exactly the mapping that `map` made.
+            unsafe { libc::munmap(self.mapping.cast(), self.mapped) };
+        }
+    }
+}
+
+fn divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::Link;
+
+    fn array(bytes: u64, walk: Walk, pages: Pages) -> Array {
+        let spec = Spec {
+            link: Link::Pipe,
+            threads: true,
+            procs: 1,
+            bytes,
+            walk,
+            pages,
+            cpus: vec![0],
+            warm_us: 0,
+            counters: false,
+        };
+        let mut array = Array::new(&spec);
+        array.enter().expect("memory");
+        array
+    }
+
+    #[test]
+    fn a_random_walk_meets_every_line_once() {
+        for lines in [1_u64, 2, 3, 64, 1000] {
+            let array = array(lines * 64, Walk::Random, Pages::Base);
+            let mut met = vec![false; lines as usize];
+            let mut line = 0;
+            for _ in 0..lines {
+                assert!(!std::mem::replace(&mut met[line], true));
+                // SAFETY: a line of the array.
+                line = unsafe { array.word(line * 8).read() } as usize;
+            }
+            assert_eq!(line, 0, "one cycle through all {lines} lines");
+        }
+    }
+
+    #[test]
+    fn every_page_is_touched_whatever_the_order() {
+        for pages in 1..40_u64 {
+            let array = array(pages * 4096, Walk::Sum, Pages::Random);
+            for page in 0..pages as usize {
+                // SAFETY: inside the array.
+                assert_eq!(unsafe { array.base.add(page * PAGE).read() }, 1, "page {page} of {pages}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_array_is_no_work_and_odd_sizes_stay_inside() {
+        for bytes in [0, 8, 64, 100, 4095, 4097] {
+            for walk in [Walk::Sum, Walk::Random, Walk::Write] {
+                array(bytes, walk, Pages::Base).work();
+            }
+        }
+    }
+
+    #[test]
+    fn more_than_there_can_be_is_an_error() {
+        let spec = Spec {
+            link: Link::Pipe,
+            threads: true,
+            procs: 1,
+            bytes: u64::MAX,
+            walk: Walk::Sum,
+            pages: Pages::Base,
+            cpus: vec![0],
+            warm_us: 0,
+            counters: false,
+        };
+        assert_eq!(Array::new(&spec).enter(), Err(libc::ENOMEM));
+    }
+}

@@ -1,0 +1,264 @@
+//! The bill of a cell: from the rings that were timed side by side to the parts of one hop.
+
+use super::spec::Spec;
+use tollgate_measure::sampler::{Harvest, Outcome};
+use tollgate_measure::summary::{self, Units};
+use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, Warning};
+
+/// A ring, and what must be timed beside it to take its figure apart.
+///
+/// With `T(n, s)` for the time of a hop in a ring of `n` tasks with arrays of `s` bytes, `T(1, s)` being one
+/// task that passes the token to itself:
+///
+/// - hot work: `T(1, S)`; what lmbench calls overhead
+/// - direct switch: `T(2, 0) - T(1, 0)`
+/// - run queue: `T(N, 0) - T(2, 0)`
+/// - refill: the rest, `T(N, S) - T(1, S) - (T(N, 0) - T(1, 0))`
+#[derive(Clone, Debug)]
+pub struct Cell {
+    specs: Vec<Spec>,
+    same: usize,
+    two: usize,
+    hot: usize,
+    idle: usize,
+}
+
+impl Cell {
+    /// The cell of this ring.
+    pub fn new(spec: Spec) -> Self {
+        let mut specs = vec![spec.clone()];
+        let mut place = |procs, bytes| {
+            let wanted = spec.of(procs, bytes);
+            specs.iter().position(|there| *there == wanted).unwrap_or_else(|| {
+                specs.push(wanted);
+                specs.len() - 1
+            })
+        };
+        let (same, two) = (place(spec.procs, 0), place(2, 0));
+        let (hot, idle) = (place(1, spec.bytes), place(1, 0));
+        Self { specs, same, two, hot, idle }
+    }
+
+    /// The rings to time side by side, the cell's own first.
+    pub fn specs(&self) -> &[Spec] {
+        &self.specs
+    }
+
+    /// Which of them is one task with the cell's array.
+    pub fn hot(&self) -> usize {
+        self.hot
+    }
+
+    /// The record of the cell. `measured` is what the record says of its own ring.
+    pub fn bill(&self, mut measured: Measurement, harvest: &Harvest, units: &Units) -> Measurement {
+        let spec = &self.specs[0];
+        let params = [
+            ("procs", serde_json::Value::from(spec.procs)),
+            ("size", spec.bytes.into()),
+            ("footprint", spec.footprint().into()),
+            ("tasks", if spec.threads { "thread" } else { "process" }.into()),
+            ("walk", spec.walk.name().into()),
+            ("pages", spec.pages.name().into()),
+            ("cpus", spec.cpus.clone().into()),
+        ];
+        measured.params.extend(params.map(|(key, value)| (key.into(), value)));
+        if measured.status != Status::Measured {
+            return measured;
+        }
+        for (spec, collected) in self.specs.iter().zip(&harvest.probes).skip(1) {
+            if let Outcome::Skipped { reason, .. } | Outcome::Failed(reason) = &collected.outcome {
+                let text = format!(
+                    "the ring of {} with {} bytes beside it failed: {reason}",
+                    spec.procs, spec.bytes
+                );
+                measured.warnings.push(Warning::new("bill-incomplete", text));
+            }
+        }
+        let levels = |ring: usize| {
+            let of = &harvest.probes[ring];
+            let per_pass = f64::from(self.specs[ring].procs.max(1));
+            if of.outcome == Outcome::Active { summary::levels(of, per_pass) } else { Vec::new() }
+        };
+        let [total, same, two, hot, idle] = [0, self.same, self.two, self.hot, self.idle].map(levels);
+        let apart = |plus: &[&[f64]], minus: &[&[f64]]| -> Vec<f64> {
+            let shortest = plus.iter().chain(minus).map(|levels| levels.len()).min().unwrap_or(0);
+            let sum = |of: &[&[f64]], at: usize| of.iter().map(|levels| levels[at]).sum::<f64>();
+            (0..shortest).map(|at| sum(plus, at) - sum(minus, at)).collect()
+        };
+        let mut phases = vec![
+            ("hot work", Evidence::Measured, apart(&[&hot], &[])),
+            ("direct switch", Evidence::Difference, apart(&[&two], &[&idle])),
+        ];
+        if self.same != self.two {
+            phases.push(("run queue", Evidence::Difference, apart(&[&same], &[&two])));
+        }
+        if spec.bytes > 0 {
+            phases.push(("refill", Evidence::Difference, apart(&[&total, &idle], &[&hot, &same])));
+        }
+        for (name, evidence, levels) in phases {
+            let Some(ns) = summary::of_levels(&levels, units) else { continue };
+            measured.phases.push(phase(name, ns, evidence, units));
+        }
+        unattributed(&mut measured, units);
+        refill_warning(&mut measured);
+        measured
+    }
+}
+
+fn phase(name: &str, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
+    let cycles = units.core.map(|core| ns.scaled(core.hz / 1e9));
+    Phase { name: name.into(), ns: Some(ns), cycles, evidence }
+}
+
+/// What the medians of the parts leave of the median of the whole: they are taken from the same epochs, but
+/// medians do not add up as means do.
+fn unattributed(measured: &mut Measurement, units: &Units) {
+    let Some(total) = measured.ns else { return };
+    let named: f64 = measured.phases.iter().filter_map(|phase| phase.ns.map(|ns| ns.estimate)).sum();
+    let rest = total.estimate - named;
+    let half = (total.ci[1] - total.ci[0]) / 2.0;
+    let ns = Estimate {
+        estimate: rest,
+        ci: [rest - half, rest + half],
+        min: rest,
+        p10: rest,
+        p50: rest,
+        p90: rest,
+        p99: rest,
+        mean: rest,
+    };
+    measured.phases.push(phase("unattributed", ns, Evidence::Difference, units));
+}
+
+/// A refill below its own uncertainty, negative ones included, is said not to be one.
+fn refill_warning(measured: &mut Measurement) {
+    let refill = measured.phases.iter().find(|phase| phase.name == "refill").and_then(|phase| phase.ns);
+    let Some(refill) = refill.filter(|refill| refill.ci[0] <= 0.0) else { return };
+    let text = format!(
+        "the refill cannot be distinguished from zero: {:+.0} ns, interval {:+.0} to {:+.0}",
+        refill.estimate, refill.ci[0], refill.ci[1]
+    );
+    measured.warnings.push(Warning::new("refill-indistinct", text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::{Link, Pages, Walk};
+    use tollgate_measure::clock::Scale;
+    use tollgate_measure::sampler::{Batch, Collected, Epoch};
+    use tollgate_record::Per;
+
+    fn spec(procs: u32, bytes: u64) -> Spec {
+        Spec {
+            link: Link::Pipe,
+            threads: false,
+            procs,
+            bytes,
+            walk: Walk::Sum,
+            pages: Pages::Base,
+            cpus: vec![0],
+            warm_us: 0,
+            counters: false,
+        }
+    }
+
+    /// A harvest in which each ring of the cell took so many nanoseconds for a hop, a little more in each
+    /// further epoch.
+    fn harvest(cell: &Cell, ns: impl Fn(&Spec) -> f64) -> Harvest {
+        let probe = |spec: &Spec| {
+            let epoch = |at: u32| {
+                let ticks = (ns(spec) * f64::from(spec.procs) * 100.0) as u64 + u64::from(at);
+                Epoch { batches: vec![Batch { passes: 100, ticks }; 12], visits: 12, ..Epoch::default() }
+            };
+            Collected {
+                outcome: Outcome::Active,
+                params: Vec::new(),
+                passes: 100,
+                epochs: (0..6).map(epoch).collect(),
+                done: false,
+            }
+        };
+        Harvest {
+            probes: cell.specs().iter().map(probe).collect(),
+            moments: Vec::new(),
+            core: Vec::new(),
+            complete: true,
+            lost: None,
+        }
+    }
+
+    const UNITS: Units = Units { scale: Scale { hz: 1e9 }, ticks: true, core: None };
+
+    fn bill(cell: &Cell, harvest: &Harvest) -> Measurement {
+        let mut measured = Measurement::empty("ring/pipe", "host", Per::Switch, Status::Measured);
+        let total = summary::levels(&harvest.probes[0], f64::from(cell.specs()[0].procs));
+        measured.ns = summary::of_levels(&total, &UNITS);
+        cell.bill(measured, harvest, &UNITS)
+    }
+
+    fn ns(measured: &Measurement, name: &str) -> Option<f64> {
+        measured.phases.iter().find(|phase| phase.name == name)?.ns.map(|ns| ns.estimate)
+    }
+
+    #[test]
+    fn the_parts_are_the_differences_and_sum_to_the_whole() {
+        let cell = Cell::new(spec(8, 65_536));
+        assert_eq!(cell.specs().len(), 5);
+        let harvest = harvest(&cell, |spec| match (spec.procs, spec.bytes) {
+            (8, 65_536) => 10_000.0,
+            (8, 0) => 3_000.0,
+            (2, 0) => 2_000.0,
+            (1, 65_536) => 4_000.0,
+            _ => 500.0,
+        });
+        let measured = bill(&cell, &harvest);
+        for (name, expected) in
+            [("hot work", 4_000.0), ("direct switch", 1_500.0), ("run queue", 1_000.0), ("refill", 3_500.0)]
+        {
+            let found = ns(&measured, name).expect(name);
+            assert!((found - expected).abs() < 0.1, "{name}: {found}");
+        }
+        let sum: f64 = measured.phases.iter().filter_map(|phase| phase.ns).map(|ns| ns.estimate).sum();
+        assert!((sum - measured.ns.expect("a total").estimate).abs() < 1e-9);
+        assert!(!measured.has_warning("refill-indistinct"));
+        assert_eq!(measured.params["footprint"], 8 * 65_536);
+    }
+
+    #[test]
+    fn a_ring_without_arrays_has_no_refill_and_two_tasks_no_queue() {
+        let cell = Cell::new(spec(2, 0));
+        assert_eq!(cell.specs().len(), 2, "the ring is its own baseline");
+        let measured = bill(&cell, &harvest(&cell, |spec| if spec.procs == 1 { 500.0 } else { 2_000.0 }));
+        let names: Vec<&str> = measured.phases.iter().map(|phase| phase.name.as_str()).collect();
+        assert_eq!(names, ["hot work", "direct switch", "unattributed"]);
+        assert!(ns(&measured, "unattributed").expect("always there").abs() < 0.1);
+    }
+
+    #[test]
+    fn a_negative_refill_is_signed_and_said_to_be_none() {
+        let cell = Cell::new(spec(2, 4096));
+        let harvest = harvest(&cell, |spec| match (spec.procs, spec.bytes) {
+            (2, 4096) => 2_100.0,
+            (2, 0) => 2_000.0,
+            (1, 4096) => 800.0,
+            _ => 500.0,
+        });
+        let measured = bill(&cell, &harvest);
+        assert!(ns(&measured, "refill").expect("it is there") < -190.0);
+        let warning = measured.warnings.iter().find(|warning| warning.code == "refill-indistinct");
+        assert!(warning.expect("warned of").text.contains("cannot be distinguished from zero: -200 ns"));
+    }
+
+    #[test]
+    fn a_baseline_that_failed_leaves_its_parts_out() {
+        let cell = Cell::new(spec(8, 4096));
+        let mut harvest = harvest(&cell, |_| 1_000.0);
+        harvest.probes[cell.same].outcome = Outcome::Failed("gone".into());
+        let measured = bill(&cell, &harvest);
+        assert_eq!(ns(&measured, "run queue"), None);
+        assert_eq!(ns(&measured, "refill"), None);
+        assert!(ns(&measured, "hot work").is_some());
+        assert!(measured.has_warning("bill-incomplete"));
+    }
+}

@@ -1,0 +1,132 @@
+//! The limits on descriptors and tasks: raised where that is allowed, named where it is not.
+
+use super::spec::Spec;
+use std::{fs, mem};
+use tollgate_measure::Refusal;
+
+/// Descriptors that a worker has open besides those of its rings.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Raises the soft limits to what the ring needs, the hard ones too where the process may.
+pub(super) fn raise(spec: &Spec) {
+    // Other rings are open at the same time, none of them larger.
+    raise_one(libc::RLIMIT_NOFILE, 2 * descriptors(spec));
+    raise_one(libc::RLIMIT_NPROC, u64::MAX);
+}
+
+/// Open files that the worker needs for this ring. Links of processes are handed on one by one; those of
+/// threads all stay in the one process.
+fn descriptors(spec: &Spec) -> u64 {
+    let links = if spec.threads { u64::from(spec.procs) } else { 2 };
+    links * spec.link.descriptors() + OTHER_DESCRIPTORS
+}
+
+fn raise_one(resource: libc::__rlimit_resource_t, need: u64) {
+    let Some(now) = read(resource) else { return };
+    if now.rlim_cur >= need {
+        return;
+    }
+    // First with a hard limit that only a privileged process may set, then up to the one in force.
+    for hard in [now.rlim_max.max(need), now.rlim_max] {
+        let wanted = libc::rlimit { rlim_cur: need.min(hard), rlim_max: hard };
+        // SAFETY: the structure is valid; the limit is this process's own.
+        if unsafe { libc::setrlimit(resource, &wanted) } == 0 {
+            return;
+        }
+    }
+}
+
+fn read(resource: libc::__rlimit_resource_t) -> Option<libc::rlimit> {
+    // SAFETY: rlimit is plain data that the call fills.
+    let mut limit: libc::rlimit = unsafe { mem::zeroed() };
+    // SAFETY: the structure is valid.
+    (unsafe { libc::getrlimit(resource, &mut limit) } == 0).then_some(limit)
+}
+
+/// A limit of this system on the tasks or descriptors of a process.
+struct Limit {
+    name: &'static str,
+    allows: u64,
+    needed: u64,
+}
+
+/// The refusal of a ring, with the limits that it meets named and quantified.
+pub(super) fn named(refusal: Refusal, spec: &Spec) -> Refusal {
+    let Refusal::Skip { reason, enable } = refusal else { return refusal };
+    let limits = limits(spec);
+    let too_low: Vec<&Limit> = limits.iter().filter(|limit| limit.allows < limit.needed).collect();
+    let shown = if too_low.is_empty() { limits.iter().collect() } else { too_low };
+    let list: Vec<String> = shown
+        .iter()
+        .map(|limit| format!("{} is {} and {} are needed", limit.name, limit.allows, limit.needed))
+        .collect();
+    if list.is_empty() {
+        return Refusal::Skip { reason, enable };
+    }
+    Refusal::Skip { reason: format!("{reason} ({})", list.join("; ")), enable }
+}
+
+/// The limits that bear on this ring, as far as the system shows them.
+fn limits(spec: &Spec) -> Vec<Limit> {
+    let soft = |resource| read(resource).map(|limit| limit.rlim_cur).filter(|&it| it != libc::RLIM_INFINITY);
+    let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let tasks = u64::from(spec.procs);
+    let found = [
+        ("RLIMIT_NOFILE", soft(libc::RLIMIT_NOFILE), descriptors(spec)),
+        ("RLIMIT_NPROC", soft(libc::RLIMIT_NPROC), tasks),
+        ("the cgroup's pids.max", number("/sys/fs/cgroup/pids.max"), tasks),
+        ("kernel.threads-max", number("/proc/sys/kernel/threads-max"), tasks),
+        ("kernel.pid_max", number("/proc/sys/kernel/pid_max"), tasks),
+    ];
+    found
+        .into_iter()
+        .filter_map(|(name, allows, needed)| allows.map(|allows| Limit { name, allows, needed }))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::{Link, Pages, Walk};
+
+    #[test]
+    fn the_limit_that_is_too_low_is_named_alone() {
+        let spec = Spec {
+            link: Link::Pipe,
+            threads: false,
+            procs: u32::MAX,
+            bytes: 0,
+            walk: Walk::Sum,
+            pages: Pages::Base,
+            cpus: vec![0],
+            warm_us: 0,
+            counters: false,
+        };
+        let Refusal::Skip { reason, enable } = named(Refusal::skip("fork: no", "raise it"), &spec) else {
+            panic!("still a skip");
+        };
+        assert!(reason.starts_with("fork: no (") && reason.contains("kernel.pid_max is "), "{reason}");
+        assert!(!reason.contains("RLIMIT_NOFILE"), "processes need few descriptors: {reason}");
+        assert_eq!(enable, "raise it");
+        let failed = Refusal::Failed("broken".into());
+        assert_eq!(named(failed.clone(), &spec), failed);
+    }
+
+    #[test]
+    fn threads_keep_all_descriptors_and_processes_few() {
+        let mut spec = Spec {
+            link: Link::Pipe,
+            threads: true,
+            procs: 1000,
+            bytes: 0,
+            walk: Walk::Sum,
+            pages: Pages::Base,
+            cpus: vec![0],
+            warm_us: 0,
+            counters: false,
+        };
+        assert_eq!(descriptors(&spec), 2064);
+        spec.threads = false;
+        assert!(descriptors(&spec) < 100);
+    }
+}

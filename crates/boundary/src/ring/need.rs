@@ -1,0 +1,118 @@
+//! Whether a ring fits into memory: arithmetic, before anything is allocated.
+
+use super::spec::Spec;
+
+/// Memory that a task takes besides its array, roughly: tables of pages, kernel stack, the pages that it
+/// copies from its parent.
+const PER_PROCESS: u64 = 200 << 10;
+const PER_THREAD: u64 = 40 << 10;
+
+/// What there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes that can be had.
+    pub bytes: u64,
+    /// What sets that bound: `available memory`, `the control group's limit`.
+    pub bound: &'static str,
+}
+
+impl Room {
+    /// The tighter of what is available and what the control group allows.
+    pub fn of(available: Option<u64>, cgroup: Option<u64>) -> Option<Self> {
+        let available = available.map(|bytes| Self { bytes, bound: "available memory" });
+        let cgroup = cgroup.map(|bytes| Self { bytes, bound: "the control group's memory limit" });
+        available.into_iter().chain(cgroup).min_by_key(|room| room.bytes)
+    }
+}
+
+/// Why the ring does not fit, with the arithmetic; `None` when it does.
+pub fn too_large(spec: &Spec, room: Room) -> Option<String> {
+    let (kind, each) = if spec.threads { ("threads", PER_THREAD) } else { ("processes", PER_PROCESS) };
+    let procs = u64::from(spec.procs);
+    // One more array: the hot run beside the ring has its own.
+    let arrays = spec.bytes.checked_mul(procs + 1);
+    let need = arrays.and_then(|arrays| arrays.checked_add(procs * each));
+    if need.is_some_and(|need| need <= room.bytes) {
+        return None;
+    }
+    let total = need.map_or("more than 16 EiB".into(), size);
+    let fits = (room.bytes / (procs + 1)).saturating_sub(each);
+    Some(format!(
+        "{procs} {kind} with {} each, one more array for the hot run, and {} for each of the {kind} need {total}, \
+         but {} is {}; {}",
+        size(spec.bytes),
+        size(each),
+        room.bound,
+        size(room.bytes),
+        match fits >> 10 {
+            0 => "use fewer --procs".to_owned(),
+            kib => format!("use a --size of at most {kib}K, or fewer --procs"),
+        }
+    ))
+}
+
+/// A size in the largest unit that leaves it above one.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value.fract() == 0.0 {
+        format!("{value} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::{Link, Pages, Walk};
+
+    fn spec(procs: u32, bytes: u64) -> Spec {
+        Spec {
+            link: Link::Pipe,
+            threads: false,
+            procs,
+            bytes,
+            walk: Walk::Sum,
+            pages: Pages::Base,
+            cpus: vec![0],
+            warm_us: 0,
+            counters: false,
+        }
+    }
+
+    #[test]
+    fn the_arithmetic_is_shown() {
+        let room = Room { bytes: 8 << 30, bound: "available memory" };
+        assert_eq!(too_large(&spec(8, 1 << 20), room), None);
+        let text = too_large(&spec(63, 1 << 40), room).expect("64 TiB do not fit");
+        assert_eq!(
+            text,
+            "63 processes with 1 TiB each, one more array for the hot run, and 200 KiB for each of the processes \
+             need 64.0 TiB, but available memory is 8 GiB; use a --size of at most 130872K, or fewer --procs"
+        );
+        assert!(too_large(&spec(u32::MAX, u64::MAX), room).is_some_and(|text| text.contains("16 EiB")));
+        let empty = too_large(&spec(1_000_000, 0), room).expect("tasks take memory too");
+        assert!(empty.ends_with("use fewer --procs"), "{empty}");
+    }
+
+    #[test]
+    fn the_tighter_bound_counts() {
+        let room = Room::of(Some(10), Some(5)).expect("both are known");
+        assert_eq!((room.bytes, room.bound), (5, "the control group's memory limit"));
+        assert_eq!(Room::of(None, None), None);
+        assert_eq!(Room::of(Some(3), None).map(|room| room.bytes), Some(3));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size(0), "0 bytes");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(u64::MAX), "16 EiB");
+    }
+}

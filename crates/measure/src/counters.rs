@@ -1,0 +1,97 @@
+//! Event counters of the processor and the kernel, read in groups that are never multiplexed.
+//!
+//! What is read is behind [`Counters`], so that the judgement in [`count`] is tested with recorded readings: a
+//! counter may be refused, may be scheduled for part of the time only, and may open, run and still tell
+//! nothing. A figure is given only when nothing speaks against it; otherwise the reason takes its place.
+
+mod event;
+mod judge;
+mod kernel;
+
+pub use event::{Counter, Event, Mode, groups};
+pub use judge::{Counted, Trouble};
+pub use kernel::Kernel;
+
+use judge::judge;
+use std::io;
+
+/// One look at a group of one task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Nanoseconds since the group was enabled.
+    pub enabled: u64,
+    /// Nanoseconds of these in which it was on the processor's counters.
+    pub running: u64,
+    /// One value for each counter of the group.
+    pub values: Vec<u64>,
+}
+
+/// Why a group was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Which of the group's counters.
+    pub counter: usize,
+    /// The system's error number.
+    pub errno: i32,
+}
+
+/// Where counters come from.
+pub trait Counters {
+    /// Opens these counters as one group that counts one task (0 for the caller), and starts it. The number
+    /// names the group afterwards.
+    ///
+    /// # Errors
+    /// Which counter was refused, and how.
+    fn open(&mut self, group: &[Counter], task: i32) -> Result<usize, Refused>;
+
+    /// Reads a group.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn read(&mut self, group: usize) -> io::Result<Reading>;
+
+    /// Closes all groups.
+    fn close(&mut self);
+}
+
+/// Counts each group in a run of its own: `run` makes crossings in `tasks` and returns how many.
+///
+/// # Errors
+/// Whatever stops `run`. What stops a counter is in its [`Counted`].
+pub fn count<E>(
+    counters: &mut dyn Counters,
+    groups: &[Vec<Counter>],
+    tasks: &[i32],
+    mut run: impl FnMut() -> Result<u64, E>,
+) -> Result<Vec<Counted>, E> {
+    let mut all = Vec::new();
+    for group in groups {
+        let opened: Result<Vec<usize>, Refused> =
+            tasks.iter().map(|&task| counters.open(group, task)).collect();
+        let counted = match opened {
+            Err(refused) => Err(Trouble::Refused(refused)),
+            Ok(opened) => {
+                let before = look(counters, &opened);
+                let crossings = run()?;
+                let after = look(counters, &opened);
+                before.and_then(|before| judge(group, &before, &after?, crossings))
+            }
+        };
+        counters.close();
+        all.extend(group.iter().enumerate().map(|(at, &counter)| Counted {
+            counter,
+            per_crossing: counted.as_ref().map(|values| values[at]).map_err(Clone::clone),
+        }));
+    }
+    Ok(all)
+}
+
+fn look(counters: &mut dyn Counters, groups: &[usize]) -> Result<Vec<Reading>, Trouble> {
+    let read = |&group: &usize| {
+        counters.read(group).map_err(|error| Trouble::Unreadable(error.raw_os_error().unwrap_or(libc::EIO)))
+    };
+    groups.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests;

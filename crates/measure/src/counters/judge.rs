@@ -1,0 +1,121 @@
+//! Whether readings can be believed.
+
+use super::{Counter, Event, Reading, Refused};
+use std::fmt;
+
+/// A counter and what it told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// Which.
+    pub counter: Counter,
+    /// Events for each crossing, or why there is no such figure.
+    pub per_crossing: Result<f64, Trouble>,
+}
+
+/// Why there is no figure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trouble {
+    /// It was not opened.
+    Refused(Refused),
+    /// It was opened and could not be read.
+    Unreadable(i32),
+    /// It was never on the processor's counters.
+    NeverRan,
+    /// It was there for this share of the time only; the figure would be an extrapolation.
+    Multiplexed(f64),
+    /// It fell.
+    Backwards,
+    /// It stayed at zero where that is impossible.
+    Zero,
+    /// More of a part than of the whole.
+    MoreThanWhole,
+    /// Exactly so many cycles for each instruction: a simulator's, not a processor's.
+    Constant(u64),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refused) => out.write_str(refusal(refused.errno)),
+            Self::Unreadable(errno) => write!(out, "cannot be read (error number {errno})"),
+            Self::NeverRan => {
+                out.write_str("was never scheduled: another user, or the NMI watchdog, holds the counters")
+            }
+            Self::Multiplexed(share) => {
+                write!(out, "was multiplexed: it counted for {:.0} % of the time only", share * 100.0)
+            }
+            Self::Backwards => out.write_str("ran backwards"),
+            Self::Zero => out.write_str("opens but stays at zero: the event is not implemented here"),
+            Self::MoreThanWhole => out.write_str("tells of more misses than accesses"),
+            Self::Constant(cycles) => {
+                write!(
+                    out,
+                    "shows exactly {cycles} cycles for each instruction: a simulation, not a processor"
+                )
+            }
+        }
+    }
+}
+
+fn refusal(errno: i32) -> &'static str {
+    match errno {
+        libc::ENOENT => "there is no such event: no counters are exposed here, or the processor lacks it",
+        libc::EOPNOTSUPP | libc::ENODEV | libc::ENXIO => "no counters are exposed here",
+        libc::EACCES | libc::EPERM => {
+            "is refused: kernel.perf_event_paranoid, a seccomp filter or a security module forbids it"
+        }
+        libc::EINVAL => "the processor cannot count this event in this mode, or not together with the others",
+        libc::ENOSYS => "this kernel has no perf events, or a seccomp filter hides them",
+        libc::EMFILE | libc::ENFILE => "too many files are open to open a counter for each task",
+        libc::EBUSY => "another user has reserved the counters",
+        libc::ESRCH => "the task to be counted is gone",
+        _ => "the system refused to open it",
+    }
+}
+
+/// Fewest counts from which an exact ratio is no chance.
+const MANY: u64 = 10_000;
+
+/// Events for each crossing of one group, summed over all tasks.
+pub(super) fn judge(
+    group: &[Counter],
+    before: &[Reading],
+    after: &[Reading],
+    crossings: u64,
+) -> Result<Vec<f64>, Trouble> {
+    let mut sums = vec![0_u64; group.len()];
+    for (before, after) in before.iter().zip(after) {
+        let (Some(enabled), Some(running)) =
+            (after.enabled.checked_sub(before.enabled), after.running.checked_sub(before.running))
+        else {
+            return Err(Trouble::Backwards);
+        };
+        // A task that never ran enabled nothing: its counters are not on while it sleeps.
+        if enabled > 0 && running == 0 {
+            return Err(Trouble::NeverRan);
+        }
+        if running < enabled {
+            return Err(Trouble::Multiplexed(running as f64 / enabled as f64));
+        }
+        for (at, sum) in sums.iter_mut().enumerate() {
+            let value = |reading: &Reading| reading.values.get(at).copied().unwrap_or(0);
+            *sum += value(after).checked_sub(value(before)).ok_or(Trouble::Backwards)?;
+        }
+    }
+    let of = |event: Event| group.iter().position(|counter| counter.event == event).map(|at| sums[at]);
+    for (counter, &sum) in group.iter().zip(&sums) {
+        if sum == 0 && counter.event.never_zero() {
+            return Err(Trouble::Zero);
+        }
+        if counter.event.part_of().and_then(of).is_some_and(|whole| sum > whole) {
+            return Err(Trouble::MoreThanWhole);
+        }
+    }
+    if let (Some(instructions), Some(cycles)) = (of(Event::Instructions), of(Event::Cycles))
+        && instructions > MANY
+        && cycles.is_multiple_of(instructions)
+    {
+        return Err(Trouble::Constant(cycles / instructions));
+    }
+    Ok(sums.iter().map(|&sum| sum as f64 / crossings.max(1) as f64).collect())
+}

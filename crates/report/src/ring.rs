@@ -1,0 +1,75 @@
+//! The ring: one row for each cell with its bill, the knees, and a plot over the footprint.
+
+mod cell;
+mod counters;
+mod knees;
+mod plot;
+
+use crate::head::head;
+use crate::notes::notes;
+use crate::style::{Paint, Style};
+use crate::text::{clean, lines, wrap};
+use cell::Cell;
+use tollgate_record::{Run, Status};
+
+/// The name under which a fit's rows are in the record.
+const KNEE: &str = "ring/knee";
+
+/// The matrix of a `ring` run: each cell's total and parts, what the fit found, the plot, and the notes.
+/// Cells that failed are rows with their reason.
+pub fn ring(run: &Run, style: &Style) -> String {
+    let (knees, cells): (Vec<_>, Vec<_>) = run.results.iter().partition(|result| result.probe == KNEE);
+    let cells: Vec<Cell> = cells.into_iter().map(|result| Cell::of(result, style)).collect();
+    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    text.push(String::new());
+    text.extend(title(run, style));
+    if cells.is_empty() {
+        text.push("Nothing was measured.".into());
+    } else {
+        text.extend(cell::table(&cells, style));
+    }
+    text.extend(counters::table(&cells, style));
+    text.extend(plot::plot(&cells, &run.host.caches, style));
+    text.extend(knees::list(&knees, style));
+    text.push(String::new());
+    text.extend(notes(&without_knees(run), style));
+    lines(text)
+}
+
+/// What all cells have in common.
+fn title(run: &Run, style: &Style) -> Vec<String> {
+    let Some(first) = run.results.iter().find(|result| result.probe != KNEE) else { return Vec::new() };
+    let param = |key: &str| first.params.get(key).and_then(|value| value.as_str()).map(|it| clean(it, style));
+    let medium = clean(first.probe.rsplit('/').next().unwrap_or_default(), style);
+    let cpus = first.params.get("cpus").and_then(|cpus| cpus.as_array()).map_or(1, Vec::len);
+    let place = if cpus > 1 { format!("in turn on {cpus} CPUs") } else { "all on one CPU".into() };
+    let tasks = match param("tasks").as_deref() {
+        Some("thread") => "threads",
+        _ => "processes",
+    };
+    let walk = match param("walk").as_deref() {
+        Some("random") => "lines of an array followed in random order",
+        Some("write") => "an array written",
+        _ => "an array added up",
+    };
+    let pages = param("pages").unwrap_or_else(|| "4k".into());
+    let text = format!(
+        "A ring of {tasks}, {place}, token through {medium}; {walk} at each hop, {pages} pages. ns for each hop."
+    );
+    wrap(&text, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect()
+}
+
+/// The notes count cells, not what was concluded from them.
+fn without_knees(run: &Run) -> Run {
+    let mut run = run.clone();
+    run.results.retain(|result| result.probe != KNEE);
+    for result in &mut run.results {
+        if result.status != Status::Failed
+            && let (Some(procs), Some(size)) = (result.params.get("procs"), result.params.get("size"))
+        {
+            let size = size.as_f64().unwrap_or(f64::NAN);
+            result.probe = format!("{procs} x {}", cell::size(size));
+        }
+    }
+    run
+}

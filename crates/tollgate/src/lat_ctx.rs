@@ -1,0 +1,223 @@
+//! `tollgate lat_ctx`, and this program called by that name: lmbench's command line and lmbench's output.
+
+use crate::cli::{Sampling, Usage};
+use crate::output::{Sink, say};
+use crate::ring::{Bench, Measured, empty_record, place, room};
+use crate::run::{Keeper, stop_flag};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tollgate_boundary::ring::{Cell, Link, Pages, Spec, Walk, too_large};
+use tollgate_measure::{Site, host};
+use tollgate_record::{Run, Status, document};
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Prints on standard error what lmbench prints: an empty line, the size and the overhead (one process \
+                  passing the token to itself and adding up its array), then processes and microseconds for a \
+                  switch without that overhead. The overhead is measured beside each point; the line shows the \
+                  first point's.\n\nExamples:\n  tollgate lat_ctx -s 64 2 4 8 16\n  ln -s tollgate lat_ctx && ./lat_ctx -s 0 2"
+)]
+pub(crate) struct Args {
+    /// Rings that run side by side
+    #[arg(short = 'P', value_name = "parallelism", value_parser = parallelism, default_value = "1", allow_hyphen_values = true)]
+    parallelism: u32,
+    /// Microseconds that each ring runs before it is timed
+    #[arg(short = 'W', value_name = "warmups", value_parser = warmup, default_value = "0", allow_hyphen_values = true)]
+    warmup: u64,
+    /// Repetitions, each with new processes [default: 6]
+    #[arg(short = 'N', value_name = "repetitions", value_parser = repetitions, allow_hyphen_values = true)]
+    repetitions: Option<u32>,
+    /// Size of each process's array: kilobytes, or with K, M or G
+    #[arg(short = 's', value_name = "size_in_kbytes", value_parser = size, default_value = "0", allow_hyphen_values = true)]
+    size: u64,
+    /// Numbers of processes
+    #[arg(required = true, value_name = "procs", value_parser = crate::ring::procs, allow_hyphen_values = true)]
+    procs: Vec<u32>,
+    #[command(flatten)]
+    sampling: Sampling,
+}
+
+/// The arguments, with the command in front when the program was called by the name `lat_ctx`.
+pub(crate) fn called_as(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = args.collect();
+    let name = args.first().map(Path::new).and_then(Path::file_name);
+    // A worker is this program called by its own link, by whatever name that is.
+    if name.is_some_and(|name| name == "lat_ctx") && args.get(1).is_none_or(|first| first != "worker") {
+        args.insert(1, "lat_ctx".into());
+    }
+    args
+}
+
+pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
+    let sampling = &args.sampling;
+    let (mut facts, site) = place(sampling)?;
+    let room = room(&facts);
+    let spec = |procs: u32| Spec {
+        link: Link::Pipe,
+        threads: false,
+        procs,
+        bytes: args.size,
+        walk: Walk::Sum,
+        pages: Pages::Base,
+        cpus: vec![site.cpu],
+        warm_us: args.warmup,
+        counters: false,
+    };
+    for &procs in &args.procs {
+        let all = Spec { procs: procs.saturating_mul(args.parallelism), ..spec(procs) };
+        if let Some(why) = room.and_then(|room| too_large(&all, room)) {
+            return Err(Usage::error(format!("-s: {why}")));
+        }
+    }
+    let allowed = facts.cpu.allowed.clone();
+    host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
+    let sink = Sink::open(&sampling.output)?;
+    let mut run = empty_record(facts, sampling);
+    let mut keeper = Keeper::open(sampling, &mut run)?;
+    let stop = stop_flag()?;
+    let mut bench = Bench::new(site, sampling, run.seed, None);
+    if let Some(repetitions) = args.repetitions {
+        bench = bench.epochs(repetitions);
+    }
+    let cpus = beside(site, &allowed, args.parallelism);
+    let mut lines = String::new();
+    let mut failed = 0;
+    for &procs in &args.procs {
+        let Some(points) = point(&bench, &spec(procs), &cpus, &mut run, &stop)? else { break };
+        let (overhead, switch) = (middle(&points, |it| it.overhead_us), middle(&points, |it| it.switch_us));
+        let measured = points.iter().all(|point| point.result.status == Status::Measured);
+        for point in &points {
+            if let Some(why) = point.result.reason.as_deref() {
+                say(format!("lat_ctx: {procs} processes: {why}"));
+            }
+        }
+        run.results.extend(points.into_iter().map(|point| point.result));
+        run.complete = run.results.len() == args.procs.len() * cpus.len();
+        keeper.save(&run);
+        if let (true, Some(overhead), Some(switch)) = (measured, overhead, switch) {
+            let mut text = String::new();
+            if lines.is_empty() {
+                // The open quotation mark is lmbench's: scripts for its plots look for it.
+                let _ = writeln!(text, "\n\"size={}k ovr={overhead:.2}", args.size / 1024);
+            }
+            let _ = writeln!(text, "{procs} {switch:.2}");
+            lines.push_str(&text);
+            if sampling.output.out.is_none() && !sampling.output.json {
+                // Nobody reading it is no reason to fail.
+                let _ = std::io::stderr().write_all(text.as_bytes());
+            }
+        } else {
+            failed += 1;
+        }
+    }
+    keeper.finish(&mut run);
+    if sink.json() {
+        sink.deliver(&document::to_json(&run)?)?;
+    } else if sampling.output.out.is_some() {
+        sink.deliver(&lines)?;
+    }
+    if stop.load(Ordering::Relaxed) {
+        say("lat_ctx: interrupted; the lines above are complete");
+    }
+    Ok(if failed == 0 && run.complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The CPUs of the rings that run side by side: the measured one first, then the others in turn.
+fn beside(site: Site, allowed: &[usize], parallelism: u32) -> Vec<usize> {
+    let others = allowed.iter().copied().filter(|&cpu| cpu != site.cpu);
+    let all: Vec<usize> = std::iter::once(site.cpu).chain(others).collect();
+    all.into_iter().cycle().take(parallelism as usize).collect()
+}
+
+/// One point: the cell on each of the CPUs at once. `None` when it was interrupted.
+fn point(
+    bench: &Bench,
+    spec: &Spec,
+    cpus: &[usize],
+    run: &mut Run,
+    stop: &AtomicBool,
+) -> anyhow::Result<Option<Vec<Measured>>> {
+    if let [_] = cpus {
+        return Ok(bench.measure(&Cell::new(spec.clone()), run, stop)?.map(|measured| vec![measured]));
+    }
+    let all: Vec<anyhow::Result<Option<Measured>>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = cpus
+            .iter()
+            .map(|&cpu| {
+                let (mut run, bench) = (run.clone(), bench.on(cpu));
+                let cell = Cell::new(Spec { cpus: vec![cpu], ..spec.clone() });
+                scope.spawn(move || bench.measure(&cell, &mut run, stop))
+            })
+            .collect();
+        let lost = || Err(anyhow::anyhow!("a measuring thread panicked"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
+    });
+    all.into_iter().collect()
+}
+
+/// The median over rings that ran side by side.
+fn middle(points: &[Measured], of: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = points.iter().map(of).collect();
+    values.map(|values| tollgate_measure::stats::median(&values)).filter(|value| value.is_finite())
+}
+
+fn parallelism(text: &str) -> Result<u32, String> {
+    number(text, 1, 1_000, "rings side by side").map(|it| it as u32)
+}
+
+fn repetitions(text: &str) -> Result<u32, String> {
+    number(text, 1, 1_000, "repetitions").map(|it| it as u32)
+}
+
+fn warmup(text: &str) -> Result<u64, String> {
+    number(text, 0, 60_000_000, "microseconds of warm-up")
+}
+
+fn number(text: &str, least: u64, most: u64, what: &str) -> Result<u64, String> {
+    let number = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| {
+        format!("a number of {what} is a whole number from {least} to {most}, for example {}", least.max(1))
+    })
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    crate::ring::bytes(text, 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_the_command() {
+        let called = |args: &[&str]| called_as(args.iter().map(OsString::from));
+        assert_eq!(called(&["/x/lat_ctx", "-s", "0", "2"])[1], "lat_ctx");
+        assert_eq!(called(&["lat_ctx", "worker", "--cpu", "1"])[1], "worker");
+        assert_eq!(called(&["tollgate", "lat_ctx", "2"]).len(), 3);
+        assert_eq!(called(&["lat_ctx"]).len(), 2);
+        assert!(called(&[]).is_empty());
+    }
+
+    #[test]
+    fn numbers_as_lmbench_takes_them_and_refused_where_it_does_not_notice() {
+        assert_eq!(size("64"), Ok(65_536));
+        assert_eq!(size("64k"), Ok(65_536));
+        assert_eq!(size("1M"), Ok(1 << 20));
+        for wrong in ["abc", "-1", "18446744073709551615", ""] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+        assert!(parallelism("0").is_err() && repetitions("-1").is_err() && warmup("x").is_err());
+        assert_eq!(warmup("0"), Ok(0));
+    }
+
+    #[test]
+    fn rings_side_by_side_go_to_other_cpus_first() {
+        let site = Site { cpu: 1, peer: None };
+        assert_eq!(beside(site, &[0, 1, 2], 5), [1, 0, 2, 1, 0]);
+        assert_eq!(beside(site, &[0, 1], 1), [1]);
+    }
+}

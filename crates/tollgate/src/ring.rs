@@ -1,0 +1,134 @@
+//! `tollgate ring`: plan the cells, measure each, save after each, show.
+
+mod args;
+mod cell;
+mod model;
+mod sizes;
+
+pub(crate) use args::{Args, procs};
+pub(crate) use cell::{Bench, Measured};
+pub(crate) use sizes::bytes;
+
+use crate::cli::{self, Sampling, Usage};
+use crate::output::Sink;
+use crate::progress::Progress;
+use crate::run::{Keeper, new_record, stop_flag, verdict};
+use args::Placing;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use tollgate_boundary::ring::{Cell, Pages, Room, Spec, too_large};
+use tollgate_measure::{Site, host};
+use tollgate_record::{Host, Run, document};
+
+pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
+    let sampling = &args.sampling;
+    let (mut facts, site) = place(sampling)?;
+    let cells = cells(args, &facts, site)?;
+    host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
+    let sink = Sink::open(&sampling.output)?;
+    let mut run = new_record(facts, seed(sampling));
+    let mut keeper = Keeper::open(sampling, &mut run)?;
+    let stop = stop_flag()?;
+    let progress = Progress::new();
+
+    let bench = Bench::new(site, sampling, run.seed, args.watchdog);
+    for (done, cell) in cells.iter().enumerate() {
+        progress.share(done as f64 / cells.len() as f64);
+        let spec = &cell.specs()[0];
+        progress.say(format!("ring of {}, {} bytes each", spec.procs, spec.bytes));
+        let Some(measured) = bench.measure(cell, &mut run, &stop)? else { break };
+        let mut result = measured.result;
+        bench.count(cell, &mut run, &mut result)?;
+        run.results.push(result);
+        run.complete = run.results.len() == cells.len() && !stop.load(Ordering::Relaxed);
+        keeper.save(&run);
+    }
+    drop(progress);
+    model::add(&mut run);
+    keeper.finish(&mut run);
+    let text =
+        if sink.json() { document::to_json(&run)? } else { tollgate_report::ring(&run, &sink.style()) };
+    sink.deliver(&text)?;
+    Ok(verdict(&run, &keeper, sampling))
+}
+
+/// The host and where on it the first task runs.
+pub(crate) fn place(sampling: &Sampling) -> anyhow::Result<(Host, Site)> {
+    let facts = host::here();
+    let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
+    Ok((facts, site))
+}
+
+/// The seed that was given, or a new one.
+pub(crate) fn seed(sampling: &Sampling) -> u64 {
+    sampling.seed.unwrap_or_else(|| rand::random::<u32>().into())
+}
+
+/// What there is room for on this host.
+pub(crate) fn room(facts: &Host) -> Option<Room> {
+    Room::of(facts.memory_available_bytes.or(facts.memory_bytes), facts.cgroup.memory_max)
+}
+
+/// Every cell that was asked for; all of them are checked before the first is measured.
+fn cells(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Vec<Cell>> {
+    let first = Spec {
+        link: args.medium.into(),
+        threads: args.tasks.threads(),
+        procs: 2,
+        bytes: 0,
+        walk: args.walk.into(),
+        pages: args.pages.into(),
+        cpus: cpus(args.placement, facts, site)?,
+        warm_us: 0,
+        counters: false,
+    };
+    if first.pages == Pages::Huge && facts.transparent_huge_pages.as_deref().is_none_or(|it| it == "never") {
+        return Err(Usage::error(
+            "--pages huge needs transparent huge pages, which are off on this host; use --pages 4k, or have the \
+             administrator write madvise to /sys/kernel/mm/transparent_hugepage/enabled",
+        ));
+    }
+    let room = room(facts);
+    let mut cells = Vec::new();
+    for &procs in &args.procs {
+        for bytes in args.sizes.of(procs, &facts.caches, room) {
+            let spec = first.of(procs, bytes);
+            if let Some(why) = room.and_then(|room| too_large(&spec, room)) {
+                return Err(Usage::error(why));
+            }
+            cells.push(Cell::new(spec));
+        }
+    }
+    Ok(cells)
+}
+
+/// The CPUs that the tasks take in turn.
+fn cpus(placing: Placing, facts: &Host, site: Site) -> anyhow::Result<Vec<usize>> {
+    let allowed = |cpu: &usize| facts.cpu.allowed.contains(cpu);
+    let mut cpus = vec![site.cpu];
+    let others: Vec<usize> = match placing {
+        Placing::OneCpu => return Ok(cpus),
+        Placing::Siblings => {
+            let core = facts.cpu.cores.iter().find(|core| core.contains(&site.cpu));
+            core.into_iter().flatten().copied().filter(allowed).collect()
+        }
+        Placing::Spread => facts.cpu.allowed.clone(),
+    };
+    cpus.extend(others.into_iter().filter(|&cpu| cpu != site.cpu));
+    if cpus.len() < 2 {
+        let (what, instead) = match placing {
+            Placing::Siblings => ("two hardware threads of one core", "spread"),
+            _ => ("two CPUs that may be used", "one-cpu"),
+        };
+        return Err(Usage::error(format!(
+            "this placement needs {what}, and cpu {} has none beside it; use --placement {instead}",
+            site.cpu
+        )));
+    }
+    Ok(cpus)
+}
+
+/// A run without results.
+pub(crate) fn empty_record(facts: Host, sampling: &Sampling) -> Run {
+    new_record(facts, seed(sampling))
+}
