@@ -13,7 +13,7 @@ use std::{env, fs};
 use anyhow::{Context, Result, bail, ensure};
 
 /// Debian's bare-metal cross compiler; `apt-get install gcc-riscv64-unknown-elf`.
-const COMPILER: &str = "riscv64-unknown-elf-gcc";
+pub(crate) const COMPILER: &str = "riscv64-unknown-elf-gcc";
 /// Another release may choose other instructions, and the figures in the documentation are about these.
 const RELEASE: &str = "12.2";
 

@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod fuzz;
 mod guests;
 mod test;
 mod tidy;
@@ -36,6 +37,7 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
+    Fuzz => fuzz,
     Guests => guests,
     Test => test,
     Tidy => tidy,

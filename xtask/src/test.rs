@@ -55,6 +55,13 @@ static STEPS: &[Step] = &[
         run: steps::test,
     },
     Step {
+        name: "fuzz",
+        what: "cargo xtask fuzz --seconds 120",
+        slow: true,
+        run: |session| steps::fuzz(session, 120),
+    },
+    Step { name: "guests", what: "cargo xtask guests --check", slow: true, run: steps::guests },
+    Step {
         name: "doc",
         what: "cargo doc --no-deps --workspace, warnings denied",
         slow: true,

@@ -1,6 +1,8 @@
 //! Tasks made, run to their end, and collected.
 
 mod fork;
+mod lean;
+mod nursery;
 mod posix_spawn;
 mod thread;
 mod tiny_program;
@@ -19,8 +21,6 @@ const ROW: Meta =
 struct Open<F> {
     what: &'static str,
     one: F,
-    /// For the record.
-    params: Vec<(&'static str, String)>,
     /// Tasks collected that ended as they should, not yet proved.
     collected: u64,
 }
@@ -28,7 +28,7 @@ struct Open<F> {
 impl<F: FnMut() -> io::Result<bool>> Open<F> {
     /// Makes one task first, so that what cannot be done here is known before anything is measured.
     fn tried(what: &'static str, one: F) -> Result<Self, Refusal> {
-        let mut open = Self { what, one, params: Vec::new(), collected: 0 };
+        let mut open = Self { what, one, collected: 0 };
         open.cross(1)?;
         match mem::take(&mut open.collected) {
             1 => Ok(open),
@@ -56,10 +56,6 @@ impl<F: FnMut() -> io::Result<bool>> Crossing for Open<F> {
     fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
         counts[0] = Some(mem::take(&mut self.collected));
         Ok(())
-    }
-
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.params.clone()
     }
 }
 

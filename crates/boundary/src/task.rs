@@ -5,12 +5,12 @@
 //! ping-pong. [`Switches`] counts the context switches of all of them. The measuring thread is always
 //! task 0 of its ring, so that one lap starts and ends inside the caller's clock.
 
-mod death;
+pub(crate) mod death;
 mod mapping;
 mod on_call;
 mod peers;
 mod ping_pong;
-mod process;
+pub(crate) mod process;
 mod refusal;
 mod ring;
 mod signals;

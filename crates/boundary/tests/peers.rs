@@ -23,11 +23,16 @@ fn kill(pid: i32) {
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
 
+/// Two of `spawn` have one that makes the children.
+fn has_a_peer_process(id: &str) -> bool {
+    id.starts_with("process/") || ["spawn/fork", "spawn/posix_spawn"].contains(&id)
+}
+
 #[test]
 fn a_killed_peer_is_an_error_and_not_a_hang() {
     let cpu = *placement::allowed().expect("the mask can be read").last().expect("a CPU");
     let everywhere = placement::allowed().expect("the mask can be read");
-    for probe in PROBES.iter().filter(|probe| probe.meta().id.starts_with("process/")) {
+    for probe in PROBES.iter().filter(|probe| has_a_peer_process(probe.meta().id)) {
         let id = probe.meta().id;
         for killed_in_the_middle in [false, true] {
             // On a thread of its own, as the killer must be free to run elsewhere.

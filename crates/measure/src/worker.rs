@@ -5,7 +5,10 @@ use crate::clock::{Counter, Os, Source};
 use crate::local::Local;
 use crate::placement;
 use crate::probe::{Probe, Site};
-use std::io::{self, BufRead, Write};
+use std::{
+    io::{self, BufRead, Write},
+    thread,
+};
 
 /// Pins this thread, then answers requests until the input ends. When it cannot be pinned, that is the
 /// only answer: what an unpinned thread measures would be wrong.
@@ -25,6 +28,7 @@ pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> 
     if let Err(error) = placement::pin(site.cpu) {
         return answer(&mut Unpinned(unpinned(&error)));
     }
+    be_threaded();
     match source {
         Source::Counter => answer(&mut Local::new(Counter, probes, site)),
         Source::Os => answer(&mut Local::new(Os, probes, site)),
@@ -55,6 +59,30 @@ pub fn unpinned(error: &io::Error) -> String {
         "{error}; nothing is measured without a pin: choose another CPU with --cpu, or run outside the \
          sandbox (a seccomp filter, say) that refuses sched_setaffinity"
     )
+}
+
+/// Makes this a process of more than one thread, for good.
+///
+/// What threads share is dearer than what one thread has alone: with several, each system call that takes
+/// a descriptor counts the use of the file atomically. Whether the other probes of a run have made threads
+/// must not decide that, so there is always one, which never runs. Where no thread may be made there are
+/// those of no probe either.
+fn be_threaded() {
+    // SAFETY: sigset_t is plain data, which the calls fill.
+    let before = unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        before
+    };
+    let asleep = || {
+        loop {
+            thread::park();
+        }
+    };
+    let _ = thread::Builder::new().name("asleep".into()).stack_size(64 << 10).spawn(asleep);
+    // SAFETY: the mask is what the kernel gave.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
 }
 
 fn answer(bench: &mut impl Bench) -> io::Result<()> {

@@ -126,7 +126,7 @@ fn a_frame_outside_ram_is_not_written_and_the_handler_can_tell() {
     code.csrw(MTVEC, 31).csrw(MTOLLSP, 30).op(Op::Ecall, 0, 0, 0, 0);
     let mut handler = Asm::default();
     handler.op(Op::Jal, 0, 0, 0, 0);
-    for sp in [0, 0x1000, BASE + 16, u64::MAX & !15, BASE + (1 << 20) + 16] {
+    for sp in [0, 0x1000, BASE + 16, !15, BASE + (1 << 20) + 16] {
         let mut m = machine("rv64gc_xtollstack", &code, &handler);
         m.set_x(30, sp | 1);
         let mut words = Words::default();
@@ -153,4 +153,16 @@ fn a_nested_trap_does_not_switch_banks() {
     m.run(40, &mut ());
     assert_eq!((m.x(18), m.x(9)), (42, 1));
     assert_eq!(m.csr(TOLLBANK as u16), Some(0x109), "bank 1 in use, and before the nested trap");
+}
+
+/// A trap that comes from the handler's own mode does not switch, in whichever bank it finds the hart.
+#[test]
+fn a_trap_from_the_same_mode_does_not_switch_banks() {
+    let mut code = Asm::default();
+    code.csrw(MTVEC, 31).op(Op::Addi, 5, 0, 0, 0x100).csrw(TOLLBANK, 5).op(Op::Ebreak, 0, 0, 0, 0);
+    let mut handler = Asm::default();
+    handler.op(Op::Addi, 18, 5, 0, 1).op(Op::Jal, 0, 0, 0, 0);
+    let mut m = machine("rv64gc_xtollbank", &code, &handler);
+    m.run(20, &mut ());
+    assert_eq!((m.x(18), m.csr(TOLLBANK as u16)), (0x101, Some(0x100)));
 }

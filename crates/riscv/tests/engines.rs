@@ -66,12 +66,12 @@ fn machine(isa: Isa, image: &[u8]) -> Machine {
 }
 
 /// Everything that software could see.
-fn state(m: &Machine) -> (u64, Vec<u64>, Vec<u64>, Vec<Option<u64>>, u64, Vec<u8>, Vec<u8>) {
+fn state(m: &Machine) -> impl PartialEq + use<> {
     (
         m.pc(),
-        (0..32).map(|r| m.x(r)).collect(),
-        (0..32).map(|r| m.f(r)).collect(),
-        (0..4096).map(|c| m.csr(c)).collect(),
+        (0..32).map(|r| m.x(r)).collect::<Vec<_>>(),
+        (0..32).map(|r| m.f(r)).collect::<Vec<_>>(),
+        (0..4096).map(|c| m.csr(c)).collect::<Vec<_>>(),
         m.instret(),
         m.read_memory(BASE, 1 << 20).unwrap().to_vec(),
         m.console().to_vec(),

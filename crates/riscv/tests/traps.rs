@@ -251,3 +251,33 @@ fn without_c_a_jump_to_an_odd_half_word_traps_at_the_jump() {
         }
     }
 }
+
+/// A handler that sets the next interrupt one tick ahead, under a loop of odd length: the interrupts walk over
+/// every instruction of the loop, and both engines take each at the same one.
+#[test]
+fn a_stream_of_timer_interrupts_is_the_same_on_both_engines() {
+    let mut code = Asm::default();
+    with_timer(0, &mut code, 1);
+    for _ in 0..20 {
+        code.op(Op::Addi, 7, 7, 0, 1);
+    }
+    // x7 is even here, always. 23 instructions: 94 of them between two interrupts move two places on.
+    code.op(Op::Addi, 6, 6, 0, 1).op(Op::Andi, 9, 7, 0, 1).op(Op::Beq, 0, 9, 0, -88).op(
+        Op::Jal,
+        0,
+        0,
+        0,
+        -92,
+    );
+    let mut handler = Asm::default();
+    // s0 points to mtimecmp.
+    handler.csrw(0x340, 5).op(Op::Ld, 5, 8, 0, 0).op(Op::Addi, 5, 5, 0, 1).op(Op::Sd, 0, 8, 5, 0);
+    handler.csrr(5, 0x340).op(Op::Mret, 0, 0, 0, 0);
+    let (_, traps) = both(&code, &handler, 50_000);
+    assert!(traps.0.len() > 450);
+    for pair in traps.0.windows(2) {
+        assert_eq!(pair[1].instret - pair[0].instret, 100, "a tick is a hundred instructions");
+    }
+    let places: std::collections::HashSet<u64> = traps.0.iter().map(|t| t.epc).collect();
+    assert!(places.len() >= 20, "the interrupts fall everywhere");
+}

@@ -74,8 +74,7 @@ struct RunArgs {
     /// The program
     elf: PathBuf,
 
-    /// Its arguments, on the proxy kernel
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    /// Its arguments, on the proxy kernel; behind `--` those that begin with a dash
     args: Vec<String>,
 
     /// The machine's instructions

@@ -95,6 +95,35 @@ toll.end.\@:
         .endr
 .endm
 
+// Enters the first task on the way out of booting.
+.macro FIRST_TASK
+        la      t0, user_start
+        csrw    X_EPC, t0
+        li      sp, 0x80600000
+        XRET
+.endm
+
+// The full save: every register, pc and status go into a frame of this size on the stack that sp points to; the
+// program's own sp is in the scratch register. Leaves pc in t1, and status in t2 for the caller to store.
+.macro SAVE_FULL size
+        addi    sp, sp, -\size
+        SAVE    sp, ALL_BUT_SP
+        csrr    t0, X_SCRATCH
+        csrr    t1, X_EPC
+        csrr    t2, X_STATUS
+        sd      t0, 16(sp)
+        sd      t1, FRAME_EPC(sp)
+.endm
+// And back, sp last.
+.macro RESTORE_FULL
+        ld      t0, FRAME_STATUS(sp)
+        ld      t1, FRAME_EPC(sp)
+        csrw    X_STATUS, t0
+        csrw    X_EPC, t1
+        LOAD    sp, ALL_BUT_SP
+        ld      sp, 16(sp)
+.endm
+
 // Finds the handler of the system call in a7 and calls it: seven instructions, or three when there is none.
 // The handler's own code lies in the handler phase by the linker script; its result is left in a0.
 .macro CALL_HANDLER

@@ -22,10 +22,7 @@ kernel_enter:
         TO      sp
         li      t0, TOLLBANK_EN
         csrw    TOLLBANK, t0
-        la      t0, user_start
-        csrw    sepc, t0
-        li      sp, 0x80600000
-        sret
+        FIRST_TASK
 
         .balign 4
         .globl  trap_vector

@@ -9,10 +9,7 @@
 kernel_enter:
         la      t0, kernel_stack_top
         csrw    X_SCRATCH, t0
-        la      t0, user_start
-        csrw    X_EPC, t0
-        li      sp, 0x80600000
-        XRET
+        FIRST_TASK
 
         .balign 4
         .globl  trap_vector

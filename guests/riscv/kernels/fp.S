@@ -10,10 +10,7 @@
 kernel_enter:
         la      t0, kernel_stack_top
         csrw    X_SCRATCH, t0
-        la      t0, user_start
-        csrw    X_EPC, t0
-        li      sp, 0x80600000
-        XRET
+        FIRST_TASK
 
         .balign 4
         .globl  trap_vector
@@ -21,13 +18,7 @@ trap_vector:
         PHASE   stack
         csrrw   sp, X_SCRATCH, sp
         PHASE   save
-        addi    sp, sp, -FRAME_SIZE_FP
-        SAVE    sp, ALL_BUT_SP
-        csrr    t0, X_SCRATCH
-        csrr    t1, X_EPC
-        csrr    t2, X_STATUS
-        sd      t0, 16(sp)
-        sd      t1, FRAME_EPC(sp)
+        SAVE_FULL FRAME_SIZE_FP
 #ifdef EAGER
         sd      t2, FRAME_STATUS(sp)
         SAVE_FP sp
@@ -62,11 +53,6 @@ trap_vector:
         csrw    fcsr, t3
         LOAD_FP sp
 #endif
-        ld      t0, FRAME_STATUS(sp)
-        ld      t1, FRAME_EPC(sp)
-        csrw    X_STATUS, t0
-        csrw    X_EPC, t1
-        LOAD    sp, ALL_BUT_SP
-        ld      sp, 16(sp)
+        RESTORE_FULL
         PHASE   return
         XRET

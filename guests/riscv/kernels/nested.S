@@ -8,10 +8,7 @@
 kernel_enter:
         la      t0, kernel_stack_top
         csrw    sscratch, t0
-        la      t0, user_start
-        csrw    sepc, t0
-        li      sp, 0x80600000
-        sret
+        FIRST_TASK
 
         .balign 4
         .globl  trap_vector

@@ -16,10 +16,7 @@ kernel_enter:
         la      t0, frames_top
         ori     t0, t0, STOLLSP_EN
         csrw    STOLLSP, t0
-        la      t0, user_start
-        csrw    sepc, t0
-        li      sp, 0x80600000
-        sret
+        FIRST_TASK
 
         .balign 4
         .globl  trap_vector

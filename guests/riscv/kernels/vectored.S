@@ -11,10 +11,7 @@ kernel_enter:
         csrw    mtvec, t0
         la      t0, kernel_stack_top
         csrw    mscratch, t0
-        la      t0, user_start
-        csrw    mepc, t0
-        li      sp, 0x80600000
-        mret
+        FIRST_TASK
 
         .balign 256
         .option push
@@ -37,13 +34,7 @@ trap_vector:
         PHASE   stack
         csrrw   sp, mscratch, sp
         PHASE   save
-        addi    sp, sp, -FRAME_SIZE
-        SAVE    sp, ALL_BUT_SP
-        csrr    t0, mscratch
-        csrr    t1, mepc
-        csrr    t2, mstatus
-        sd      t0, 16(sp)
-        sd      t1, FRAME_EPC(sp)
+        SAVE_FULL FRAME_SIZE
         sd      t2, FRAME_STATUS(sp)
 .endm
 
@@ -68,11 +59,6 @@ resume:
         addi    t0, sp, FRAME_SIZE
         csrw    mscratch, t0
         PHASE   restore
-        ld      t0, FRAME_STATUS(sp)
-        ld      t1, FRAME_EPC(sp)
-        csrw    mstatus, t0
-        csrw    mepc, t1
-        LOAD    sp, ALL_BUT_SP
-        ld      sp, 16(sp)
+        RESTORE_FULL
         PHASE   return
         mret

@@ -24,6 +24,21 @@ fn component(session: &Session, name: &str, args: &[&str]) -> Result<Outcome> {
     finish(workspace::cargo(&session.root).args(args))
 }
 
+pub(super) fn fuzz(session: &mut Session, seconds: u64) -> Result<Outcome> {
+    Ok(outcome(crate::fuzz::fuzz(&session.root, seconds)?))
+}
+
+/// The images in the tree are what their sources give; another compiler gives others.
+pub(super) fn guests(_: &mut Session) -> Result<Outcome> {
+    if program(crate::guests::COMPILER).is_none() {
+        let reason =
+            format!("{} is missing: apt-get install gcc-riscv64-unknown-elf", crate::guests::COMPILER);
+        return Ok(Outcome::Skipped(reason));
+    }
+    crate::guests::guests(true)?;
+    Ok(Outcome::Passed)
+}
+
 pub(super) fn doc(session: &mut Session) -> Result<Outcome> {
     finish(
         workspace::cargo(&session.root)

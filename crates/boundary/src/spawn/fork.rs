@@ -1,7 +1,8 @@
 //! `spawn/fork`: a process forked, which exits at once, and waited for.
 
-use super::{Open, ROW, exited_with};
-use std::{fs, io};
+use super::{ROW, exited_with, nursery};
+use crate::task::process;
+use std::io;
 use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
 
 /// The row.
@@ -9,7 +10,7 @@ pub(crate) struct Fork;
 
 static META: Meta = Meta {
     id: "spawn/fork",
-    what: "a process is forked, exits at once and is waited for",
+    what: "a small process forks, its child exits at once and is waited for",
     proof: &[Claim::exact("exits_per_crossing")],
     ..ROW
 };
@@ -22,25 +23,17 @@ impl Probe for Fork {
         &META
     }
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let mut open = Open::tried("fork", one)?;
-        open.params.extend(resident_kib().map(|size| ("resident_kib", size.to_string())));
+    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        // SAFETY: `one` refers to nothing and makes three system calls.
+        let open = unsafe { nursery::Open::tried("fork", site.cpu, None, one) }?;
         Ok(Box::new(open))
     }
-}
-
-/// How much memory this process has in its page tables, which is what a fork copies.
-fn resident_kib() -> Option<u64> {
-    let sizes = fs::read_to_string("/proc/self/statm").ok()?;
-    // SAFETY: no memory is involved.
-    let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
-    Some(sizes.split(' ').nth(1)?.parse::<u64>().ok()? * page / 1024)
 }
 
 #[inline]
 fn one() -> io::Result<bool> {
     // SAFETY: the child does nothing but exit.
-    match unsafe { libc::fork() } {
+    match unsafe { process::clone(libc::SIGCHLD) } {
         // SAFETY: ends the child without running anything of the parent's.
         0 => unsafe { libc::_exit(STATUS) },
         -1 => Err(io::Error::last_os_error()),

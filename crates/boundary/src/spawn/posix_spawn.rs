@@ -1,7 +1,12 @@
 //! `spawn/posix_spawn`: a program started in a new process, and waited for.
 
-use super::{Open, ROW, exited_with, tiny_program};
-use std::{ffi::CString, io, os::fd::AsRawFd, ptr};
+use super::{ROW, exited_with, nursery, tiny_program};
+use std::{
+    ffi::CStr,
+    io::{self, Write},
+    os::fd::AsRawFd,
+    ptr,
+};
 use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
 
 /// The row.
@@ -19,17 +24,32 @@ impl Probe for PosixSpawn {
         &META
     }
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let program = tiny_program::in_memory()?;
         // The child's own table of descriptors has the program under the same number; it is closed by the
         // exec itself, after the file has been found.
-        let path = CString::new(format!("/proc/self/fd/{}", program.as_raw_fd()))
-            .map_err(|error| Refusal::Failed(error.to_string()))?;
-        let one = move || {
-            let _held_open = &program;
-            start(&path)
-        };
-        Open::tried("posix_spawn", one).map(|open| Box::new(open) as Box<dyn Crossing>).map_err(explain)
+        let path = Path::new(&program);
+        let one = || start(path.text());
+        // SAFETY: the path lies in this frame, a few hundred bytes from where `one` is. The C library's
+        // posix_spawn takes memory from the kernel and no lock that another thread could hold.
+        let open = unsafe { nursery::Open::tried("posix_spawn", site.cpu, Some(program.as_raw_fd()), one) };
+        open.map(|open| Box::new(open) as Box<dyn Crossing>).map_err(explain)
+    }
+}
+
+/// The name of an open file, without a heap.
+struct Path([u8; 32]);
+
+impl Path {
+    fn new(file: &impl AsRawFd) -> Self {
+        let mut text = [0; 32];
+        // The longest number leaves room for the zero at the end.
+        let _ = write!(&mut text[..31], "/proc/self/fd/{}", file.as_raw_fd());
+        Self(text)
+    }
+
+    fn text(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.0).unwrap_or_default()
     }
 }
 
@@ -47,7 +67,7 @@ fn explain(refusal: Refusal) -> Refusal {
 }
 
 #[inline]
-fn start(path: &CString) -> io::Result<bool> {
+fn start(path: &CStr) -> io::Result<bool> {
     let arguments = [path.as_ptr().cast_mut(), ptr::null_mut()];
     let environment = [ptr::null_mut()];
     let mut child = 0;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use tollgate_measure::Refusal;
 
 /// What a dying peer sends to its parent.
-pub(super) const SIGNAL: i32 = libc::SIGURG;
+pub(crate) const SIGNAL: i32 = libc::SIGURG;
 
 /// The thread whose sleep must end.
 static WATCHER: AtomicI32 = AtomicI32::new(0);
@@ -18,7 +18,7 @@ static WATCHER: AtomicI32 = AtomicI32::new(0);
 static NOTICED: AtomicU32 = AtomicU32::new(0);
 
 /// While this lives, the death of a peer interrupts the thread that made it.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     _death: Handler,
     /// Writing to a pipe that a dead peer read must be an error and not our own end, whatever the program
     /// around us has chosen for SIGPIPE.
@@ -27,7 +27,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Watches on behalf of the calling thread.
-    pub(super) fn new() -> Result<Self, Refusal> {
+    pub(crate) fn new() -> Result<Self, Refusal> {
         let watch = Self {
             _death: Handler::install(SIGNAL, noticed)?,
             _broken_pipe: Handler::install(libc::SIGPIPE, no_more)?,
@@ -41,7 +41,7 @@ extern "C" fn no_more(_: libc::c_int) {}
 
 /// Changes when a peer of any ring died.
 #[inline]
-pub(super) fn count() -> u32 {
+pub(crate) fn count() -> u32 {
     NOTICED.load(Ordering::Relaxed)
 }
 

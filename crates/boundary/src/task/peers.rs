@@ -172,7 +172,7 @@ impl Peers {
             if self.slots[at].state.load(Ordering::Acquire) == FAILED {
                 return Err(self.why_failed(at));
             }
-            check_pin(self.slots[at].thread.load(Ordering::Relaxed), cpu)?;
+            process::check_pin(self.slots[at].thread.load(Ordering::Relaxed), cpu)?;
         }
         Ok(())
     }
@@ -208,7 +208,7 @@ impl Peers {
     fn check_for(&self, so: impl Fn(process::Ended) -> bool) -> Result<(), Refusal> {
         for handle in &self.handles {
             if let Handle::Process(pid) = *handle
-                && let Err((ended, refusal)) = process::check_alive(pid)
+                && let Err((ended, refusal)) = process::how_ended(pid)
                 && so(ended)
             {
                 return Err(refusal);
@@ -338,21 +338,4 @@ fn move_to(cpu: usize) -> Passed {
         libc::sched_setaffinity(0, mem::size_of_val(&set), &set)
     };
     if moved == 0 { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
-}
-
-/// Reads back that the task may run on `cpu` and nowhere else.
-fn check_pin(thread: libc::pid_t, cpu: usize) -> Result<(), Refusal> {
-    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    // SAFETY: the set is valid for its size.
-    if unsafe { libc::sched_getaffinity(thread, mem::size_of_val(&set), &mut set) } != 0 {
-        return Err(Refusal::os("reading back a peer's pin"));
-    }
-    // SAFETY: the set is valid, and `cpu` is compared with its capacity first.
-    let only = cpu < libc::CPU_SETSIZE as usize
-        && unsafe { libc::CPU_ISSET(cpu, &set) && libc::CPU_COUNT(&set) == 1 };
-    match only {
-        true => Ok(()),
-        false => Err(Refusal::Failed(format!("a peer task is not pinned to cpu {cpu}"))),
-    }
 }

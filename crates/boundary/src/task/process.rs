@@ -12,7 +12,7 @@ use tollgate_measure::Refusal;
 /// # Safety
 /// `child` runs with other threads' locks in whatever state they were: it must be async-signal-safe and
 /// allocate nothing.
-pub(super) unsafe fn fork(
+pub(crate) unsafe fn fork(
     exit_signal: i32,
     keep: [Option<RawFd>; 2],
     child: impl FnOnce(),
@@ -20,16 +20,8 @@ pub(super) unsafe fn fork(
     // SAFETY: no arguments.
     let parent = unsafe { libc::getpid() };
     let blocked = AllBlocked::new();
-    let (flags, none) = (libc::c_long::from(exit_signal), 0 as libc::c_long);
-    // SAFETY: without CLONE_VM this is a fork: both sides go on with their own copy of this stack. s390
-    // alone takes the stack before the flags.
-    let pid = unsafe {
-        #[cfg(not(target_arch = "s390x"))]
-        let pid = libc::syscall(libc::SYS_clone, flags, none, none, none, none);
-        #[cfg(target_arch = "s390x")]
-        let pid = libc::syscall(libc::SYS_clone, none, flags, none, none, none);
-        pid
-    };
+    // SAFETY: the child does only what the caller promises for it.
+    let pid = unsafe { clone(exit_signal) };
     if pid == 0 {
         // SAFETY: integers only. When the parent died before the first call took effect, the second one
         // shows another parent.
@@ -44,7 +36,27 @@ pub(super) unsafe fn fork(
     }
     let error = io::Error::last_os_error();
     drop(blocked);
-    if pid < 0 { Err(error) } else { Ok(pid as libc::pid_t) }
+    if pid < 0 { Err(error) } else { Ok(pid) }
+}
+
+/// The system call of a fork, without what the C library does around it: 0 in the child, -1 with errno when
+/// there is none. The child's death is told by `exit_signal`.
+///
+/// # Safety
+/// As for [`fork`], in what the child does from here on.
+#[inline]
+pub(crate) unsafe fn clone(exit_signal: i32) -> libc::pid_t {
+    let (flags, none) = (libc::c_long::from(exit_signal), 0 as libc::c_long);
+    // SAFETY: without CLONE_VM this is a fork: both sides go on with their own copy of this stack. s390
+    // alone takes the stack before the flags.
+    let pid = unsafe {
+        #[cfg(not(target_arch = "s390x"))]
+        let pid = libc::syscall(libc::SYS_clone, flags, none, none, none, none);
+        #[cfg(target_arch = "s390x")]
+        let pid = libc::syscall(libc::SYS_clone, none, flags, none, none, none);
+        pid
+    };
+    pid as libc::pid_t
 }
 
 /// Closes the descriptors from 3 on, but not `keep`. A kernel before 5.9 does not know the call; then a
@@ -75,7 +87,12 @@ pub(super) enum Ended {
 }
 
 /// An error that says how the child ended, if it has.
-pub(super) fn check_alive(pid: libc::pid_t) -> Result<(), (Ended, Refusal)> {
+pub(crate) fn check_alive(pid: libc::pid_t) -> Result<(), Refusal> {
+    how_ended(pid).map_err(|(_, refusal)| refusal)
+}
+
+/// [`check_alive`], with the way in which it ended.
+pub(super) fn how_ended(pid: libc::pid_t) -> Result<(), (Ended, Refusal)> {
     // SAFETY: siginfo_t is plain data.
     let mut info: libc::siginfo_t = unsafe { mem::zeroed() };
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
@@ -94,18 +111,35 @@ pub(super) fn check_alive(pid: libc::pid_t) -> Result<(), (Ended, Refusal)> {
 }
 
 /// Kills the child, which is not yet reaped.
-pub(super) fn kill(pid: libc::pid_t) {
+pub(crate) fn kill(pid: libc::pid_t) {
     // SAFETY: integers only; the number is still the child's, because it has not been reaped.
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
 
 /// Waits for the end of the child.
-pub(super) fn reap(pid: libc::pid_t) {
+pub(crate) fn reap(pid: libc::pid_t) {
     loop {
         // SAFETY: no status is asked for. __WALL, because its exit signal is not SIGCHLD.
         let reaped = unsafe { libc::waitpid(pid, ptr::null_mut(), libc::__WALL) };
         if reaped == pid || io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
             return;
         }
+    }
+}
+
+/// Reads back that the task may run on `cpu` and nowhere else.
+pub(crate) fn check_pin(thread: libc::pid_t, cpu: usize) -> Result<(), Refusal> {
+    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    // SAFETY: the set is valid for its size.
+    if unsafe { libc::sched_getaffinity(thread, mem::size_of_val(&set), &mut set) } != 0 {
+        return Err(Refusal::os("reading back a peer's pin"));
+    }
+    // SAFETY: the set is valid, and `cpu` is compared with its capacity first.
+    let only = cpu < libc::CPU_SETSIZE as usize
+        && unsafe { libc::CPU_ISSET(cpu, &set) && libc::CPU_COUNT(&set) == 1 };
+    match only {
+        true => Ok(()),
+        false => Err(Refusal::Failed(format!("a peer task is not pinned to cpu {cpu}"))),
     }
 }

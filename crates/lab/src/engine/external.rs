@@ -1,7 +1,7 @@
 //! What Spike and QEMU have in common: a program on PATH is given an image, the guest prints its own counts.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -72,7 +72,10 @@ impl Program {
             .stdout(stdio(&output)?)
             .stderr(stdio(&output)?)
             .spawn()
-            .map_err(|_| LabError::EngineMissing { engine: self.engine, install: self.install })?;
+            .map_err(|error| match error.kind() {
+                ErrorKind::NotFound => LabError::EngineMissing { engine: self.engine, install: self.install },
+                _ => self.failed(&format!("it could not be started: {error}")),
+            })?;
         let start = Instant::now();
         while child.try_wait().map_err(LabError::Scratch)?.is_none() {
             if start.elapsed() > PATIENCE {

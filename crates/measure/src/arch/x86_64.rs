@@ -28,7 +28,7 @@ pub fn counter() -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// CPUID.80000007H:EDX[8], "invariant TSC".
+/// CPUID.80000007H, bit 8 of EDX: "invariant TSC".
 pub fn invariant() -> Option<bool> {
     let highest = __cpuid(0x8000_0000).eax;
     (highest >= 0x8000_0007).then(|| __cpuid(0x8000_0007).edx & (1 << 8) != 0)

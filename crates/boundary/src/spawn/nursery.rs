@@ -1,0 +1,239 @@
+//! A small process that does nothing but make children on order.
+//!
+//! What that costs depends on the address space and the descriptors of the parent, and the process that
+//! measures has whatever the other probes need. So the children are made by a process that has unmapped
+//! all of that (see `lean`) and closed all descriptors, and that is therefore the same beside any probe.
+
+use super::lean;
+use crate::task::{Mapping, Zeroed, death, give_way, media::futex, process, refusal, task_refusal};
+use std::{
+    io, mem,
+    os::fd::RawFd,
+    sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
+};
+use tollgate_measure::{Crossing, Refusal};
+
+/// What both sides share; only one of them works at any time.
+#[repr(align(128))]
+struct Desk {
+    /// The number of the present order; the futex that the nursery sleeps on.
+    order: AtomicU32,
+    /// The number of the order last carried out; the futex that its master sleeps on.
+    done: AtomicU32,
+    /// How many children the order asks for.
+    children: AtomicU64,
+    /// How many of them were collected with the right status.
+    collected: AtomicU64,
+    /// The error that ended the order early, 0 for none.
+    error: AtomicI32,
+    /// Whether everything that it does not need was unmapped.
+    lean: AtomicBool,
+}
+
+// SAFETY: atomic values.
+unsafe impl Zeroed for Desk {}
+
+/// A probe whose children are made in a nursery.
+pub(super) struct Open {
+    nursery: Nursery,
+    params: Vec<(&'static str, String)>,
+    /// Children collected that ended as they should, not yet proved.
+    collected: u64,
+}
+
+impl Open {
+    /// Opens the nursery and makes one child first, so that what cannot be done here is known before
+    /// anything is measured.
+    ///
+    /// # Safety
+    /// As for [`Nursery::open`].
+    pub(super) unsafe fn tried(
+        what: &'static str,
+        cpu: usize,
+        keep: Option<RawFd>,
+        one: impl FnMut() -> io::Result<bool>,
+    ) -> Result<Self, Refusal> {
+        // SAFETY: the caller's promise.
+        let mut nursery = unsafe { Nursery::open(what, cpu, keep, one) }?;
+        if nursery.order(1)? != 1 {
+            return Err(Refusal::Failed(format!("{what}: the child did not end as it should")));
+        }
+        let params = nursery.params();
+        Ok(Self { nursery, params, collected: 0 })
+    }
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
+        process::check_alive(self.nursery.pid)?;
+        // It may still be on its way to sleep.
+        give_way();
+        Ok(())
+    }
+
+    /// An order for no child takes the same way there and back, and so is what the sampler takes off.
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.collected += self.nursery.order(passes)?;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(mem::take(&mut self.collected));
+        // So that it does not take the CPU in somebody else's batch.
+        give_way();
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        self.params.clone()
+    }
+}
+
+/// The nursery and the desk over which it gets its orders. Killed and reaped when it is dropped.
+struct Nursery {
+    /// How what it does is called.
+    what: &'static str,
+    desk: Mapping<Desk>,
+    pid: libc::pid_t,
+    _watch: death::Watch,
+    /// What [`death::count`] was when it was known to live.
+    deaths: u32,
+    /// Why it takes no further order.
+    broken: Option<Refusal>,
+}
+
+impl Nursery {
+    /// Starts the nursery on `cpu`, to which the calling thread is pinned, and waits until it is lean.
+    /// `one`, which `what` names, makes one child, waits for it, and tells whether it ended as it should.
+    /// It keeps the descriptor `keep`.
+    ///
+    /// # Safety
+    /// `one` runs after a fork and without a heap: it must be async-signal-safe, and what it refers to must
+    /// be static or lie in `one` itself.
+    unsafe fn open(
+        what: &'static str,
+        cpu: usize,
+        keep: Option<RawFd>,
+        one: impl FnMut() -> io::Result<bool>,
+    ) -> Result<Self, Refusal> {
+        let desk = Mapping::<Desk>::new(1)?;
+        let watch = death::Watch::new()?;
+        let deaths = death::count();
+        let shared = &desk[0];
+        let surplus = lean::surplus(std::ptr::from_ref(shared).addr());
+        // SAFETY: what the child does allocates nothing and calls only what is async-signal-safe, as the
+        // caller promises for `one`. Of memory it uses this frame, `shared` and what `one` promises.
+        let made = unsafe {
+            process::fork(death::SIGNAL, [keep, None], || {
+                // With an inherited SIG_IGN the kernel would reap the children itself.
+                libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+                let lean = surplus.as_ref().is_some_and(|surplus| surplus.unmap());
+                shared.lean.store(lean, Ordering::Relaxed);
+                shared.serve(one)
+            })
+        };
+        let pid = made.map_err(|error| task_refusal(what, &error))?;
+        let mut nursery = Self { what, desk, pid, _watch: watch, deaths, broken: None };
+        nursery.order(0)?;
+        process::check_pin(pid, cpu)?;
+        Ok(nursery)
+    }
+
+    /// Has `children` children made and waited for, one after the other; says how many ended as they
+    /// should. Made to be timed.
+    #[inline]
+    fn order(&mut self, children: u64) -> Result<u64, Refusal> {
+        if let Some(refusal) = &self.broken {
+            return Err(refusal.clone());
+        }
+        let desk = &self.desk[0];
+        let before = desk.order.load(Ordering::Relaxed);
+        let order = before.wrapping_add(1);
+        desk.children.store(children, Ordering::Relaxed);
+        desk.order.store(order, Ordering::Release);
+        let mut slept = futex::wake(&desk.order, 0);
+        while desk.done.load(Ordering::Acquire) != order {
+            match slept {
+                Ok(()) | Err(libc::EINTR) => {}
+                Err(errno) => return Err(refusal("futex", &io::Error::from_raw_os_error(errno))),
+            }
+            // It may have died since: its signal came too early to interrupt the sleep.
+            if death::count() != self.deaths || slept.is_err() {
+                self.deaths = death::count();
+                if let Err(refusal) = process::check_alive(self.pid) {
+                    self.broken = Some(refusal.clone());
+                    return Err(refusal);
+                }
+            }
+            slept = futex::wait(&desk.done, before, 0);
+        }
+        match desk.error.load(Ordering::Relaxed) {
+            0 => Ok(desk.collected.load(Ordering::Relaxed)),
+            errno => Err(task_refusal(self.what, &io::Error::from_raw_os_error(errno))),
+        }
+    }
+
+    /// What the children have for a parent, for the record.
+    fn params(&self) -> Vec<(&'static str, String)> {
+        let lean = match self.desk[0].lean.load(Ordering::Relaxed) {
+            true => "the program and the C library",
+            false => {
+                "everything that the measuring process has mapped (it could not be found out or unmapped)"
+            }
+        };
+        let mut params = vec![("address_space", lean.into())];
+        params.extend(lean::resident_kib(self.pid).map(|size| ("resident_kib", size.to_string())));
+        params.extend(lean::mappings(self.pid).map(|count| ("mappings", count.to_string())));
+        params
+    }
+}
+
+impl Drop for Nursery {
+    fn drop(&mut self) {
+        process::kill(self.pid);
+        process::reap(self.pid);
+    }
+}
+
+impl Desk {
+    /// The nursery's life, until it is killed. All signals are blocked.
+    fn serve(&self, mut one: impl FnMut() -> io::Result<bool>) {
+        let mut last = 0;
+        loop {
+            let order = self.order.load(Ordering::Acquire);
+            if order == last {
+                // Whatever ends the sleep, the loop looks again.
+                let _ = futex::wait(&self.order, last, 0);
+                continue;
+            }
+            last = order;
+            schedule(libc::SCHED_OTHER);
+            let (mut collected, mut error) = (0, 0);
+            for _ in 0..self.children.load(Ordering::Relaxed) {
+                match one() {
+                    Ok(as_it_should) => collected += u64::from(as_it_should),
+                    Err(why) => {
+                        error = why.raw_os_error().unwrap_or(libc::EIO);
+                        break;
+                    }
+                }
+            }
+            self.collected.store(collected, Ordering::Relaxed);
+            self.error.store(error, Ordering::Relaxed);
+            self.done.store(order, Ordering::Release);
+            schedule(libc::SCHED_BATCH);
+            // Waking cannot fail on a word that is mapped.
+            let _ = futex::wake(&self.done, 0);
+        }
+    }
+}
+
+/// Chooses the calling task's policy. While it waits for an order the nursery is a batch task, which takes
+/// the CPU from nobody when it is woken: its master has gone to sleep by itself, and a switch that was
+/// forced on the measuring thread is always somebody else's doing. Where that is refused nothing is lost
+/// but this. The children are ordinary tasks.
+fn schedule(policy: i32) {
+    let priority = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters live through the call, which only reads them.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
+}
