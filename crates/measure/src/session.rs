@@ -20,7 +20,12 @@ const RATIO_ERROR: f64 = 0.02;
 /// The units of a harvest's figures; `None` before the clock has been compared with the system's.
 pub fn units(harvest: &Harvest, source: Source) -> Option<Units> {
     let scale = harvest.scale()?;
-    Some(Units { scale, ticks: source == Source::Counter, core: core_clock(&harvest.core, scale) })
+    Some(Units {
+        scale,
+        ticks: source == Source::Counter,
+        core: core_clock(&harvest.core, scale),
+        core_spread: core_spread(&harvest.core, scale),
+    })
 }
 
 /// Writes into `run` everything that the harvest tells. Warnings of the run that others added stay.
@@ -105,6 +110,17 @@ fn hz(core: &Core, scale: Scale) -> Option<f64> {
 fn core_clock(core: &[Core], scale: Scale) -> Option<CoreClock> {
     let all: Vec<f64> = core.iter().filter_map(|core| hz(core, scale)).collect();
     (!all.is_empty()).then(|| CoreClock { hz: median(&all) })
+}
+
+/// 1.96 standard deviations of the readings of the core's rate, as a share of their mean.
+fn core_spread(core: &[Core], scale: Scale) -> f64 {
+    let all: Vec<f64> = core.iter().filter_map(|core| hz(core, scale)).collect();
+    if all.len() < 2 {
+        return 0.0;
+    }
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let variance = all.iter().map(|hz| (hz - mean).powi(2)).sum::<f64>() / (all.len() - 1) as f64;
+    1.96 * variance.sqrt() / mean
 }
 
 fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<Warning> {

@@ -173,7 +173,7 @@ fn go_on(_: Event<'_>) -> ControlFlow<()> {
 fn results(probes: &[Known], plan: &Plan) -> Vec<Measurement> {
     let (harvest, _) = measure(probes, plan, &mut go_on);
     assert!(harvest.complete);
-    let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None };
+    let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None, core_spread: 0.0 };
     probes
         .iter()
         .zip(&harvest.probes)
@@ -193,6 +193,15 @@ fn a_known_cost_is_found_exactly_and_the_call_is_taken_off() {
     assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     let single = result.single.unwrap();
     assert_eq!((single.p50, single.p99, single.pair_overhead_ns), (250.0, 250.0, CALL as f64 / 2.0));
+}
+
+#[test]
+fn the_interval_holds_at_the_other_rates_of_the_core() {
+    let probes = [known("a", 1_000, 20, Behaviour::Works)];
+    let (harvest, _) = measure(&probes, &PLAN, &mut go_on);
+    let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None, core_spread: 0.03 };
+    let ticks = summary::measurement(&probes[0].meta, &harvest.probes[0], &units).ticks.unwrap();
+    assert_eq!((ticks.estimate, ticks.ci), (500.0, [485.0, 515.0]));
 }
 
 #[test]
@@ -272,7 +281,7 @@ fn stopping_keeps_what_there_is() {
     let probes = [known("a", 1_000, 20, Behaviour::Works)];
     let (harvest, _) = measure(&probes, &PLAN, &mut tell);
     assert!(!harvest.complete);
-    let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None };
+    let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None, core_spread: 0.0 };
     let result = summary::measurement(&probes[0].meta, &harvest.probes[0], &units);
     assert_eq!(result.ticks.unwrap().estimate, 500.0);
     assert!(result.has_warning("few-epochs"));

@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    const UNITS: Units = Units { scale: Scale { hz: 1e9 }, ticks: true, core: None };
+    const UNITS: Units = Units { scale: Scale { hz: 1e9 }, ticks: true, core: None, core_spread: 0.0 };
 
     fn bill(cell: &Cell, harvest: &Harvest) -> Measurement {
         let mut measured = Measurement::empty("ring/pipe", "host", Per::Switch, Status::Measured);
