@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Use quick runs instead of default ones for repeatability
     #[arg(long)]
     quick: bool,
-    /// Only these benchmarks [possible: time, harness, proof, repeat, spinner, same-cpu]
+    /// Only these benchmarks [possible: time, harness, proof, same-cpu, riscv, repeat, spinner]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 }
@@ -29,13 +29,14 @@ pub(crate) struct Args {
 /// One benchmark: its name and what it gives.
 type Bench = (&'static str, fn(&Tool, &Args) -> Result<Vec<Figure>>);
 
-const BENCHES: [Bench; 6] = [
+const BENCHES: [Bench; 7] = [
     ("time", time),
     ("harness", harness),
     ("proof", proof),
+    ("same-cpu", on_spinner),
+    ("riscv", riscv),
     ("repeat", repeat),
     ("spinner", beside_spinner),
-    ("same-cpu", on_spinner),
 ];
 
 impl Args {
@@ -137,6 +138,22 @@ fn proof(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
             )
         })
         .collect())
+}
+
+/// The speed of the RISC-V machine, by processor time.
+fn riscv(_: &Tool, _: &Args) -> Result<Vec<Figure>> {
+    let mut cargo = workspace::cargo(&workspace::root()?);
+    cargo.args(["run", "--release", "--quiet", "--package", "tollgate-riscv", "--example", "mips"]);
+    let output = cargo.stderr(Stdio::inherit()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    for line in text.lines() {
+        println!("  {line}");
+    }
+    let number = |line: &[&str]| figures::number_after(&text, line).unwrap_or(f64::NAN);
+    Ok(vec![
+        Figure::at_least("integer mix under Sv39, MIPS", number(&["mix", "blocks"]), 600.0),
+        Figure::at_most("start to first instructions, ms", number(&["start", "instructions:"]) / 1e3, 5.0),
+    ])
 }
 
 /// Probes of one CPU in separate runs.

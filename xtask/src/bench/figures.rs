@@ -85,6 +85,17 @@ impl Ladder {
     }
 }
 
+/// The first number behind the last of `words`, in the first line that has them all in that order.
+pub(crate) fn number_after(text: &str, words: &[&str]) -> Option<f64> {
+    text.lines().find_map(|line| {
+        let mut rest = line.split_whitespace();
+        words
+            .iter()
+            .all(|word| rest.any(|found| found == *word))
+            .then(|| rest.find_map(|found| found.parse().ok()))?
+    })
+}
+
 /// How one probe's headline varied over runs.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Spread {
@@ -176,6 +187,14 @@ mod tests {
     fn intervals_that_do_not_touch_are_counted() {
         let ladders = [ladder(10.0, [9.0, 11.0]), ladder(11.5, [10.5, 12.5]), ladder(14.0, [13.0, 15.0])];
         assert_eq!(non_overlapping(&ladders), (2, 1));
+    }
+
+    #[test]
+    fn a_number_is_found_by_the_words_before_it() {
+        let text = "start to the first 200 instructions: 875 us\nmix    blocks        658 MIPS (median of 5)";
+        assert_eq!(number_after(text, &["mix", "blocks"]), Some(658.0));
+        assert_eq!(number_after(text, &["start", "instructions:"]), Some(875.0));
+        assert_eq!(number_after(text, &["float", "blocks"]), None);
     }
 
     #[test]
