@@ -40,7 +40,7 @@ impl<'p, C: Clock> Local<'p, C> {
             }
             Request::Visit { probe, warm, passes } => self.visit(*probe, *warm, passes),
             Request::Singles { probe, count } => self.singles(*probe, *count),
-            Request::Core => Ok(self.core()),
+            Request::Core => self.core(),
             Request::Moment => Ok(Reply::Moment(Moment::read(&self.clock, monotonic_raw_ns, 200))),
         }
     }
@@ -65,10 +65,7 @@ impl<'p, C: Clock> Local<'p, C> {
             let end = self.clock.now();
             noise = noise.and(&before.until(&BatchMark::now()));
             outcome?;
-            let Some(elapsed) = end.checked_sub(start) else {
-                return Err(Refusal::Failed(format!("the clock ran backwards by {} ticks", start - end)));
-            };
-            ticks.push(elapsed);
+            ticks.push(elapsed(start, end)?);
         }
         let mut counts = vec![None; claims];
         crossing.prove(&mut counts)?;
@@ -90,7 +87,7 @@ impl<'p, C: Clock> Local<'p, C> {
                 let outcome = crossing.cross(passes);
                 let end = self.clock.now();
                 outcome?;
-                times.push(end.saturating_sub(start));
+                times.push(elapsed(start, end)?);
             }
         }
         self.passes[probe] += u64::from(count);
@@ -98,38 +95,44 @@ impl<'p, C: Clock> Local<'p, C> {
         Ok(Reply::Singles { ticks, empty })
     }
 
-    fn core(&self) -> Reply {
+    fn core(&self) -> Result<Reply, Refusal> {
         const TRIES: usize = 40;
         let pair: Vec<u64> = (0..1_000)
             .map(|_| {
                 let start = self.clock.now();
-                self.clock.now() - start
+                elapsed(start, self.clock.now())
             })
-            .collect();
+            .collect::<Result<_, _>>()?;
         let timed = |chain: fn(u64) -> u64, n: u64| {
             let start = self.clock.now();
             let made = chain(n);
-            let ticks = self.clock.now() - start;
-            (ticks as f64, made as f64)
+            let ticks = elapsed(start, self.clock.now())?;
+            Ok::<_, Refusal>((ticks as f64, made as f64))
         };
         // Two lengths, so that the cost of the clock and of the call drops out of the difference.
         let slope = |chain: fn(u64) -> u64| {
-            let (short, few) = timed(chain, 4_000);
-            let (long, many) = timed(chain, 24_000);
-            (long - short) / (many - few)
+            let (short, few) = timed(chain, 4_000)?;
+            let (long, many) = timed(chain, 24_000)?;
+            Ok::<_, Refusal>((long - short) / (many - few))
         };
         let (mut multiply, mut add, mut thousand) = (Vec::new(), Vec::new(), Vec::new());
         // One after the other within microseconds, so that what stands at the same place in the three
         // was timed at the same core frequency.
         for _ in 0..TRIES {
-            multiply.push(slope(arch::multiply_chain));
-            let (long, _) = timed(arch::multiply_chain, 1_000);
-            let (empty, _) = timed(arch::multiply_chain, 0);
+            multiply.push(slope(arch::multiply_chain)?);
+            let (long, _) = timed(arch::multiply_chain, 1_000)?;
+            let (empty, _) = timed(arch::multiply_chain, 0)?;
             thousand.push(long - empty);
-            add.push(slope(arch::add_chain));
+            add.push(slope(arch::add_chain)?);
         }
-        Reply::Core { multiply, add, thousand, pair }
+        Ok(Reply::Core { multiply, add, thousand, pair })
     }
+}
+
+/// Ticks between two readings. A clock that ran backwards is a failure, not a short time.
+fn elapsed(start: u64, end: u64) -> Result<u64, Refusal> {
+    end.checked_sub(start)
+        .ok_or_else(|| Refusal::Failed(format!("the clock ran backwards by {} ticks", start - end)))
 }
 
 impl<C: Clock> Bench for Local<'_, C> {

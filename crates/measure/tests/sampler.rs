@@ -205,6 +205,22 @@ fn the_interval_holds_at_the_other_rates_of_the_core() {
 }
 
 #[test]
+fn a_clock_that_runs_backwards_is_a_failure_and_no_figure() {
+    let probe = known("a", 0, 20, Behaviour::Works);
+    let list: Vec<&dyn Probe> = vec![&probe];
+    for request in [
+        Request::Visit { probe: 0, warm: 0, passes: vec![1] },
+        Request::Singles { probe: 0, count: 1 },
+        Request::Core,
+    ] {
+        let mut local = Local::new(Scripted::reading(&[100, 50]), &list, Site { cpu: 0, peer: None });
+        local.ask(&Request::Open { probe: 0 }).unwrap();
+        let reply = local.ask(&request).unwrap();
+        assert_eq!(reply, Reply::Failed { reason: "the clock ran backwards by 50 ticks".into() });
+    }
+}
+
+#[test]
 fn a_batch_is_about_as_long_as_planned() {
     let (harvest, _) = measure(&[known("a", 700, 20, Behaviour::Works)], &PLAN, &mut go_on);
     let passes = harvest.probes[0].passes;

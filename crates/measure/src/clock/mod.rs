@@ -113,7 +113,8 @@ impl Moment {
             let before = clock.now();
             let ns = ns();
             let after = clock.now();
-            let width = after.saturating_sub(before);
+            // A bracket that ran backwards has no width, and must not pass for the tightest.
+            let Some(width) = after.checked_sub(before) else { continue };
             if best.is_none_or(|best| width < best.width) {
                 best = Some(Self { ticks: before + width / 2, ns, width });
             }
@@ -155,6 +156,13 @@ mod tests {
             3,
         );
         assert_eq!(moment, Moment { ticks: 105, ns: 2, width: 10 });
+    }
+
+    #[test]
+    fn a_bracket_that_ran_backwards_is_none() {
+        // Widths -50 and 20: the first is no width at all, and not the tightest.
+        let clock = Scripted::reading(&[100, 50, 200, 220]);
+        assert_eq!(Moment::read(&clock, || 7, 2), Moment { ticks: 210, ns: 7, width: 20 });
     }
 
     #[test]
