@@ -33,7 +33,8 @@ pub fn measured(bill: &TrapBill) -> Measurement {
             counter(format!("{name}/instructions"), each(cost.instructions));
             counter(format!("{name}/loads"), each(cost.loads));
             counter(format!("{name}/stores"), each(cost.stores));
-            entry.phases.push(RecordPhase { name, ns: None, cycles: None, evidence: Evidence::Simulated });
+            let instructions = Some(each(cost.instructions));
+            entry.phases.push(RecordPhase { instructions, ..RecordPhase::new(name, Evidence::Simulated) });
         }
         entry.proof.insert("traps_per_crossing".into(), each(total.traps));
     }

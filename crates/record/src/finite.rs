@@ -65,6 +65,15 @@ fn clean_measurement(measurement: &mut Measurement) -> bool {
         let name = format!("phase {}", phase.name);
         clean(&mut phase.ns, &format!("{name} (ns)"), &mut lost, estimate_is_finite);
         clean(&mut phase.cycles, &format!("{name} (cycles)"), &mut lost, estimate_is_finite);
+        clean(&mut phase.instructions, &format!("{name} (instructions)"), &mut lost, |n| n.is_finite());
+        clean_map(&mut phase.causes, &name, &mut lost);
+    }
+    for series in &mut measurement.series {
+        let before = series.points.len();
+        series.points.retain(|point| point.iter().all(|x| x.is_finite()));
+        if series.points.len() < before {
+            lost.push(format!("points of {}", series.name));
+        }
     }
     clean_map(&mut measurement.proof, "proof", &mut lost);
     clean_map(&mut measurement.counters, "counter", &mut lost);

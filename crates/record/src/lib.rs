@@ -181,8 +181,41 @@ pub struct Phase {
     /// Core or simulated cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<Estimate>,
+    /// Instructions, where they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<f64>,
+    /// The phase's cycles by what caused them (`issue`, `i-miss`, `tlb-walk`), where that is known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub causes: BTreeMap<String, f64>,
     /// How it is known.
     pub evidence: Evidence,
+}
+
+impl Phase {
+    /// A phase without figures; the caller fills in what it has.
+    pub fn new(name: impl Into<String>, evidence: Evidence) -> Self {
+        Self {
+            name: name.into(),
+            ns: None,
+            cycles: None,
+            instructions: None,
+            causes: BTreeMap::new(),
+            evidence,
+        }
+    }
+}
+
+/// One quantity over another: a timeline, a growth curve, a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// What it shows: `faults`, `throughput`, `latency`.
+    pub name: String,
+    /// Unit of the first number of each point.
+    pub x_unit: String,
+    /// Unit of the second number of each point.
+    pub y_unit: String,
+    /// The points, in the order of the first number.
+    pub points: Vec<[f64; 2]>,
 }
 
 /// Something that a reader of the figure must know, as data.
@@ -281,6 +314,9 @@ pub struct Measurement {
     /// Hardware and software event counts per crossing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, f64>,
+    /// Curves that belong to the figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
     /// What to know before using the figure.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -314,6 +350,7 @@ impl Measurement {
             proof: BTreeMap::new(),
             phases: Vec::new(),
             counters: BTreeMap::new(),
+            series: Vec::new(),
             warnings: Vec::new(),
             outliers: Outliers::default(),
             single: None,

@@ -117,7 +117,7 @@ proptest! {
             for name in ["refill", "hot work", "run queue"] {
                 let ns = Some(fixture::estimate(ns, size));
                 let evidence = tollgate_record::Evidence::Difference;
-                result.phases.push(tollgate_record::Phase { name: name.into(), ns, cycles: None, evidence });
+                result.phases.push(tollgate_record::Phase { ns, ..tollgate_record::Phase::new(name, evidence) });
             }
             result.counters.insert(result.engine.clone(), ns);
         }

@@ -107,7 +107,7 @@ impl Cell {
 
 fn phase(name: &str, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
     let cycles = units.core.map(|core| ns.scaled(core.hz / 1e9));
-    Phase { name: name.into(), ns: Some(ns), cycles, evidence }
+    Phase { ns: Some(ns), cycles, ..Phase::new(name, evidence) }
 }
 
 /// What the medians of the parts leave of the median of the whole: they are taken from the same epochs, but

@@ -5,7 +5,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use tollgate_record::{
-    Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Single, Status, Tool, Warning,
+    Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single, Status, Tool,
+    Warning,
 };
 
 /// An estimate around `x`.
@@ -34,10 +35,16 @@ pub(crate) fn sample() -> Run {
     futex.proof.insert("switches_per_crossing".into(), 1.0);
     futex.counters.insert("cache-misses".into(), 0.25);
     futex.phases.push(Phase {
-        name: "entry".into(),
         ns: Some(estimate(-22.0)),
-        cycles: None,
-        evidence: Evidence::KernelTimestamp,
+        instructions: Some(45.0),
+        causes: [("issue".to_owned(), 45.0)].into(),
+        ..Phase::new("entry", Evidence::KernelTimestamp)
+    });
+    futex.series.push(Series {
+        name: "growth".into(),
+        x_unit: "tasks".into(),
+        y_unit: "ns".into(),
+        points: vec![[2.0, 528.0], [4.0, 530.5]],
     });
     futex.single = Some(Single {
         count: 1000,
@@ -95,12 +102,21 @@ prop_compose! {
 
 fn arbitrary_phase(float: BoxedStrategy<f64>) -> impl Strategy<Value = Phase> {
     let figure = || option::of(arbitrary_estimate(float.clone()));
-    (any::<String>(), figure(), figure()).prop_map(|(name, ns, cycles)| Phase {
-        name,
-        ns,
-        cycles,
-        evidence: Evidence::Difference,
-    })
+    let causes = btree_map(any::<String>(), float.clone(), 0..3);
+    (any::<String>(), figure(), figure(), option::of(float.clone()), causes).prop_map(
+        |(name, ns, cycles, instructions, causes)| Phase {
+            ns,
+            cycles,
+            instructions,
+            causes,
+            ..Phase::new(name, Evidence::Difference)
+        },
+    )
+}
+
+fn arbitrary_series(float: BoxedStrategy<f64>) -> impl Strategy<Value = Series> {
+    (any::<[String; 3]>(), vec([float.clone(), float], 0..4))
+        .prop_map(|([name, x_unit, y_unit], points)| Series { name, x_unit, y_unit, points })
 }
 
 fn arbitrary_warning() -> impl Strategy<Value = Warning> {
@@ -121,6 +137,7 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
         btree_map(any::<String>(), any::<i64>().prop_map(serde_json::Value::from), 0..3),
         vec(arbitrary_warning(), 0..3),
         vec(arbitrary_phase(float.clone()), 0..3),
+        vec(arbitrary_series(float.clone()), 0..3),
     );
     let single = option::of(arbitrary_single(float.clone()));
     (words, kinds, counts, figure(), figure(), figure(), single, more).prop_map(
@@ -140,6 +157,7 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
             proof: more.0,
             phases: more.4,
             counters: more.1,
+            series: more.5,
             warnings: more.3,
             outliers: Outliers {
                 low_severe: counts.2[0],
