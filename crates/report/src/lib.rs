@@ -4,6 +4,7 @@
 //! hostile: control characters never reach the text, and no string is long enough to break a line.
 
 mod bar;
+mod fault;
 mod findings;
 mod head;
 mod ladder;
@@ -16,6 +17,7 @@ mod style;
 mod text;
 mod words;
 
+pub use fault::{fault_kinds, fault_scan};
 pub use findings::findings;
 pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};
@@ -23,8 +25,21 @@ pub use ring::ring;
 pub use runs::runs;
 pub use style::Style;
 
-/// The view that suits what was run: the ring's for rings, the ladder for everything else.
+/// The view that suits what was run: the ring's for rings, those of faults for theirs, the ladder for
+/// everything else.
 pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
-    let of_rings = !run.results.is_empty() && run.results.iter().all(|result| result.family() == "ring");
-    if of_rings { ring(run, style) } else { ladder(run, style) }
+    let all = |fits: fn(&tollgate_record::Measurement) -> bool| {
+        !run.results.is_empty() && run.results.iter().all(fits)
+    };
+    if all(|result| result.family() == "ring") {
+        ring(run, style)
+    } else if all(|result| result.probe == "fault/scan") {
+        fault_scan(run, style)
+    } else if all(|result| result.family() == "fault")
+        && run.results.iter().any(|result| result.probe == "fault/major")
+    {
+        fault_kinds(run, style)
+    } else {
+        ladder(run, style)
+    }
 }
