@@ -14,7 +14,7 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
     };
     let touches = scan.crossings as f64;
     let random = scan.params.get("pattern").is_some_and(|pattern| pattern == "random");
-    text.extend(minors(scan, touches, minor + major, page));
+    text.extend(minors(touches, minor + major, page));
     text.extend(majors(scan, major, page, random));
     text.extend(waiting(scan, major));
     if random {
@@ -26,29 +26,27 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
 }
 
 /// Fault-around: pages that were there before they were touched.
-fn minors(scan: &Measurement, touches: f64, faults: f64, page: f64) -> Option<String> {
+fn minors(touches: f64, faults: f64, page: f64) -> Option<String> {
     if faults <= 0.0 {
         return Some(format!("None of {} touches faulted: every page was in the page table already.", whole(touches)));
     }
     let each = touches / faults;
     Some(if each < 1.05 {
         format!(
-            "{} touches made {} faults: nearly every touch was one of its own, for its page was not where an \
-             earlier fault had mapped.",
+            "{} touches made {} faults: nearly every touch made its own, for no earlier fault had mapped its page.",
             whole(touches),
             whole(faults)
         )
     } else {
         format!(
-            "{} touches made {} faults: each fault put {} pages ({}) into the page table, those around the one \
-             touched with it where they were in the page cache (fault-around: 16 pages, and whole large folios in \
-             newer kernels). The other {} touches found their page there{}.",
+            "{} touches made {} faults, one for each {} touches. The other {} touches found their page in the page \
+             table: a fault maps those around the one touched with it where they are in the page cache (fault-around: \
+             {}, and the whole of a large folio in newer kernels), and a page touched again is there.",
             whole(touches),
             whole(faults),
             figure(each),
-            bytes((each * page).round()),
             whole(touches - faults),
-            scan.single.map_or_else(String::new, |single| format!(" and took {} at the median", time(single.p50))),
+            bytes(16.0 * page),
         )
     })
 }
@@ -68,30 +66,29 @@ fn majors(scan: &Measurement, major: f64, page: f64, random: bool) -> Option<Str
     }
     let pages = read / page;
     let each = pages / major;
+    let faults = if major == 1.0 { "One major fault".into() } else { format!("{} major faults", whole(major)) };
     let ahead = number(scan, "read_ahead_kib").map_or_else(String::new, |kib| {
-        format!(" (the disk's window is {})", bytes(kib * 1024.0))
+        format!(" (in windows of up to {})", bytes(kib * 1024.0))
     });
     Some(if each < 1.5 {
         format!(
-            "{} major faults read {}: {} pages each, so that nothing was read ahead and each of these touches \
-             waited for the disk.",
-            whole(major),
+            "{faults} read {}: {} pages each, so that nothing was read ahead and each of these touches waited \
+             for the disk.",
             bytes(read),
             figure(each)
         )
     } else if random {
         format!(
-            "{} major faults read {}, {} pages each{ahead}: readahead fetched what random touches did not ask for; \
+            "{faults} read {}, {} pages each{ahead}: readahead fetched what random touches did not ask for; \
              --advice random switches it off.",
-            whole(major),
             bytes(read),
             figure(each),
         )
     } else {
         format!(
-            "{} major faults stand for {} pages read: readahead fetches {} pages ({}) for each of them{ahead}, and \
-             starts the next before it is needed, so that most pages are in memory when they are touched.",
-            whole(major),
+            "{faults} for {} pages read: {} pages ({}) for each. A fault that finds its page being read ahead already \
+             waits for it and counts as minor; readahead{ahead} starts the next window before it is needed, so that \
+             only a page that nobody had asked for yet makes a major fault.",
             whole(pages),
             figure(each),
             bytes((each * page).round()),
@@ -108,12 +105,16 @@ fn waiting(scan: &Measurement, major: f64) -> Option<String> {
         return None;
     }
     let mut text = format!(
-        "Off the CPU for {} of {} ({}), {} for each major fault",
+        "Off the CPU for {} of {} ({})",
         time(waited),
         time(total),
         percent(waited / total),
-        time(waited / major)
     );
+    // Where faults waited for what was being read ahead, the wait is not that of the major ones.
+    if number(scan, "bytes_read").zip(number(scan, "page_bytes")).is_some_and(|(read, page)| read < 1.5 * page * major)
+    {
+        text += &format!(", {} for each major fault", time(waited / major));
+    }
     if let Some(floor) = floor {
         text += &format!("; one page read at random past the page cache takes {} on this device", time(floor));
     }

@@ -3,15 +3,15 @@
 use super::{number, time};
 use crate::head::head;
 use crate::notes::notes;
-use crate::number::{figure, per_crossing, percent};
+use crate::number::{figure, fit, per_crossing, percent};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, lines, right, wrap};
 use tollgate_record::{Evidence, Measurement, Run, Status};
 
 /// Columns of the name.
-const NAME: usize = 24;
+const NAME: usize = 22;
 /// Columns of a number.
-const CELL: usize = 9;
+const CELL: usize = 10;
 
 /// The table of a `fault kinds` run, in the order of the list, with the bill of a major fault and the notes.
 pub fn fault_kinds(run: &Run, style: &Style) -> String {
@@ -20,7 +20,7 @@ pub fn fault_kinds(run: &Run, style: &Style) -> String {
     let title = "Page faults by kind. ns for each touch; p50 and p99 of single ones; pages that one maps.";
     text.extend(wrap(title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)));
     let heads = ["ns", "+-", "p50", "p99", "minor", "major", "maps"];
-    let widths = [CELL, 7, CELL, CELL, 7, 7, 7];
+    let widths = [CELL, 7, CELL, CELL, 6, 6, 8];
     let header: String = heads.iter().zip(widths).map(|(head, width)| right(head, width)).collect();
     text.push(style.paint(Paint::Dim, &format!("{}{header}", left("", NAME))));
     for result in run.results.iter().filter(|result| result.status != Status::Skipped) {
@@ -42,11 +42,11 @@ fn row(result: &Measurement, widths: &[usize; 7], style: &Style) -> String {
         return format!("{name}{}", style.paint(Paint::Bad, &cut(&why, room, style)));
     };
     let single = |of: fn(&tollgate_record::Single) -> f64| {
-        result.single.as_ref().map_or_else(|| "-".into(), |single| figure(of(single)))
+        result.single.as_ref().map_or_else(|| "-".into(), |single| fit(of(single), CELL - 1))
     };
     let count = |key: &str| number(result, key).map_or_else(|| "-".into(), |it| per_crossing(it, true));
     let cells = [
-        figure(ns.estimate),
+        fit(ns.estimate, CELL - 1),
         percent(ns.relative_half_width()),
         single(|single| single.p50),
         single(|single| single.p99),
@@ -58,31 +58,48 @@ fn row(result: &Measurement, widths: &[usize; 7], style: &Style) -> String {
     format!("{name}{cells}")
 }
 
-/// The parts of a major fault, and what proves the largest of them.
+/// The bills of a minor and of a major fault.
 fn bill(run: &Run, style: &Style) -> Vec<String> {
     let find = |probe: &str| run.results.iter().find(|result| result.probe == probe);
-    let Some(major) = find("fault/major").filter(|major| !major.phases.is_empty()) else { return Vec::new() };
-    let Some(total) = major.ns else { return Vec::new() };
-    let mut text = vec![style.paint(Paint::Bold, "The bill of a major fault")];
-    for part in &major.phases {
+    let mut text = Vec::new();
+    if let Some(minor) = find("fault/anonymous").filter(|minor| !minor.phases.is_empty()) {
+        text.push(style.paint(Paint::Bold, "The bill of a minor fault (anonymous)"));
+        text.extend(parts(minor, style));
+    }
+    text.extend(major_bill(run, style));
+    text
+}
+
+/// The lines of one bill.
+fn parts(result: &Measurement, style: &Style) -> Vec<String> {
+    let Some(total) = result.ns else { return Vec::new() };
+    let mut text = Vec::new();
+    for part in &result.phases {
         let Some(ns) = part.ns else { continue };
-        let evidence = match part.evidence {
-            Evidence::Measured => "measured: the thread was off the CPU",
-            Evidence::KernelTimestamp => "time stamps of the kernel",
-            _ => match part.name.as_str() {
-                "entry and return" => "anonymous less populate-write",
-                "mapping" => "(around less cached-page) for each page more",
-                _ => "what is left",
-            },
+        let evidence = match (part.evidence, part.name.as_str()) {
+            (Evidence::Measured, "device wait") => "measured: the thread was off the CPU",
+            (Evidence::Measured, _) => "measured: populate-write",
+            (_, "entry and return") => "anonymous less populate-write",
+            (_, "mapping") => "(around less cached-page) for each page more",
+            _ => "what is left",
         };
         text.push(format!(
             "  {}{}{}   {evidence}",
             left(&cut(&clean(&part.name, style), 20, style), 20),
-            right(&figure(ns.estimate), CELL + 2),
+            right(&figure(ns.estimate), CELL + 1),
             right(&percent(ns.estimate / total.estimate), 8),
         ));
     }
-    text.push(format!("  {}{}", left("in all", 20), right(&figure(total.estimate), CELL + 2)));
+    text.push(format!("  {}{}", left("in all", 20), right(&figure(total.estimate), CELL + 1)));
+    text
+}
+
+/// The bill of a major fault, and what proves the device's share.
+fn major_bill(run: &Run, style: &Style) -> Vec<String> {
+    let find = |probe: &str| run.results.iter().find(|result| result.probe == probe);
+    let Some(major) = find("fault/major").filter(|major| !major.phases.is_empty()) else { return Vec::new() };
+    let mut text = vec![style.paint(Paint::Bold, "The bill of a major fault")];
+    text.extend(parts(major, style));
     let p50 = |result: &Measurement| result.single.map(|single| single.p50);
     if let Some(floor) = find("fault/direct-read").filter(|floor| floor.status == Status::Measured)
         && let (Some(of_fault), Some(of_floor)) = (p50(major), p50(floor))

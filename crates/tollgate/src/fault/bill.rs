@@ -1,4 +1,4 @@
-//! The bill of a major fault, out of the kinds that were measured beside it.
+//! The bills of a minor and of a major fault, out of the kinds that were measured beside it.
 
 use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status};
 
@@ -15,6 +15,14 @@ pub(super) fn arrange(results: &mut [Measurement]) {
         }
     }
     let parts = Parts::of(results);
+    if let Some(minor) = results.iter_mut().find(|result| result.probe == "fault/anonymous")
+        && let (Some(exception), Some(work)) = (parts.exception, parts.populated)
+    {
+        minor.phases = vec![
+            phase("entry and return", exception, Evidence::Difference),
+            phase("page and mapping", work, Evidence::Measured),
+        ];
+    }
     if let Some(major) = results.iter_mut().find(|result| result.probe == "fault/major") {
         major.phases = phases(major, &parts);
     }
@@ -24,6 +32,8 @@ pub(super) fn arrange(results: &mut [Measurement]) {
 struct Parts {
     /// A fault on fresh memory less the same page populated in a call: the exception and its return.
     exception: Option<Estimate>,
+    /// The same page populated in a call: found, cleared and mapped.
+    populated: Option<Estimate>,
     /// What each further page of a fault-around adds: one cached page put into the page table.
     mapping: Option<Estimate>,
 }
@@ -43,7 +53,7 @@ impl Parts {
                 (pages > 1.0).then(|| difference(&around, &one).scaled(1.0 / (pages - 1.0)))
             },
         );
-        Self { exception, mapping }
+        Self { exception, populated: ns("fault/populate-write"), mapping }
     }
 }
 
@@ -137,6 +147,8 @@ mod tests {
                 ("mapping", 100.0)
             ]
         );
+        let minor: Vec<f64> = results[0].phases.iter().map(|part| part.ns.unwrap().estimate).collect();
+        assert_eq!(minor, [800.0, 500.0]);
         assert_eq!(results[4].proof.keys().collect::<Vec<_>>(), ["major_per_touch"]);
     }
 
