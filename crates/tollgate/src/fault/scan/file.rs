@@ -118,6 +118,8 @@ impl Scanned {
     /// Has the kernel forget what it has of the file. Nothing on the disk changes; pages that others have
     /// mapped stay.
     pub(super) fn drop_from_cache(&self) -> anyhow::Result<()> {
+        // What has not been written to the disk yet cannot be dropped.
+        let _ = self.file.sync_data();
         // SAFETY: a descriptor and numbers; the call touches no memory of ours.
         match unsafe { libc::posix_fadvise(self.file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
             0 => Ok(()),
