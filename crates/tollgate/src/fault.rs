@@ -8,10 +8,8 @@ use crate::cli::Sampling;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  tollgate fault kinds --quick\n  tollgate fault scan --size 256M,1G\n  \
-                  tollgate fault scan --size 1G --memory-limit 256M --pattern random --advice random"
-)]
+#[command(after_help = "Examples:\n  tollgate fault kinds --quick\n  tollgate fault scan --size 256M,1G\n  \
+                  tollgate fault scan --size 1G --memory-limit 256M --pattern random --advice random")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -145,8 +145,7 @@ fn memory_that_is_limited_makes_random_touches_miss() {
     if let Some(why) = limited(&place) {
         return tollgate_testkit::skip!("{why}");
     }
-    let outcome =
-        place.run("--size 64M --memory-limit 16M --pattern random --advice random --json --seed 3");
+    let outcome = place.run("--size 64M --memory-limit 16M --pattern random --advice random --json --seed 3");
     assert_eq!(outcome.exit, Some(0), "{}", outcome.stderr);
     let run: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let result = &run["results"][0];
@@ -181,8 +180,7 @@ fn without_the_right_to_make_a_group_it_says_what_was_tried() {
 fn an_interrupt_ends_the_scan_with_what_it_has() {
     let place = Place::new();
     let limit = if limited(&place).is_none() { "--memory-limit 16M" } else { "" };
-    let mut running =
-        place.start(&format!("--size 64M --pattern random --advice random --json {limit}"));
+    let mut running = place.start(&format!("--size 64M --pattern random --advice random --json {limit}"));
     running.wait_for_scan("deleted");
     running.signal(libc::SIGINT);
     let outcome = running.end();

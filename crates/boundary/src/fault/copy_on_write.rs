@@ -113,7 +113,9 @@ impl Pages for Common {
 
     fn touch(&mut self, passes: usize) -> Result<(), Refusal> {
         // SAFETY: arm has left at least `passes` pages from `first` on, all writable.
-        unsafe { write_each(self.map.page(self.first), self.map.page_bytes(), passes.min(PAGES - self.first)) };
+        unsafe {
+            write_each(self.map.page(self.first), self.map.page_bytes(), passes.min(PAGES - self.first))
+        };
         Ok(())
     }
 

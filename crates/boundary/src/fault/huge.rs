@@ -106,7 +106,10 @@ impl Probe for Hugetlb {
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let none = |reason: String| {
-            Refusal::skip(reason, "set huge pages aside: sysctl vm.nr_hugepages=8 (as root), and back to 0 after it")
+            Refusal::skip(
+                reason,
+                "set huge pages aside: sysctl vm.nr_hugepages=8 (as root), and back to 0 after it",
+            )
         };
         let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let number = |key: &str| {

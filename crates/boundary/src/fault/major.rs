@@ -62,9 +62,7 @@ fn on_disk() -> Result<File, Refusal> {
 fn evict(file: &File, first: usize, pages: usize) -> Result<(), Refusal> {
     let at = |pages: usize| (pages * page_bytes()) as libc::off_t;
     // SAFETY: a descriptor and numbers; the call touches no memory of ours.
-    match unsafe {
-        libc::posix_fadvise(file.as_raw_fd(), at(first), at(pages), libc::POSIX_FADV_DONTNEED)
-    } {
+    match unsafe { libc::posix_fadvise(file.as_raw_fd(), at(first), at(pages), libc::POSIX_FADV_DONTNEED) } {
         0 => Ok(()),
         code => Err(Refusal::Failed(format!(
             "drop pages from the page cache: {}",
@@ -153,8 +151,7 @@ impl Pages for Direct {
         for _ in 0..passes {
             let at = (self.order.next() * bytes) as libc::off_t;
             // SAFETY: the buffer is one page long, writable, and nobody holds a reference to it.
-            let read =
-                unsafe { libc::pread(self.file.as_raw_fd(), self.buffer.page(0).cast(), bytes, at) };
+            let read = unsafe { libc::pread(self.file.as_raw_fd(), self.buffer.page(0).cast(), bytes, at) };
             short |= read != bytes as isize;
         }
         if short { Err(Refusal::os("read past the page cache")) } else { Ok(()) }

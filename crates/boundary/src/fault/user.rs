@@ -103,8 +103,7 @@ fn answer(descriptor: &OwnedFd, region: (u64, u64), tally: &Tally) -> io::Result
         let mut message: Message = unsafe { mem::zeroed() };
         let size = mem::size_of::<Message>();
         // SAFETY: the message is a valid place for `size` bytes.
-        let read =
-            unsafe { libc::read(descriptor.as_raw_fd(), ptr::from_mut(&mut message).cast(), size) };
+        let read = unsafe { libc::read(descriptor.as_raw_fd(), ptr::from_mut(&mut message).cast(), size) };
         if read != size as isize {
             let error = io::Error::last_os_error();
             if error.kind() == io::ErrorKind::Interrupted {
@@ -137,8 +136,7 @@ struct Answered {
 impl Answered {
     fn new(cpu: usize) -> Result<Self, Refusal> {
         // SAFETY: flags only; the call gives a new descriptor or an error.
-        let descriptor =
-            unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | USER_MODE_ONLY) };
+        let descriptor = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | USER_MODE_ONLY) };
         if descriptor < 0 {
             return Err(Refusal::skip(
                 format!("userfaultfd is refused: {}", io::Error::last_os_error()),

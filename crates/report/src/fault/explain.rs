@@ -8,7 +8,8 @@ use tollgate_record::Measurement;
 pub(super) fn explain(scan: &Measurement) -> Vec<String> {
     let mut text = Vec::new();
     let count = |key: &str| number(scan, key);
-    let (Some(minor), Some(major), Some(page)) = (count("scan_minor"), count("scan_major"), count("page_bytes"))
+    let (Some(minor), Some(major), Some(page)) =
+        (count("scan_minor"), count("scan_major"), count("page_bytes"))
     else {
         return text;
     };
@@ -28,7 +29,10 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
 /// Fault-around: pages that were there before they were touched.
 fn minors(touches: f64, faults: f64, page: f64) -> Option<String> {
     if faults <= 0.0 {
-        return Some(format!("None of {} touches faulted: every page was in the page table already.", whole(touches)));
+        return Some(format!(
+            "None of {} touches faulted: every page was in the page table already.",
+            whole(touches)
+        ));
     }
     let each = touches / faults;
     Some(if each < 1.05 {
@@ -66,10 +70,10 @@ fn majors(scan: &Measurement, major: f64, page: f64, random: bool) -> Option<Str
     }
     let pages = read / page;
     let each = pages / major;
-    let faults = if major == 1.0 { "One major fault".into() } else { format!("{} major faults", whole(major)) };
-    let ahead = number(scan, "read_ahead_kib").map_or_else(String::new, |kib| {
-        format!(" (in windows of up to {})", bytes(kib * 1024.0))
-    });
+    let faults =
+        if major == 1.0 { "One major fault".into() } else { format!("{} major faults", whole(major)) };
+    let ahead = number(scan, "read_ahead_kib")
+        .map_or_else(String::new, |kib| format!(" (in windows of up to {})", bytes(kib * 1024.0)));
     Some(if each < 1.5 {
         format!(
             "{faults} read {}: {} pages each, so that nothing was read ahead and each of these touches waited \
@@ -104,19 +108,18 @@ fn waiting(scan: &Measurement, major: f64) -> Option<String> {
     if major <= 0.0 {
         return None;
     }
-    let mut text = format!(
-        "Off the CPU for {} of {} ({})",
-        time(waited),
-        time(total),
-        percent(waited / total),
-    );
+    let mut text =
+        format!("Off the CPU for {} of {} ({})", time(waited), time(total), percent(waited / total),);
     // Where faults waited for what was being read ahead, the wait is not that of the major ones.
-    if number(scan, "bytes_read").zip(number(scan, "page_bytes")).is_some_and(|(read, page)| read < 1.5 * page * major)
+    if number(scan, "bytes_read")
+        .zip(number(scan, "page_bytes"))
+        .is_some_and(|(read, page)| read < 1.5 * page * major)
     {
         text += &format!(", {} for each major fault", time(waited / major));
     }
     if let Some(floor) = floor {
-        text += &format!("; one page read at random past the page cache takes {} on this device", time(floor));
+        text +=
+            &format!("; one page read at random past the page cache takes {} on this device", time(floor));
     }
     Some(text + ".")
 }

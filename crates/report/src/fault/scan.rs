@@ -56,7 +56,9 @@ pub fn fault_scan(run: &Run, style: &Style) -> String {
         text.push("Nothing was scanned.".into());
     }
     if let Some(first) = run.results.first() {
-        text.extend(wrap(&title(first, style), style.prose(), "").iter().map(|it| style.paint(Paint::Bold, it)));
+        text.extend(
+            wrap(&title(first, style), style.prose(), "").iter().map(|it| style.paint(Paint::Bold, it)),
+        );
         text.push(String::new());
     }
     let most = ((style.columns() - NAME) / CELL).clamp(1, ACROSS);
@@ -106,7 +108,8 @@ fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
     let cells = |of: &dyn Fn(&Measurement) -> String| -> String {
         scans.iter().map(|scan| right(&cut(&of(scan), CELL - 1, style), CELL)).collect()
     };
-    let mut text = vec![style.paint(Paint::Dim, &format!("{}{}", left("the whole process", NAME), cells(&name)))];
+    let mut text =
+        vec![style.paint(Paint::Dim, &format!("{}{}", left("the whole process", NAME), cells(&name)))];
     let rows = |rows: &[Row]| -> Vec<String> {
         let shown = rows.iter().filter(|(_, of)| scans.iter().any(|scan| of(scan).is_some()));
         let line = |(name, of): &Row| {
@@ -119,7 +122,8 @@ fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
     if scans.iter().any(|scan| scan.ns.is_some()) {
         text.push(style.paint(Paint::Dim, "the scan alone"));
         text.extend(scanned);
-        for (name, phase) in [("in the program", "user"), ("in the kernel", "system"), ("waiting", "waiting")] {
+        for (name, phase) in [("in the program", "user"), ("in the kernel", "system"), ("waiting", "waiting")]
+        {
             let part = |scan: &Measurement| {
                 let part = scan.phases.iter().find(|part| part.name == phase)?.ns?.estimate;
                 Some(percent(part / scan.ns?.estimate))

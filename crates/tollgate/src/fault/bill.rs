@@ -48,11 +48,10 @@ impl Parts {
             .zip(ns("fault/populate-write"))
             .map(|(fault, populated)| difference(&fault, &populated));
         let pages = find("fault/around").and_then(|around| around.counters.get("mapped_per_touch").copied());
-        let mapping = ns("fault/around").zip(ns("fault/cached-page")).zip(pages).and_then(
-            |((around, one), pages)| {
+        let mapping =
+            ns("fault/around").zip(ns("fault/cached-page")).zip(pages).and_then(|((around, one), pages)| {
                 (pages > 1.0).then(|| difference(&around, &one).scaled(1.0 / (pages - 1.0)))
-            },
-        );
+            });
         Self { exception, populated: ns("fault/populate-write"), mapping }
     }
 }

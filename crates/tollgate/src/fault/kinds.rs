@@ -34,8 +34,11 @@ pub(crate) fn kinds(args: &Sampling) -> anyhow::Result<ExitCode> {
     })?;
     keeper.finish(&mut run);
 
-    let text =
-        if sink.json() { document::to_json(&run)? } else { tollgate_report::fault_kinds(&run, &sink.style()) };
+    let text = if sink.json() {
+        document::to_json(&run)?
+    } else {
+        tollgate_report::fault_kinds(&run, &sink.style())
+    };
     let delivered = sink.deliver(&text);
     let verdict = verdict(&run, &keeper, args);
     delivered.map(|()| verdict)

@@ -72,7 +72,9 @@ impl Pattern {
                 if step.is_multiple_of(page) {
                     Ok(Self::Stride(step))
                 } else {
-                    Err(format!("a stride is a whole number of pages of {page} bytes, for example stride:64K"))
+                    Err(format!(
+                        "a stride is a whole number of pages of {page} bytes, for example stride:64K"
+                    ))
                 }
             }
             _ => Err("a pattern is sequential, random or stride:SIZE, for example stride:64K".into()),
@@ -122,9 +124,9 @@ impl ScanArgs {
     pub(super) fn check(&self) -> Result<(), String> {
         let step = self.pattern.step();
         match self.sizes().into_iter().find(|&size| size < step) {
-            Some(size) => Err(format!(
-                "--size {size} is less than one step of {step} bytes; nothing would be touched"
-            )),
+            Some(size) => {
+                Err(format!("--size {size} is less than one step of {step} bytes; nothing would be touched"))
+            }
             None => Ok(()),
         }
     }

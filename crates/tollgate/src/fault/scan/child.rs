@@ -50,11 +50,7 @@ pub(super) fn run(
                 Some(limit) => too_small(limit, group.as_ref(), &error.to_string()),
                 None => error.to_string(),
             };
-            return Ok(Ended {
-                touched: Err(why),
-                usage: Usage::default(),
-                elapsed: start.elapsed(),
-            });
+            return Ok(Ended { touched: Err(why), usage: Usage::default(), elapsed: start.elapsed() });
         }
     };
     let told = listen(&mut child, stop);
@@ -146,7 +142,9 @@ fn why(
 fn too_small(limit: &Limit, group: Option<&Group>, what: &str) -> String {
     let mib = limit.bytes >> 20;
     if group.is_some_and(|group| group.killed() > 0) {
-        format!("--memory-limit {mib}M is too small to run at all: the kernel killed the scan; give 16M or more")
+        format!(
+            "--memory-limit {mib}M is too small to run at all: the kernel killed the scan; give 16M or more"
+        )
     } else {
         format!("the scan under --memory-limit {mib}M did not run ({what}); try 16M or more")
     }

@@ -177,7 +177,7 @@ fn free_bytes(directory: &Path) -> io::Result<u64> {
     unsafe {
         let mut stat: libc::statvfs = mem::zeroed();
         match libc::statvfs(path.as_ptr(), &mut stat) {
-            0 => Ok(u64::from(stat.f_bavail).saturating_mul(u64::from(stat.f_frsize))),
+            0 => Ok((stat.f_bavail as u64).saturating_mul(stat.f_frsize as u64)),
             _ => Err(io::Error::last_os_error()),
         }
     }

@@ -6,9 +6,7 @@ use super::file::Scanned;
 use super::group::Limit;
 use super::touch::{Job, Mark, Touched, Usage, middle};
 use tollgate_measure::summary::histogram_of;
-use tollgate_record::{
-    Estimate, Evidence, Measurement, Per, Phase, Series, Single, Status, Warning,
-};
+use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Series, Single, Status, Warning};
 
 /// The record of one scan.
 pub(super) fn measurement(
@@ -137,7 +135,9 @@ fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: 
             format!("{} of {} touches were made", last.touches, touched.planned),
         ));
     }
-    if job.bytes > page_bytes() && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > job.bytes as f64) {
+    if job.bytes > page_bytes()
+        && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > job.bytes as f64)
+    {
         result.warnings.push(Warning::new(
             "warm",
             "more than a twentieth of the file was in the page cache before the scan began",
@@ -186,7 +186,8 @@ fn phases(first: &Mark, last: &Mark) -> Vec<Phase> {
     let system = (last.usage.system_ns - first.usage.system_ns) as f64;
     let part = |name: &str, ns: f64, evidence| {
         let ns = ns / touches;
-        let ns = Estimate { estimate: ns, ci: [ns, ns], min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns };
+        let ns =
+            Estimate { estimate: ns, ci: [ns, ns], min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns };
         Phase { ns: Some(ns), ..Phase::new(name, evidence) }
     };
     vec![
@@ -217,11 +218,8 @@ fn series(marks: &[Mark]) -> Vec<Series> {
 fn single(result: &mut Measurement, touched: &Touched) {
     let to_ns = touched.ns_per_tick;
     let overhead = touched.stamp_ticks as f64;
-    let values: Vec<(f64, u64)> = touched
-        .buckets
-        .iter()
-        .map(|&(bucket, count)| ((middle(bucket) - overhead) * to_ns, count))
-        .collect();
+    let values: Vec<(f64, u64)> =
+        touched.buckets.iter().map(|&(bucket, count)| ((middle(bucket) - overhead) * to_ns, count)).collect();
     let count: u64 = values.iter().map(|(_, count)| count).sum();
     let at = |q: f64| {
         let wanted = (count as f64 * q).ceil().max(1.0) as u64;

@@ -258,9 +258,8 @@ impl Mapped {
         for at in (0..self.bytes).step_by(AT_ONCE * page) {
             let bytes = (self.bytes - at).min(AT_ONCE * page);
             // SAFETY: a part of our own mapping, and a byte for each of its pages.
-            let told = unsafe {
-                libc::mincore(self.base.add(at).cast_mut().cast(), bytes, there.as_mut_ptr())
-            };
+            let told =
+                unsafe { libc::mincore(self.base.add(at).cast_mut().cast(), bytes, there.as_mut_ptr()) };
             if told != 0 {
                 return None;
             }
@@ -445,11 +444,9 @@ mod tests {
             source: Source::Os,
             parent: 0,
         };
-        for (pattern, touches) in [
-            (Pattern::Sequential, 11),
-            (Pattern::Random, 11),
-            (Pattern::Stride(4 * page), 3),
-        ] {
+        for (pattern, touches) in
+            [(Pattern::Sequential, 11), (Pattern::Random, 11), (Pattern::Stride(4 * page), 3)]
+        {
             let plan = Plan::new(&job(pattern, 10 * page + 1));
             assert_eq!(plan.touches, touches, "{pattern:?}");
             assert!((0..touches).all(|touch| plan.offset(touch) < (10 * page + 1) as usize));
