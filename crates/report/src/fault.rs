@@ -18,6 +18,9 @@ fn number(result: &Measurement, key: &str) -> Option<f64> {
 
 /// Bytes as people say them: `64 KiB`, `1 GiB`, `1.5 GiB`.
 fn bytes(bytes: f64) -> String {
+    if !(0.0..1e15).contains(&bytes) {
+        return "-".into();
+    }
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let (size, unit) = units
         .into_iter()

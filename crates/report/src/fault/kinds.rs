@@ -21,7 +21,9 @@ pub fn fault_kinds(run: &Run, style: &Style) -> String {
     text.extend(wrap(title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)));
     let heads = ["ns", "+-", "p50", "p99", "minor", "major", "maps"];
     let widths = [CELL, 7, CELL, CELL, 6, 6, 8];
-    let header: String = heads.iter().zip(widths).map(|(head, width)| right(head, width)).collect();
+    let shown = shown(&widths, style);
+    let header: String =
+        heads.iter().zip(widths).take(shown).map(|(head, width)| right(head, width)).collect();
     text.push(style.paint(Paint::Dim, &format!("{}{header}", left("", NAME))));
     for result in run.results.iter().filter(|result| result.status != Status::Skipped) {
         text.push(row(result, &widths, style));
@@ -33,11 +35,22 @@ pub fn fault_kinds(run: &Run, style: &Style) -> String {
     lines(text)
 }
 
+/// How many columns of numbers a line has room for.
+fn shown(widths: &[usize], style: &Style) -> usize {
+    let mut used = NAME;
+    let fits = |width: &&usize| {
+        used += **width;
+        used <= style.columns()
+    };
+    widths.iter().take_while(fits).count()
+}
+
 fn row(result: &Measurement, widths: &[usize; 7], style: &Style) -> String {
     let name = clean(result.probe.strip_prefix("fault/").unwrap_or(&result.probe), style);
     let name = left(&cut(&name, NAME - 1, style), NAME);
     let Some(ns) = result.ns.filter(|_| result.status == Status::Measured) else {
-        let why = clean(result.reason.as_deref().unwrap_or("it failed"), style);
+        let why = clean(result.reason.as_deref().unwrap_or_default(), style);
+        let why = if why.is_empty() { "it failed".into() } else { why };
         let room = style.columns().saturating_sub(NAME);
         return format!("{name}{}", style.paint(Paint::Bad, &cut(&why, room, style)));
     };
@@ -54,7 +67,12 @@ fn row(result: &Measurement, widths: &[usize; 7], style: &Style) -> String {
         count("major_per_touch"),
         count("mapped_per_touch"),
     ];
-    let cells: String = cells.iter().zip(widths).map(|(cell, width)| right(cell, *width)).collect();
+    let cells: String = cells
+        .iter()
+        .zip(widths)
+        .take(shown(widths, style))
+        .map(|(cell, width)| right(cell, *width))
+        .collect();
     format!("{name}{cells}")
 }
 
@@ -83,12 +101,13 @@ fn parts(result: &Measurement, style: &Style) -> Vec<String> {
             (_, "mapping") => "(around less cached-page) for each page more",
             _ => "what is left",
         };
-        text.push(format!(
+        let line = format!(
             "  {}{}{}   {evidence}",
             left(&cut(&clean(&part.name, style), 20, style), 20),
             right(&figure(ns.estimate), CELL + 1),
             right(&percent(ns.estimate / total.estimate), 8),
-        ));
+        );
+        text.push(cut(&line, style.columns(), style));
     }
     text.push(format!("  {}{}", left("in all", 20), right(&figure(total.estimate), CELL + 1)));
     text

@@ -61,7 +61,7 @@ pub fn fault_scan(run: &Run, style: &Style) -> String {
         );
         text.push(String::new());
     }
-    let most = ((style.columns() - NAME) / CELL).clamp(1, ACROSS);
+    let most = (style.columns().saturating_sub(NAME) / CELL).clamp(1, ACROSS);
     for scans in run.results.chunks(most) {
         text.extend(table(scans, style));
     }
@@ -108,13 +108,11 @@ fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
     let cells = |of: &dyn Fn(&Measurement) -> String| -> String {
         scans.iter().map(|scan| right(&cut(&of(scan), CELL - 1, style), CELL)).collect()
     };
-    let mut text =
-        vec![style.paint(Paint::Dim, &format!("{}{}", left("the whole process", NAME), cells(&name)))];
+    let mut text = vec![style.paint(Paint::Dim, &fitted("the whole process", &cells(&name), style))];
     let rows = |rows: &[Row]| -> Vec<String> {
         let shown = rows.iter().filter(|(_, of)| scans.iter().any(|scan| of(scan).is_some()));
-        let line = |(name, of): &Row| {
-            format!("{}{}", left(name, NAME), cells(&|scan| of(scan).unwrap_or_else(|| "-".into())))
-        };
+        let line =
+            |(name, of): &Row| fitted(name, &cells(&|scan| of(scan).unwrap_or_else(|| "-".into())), style);
         shown.map(line).collect()
     };
     text.extend(rows(&AS_TIME));
@@ -129,11 +127,17 @@ fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
                 Some(percent(part / scan.ns?.estimate))
             };
             let of = |scan: &Measurement| part(scan).unwrap_or_else(|| "-".into());
-            text.push(format!("{}{}", left(&format!("Time {name}"), NAME), cells(&of)));
+            text.push(fitted(&format!("Time {name}"), &cells(&of), style));
         }
     }
     text.push(String::new());
     text
+}
+
+/// A line of the table; in a narrow one the name is cut.
+fn fitted(name: &str, cells: &str, style: &Style) -> String {
+    let room = style.columns().saturating_sub(cells.len()).min(NAME);
+    format!("{}{cells}", left(&cut(name, room.saturating_sub(1), style), room))
 }
 
 fn seconds(result: &Measurement, key: &str) -> Option<String> {
@@ -162,6 +166,7 @@ fn timeline(scan: &Measurement, style: &Style) -> Vec<String> {
             .collect();
         let total = series.points.last().map_or(0.0, |point| point[1]);
         let total = if name == "bytes read" { bytes(total) } else { whole(total) };
+        let total = cut(&total, 10, style);
         text.push(format!("  {}|{}| {total}", left(title, 8), style.paint(Paint::Bar, &bar)));
     }
     text
