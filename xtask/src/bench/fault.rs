@@ -15,6 +15,7 @@ const LOOP: &str = r#"
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 int main(int argc, char **argv) {
     int fd = open(argv[1], O_RDONLY);
     struct stat st;
