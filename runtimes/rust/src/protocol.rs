@@ -111,6 +111,8 @@ pub struct Course<'p> {
     warm_rounds: u64,
     steady: bool,
     samples: Vec<u64>,
+    /// Resumptions before each batch, where the scheduler decides how many there are.
+    counted: Option<Vec<u64>>,
     first: Counts,
     first_kernel: u64,
     last: Counts,
@@ -133,6 +135,7 @@ impl<'p> Course<'p> {
             warm_rounds: 0,
             steady: false,
             samples: Vec::with_capacity(params.batches),
+            counted: None,
             first: Counts::default(),
             first_kernel: 0,
             last: Counts::default(),
@@ -148,6 +151,12 @@ impl<'p> Course<'p> {
         self
     }
 
+    /// The scheduler may let a task run twice in a round: the switches of each batch are counted.
+    pub fn counted(mut self) -> Self {
+        self.counted = Some(Vec::with_capacity(self.params.batches + 1));
+        self
+    }
+
     /// How many rounds to make now; `None` when there is nothing more to do. `counts` is called outside the clock.
     #[inline(never)]
     pub fn begin(&mut self, counts: impl Fn() -> Counts) -> Option<u64> {
@@ -160,6 +169,9 @@ impl<'p> Course<'p> {
                 self.first = counts();
                 self.first_kernel = kernel_switches();
             }
+        }
+        if let (Stage::Sampling, Some(counted)) = (&self.stage, &mut self.counted) {
+            counted.push(counts().resumes);
         }
         if self.samples.len() == self.params.batches {
             self.last = counts();
@@ -199,15 +211,18 @@ impl<'p> Course<'p> {
             skip("the time-stamp counter of this processor is not stated to have a constant rate");
         }
         let pairs: Vec<u64> = pairs(singles.len());
-        let switches = self.params.batch * self.samples.len() as u64;
+        let switches: Vec<u64> = match &self.counted {
+            Some(counted) => counted.windows(2).map(|two| two[1] - two[0]).collect(),
+            None => vec![self.params.batch; self.samples.len()],
+        };
         let mut text = String::from("tollgate-runtime 1\n");
         let _ = writeln!(text, "version {version}, {}", env!("TOLLGATE_RUSTC"));
         let _ = writeln!(text, "clock {:.4} {} at {:.1} MHz", grain() * ns, clock::NAME, 1e3 / ns);
         let _ = writeln!(text, "rss {} {}", self.rss.0, self.rss.1);
         let how = if self.steady { "steady" } else { "limit" };
         let _ = writeln!(text, "warm {} {how}", self.warm_rounds * self.params.batch);
-        for ticks in &self.samples {
-            let _ = writeln!(text, "sample {} {:.1}", self.params.batch, *ticks as f64 * ns);
+        for (ticks, switches) in self.samples.iter().zip(&switches) {
+            let _ = writeln!(text, "sample {switches} {:.1}", *ticks as f64 * ns);
         }
         for pair in &pairs {
             let _ = writeln!(text, "pair {:.2}", *pair as f64 * ns);
@@ -215,7 +230,7 @@ impl<'p> Course<'p> {
         for single in singles {
             let _ = writeln!(text, "single 1 {:.2}", *single as f64 * ns);
         }
-        let _ = writeln!(text, "count switches {switches}");
+        let _ = writeln!(text, "count switches {}", switches.iter().sum::<u64>());
         let _ = writeln!(text, "count resumes {}", self.last.resumes - self.first.resumes);
         if dispatches {
             let _ = writeln!(text, "count dispatcher {}", self.last.dispatcher - self.first.dispatcher);

@@ -67,7 +67,7 @@ pub fn run_yield(params: &'static Params) -> ! {
         spawn_yielding::<false>(params, &shared);
         yield_now().await;
         shared.arrived::<false>(0);
-        let mut course = Course::new(params, before);
+        let mut course = Course::new(params, before).counted();
         while let Some(rounds) = course.begin(|| shared.resumes()) {
             for _ in 0..rounds {
                 yield_now().await;
