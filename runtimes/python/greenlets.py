@@ -14,6 +14,7 @@ def switch(settings):
     """Greenlet i switches to greenlet i + 1; the one that measures is the first."""
 
     def body(task):
+        greenlets[0].switch()
         following = greenlets[(task + 1) % settings.tasks]
         while True:
             resumes[task] += 1
@@ -22,8 +23,10 @@ def switch(settings):
     before = resident()
     resumes = [0] * settings.tasks
     greenlets = [greenlet.getcurrent()]
+    # Each is started from here: one started by another would inherit the depth of its calls, up to the limit.
     for task in range(1, settings.tasks):
-        greenlets.append(greenlet.greenlet(lambda task=task: body(task)))
+        greenlets.append(greenlet.greenlet(body))
+        greenlets[task].switch(task)
     versions = [f"greenlet {greenlet.__version__}"]
     for rounds in course(settings, before, lambda: sum(resumes), versions=versions):
         for _ in range(rounds):
