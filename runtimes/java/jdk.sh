@@ -1,4 +1,4 @@
-# Prints the folder of the newest JDK among JAVA_HOME, the one on PATH, and those in /usr/lib/jvm.
+# Prints the folder of the newest JDK among JAVA_HOME, the one on PATH, and those in /usr/lib/jvm; nothing if none.
 on_path=$(command -v javac) && on_path=$(dirname "$(dirname "$(readlink -f "$on_path")")")
 best=0
 for home in "$JAVA_HOME" "$on_path" /usr/lib/jvm/*; do
@@ -10,4 +10,4 @@ for home in "$JAVA_HOME" "$on_path" /usr/lib/jvm/*; do
         newest=$home
     fi
 done
-[ "$best" -gt 0 ] && echo "$newest"
+[ "$best" -eq 0 ] || echo "$newest"
