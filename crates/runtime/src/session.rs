@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use tollgate_measure::bench::{Bench, Reply, Request};
 use tollgate_measure::clock::{Counter, Os, Source};
@@ -223,7 +223,10 @@ impl Session {
                 } else if let Some(why) = broken.get(&build_of(runtime)) {
                     Err(State::Failed(why.clone()))
                 } else {
-                    let mut say = |line| drop(tell(Event::Building(line)));
+                    // Whoever wants to stop says so by the flag, which ends the build.
+                    let mut say = |line| {
+                        let _ = tell(Event::Building(line));
+                    };
                     match setting.cache.folder(runtime, &setting.sources, stop, &mut say) {
                         Ok(folder) => Ok(folder),
                         Err(error @ BuildError::Cache { .. }) => return Err(error),
@@ -389,9 +392,4 @@ pub fn once(row: &Row, asked: &Asked, setting: &Setting) -> Result<Transcript, S
         Halt::Stopped => State::Failed("stopped".into()),
         Halt::State(state) => state,
     })
-}
-
-/// Whether the user wants to stop.
-pub fn stopped(stop: &AtomicBool) -> bool {
-    stop.load(Ordering::Relaxed)
 }

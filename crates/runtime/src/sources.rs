@@ -19,7 +19,7 @@ pub enum Sources {
 }
 
 /// One file: its path below the runtime's folder, and its bytes.
-pub type File = (PathBuf, Vec<u8>);
+pub(crate) type File = (PathBuf, Vec<u8>);
 
 impl Sources {
     /// The text of `runtimes.toml`.
@@ -41,7 +41,7 @@ impl Sources {
     ///
     /// # Errors
     /// A folder that is not there or cannot be read.
-    pub fn files(&self, folder: &str) -> io::Result<Vec<File>> {
+    pub fn files(&self, folder: &str) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         let mut files = Vec::new();
         match self {
             Self::Folder(root) => walk(&root.join(folder), Path::new(""), &mut files)?,

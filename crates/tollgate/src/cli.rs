@@ -50,6 +50,8 @@ pub(crate) enum Command {
     /// What lmbench's lat_ctx prints, called as it is called
     #[command(name = "lat_ctx")]
     LatCtx(crate::lat_ctx::Args),
+    /// Fibers, coroutines and threads of other runtimes in one table, and how they grow
+    Switch(crate::switch::Args),
     /// List every probe, and whether it can run here
     List(ListArgs),
     /// What on this host spoils a measurement, and what would mend it (changes nothing)
