@@ -37,10 +37,10 @@ public:
         for (auto& fiber : fibers_) fiber.join();
     }
 
-    /// Starts a fiber, which runs until it first blocks.
+    /// Queues a fiber. (launch::dispatch would run it now, and all the others before it came back.)
     template <class Body>
     void start(std::uint32_t mxcsr, Body body) {
-        fibers_.emplace_back(boost::fibers::launch::dispatch, std::allocator_arg,
+        fibers_.emplace_back(boost::fibers::launch::post, std::allocator_arg,
                              boost::fibers::fixedsize_stack(tollgate::stack_bytes), [mxcsr, body] {
                                  tollgate::set_mxcsr(mxcsr);
                                  body();
@@ -58,7 +58,7 @@ public:
     explicit Yield(const tollgate::Settings& settings) {
         for (std::uint64_t task = 1; task < settings.tasks; ++task) {
             crew_.start(settings.mxcsr(task), [this, task] {
-                for (boost::this_fiber::yield(); !over_; boost::this_fiber::yield()) Meter::resumed(task);
+                for (; !over_; boost::this_fiber::yield()) Meter::resumed(task);
             });
         }
     }

@@ -27,14 +27,18 @@ func main() {
 
 // gosched: each goroutine yields. Those that wait stand in one queue; the order in it is the scheduler's.
 func gosched(s settings, m *meter) func(uint64) {
+	// They wait until all are made: this goroutine is interrupted every 10 ms, and all the others would have a turn.
+	start := make(chan struct{})
 	for task := 1; task < s.tasks; task++ {
 		go func(task int) {
+			<-start
 			for {
 				m.resumed(task)
 				runtime.Gosched()
 			}
 		}(task)
 	}
+	close(start)
 	return func(rounds uint64) {
 		for ; rounds > 0; rounds-- {
 			runtime.Gosched()
