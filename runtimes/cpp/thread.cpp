@@ -56,6 +56,8 @@ private:
 template <class Seat, class Meter>
 class Threads {
 public:
+    static constexpr bool threads = true;
+
     explicit Threads(const tollgate::Settings& settings) : seats_(settings.tasks) {
         threads_.reserve(settings.tasks - 1);
         for (std::uint64_t task = 1; task < settings.tasks; ++task) {

@@ -6,6 +6,7 @@
 //         explicit Ring(const tollgate::Settings&);  // makes the tasks; each has run up to its first switch
 //         void rounds(std::uint64_t);                // that many rounds; the caller is task 0, or the dispatcher
 //         static std::uint64_t dispatched();         // optional: visits of what is no task, ever growing
+//         static constexpr bool threads = true;      // optional: the kernel switches, and its count is told
 //         struct Counting;                           // optional: dispatched() grows only while one lives
 //     };
 //
@@ -236,7 +237,7 @@ int measure(const Settings& settings, const char* version, const char* note) {
     print("count switches", settings.batch * settings.batches);
     print("count resumes", counted);
     if constexpr (requires { Ring<Count>::dispatched(); }) print("count dispatcher", dispatched);
-    print("count kernel", kernel);
+    if constexpr (requires { Ring<Count>::threads; }) print("count kernel", kernel);
     if (*note != '\0') std::printf("note %s\n", note);
     std::printf("end\n");
     return 0;

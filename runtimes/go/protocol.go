@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -101,11 +100,10 @@ func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
 	warm, ended := warmUp(s, batch)
 
 	samples := make([]sample, s.batches)
-	resumes, dispatcher, kernel := m.sum(), m.dispatcher, kernelSwitches()
+	resumes, dispatcher := m.sum(), m.dispatcher
 	for i := range samples {
 		samples[i] = batch()
 	}
-	kernel = kernelSwitches() - kernel
 	dispatcher, resumes = m.dispatcher-dispatcher, m.sum()-resumes
 
 	pairs := make([]time.Duration, s.singles)
@@ -137,7 +135,7 @@ func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
 	if dispatcher > 0 {
 		fmt.Fprintf(out, "count dispatcher %d\n", dispatcher)
 	}
-	fmt.Fprintf(out, "count kernel %d\nnote GOMAXPROCS=1, garbage collector off\nend\n", kernel)
+	fmt.Fprint(out, "note GOMAXPROCS=1, garbage collector off\nend\n")
 }
 
 // warmUp makes batches until the fastest of eight is no more than 2 % faster than that of the eight before, twice.
@@ -172,12 +170,4 @@ func resident() uint64 {
 		fmt.Sscan(string(text), &size, &pages)
 	}
 	return pages * uint64(os.Getpagesize())
-}
-
-func kernelSwitches() uint64 {
-	var usage syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
-		return 0
-	}
-	return uint64(usage.Nvcsw + usage.Nivcsw)
 }

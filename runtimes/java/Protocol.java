@@ -61,7 +61,7 @@ final class Protocol {
         for (long single : meter.singles()) out.append("single 1 ").append(single).append('\n');
         out.append("count switches ").append(samples.stream().mapToLong(Sample::switches).sum()).append('\n');
         out.append("count resumes ").append(resumes).append('\n');
-        out.append("count kernel ").append(kernel).append('\n');
+        if (settings.runtime().equals("java-thread")) out.append("count kernel ").append(kernel).append('\n');
         out.append("note SerialGC; threads of the virtual machine share the CPU\nend\n");
         System.out.print(out);
         System.out.flush();

@@ -57,9 +57,9 @@ function kernelSwitches() {
  * Yields how many rounds to make next, and times until it is asked again. Prints everything at the end.
  *
  * `before` is what was resident before the tasks were made, `resumes()` the sum of what the tasks counted, `visits()`
- * how often control came to what is no task.
+ * how often control came to what is no task. With `threads` the kernel's count is told.
  */
-export function* course(settings, { before, resumes, visits, note }) {
+export function* course(settings, { before, resumes, visits, threads }) {
   const rounds = settings.batch / settings.tasks;
   yield 1;
   const after = resident();
@@ -115,8 +115,7 @@ export function* course(settings, { before, resumes, visits, note }) {
     `count switches ${settings.batch * settings.batches}`,
     `count resumes ${last.resumes - first.resumes}`,
     ...(visits ? [`count dispatcher ${last.visits - first.visits}`] : []),
-    `count kernel ${last.kernel - first.kernel}`,
-    ...(note ? [`note ${note}`] : []),
+    ...(threads ? [`count kernel ${last.kernel - first.kernel}`] : []),
     "end",
   ];
   print(`${lines.join("\n")}\n`);

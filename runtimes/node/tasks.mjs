@@ -81,7 +81,8 @@ async function withWorkers(settings, make) {
   }
   const ports = { mine: channels[0].port2, next: channels[1].port1 };
   const pass = make(ports, resumes, turns);
-  for (const rounds of course(settings, { before, resumes: () => sum(resumes) })) await pass(rounds);
+  const measured = course(settings, { before, resumes: () => sum(resumes), threads: true });
+  for (const rounds of measured) await pass(rounds);
 }
 
 /** What a worker does, for ever. */

@@ -44,11 +44,11 @@ def kernel_switches():
     return usage.ru_nvcsw + usage.ru_nivcsw
 
 
-def course(settings, before, resumes, dispatched=None, versions=(), note=None):
+def course(settings, before, resumes, dispatched=None, threads=False, versions=(), note=None):
     """Yields how many rounds to make next, and times until it is asked again. Prints everything at the end.
 
     `before` is what was resident before the tasks were made. `resumes()` is the sum of what the tasks counted, and
-    `dispatched()` counts the visits of what is no task.
+    `dispatched()` counts the visits of what is no task. With `threads` the kernel's count is told.
     """
     rounds = settings.batch // settings.tasks
     yield 1
@@ -105,7 +105,7 @@ def course(settings, before, resumes, dispatched=None, versions=(), note=None):
         f"count switches {settings.batch * settings.batches}",
         f"count resumes {counted}",
         *([f"count dispatcher {visits}"] if dispatched else []),
-        f"count kernel {kernel}",
+        *([f"count kernel {kernel}"] if threads else []),
         *([f"note {note}"] if note else []),
         "end",
     ]

@@ -112,7 +112,7 @@ def thread(settings):
             threading.Thread(target=body, args=(task,), daemon=True).start()
         except RuntimeError as error:
             leave(f"fail thread {task}: {error}")
-    for rounds in course(settings, before, lambda: sum(resumes), note="stacks of 128 KiB"):
+    for rounds in course(settings, before, lambda: sum(resumes), threads=True, note="stacks of 128 KiB"):
         for _ in range(rounds):
             locks[1].release()
             locks[0].acquire()
