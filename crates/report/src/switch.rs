@@ -8,7 +8,7 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, wrap};
-use row::Row;
+use row::{Layout, Row};
 use tollgate_record::{Measurement, Run, Status};
 
 /// The view of a `switch` run: tables by kind of task, versions and clocks, curves where several numbers of tasks
@@ -17,11 +17,16 @@ pub fn switch(run: &Run, style: &Style) -> String {
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
     let mut rows: Vec<Row> = run.results.iter().map(|result| Row::of(result, style)).collect();
-    rows.sort_by(|a, b| a.order(b));
+    let mut numbers: Vec<u64> = rows.iter().map(|row| row.tasks).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    // A few numbers of tasks compare runtimes; many are a curve of each.
+    let layout = if numbers.len() > 3 { Layout::Curves } else { Layout::Ranks };
+    rows.sort_by(|a, b| a.order(b, layout));
     if rows.is_empty() {
         text.push("Nothing was measured.".into());
     } else {
-        text.extend(row::table(&rows, style));
+        text.extend(row::table(&rows, layout, style));
     }
     text.extend(growth::plots(&run.results, style));
     text.extend(behind::block(&run.results, style));
@@ -36,9 +41,16 @@ fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for result in results.iter().filter(|result| result.status == Status::Skipped) {
         let reason = clean(result.reason.as_deref().unwrap_or("no reason given"), style);
+        let name = short(result, style);
+        // A limit of this row, which says itself what to do; the larger numbers of tasks meet it too.
+        if reason.starts_with(&name) {
+            if !said.iter().any(|(why, _)| why.starts_with(&name)) {
+                said.push((reason, vec![name]));
+            }
+            continue;
+        }
         let enable = result.enable.as_deref().map(|enable| format!(": {}", clean(enable, style)));
         let why = format!("{reason}{}", enable.unwrap_or_default());
-        let name = short(result, style);
         match said.iter_mut().find(|(there, _)| *there == why) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),

@@ -7,11 +7,20 @@ use crate::text::{clean, cut, left, right, wrap};
 use std::cmp::Ordering;
 use tollgate_record::{Estimate, Measurement, Single, Status};
 
+/// How rows stand together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Layout {
+    /// By number of tasks, the cheapest first.
+    Ranks,
+    /// By mechanism, over the number of tasks.
+    Curves,
+}
+
 /// What a row shows.
 pub(super) struct Row {
     name: String,
     kind: String,
-    tasks: u64,
+    pub(super) tasks: u64,
     ns: Option<Estimate>,
     cycles: Option<Estimate>,
     single: Option<Single>,
@@ -46,13 +55,27 @@ impl Row {
     }
 
     /// By kind, then by tasks, then by cost; what has none comes last.
-    pub(super) fn order(&self, other: &Self) -> Ordering {
+    pub(super) fn order(&self, other: &Self, layout: Layout) -> Ordering {
         let rank = |row: &Self| ["stackful", "stackless", "thread"].iter().position(|kind| *kind == row.kind).unwrap_or(3);
         let cost = |row: &Self| row.ns.map_or(f64::INFINITY, |ns| ns.estimate);
-        (rank(self), self.tasks).cmp(&(rank(other), other.tasks)).then(cost(self).total_cmp(&cost(other)))
+        let kind = rank(self).cmp(&rank(other));
+        match layout {
+            Layout::Curves => kind.then_with(|| (&self.name, self.tasks).cmp(&(&other.name, other.tasks))),
+            Layout::Ranks => kind.then(self.tasks.cmp(&other.tasks)).then(cost(self).total_cmp(&cost(other))),
+        }
     }
 
-    fn title(&self) -> String {
+    fn label(&self, layout: Layout) -> String {
+        match layout {
+            Layout::Ranks => self.name.clone(),
+            Layout::Curves => format!("{} tasks", crate::number::count(self.tasks as usize)),
+        }
+    }
+
+    fn title(&self, layout: Layout) -> String {
+        if layout == Layout::Curves {
+            return format!("{} ({})", self.name, self.kind);
+        }
         let kind = match self.kind.as_str() {
             "stackful" => "Tasks with a stack of their own",
             "stackless" => "Tasks that are state machines or frames",
@@ -114,23 +137,23 @@ fn line(texts: &[String; 8], shown: [bool; 8], style: &Style) -> String {
     text.trim_end().to_owned()
 }
 
-pub(super) fn table(rows: &[Row], style: &Style) -> Vec<String> {
+pub(super) fn table(rows: &[Row], layout: Layout, style: &Style) -> Vec<String> {
     let shown = shown(style);
     let mut lines = vec![line(&COLUMNS.map(|(name, _)| name.to_owned()), shown, style)];
     let mut title = String::new();
     for row in rows.iter().filter(|row| !row.skipped) {
-        if row.title() != title {
-            title = row.title();
+        if row.title(layout) != title {
+            title = row.title(layout);
             lines.push(style.paint(Paint::Bold, &title));
         }
         match &row.failure {
             Some(why) => {
-                let first = format!("  {}  failed: ", row.name);
+                let first = format!("  {}  failed: ", row.label(layout));
                 lines.extend(wrap(why, style.columns(), &first).iter().map(|line| style.paint(Paint::Bad, line)));
             }
             None => {
                 let mut texts = row.texts();
-                texts[0] = format!("  {}", texts[0]);
+                texts[0] = format!("  {}", row.label(layout));
                 lines.push(line(&texts, shown, style));
             }
         }
