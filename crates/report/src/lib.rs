@@ -13,6 +13,7 @@ mod probes;
 mod ring;
 mod runs;
 mod style;
+mod switch;
 mod text;
 mod words;
 
@@ -22,9 +23,17 @@ pub use probes::{ProbeRow, probes};
 pub use ring::ring;
 pub use runs::runs;
 pub use style::Style;
+pub use switch::switch;
 
-/// The view that suits what was run: the ring's for rings, the ladder for everything else.
+/// The view that suits what was run: the ring's for rings, the table of runtimes for those, the ladder for
+/// everything else.
 pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
-    let of_rings = !run.results.is_empty() && run.results.iter().all(|result| result.family() == "ring");
-    if of_rings { ring(run, style) } else { ladder(run, style) }
+    let all = |family: &str| !run.results.is_empty() && run.results.iter().all(|result| result.family() == family);
+    if all("ring") {
+        ring(run, style)
+    } else if all("switch") {
+        switch(run, style)
+    } else {
+        ladder(run, style)
+    }
 }

@@ -249,8 +249,11 @@ impl Reader {
         let near = |found: u64, expected: u64| {
             found.abs_diff(expected) as f64 <= asked.tolerance * expected as f64
         };
+        // A scheduler that is not fair may be a round ahead or behind when a batch ends.
+        let round = if asked.tolerance > 0.0 { asked.tasks } else { 0 };
         for (at, sample) in said.samples.iter().enumerate() {
-            if !near(sample.switches, asked.batch) {
+            let apart = sample.switches.abs_diff(asked.batch);
+            if apart > round && !near(sample.switches, asked.batch) {
                 return Err(Refused::Batch(at + 1, sample.switches, asked.batch));
             }
         }
