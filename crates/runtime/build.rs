@@ -16,7 +16,12 @@ fn main() -> io::Result<()> {
     let mut text = String::from("&[\n");
     for file in &files {
         let name = file.strip_prefix(&root).map_err(io::Error::other)?;
-        let _ = writeln!(text, "({:?}, include_bytes!({:?}) as &[u8]),", name.to_string_lossy(), file.to_string_lossy());
+        let _ = writeln!(
+            text,
+            "({:?}, include_bytes!({:?}) as &[u8]),",
+            name.to_string_lossy(),
+            file.to_string_lossy()
+        );
         println!("cargo::rerun-if-changed={}", file.display());
     }
     text.push(']');
@@ -28,7 +33,9 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        if NOT_SOURCES.iter().any(|not| *not == name) || Path::new(&name).extension().is_some_and(|it| it == "class") {
+        if NOT_SOURCES.iter().any(|not| *not == name)
+            || Path::new(&name).extension().is_some_and(|it| it == "class")
+        {
             continue;
         }
         if entry.file_type()?.is_dir() {

@@ -3,6 +3,7 @@
 
 mod figures;
 mod spinner;
+mod switch;
 
 use crate::workspace;
 use anyhow::{Context, Result, bail};
@@ -21,7 +22,7 @@ pub(crate) struct Args {
     /// Use quick runs instead of default ones for repeatability
     #[arg(long)]
     quick: bool,
-    /// Only these benchmarks [possible: time, harness, proof, same-cpu, riscv, repeat, spinner]
+    /// Only these benchmarks [possible: time, harness, proof, same-cpu, riscv, switch, repeat, spinner]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 }
@@ -29,12 +30,13 @@ pub(crate) struct Args {
 /// One benchmark: its name and what it gives.
 type Bench = (&'static str, fn(&Tool, &Args) -> Result<Vec<Figure>>);
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     ("time", time),
     ("harness", harness),
     ("proof", proof),
     ("same-cpu", on_spinner),
     ("riscv", riscv),
+    ("switch", switch::switch),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

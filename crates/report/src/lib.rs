@@ -28,7 +28,8 @@ pub use switch::switch;
 /// The view that suits what was run: the ring's for rings, the table of runtimes for those, the ladder for
 /// everything else.
 pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
-    let all = |family: &str| !run.results.is_empty() && run.results.iter().all(|result| result.family() == family);
+    let all =
+        |family: &str| !run.results.is_empty() && run.results.iter().all(|result| result.family() == family);
     if all("ring") {
         ring(run, style)
     } else if all("switch") {

@@ -51,8 +51,14 @@ pub enum BuildError {
 }
 
 /// What a build must not take over from its surroundings: a target directory of somebody else's.
-const NOT_INHERITED: [&str; 6] =
-    ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "MAKEFLAGS", "CARGO"];
+const NOT_INHERITED: [&str; 6] = [
+    "CARGO_TARGET_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "MAKEFLAGS",
+    "CARGO",
+];
 
 /// Milliseconds that one command of a build may take: a first build fetches dependencies.
 const BUILD_MS: u64 = 600_000;

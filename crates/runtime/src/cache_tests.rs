@@ -74,7 +74,8 @@ fn a_cache_that_is_no_directory_says_what_to_do() {
 
 #[test]
 fn the_cache_lies_where_caches_lie() {
-    let dir = |cache: Option<&str>, home: Option<&str>| default_dir(cache.map(Into::into), home.map(Into::into));
+    let dir =
+        |cache: Option<&str>, home: Option<&str>| default_dir(cache.map(Into::into), home.map(Into::into));
     assert_eq!(dir(Some("/c"), Some("/h")), Some("/c/tollgate/runtimes".into()));
     assert_eq!(dir(Some("relative"), Some("/h")), Some("/h/.cache/tollgate/runtimes".into()));
     assert_eq!(dir(None, None), None);

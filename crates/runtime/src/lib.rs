@@ -7,8 +7,8 @@
 pub mod cache;
 pub mod needs;
 pub mod process;
-pub mod room;
 pub mod record;
+pub mod room;
 pub mod session;
 mod sources;
 pub mod table;

@@ -58,7 +58,8 @@ fn succeeds(words: &[String], stop: &AtomicBool) -> bool {
 
 /// The path of a program that `PATH` offers, or of one that is given by a path.
 pub fn find(name: &str) -> Option<PathBuf> {
-    let runs = |file: &Path| file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    let runs =
+        |file: &Path| file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|file| runs(file));
     }
@@ -75,12 +76,13 @@ mod tests {
     fn what_is_missing_is_named_with_its_package() {
         let table = Table::parse(&Sources::Embedded.table().unwrap()).unwrap();
         let mut runtime = table.runtimes[0].clone();
-        let need = |program: Option<&str>, file: Option<&str>, command: Option<&[&str]>, package: &str| Need {
-            program: program.map(Into::into),
-            file: file.map(Into::into),
-            command: command.map(|words| words.iter().map(|word| (*word).into()).collect()),
-            package: package.into(),
-        };
+        let need =
+            |program: Option<&str>, file: Option<&str>, command: Option<&[&str]>, package: &str| Need {
+                program: program.map(Into::into),
+                file: file.map(Into::into),
+                command: command.map(|words| words.iter().map(|word| (*word).into()).collect()),
+                package: package.into(),
+            };
         runtime.needs = vec![
             need(Some("sh"), None, None, "dash"),
             need(None, Some("/etc"), None, "base"),

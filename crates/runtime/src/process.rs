@@ -101,7 +101,9 @@ pub fn run(mut command: Command, limits: &Limits, stop: &AtomicBool) -> io::Resu
 /// In the new process: to die with its parent, and to stay on one CPU.
 fn settle(cpu: Option<usize>, parent: u32) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes a signal number; getppid has no arguments.
-    let orphan = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 || libc::getppid() as u32 != parent };
+    let orphan = unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 || libc::getppid() as u32 != parent
+    };
     if orphan {
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
@@ -115,16 +117,23 @@ fn pin(cpu: usize) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
     // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
-    let (mut wanted, mut got): (libc::cpu_set_t, libc::cpu_set_t) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+    let (mut wanted, mut got): (libc::cpu_set_t, libc::cpu_set_t) =
+        unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
     // SAFETY: `cpu` is below CPU_SETSIZE, checked above.
     unsafe { libc::CPU_SET(cpu, &mut wanted) };
     let size = size_of_val(&wanted);
     // SAFETY: both sets are valid for their size; 0 is the calling process.
-    if unsafe { libc::sched_setaffinity(0, size, &wanted) != 0 || libc::sched_getaffinity(0, size, &mut got) != 0 } {
+    if unsafe {
+        libc::sched_setaffinity(0, size, &wanted) != 0 || libc::sched_getaffinity(0, size, &mut got) != 0
+    } {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: two valid sets.
-    if unsafe { libc::CPU_EQUAL(&wanted, &got) } { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EXDEV)) }
+    if unsafe { libc::CPU_EQUAL(&wanted, &got) } {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::EXDEV))
+    }
 }
 
 struct Running {
@@ -180,7 +189,8 @@ impl Running {
                 None
             };
             // The leader's end is the program's end, even when something that it left holds the pipes open.
-            if fate.is_some() || open == [false, false] && self.has_ended() || ready == 0 && self.has_ended() {
+            if fate.is_some() || open == [false, false] && self.has_ended() || ready == 0 && self.has_ended()
+            {
                 done.stderr = tail.lines();
                 done.fate = fate.or_else(|| self.end());
                 return Ok(done);
@@ -255,7 +265,9 @@ fn end_marked(mark: &str) {
     for _ in 0..2 {
         let Ok(processes) = std::fs::read_dir("/proc") else { return };
         for entry in processes.flatten() {
-            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+                continue;
+            };
             let Ok(environment) = std::fs::read(entry.path().join("environ")) else { continue };
             if environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()) {
                 // SAFETY: signals a process that carries a mark that only this program was given. If it is ours by

@@ -14,8 +14,10 @@ pub struct Room {
 impl Room {
     /// Half of what is available, or of what the control group allows, whichever is less.
     pub fn of(available: Option<u64>, cgroup: Option<u64>) -> Option<Self> {
-        let available = available.map(|bytes| Self { bytes: bytes / 2, bound: "half of the available memory" });
-        let cgroup = cgroup.map(|bytes| Self { bytes: bytes / 2, bound: "half of the control group's memory limit" });
+        let available =
+            available.map(|bytes| Self { bytes: bytes / 2, bound: "half of the available memory" });
+        let cgroup =
+            cgroup.map(|bytes| Self { bytes: bytes / 2, bound: "half of the control group's memory limit" });
         available.into_iter().chain(cgroup).min_by_key(|room| room.bytes)
     }
 

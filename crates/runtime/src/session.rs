@@ -2,12 +2,12 @@
 //! the seed shuffles.
 
 use crate::cache::{self, BuildError, Cache};
+use crate::needs;
 use crate::process::{self, Fate, Limits};
 use crate::room::Room;
 use crate::sources::Sources;
 use crate::table::{Mechanism, Runtime};
 use crate::transcript::{self, Asked, Refused, Transcript};
-use crate::needs;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -111,7 +111,12 @@ impl Row {
     }
 
     /// Why a mechanism cannot have so many tasks, and what to do.
-    pub fn refusal(runtime: &Runtime, mechanism: &Mechanism, tasks: u64, room: Room) -> Option<(String, String)> {
+    pub fn refusal(
+        runtime: &Runtime,
+        mechanism: &Mechanism,
+        tasks: u64,
+        room: Room,
+    ) -> Option<(String, String)> {
         let name = format!("{}/{}", runtime.id, mechanism.id);
         if tasks < mechanism.min_tasks {
             let least = mechanism.min_tasks;
@@ -157,8 +162,13 @@ pub type Tell<'a> = &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>;
 impl Session {
     /// Nothing measured yet.
     pub fn new(rows: Vec<Row>) -> Self {
-        let harvest =
-            Harvest { probes: Vec::new(), moments: Vec::new(), core: Vec::new(), complete: false, lost: None };
+        let harvest = Harvest {
+            probes: Vec::new(),
+            moments: Vec::new(),
+            core: Vec::new(),
+            complete: false,
+            lost: None,
+        };
         Self { rows, harvest }
     }
 
@@ -191,7 +201,11 @@ impl Session {
                     return Ok(());
                 }
                 let row = &mut self.rows[at];
-                let done = if epoch == 0 { calibrate(row, plan, setting, stop) } else { visit(row, plan, setting, stop) };
+                let done = if epoch == 0 {
+                    calibrate(row, plan, setting, stop)
+                } else {
+                    visit(row, plan, setting, stop)
+                };
                 match done {
                     Ok(()) => {}
                     Err(Halt::Stopped) => return Ok(()),
@@ -254,14 +268,15 @@ impl Session {
         let source = setting.source;
         // A thread of its own, so that this one does not stay on the measured CPU.
         let looked = thread::scope(|scope| {
-            scope.spawn(|| {
-                placement::pin(site.cpu).ok()?;
-                match source {
-                    Source::Counter => rates(&mut Local::new(Counter, &[], site)),
-                    Source::Os => rates(&mut Local::new(Os, &[], site)),
-                }
-            })
-            .join()
+            scope
+                .spawn(|| {
+                    placement::pin(site.cpu).ok()?;
+                    match source {
+                        Source::Counter => rates(&mut Local::new(Counter, &[], site)),
+                        Source::Os => rates(&mut Local::new(Os, &[], site)),
+                    }
+                })
+                .join()
         });
         if let Ok(Some((moments, core))) = looked {
             self.harvest.moments.extend(moments);

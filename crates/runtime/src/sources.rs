@@ -54,7 +54,10 @@ impl Sources {
             }
         }
         if files.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, format!("there are no files in runtimes/{folder}")));
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("there are no files in runtimes/{folder}"),
+            ));
         }
         files.sort();
         Ok(files)
@@ -65,7 +68,9 @@ fn walk(folder: &Path, below: &Path, files: &mut Vec<File>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        if NOT_SOURCES.iter().any(|not| *not == name) || Path::new(&name).extension().is_some_and(|it| it == "class") {
+        if NOT_SOURCES.iter().any(|not| *not == name)
+            || Path::new(&name).extension().is_some_and(|it| it == "class")
+        {
             continue;
         }
         if entry.file_type()?.is_dir() {

@@ -171,10 +171,14 @@ impl Table {
                 return wrong("a command must not be empty");
             }
             let one = |need: &Need| {
-                [need.program.is_some(), need.file.is_some(), need.command.as_ref().is_some_and(|it| !it.is_empty())]
-                    .into_iter()
-                    .filter(|given| *given)
-                    .count()
+                [
+                    need.program.is_some(),
+                    need.file.is_some(),
+                    need.command.as_ref().is_some_and(|it| !it.is_empty()),
+                ]
+                .into_iter()
+                .filter(|given| *given)
+                .count()
                     == 1
             };
             if !runtime.needs.iter().all(one) {
@@ -260,7 +264,9 @@ mod tests {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             let rows = table.select(&names).unwrap();
             rows.iter()
-                .map(|&(at, way)| format!("{}/{}", table.runtimes[at].id, table.runtimes[at].mechanisms[way].id))
+                .map(|&(at, way)| {
+                    format!("{}/{}", table.runtimes[at].id, table.runtimes[at].mechanisms[way].id)
+                })
                 .collect()
         };
         assert_eq!(ids(&["tokio"]), ["tokio/yield", "tokio/channel"]);
@@ -273,7 +279,10 @@ mod tests {
     fn an_unknown_name_is_told_the_nearest() {
         for (typed, nearest) in [("tokyo", "tokio"), ("own/jump", "own/jmp"), ("corosense", "corosensei")] {
             let error = table().select(&[typed.into()]).unwrap_err();
-            assert!(matches!(&error, TableError::Unknown { nearest: near, .. } if near == nearest), "{error}");
+            assert!(
+                matches!(&error, TableError::Unknown { nearest: near, .. } if near == nearest),
+                "{error}"
+            );
         }
     }
 

@@ -246,9 +246,8 @@ impl Reader {
         if said.samples.len() as u64 != asked.batches {
             return Err(Refused::Batches(asked.batches, said.samples.len() as u64));
         }
-        let near = |found: u64, expected: u64| {
-            found.abs_diff(expected) as f64 <= asked.tolerance * expected as f64
-        };
+        let near =
+            |found: u64, expected: u64| found.abs_diff(expected) as f64 <= asked.tolerance * expected as f64;
         // A scheduler that is not fair may be a round ahead or behind when a batch ends.
         let round = if asked.tolerance > 0.0 { asked.tasks } else { 0 };
         for (at, sample) in said.samples.iter().enumerate() {
@@ -298,7 +297,8 @@ fn whole(word: &str) -> Option<u64> {
 /// Nanoseconds: digits, and perhaps a fraction. More than a day is no time that was measured.
 fn duration(word: &str) -> Option<f64> {
     const DAY: f64 = 86_400e9;
-    let plain = word.starts_with(|c: char| c.is_ascii_digit()) && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let plain = word.starts_with(|c: char| c.is_ascii_digit())
+        && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     word.parse::<f64>().ok().filter(|ns| plain && *ns <= DAY)
 }
 

@@ -79,7 +79,9 @@ fn each_line_that_is_changed_is_noticed() {
 #[test]
 fn a_tolerance_lets_the_scheduler_be_unfair_and_no_more() {
     let asked = Asked { tolerance: 0.05, ..ASKED };
-    let text = GOOD.replacen("sample 100 560\n", "sample 104 560\n", 1).replace("count switches 200", "count switches 204");
+    let text = GOOD
+        .replacen("sample 100 560\n", "sample 104 560\n", 1)
+        .replace("count switches 200", "count switches 204");
     let said = read(text.replace("count resumes 200", "count resumes 204").as_bytes(), &asked).unwrap();
     assert_eq!(said.switches, 204);
     assert!(why(&text.replace("sample 104", "sample 106"), &asked).contains("106 switches"));

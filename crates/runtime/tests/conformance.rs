@@ -46,7 +46,10 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
             Ok(folder) => folder,
             // A package manager that reaches nobody is no fault of the runtime.
             Err(BuildError::Failed { stderr, .. }) if offline(&stderr) => {
-                tollgate_testkit::skip_case!(&runtime.id, "its package manager reaches no registry: a network");
+                tollgate_testkit::skip_case!(
+                    &runtime.id,
+                    "its package manager reaches no registry: a network"
+                );
                 continue;
             }
             Err(error) => {
@@ -61,8 +64,13 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
                 if row.state != State::Active {
                     continue;
                 }
-                let asked =
-                    Asked { tasks, batches: 5, batch: 40 * tasks, singles: 10, tolerance: mechanism.tolerance };
+                let asked = Asked {
+                    tasks,
+                    batches: 5,
+                    batch: 40 * tasks,
+                    singles: 10,
+                    tolerance: mechanism.tolerance,
+                };
                 match once(&row, &asked, &setting) {
                     Ok(said) if said.version.is_empty() || said.clock.1.is_empty() || said.rss.is_none() => {
                         wrong.push(format!("{}: no version, clock or resident size: {said:?}", row.name()));
@@ -79,9 +87,16 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
 
 fn offline(stderr: &[String]) -> bool {
     let said = stderr.join("\n").to_lowercase();
-    ["resolve host", "name resolution", "network", "could not connect", "failed to download", "connection refused"]
-        .iter()
-        .any(|word| said.contains(word))
+    [
+        "resolve host",
+        "name resolution",
+        "network",
+        "could not connect",
+        "failed to download",
+        "connection refused",
+    ]
+    .iter()
+    .any(|word| said.contains(word))
 }
 
 /// A row whose program is this shell script.
@@ -126,7 +141,8 @@ const COUNTS: &str = "echo count switches 200; echo count resumes 200;";
 
 fn why(script: &str, patience_ms: u64) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting { patience_ms, room: Room { bytes: 64 << 20, bound: "--memory" }, ..setting(folder.path()) };
+    let setting =
+        Setting { patience_ms, room: Room { bytes: 64 << 20, bound: "--memory" }, ..setting(folder.path()) };
     match once(&row(folder.path(), script), &ASKED, &setting) {
         Err(State::Failed(why)) => why,
         other => panic!("{script}: {other:?}"),
@@ -151,8 +167,14 @@ fn each_way_to_break_the_protocol_is_a_reason_and_no_figure() {
         (format!("{HEAD} {SAMPLES} {COUNTS} echo end; echo more"), "follows 'end'"),
         (format!("{HEAD} {SAMPLES} {COUNTS} echo end; exit 3"), "it ended with status 3"),
         (format!("{HEAD} {SAMPLES} {COUNTS} echo end; kill -SEGV $$"), "signal 11 (SIGSEGV)"),
-        (format!("{HEAD} {SAMPLES} echo count switches 200; echo count resumes 199; echo end"), "199 counted where 200"),
-        (format!("{HEAD} {SAMPLES} echo count switches 100; echo count resumes 200; echo end"), "100 counted where 200"),
+        (
+            format!("{HEAD} {SAMPLES} echo count switches 200; echo count resumes 199; echo end"),
+            "199 counted where 200",
+        ),
+        (
+            format!("{HEAD} {SAMPLES} echo count switches 100; echo count resumes 200; echo end"),
+            "100 counted where 200",
+        ),
         (format!("{HEAD} echo sample 100 500; {COUNTS} echo end"), "2 batches were asked for and 1 came"),
         (format!("{HEAD} echo sample 100 0; {SAMPLES} {COUNTS} echo end"), "none of the protocol's"),
         (format!("{HEAD} echo no memory >&2; exit 1"), "its last words: no memory"),
@@ -170,19 +192,26 @@ fn a_program_that_hangs_is_ended_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let pids = folder.path().join("pids");
     // One child in the group, one that has left it, and a leader that waits for ever.
-    let script = format!("sleep 1000 & echo $! >> {0}; setsid sleep 1000 & echo $! >> {0}; sleep 1000", pids.display());
+    let script = format!(
+        "sleep 1000 & echo $! >> {0}; setsid sleep 1000 & echo $! >> {0}; sleep 1000",
+        pids.display()
+    );
     let began = Instant::now();
     let said = why(&script, 700);
     assert!(said.contains("its processes were ended"), "{said}");
     // Far from both the thousand seconds and anything that a busy machine adds.
     assert!(began.elapsed() < Duration::from_secs(300));
-    let ids: Vec<i32> = fs::read_to_string(&pids).unwrap().lines().map(|line| line.parse().unwrap()).collect();
+    let ids: Vec<i32> =
+        fs::read_to_string(&pids).unwrap().lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(ids.len(), 2);
     for id in ids {
-        let sleeps = || fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "sleep");
-        let gone = (0..500).any(|_| !sleeps() || {
-            std::thread::sleep(Duration::from_millis(10));
-            false
+        let sleeps =
+            || fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "sleep");
+        let gone = (0..500).any(|_| {
+            !sleeps() || {
+                std::thread::sleep(Duration::from_millis(10));
+                false
+            }
         });
         assert!(gone, "process {id} is left");
     }
@@ -208,5 +237,8 @@ fn a_program_that_is_not_there_is_named() {
     let mut row = row(folder.path(), "exit 0");
     row.runtime.run = vec!["./nothing".into()];
     let state = once(&row, &ASKED, &setting(folder.path())).unwrap_err();
-    assert!(matches!(&state, State::Failed(why) if why.contains("'./nothing' cannot be started")), "{state:?}");
+    assert!(
+        matches!(&state, State::Failed(why) if why.contains("'./nothing' cannot be started")),
+        "{state:?}"
+    );
 }

@@ -60,12 +60,19 @@ pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     write(&mut run, &session, &setting, &before, &watch.span(&mark, &watch.mark()));
     run.complete &= !stop.load(Ordering::Relaxed);
     keeper.finish(&mut run);
-    let text = if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
+    let text =
+        if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
     sink.deliver(&text)?;
     Ok(verdict(&run, &keeper, sampling))
 }
 
-fn write(run: &mut Run, session: &Session, setting: &Setting, before: &[tollgate_record::Warning], span: &SpanNoise) {
+fn write(
+    run: &mut Run,
+    session: &Session,
+    setting: &Setting,
+    before: &[tollgate_record::Warning],
+    span: &SpanNoise,
+) {
     run.warnings = before.to_vec();
     record::record(run, session, setting.source);
     if let Some(span) = SpanNoise::total(std::slice::from_ref(span)) {
@@ -99,7 +106,7 @@ fn plan(args: &Args, seed: u64) -> Plan {
     Plan {
         seed,
         epochs,
-        batch_ns: 300_000.0,
+        batch_ns: f64::from(args.batch_us) * 1e3,
         epoch_ns: epoch_ms * 1e6,
         warm_ms,
         singles,
@@ -163,7 +170,10 @@ fn chosen(args: &Args, setting: &Setting) -> anyhow::Result<Vec<Chosen>> {
     if args.program.is_empty() || !names.is_empty() {
         let text = setting.sources.table().map_err(|error| {
             let folder = args.runtimes.clone().unwrap_or_default();
-            Usage::error(format!("--runtimes {}: {error}; name the folder that has a runtimes.toml", folder.display()))
+            Usage::error(format!(
+                "--runtimes {}: {error}; name the folder that has a runtimes.toml",
+                folder.display()
+            ))
         })?;
         let table = Table::parse(&text).map_err(Usage::error)?;
         let places = table.select(&names).map_err(Usage::error)?;

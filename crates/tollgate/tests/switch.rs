@@ -45,7 +45,10 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["--iterations", "1e6"], "a whole number from 1"),
     (&["tokyo"], "the nearest is 'tokio'"),
     (&["--runtime", "own,tokio/chanel"], "the nearest is 'tokio/channel'"),
-    (&["own", "1000000", "--memory", "100M"], "1000000 tasks of 8.2 KiB and 7.6 MiB for the process need 7.8 GiB"),
+    (
+        &["own", "1000000", "--memory", "100M"],
+        "1000000 tasks of 8.2 KiB and 7.6 MiB for the process need 7.8 GiB",
+    ),
     (&["own", "1000000", "--memory", "100M"], "--memory is 100 MiB; use at most 11530 tasks"),
     (&["own", "--memory", "0"], "without memory nothing runs"),
     (&["own", "--memory", "much"], "is no size"),
@@ -259,10 +262,14 @@ fn an_interrupt_ends_the_program_and_keeps_the_record() {
         .spawn()
         .expect("it starts");
     let pid = || fs::read_to_string(home.join("pid")).ok()?.trim().parse::<i32>().ok();
-    let until = |so: &dyn Fn() -> bool| (0..12_000).any(|_| so() || {
-        std::thread::sleep(Duration::from_millis(10));
-        false
-    });
+    let until = |so: &dyn Fn() -> bool| {
+        (0..12_000).any(|_| {
+            so() || {
+                std::thread::sleep(Duration::from_millis(10));
+                false
+            }
+        })
+    };
     assert!(until(&|| pid().is_some()), "the program starts");
     // SAFETY: a signal to our own child.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
@@ -271,7 +278,9 @@ fn an_interrupt_ends_the_program_and_keeps_the_record() {
     let run: Value = serde_json::from_slice(&done.stdout).expect("one JSON document");
     assert_eq!(run["complete"], false);
     let program = pid().unwrap();
-    let gone = until(&|| !fs::read_to_string(format!("/proc/{program}/cmdline")).is_ok_and(|it| it.contains("program")));
+    let gone = until(&|| {
+        !fs::read_to_string(format!("/proc/{program}/cmdline")).is_ok_and(|it| it.contains("program"))
+    });
     assert!(gone, "process {program} is left");
 }
 
@@ -279,10 +288,14 @@ fn an_interrupt_ends_the_program_and_keeps_the_record() {
 fn the_table_is_readable_and_fits() {
     let scene = Scene::new().runtime("good", "true", GOOD).runtime("silent", "true", "exit 0");
     let args = scene.args();
-    let done = output(&[&args.iter().map(String::as_str).collect::<Vec<_>>()[..], &["--quick", "--no-save"]].concat());
+    let done = output(
+        &[&args.iter().map(String::as_str).collect::<Vec<_>>()[..], &["--quick", "--no-save"]].concat(),
+    );
     let table = text(&done.stdout);
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-    for part in ["Threads of the system: 2 tasks", "good/yield", "10.0", "silent/yield  failed: it printed nothing"] {
+    for part in
+        ["Threads of the system: 2 tasks", "good/yield", "10.0", "silent/yield  failed: it printed nothing"]
+    {
         assert!(table.contains(part), "{part}: {table}");
     }
 }

@@ -73,7 +73,12 @@ pub fn run(params: &Params) -> ! {
         course.end();
     }
     drop(ring);
-    course.finish("Rust futures", &["boxed futures, polled through dyn Future".into()], &singles(params), true)
+    course.finish(
+        "Rust futures",
+        &["boxed futures, polled through dyn Future".into()],
+        &singles(params),
+        true,
+    )
 }
 
 fn singles(params: &Params) -> Vec<u64> {

@@ -54,10 +54,19 @@ macro_rules! switch {
 
 switch!(jmp, [], [], "pop rax", "jmp rax");
 switch!(ret, [], [], "ret");
-switch!(jmp_fp, ["sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp + 4]"],
-    ["ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8"], "pop rax", "jmp rax");
-switch!(ret_fp, ["sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp + 4]"],
-    ["ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8"], "ret");
+switch!(
+    jmp_fp,
+    ["sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp + 4]"],
+    ["ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8"],
+    "pop rax",
+    "jmp rax"
+);
+switch!(
+    ret_fp,
+    ["sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp + 4]"],
+    ["ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8"],
+    "ret"
+);
 
 /// The four forms, for the code that is made once for each.
 const JMP: u8 = 0;
@@ -115,14 +124,19 @@ impl Ring {
         let bytes = (tasks - 1) * STACK;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping that nothing else knows.
-        let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        let memory =
+            unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         if memory == libc::MAP_FAILED {
-            skip(&format!("{tasks} stacks of {STACK} bytes cannot be mapped: {}", std::io::Error::last_os_error()));
+            skip(&format!(
+                "{tasks} stacks of {STACK} bytes cannot be mapped: {}",
+                std::io::Error::last_os_error()
+            ));
         }
         // A huge page would give every task 32 neighbours' memory.
         // SAFETY: advice on our own mapping.
         unsafe { libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE) };
-        let mut first = Box::new(Task { pointer: ptr::null_mut(), next: ptr::null_mut(), resumes: 0, stamps });
+        let mut first =
+            Box::new(Task { pointer: ptr::null_mut(), next: ptr::null_mut(), resumes: 0, stamps });
         let memory = memory.cast::<u8>();
         let mut next: *mut Task = &mut *first;
         for at in (0..tasks - 1).rev() {

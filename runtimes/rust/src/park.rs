@@ -89,7 +89,9 @@ pub fn run(params: &Params) -> ! {
                 stamps.ticks.len() >= params.singles
             };
             if full {
-                singles = std::mem::take(&mut ring.stamps.lock().unwrap_or_else(|_| fail("a thread panicked")).ticks);
+                singles = std::mem::take(
+                    &mut ring.stamps.lock().unwrap_or_else(|_| fail("a thread panicked")).ticks,
+                );
                 break;
             }
             ring.places[1].give();

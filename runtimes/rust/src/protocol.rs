@@ -31,7 +31,8 @@ impl Params {
         };
         for argument in std::env::args().skip(1) {
             let Some((key, value)) = argument.split_once('=') else { continue };
-            let number = || value.parse::<u64>().unwrap_or_else(|_| fail(&format!("{key}={value} is no number")));
+            let number =
+                || value.parse::<u64>().unwrap_or_else(|_| fail(&format!("{key}={value} is no number")));
             match key {
                 "runtime" => params.runtime = value.into(),
                 "mechanism" => params.mechanism = value.into(),
@@ -195,7 +196,8 @@ impl<'p> Course<'p> {
                 self.warm_rounds += 1;
                 let n = self.warm.len();
                 if n >= 16 && n.is_multiple_of(8) {
-                    let fastest = |from: usize| self.warm[from..from + 8].iter().copied().min().unwrap_or(0) as f64;
+                    let fastest =
+                        |from: usize| self.warm[from..from + 8].iter().copied().min().unwrap_or(0) as f64;
                     *steady = if fastest(n - 8) >= 0.98 * fastest(n - 16) { *steady + 1 } else { 0 };
                 }
             }

@@ -49,8 +49,9 @@ impl Shared {
 
 /// Runs `first`, which spawns the other tasks, as one task among them.
 fn block_on<T: 'static>(first: impl Future<Output = T> + 'static) -> T {
-    let runtime =
-        Builder::new_current_thread().build().unwrap_or_else(|error| fail(&format!("tokio does not start: {error}")));
+    let runtime = Builder::new_current_thread()
+        .build()
+        .unwrap_or_else(|error| fail(&format!("tokio does not start: {error}")));
     let tasks = LocalSet::new();
     let result = tasks.block_on(&runtime, async {
         spawn_local(first).await.unwrap_or_else(|error| fail(&format!("a task panicked: {error}")))
@@ -162,7 +163,12 @@ pub fn run_channel(params: &'static Params) -> ! {
         course
     });
     let singles = if params.singles == 0 { Vec::new() } else { block_on(singles_passing(params)) };
-    course.finish(VERSION, &["mpsc channels of one place, LocalSet on a current-thread runtime".into()], &singles, true)
+    course.finish(
+        VERSION,
+        &["mpsc channels of one place, LocalSet on a current-thread runtime".into()],
+        &singles,
+        true,
+    )
 }
 
 async fn singles_passing(params: &'static Params) -> Vec<u64> {

@@ -43,7 +43,8 @@ pub(super) fn block(results: &[Measurement], style: &Style) -> Vec<String> {
 
 /// The clock that the program used, its step, and what a pair of readings takes.
 fn clock(result: &Measurement, style: &Style) -> String {
-    let name = result.params.get("clock").and_then(Value::as_str).map_or("unknown".into(), |it| clean(it, style));
+    let name =
+        result.params.get("clock").and_then(Value::as_str).map_or("unknown".into(), |it| clean(it, style));
     let step = result.params.get("clock_resolution_ns").and_then(Value::as_f64);
     let step = step.map_or(String::new(), |step| format!(", steps of {} ns", figure(step)));
     let pair = result.single.map_or(String::new(), |single| {

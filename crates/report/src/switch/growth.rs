@@ -23,7 +23,9 @@ struct Curve<'a> {
 /// The plots of cost and of memory, and a line for each knee.
 pub(super) fn plots(results: &[Measurement], style: &Style) -> Vec<String> {
     let curves = |name: &str| -> Vec<Curve> {
-        let of = |result: &'_ Measurement| result.probe.strip_prefix("switch/").unwrap_or(&result.probe).to_owned();
+        let of = |result: &'_ Measurement| {
+            result.probe.strip_prefix("switch/").unwrap_or(&result.probe).to_owned()
+        };
         results
             .iter()
             .flat_map(|result| result.series.iter().map(move |series| (of(result), series)))
@@ -33,14 +35,20 @@ pub(super) fn plots(results: &[Measurement], style: &Style) -> Vec<String> {
             .collect()
     };
     let cost = curves("cost");
-    let mut lines = plot("ns for each switch, over the number of tasks", &cost, &|ns| fit(ns, SCALE - 1), style);
+    let mut lines =
+        plot("ns for each switch, over the number of tasks", &cost, &|ns| fit(ns, SCALE - 1), style);
     if lines.is_empty() {
         return lines;
     }
     for curve in &cost {
         lines.extend(wrap(&knee(curve), style.prose(), "  "));
     }
-    lines.extend(plot("Resident bytes for each task, over the number of tasks", &curves("memory"), &bytes, style));
+    lines.extend(plot(
+        "Resident bytes for each task, over the number of tasks",
+        &curves("memory"),
+        &bytes,
+        style,
+    ));
     lines
 }
 
@@ -50,7 +58,10 @@ fn knee(curve: &Curve) -> String {
     for &[tasks, ns] in &curve.series.points {
         if ns > KNEE * cheapest {
             let (tasks, ns, cheap) = (count(tasks as usize), fit(ns, 8), fit(cheapest, 8));
-            return format!("{}: at {tasks} tasks {ns} ns, more than twice the {cheap} ns of fewer", curve.name);
+            return format!(
+                "{}: at {tasks} tasks {ns} ns, more than twice the {cheap} ns of fewer",
+                curve.name
+            );
         }
         cheapest = cheapest.min(ns);
     }
@@ -68,7 +79,9 @@ fn plot(title: &str, curves: &[Curve], label: &dyn Fn(f64) -> String, style: &St
         .map(|(x, y, sign)| (x.ln(), y.ln(), sign))
         .collect();
     let range = |of: fn(&(f64, f64, char)) -> f64| {
-        dots.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)))
+        dots.iter()
+            .map(of)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| (low.min(it), high.max(it)))
     };
     let ((west, east), (low, high)) = (range(|dot| dot.0), range(|dot| dot.1));
     if !curves.iter().any(|curve| curve.series.points.len() > 2) || dots.len() < 3 || east - west < 0.5 {
@@ -101,7 +114,8 @@ fn plot(title: &str, curves: &[Curve], label: &dyn Fn(f64) -> String, style: &St
     let (first, last) = (count(west.exp().round() as usize), count(east.exp().round() as usize));
     let gap = width.saturating_sub(first.len() + last.len());
     lines.push(format!("{:SCALE$}   {first}{}{last}", "", " ".repeat(gap)));
-    let legend: Vec<String> = curves.iter().zip(SIGNS).map(|(curve, sign)| format!("{sign} {}", curve.name)).collect();
+    let legend: Vec<String> =
+        curves.iter().zip(SIGNS).map(|(curve, sign)| format!("{sign} {}", curve.name)).collect();
     lines.extend(wrap(&legend.join("  "), style.prose(), &format!("{:SCALE$}   ", "")));
     lines
 }

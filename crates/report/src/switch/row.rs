@@ -40,7 +40,11 @@ impl Row {
         let reason = || result.reason.as_deref().map_or("no reason given".into(), |why| clean(why, style));
         Self {
             name: short(result, style),
-            kind: result.params.get("kind").and_then(|kind| kind.as_str()).map_or(String::new(), |it| clean(it, style)),
+            kind: result
+                .params
+                .get("kind")
+                .and_then(|kind| kind.as_str())
+                .map_or(String::new(), |it| clean(it, style)),
             tasks: result.params.get("tasks").and_then(serde_json::Value::as_u64).unwrap_or(0),
             ns: result.ns.filter(|_| measured),
             cycles: result.cycles.filter(|_| measured),
@@ -56,7 +60,9 @@ impl Row {
 
     /// By kind, then by tasks, then by cost; what has none comes last.
     pub(super) fn order(&self, other: &Self, layout: Layout) -> Ordering {
-        let rank = |row: &Self| ["stackful", "stackless", "thread"].iter().position(|kind| *kind == row.kind).unwrap_or(3);
+        let rank = |row: &Self| {
+            ["stackful", "stackless", "thread"].iter().position(|kind| *kind == row.kind).unwrap_or(3)
+        };
         let cost = |row: &Self| row.ns.map_or(f64::INFINITY, |ns| ns.estimate);
         let kind = rank(self).cmp(&rank(other));
         match layout {
@@ -87,9 +93,14 @@ impl Row {
 
     /// What was counted: resumptions, and what came between (`d` visits of a dispatcher, `k` switches of the kernel).
     fn proof(&self) -> String {
-        let count = |share: Option<f64>, sign: &str| share.map(|share| format!("{}{sign}", per_crossing(share, false)));
+        let count = |share: Option<f64>, sign: &str| {
+            share.map(|share| format!("{}{sign}", per_crossing(share, false)))
+        };
         let all: Vec<String> =
-            [count(self.resumes, ""), count(self.dispatches, "d"), count(self.kernel, "k")].into_iter().flatten().collect();
+            [count(self.resumes, ""), count(self.dispatches, "d"), count(self.kernel, "k")]
+                .into_iter()
+                .flatten()
+                .collect();
         if all.is_empty() { "?".into() } else { all.join(" ") }
     }
 
@@ -119,7 +130,8 @@ const FIRST_TO_GO: [usize; 5] = [5, 4, 6, 7, 2];
 fn shown(style: &Style) -> [bool; 8] {
     let mut shown = [true; 8];
     for column in FIRST_TO_GO {
-        let width: usize = COLUMNS.iter().zip(shown).filter(|(_, shown)| *shown).map(|((_, width), _)| width).sum();
+        let width: usize =
+            COLUMNS.iter().zip(shown).filter(|(_, shown)| *shown).map(|((_, width), _)| width).sum();
         if width <= style.columns() {
             break;
         }
@@ -149,7 +161,9 @@ pub(super) fn table(rows: &[Row], layout: Layout, style: &Style) -> Vec<String> 
         match &row.failure {
             Some(why) => {
                 let first = format!("  {}  failed: ", row.label(layout));
-                lines.extend(wrap(why, style.columns(), &first).iter().map(|line| style.paint(Paint::Bad, line)));
+                lines.extend(
+                    wrap(why, style.columns(), &first).iter().map(|line| style.paint(Paint::Bad, line)),
+                );
             }
             None => {
                 let mut texts = row.texts();

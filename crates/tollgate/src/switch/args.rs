@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// A folder with a runtimes.toml, in place of the runtimes that the program carries
     #[arg(long, value_name = "DIR")]
     pub(super) runtimes: Option<PathBuf>,
+    /// Length of a batch, in microseconds
+    #[arg(long, hide = true, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) batch_us: u32,
     #[command(flatten)]
     pub(super) sampling: Sampling,
 }
@@ -91,7 +94,9 @@ fn tasks(text: &str) -> Result<u64, String> {
         Ok(number) if number < 2 => Err(format!("{number} tasks cannot switch; it takes at least 2: try 2")),
         Ok(number) => match u64::try_from(number).ok().filter(|&tasks| tasks <= MOST_TASKS) {
             Some(tasks) => Ok(tasks),
-            None => Err(format!("{number} tasks are more than the {MOST_TASKS} that the method is made for; try 1000000")),
+            None => Err(format!(
+                "{number} tasks are more than the {MOST_TASKS} that the method is made for; try 1000000"
+            )),
         },
     }
 }
@@ -105,7 +110,9 @@ fn iterations(text: &str) -> Result<u64, String> {
         Ok(number) => match u64::try_from(number).ok().filter(|&it| it <= MOST_ITERATIONS) {
             Some(iterations) => Ok(iterations),
             None if number < 0 => Err(format!("{number} is no number of switches; try 1000000")),
-            None => Err(format!("{number} switches are more than {MOST_ITERATIONS}, which would take days; try 1000000")),
+            None => Err(format!(
+                "{number} switches are more than {MOST_ITERATIONS}, which would take days; try 1000000"
+            )),
         },
         Err(_) => Err("a number of switches is a whole number from 1, for example 1000000".into()),
     }
@@ -126,7 +133,9 @@ mod tests {
     fn numbers_are_read_or_refused_with_one_that_works() {
         assert_eq!((tasks("2"), tasks("1000000")), (Ok(2), Ok(1_000_000)));
         assert_eq!((iterations("1"), memory("2G")), (Ok(1), Ok(2 << 30)));
-        for wrong in ["0", "1", "-1", "x", "", "2.5", "1000001", "99999999999999999999999999999999999999999999"] {
+        for wrong in
+            ["0", "1", "-1", "x", "", "2.5", "1000001", "99999999999999999999999999999999999999999999"]
+        {
             assert!(tasks(wrong).is_err(), "{wrong}");
         }
         for wrong in ["0", "-1", "x", "", "1000000000001", "18446744073709551616", "1e6"] {
