@@ -14,6 +14,8 @@
 // addition; with Stamp the clock is read there too. They are two types so that no batch pays for the choice.
 #pragma once
 
+#include "clock.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,14 +25,9 @@
 #include <string>
 #include <string_view>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <immintrin.h>
-#endif
 
 namespace tollgate {
 
@@ -79,55 +76,6 @@ private:
         if (text.empty() || *end != '\0') fail("not a number: " + text);
         return value;
     }
-};
-
-/// Sets the control and status of SSE: a switch that saves it is slow where its two sides differ, and one inexact
-/// result of a floating-point operation makes them differ.
-inline void set_mxcsr([[maybe_unused]] std::uint32_t value) {
-#if defined(__x86_64__)
-    _mm_setcsr(value);
-#endif
-}
-
-/// The operating system's clock, in nanoseconds.
-inline std::uint64_t monotonic_raw() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-/// The processor's counter where its rate is constant, else the operating system's clock.
-class Clock {
-public:
-    static std::uint64_t now() {
-#if defined(__x86_64__)
-        if (counter) {
-            _mm_lfence();
-            const auto ticks = __rdtsc();
-            _mm_lfence();
-            return ticks;
-        }
-#endif
-        return monotonic_raw();
-    }
-    /// Nanoseconds of a tick, by the operating system's clock since the program began.
-    static double ns_per_tick() {
-        if (!counter) return 1.0;
-        return static_cast<double>(monotonic_raw() - began_ns) / static_cast<double>(now() - began);
-    }
-    static const char* name() { return counter ? "lfence rdtsc lfence" : "clock_gettime(CLOCK_MONOTONIC_RAW)"; }
-
-private:
-    static bool invariant() {
-#if defined(__x86_64__)
-        unsigned a, b, c, d = 0;
-        return __get_cpuid(0x8000'0007, &a, &b, &c, &d) != 0 && (d & 1u << 8) != 0;
-#else
-        return false;
-#endif
-    }
-    static inline const bool counter = invariant();
-    static inline const std::uint64_t began_ns = monotonic_raw(), began = now();
 };
 
 /// Resumptions of each task.
@@ -229,7 +177,7 @@ int measure(const Settings& settings, const char* version, const char* note) {
     const auto scale = Clock::ns_per_tick();
     const auto ns = [&](std::uint64_t ticks) { return static_cast<double>(ticks) * scale; };
     const auto print = [](const char* key, std::uint64_t value) { std::printf("%s %lu\n", key, value); };
-    std::printf("tollgate-runtime 1\nversion %s\nclock %.3f %s\n", version, scale, Clock::name());
+    std::printf("tollgate-runtime 1\nversion %s\nclock %.3f %s\n", version, ns(Clock::step()), Clock::name());
     std::printf("rss %lu %lu\nwarm %lu %s\n", rss_before, rss_after, warm, steady ? "steady" : "limit");
     for (const auto ticks : samples) std::printf("sample %lu %.1f\n", settings.batch, ns(ticks));
     for (const auto ticks : pairs) std::printf("pair %.1f\n", ns(ticks));
