@@ -121,7 +121,7 @@ impl Row {
 
 /// Names and widths; the first is at the left.
 const COLUMNS: [(&str, usize); 8] =
-    [("", 20), ("ns", 9), ("cycles", 9), ("+-", 7), ("single", 8), ("p99", 8), ("memory", 7), ("proof", 12)];
+    [("", 25), ("ns", 8), ("cycles", 8), ("+-", 7), ("single", 7), ("p99", 8), ("mem", 6), ("proof", 11)];
 
 /// Columns in the order in which they go when the terminal is narrow.
 const FIRST_TO_GO: [usize; 5] = [5, 4, 6, 7, 2];
@@ -160,20 +160,20 @@ pub(super) fn table(rows: &[Row], layout: Layout, style: &Style) -> Vec<String> 
         }
         match &row.failure {
             Some(why) => {
-                let first = format!("  {}  failed: ", row.label(layout));
+                let first = format!(" {}  failed: ", row.label(layout));
                 lines.extend(
                     wrap(why, style.columns(), &first).iter().map(|line| style.paint(Paint::Bad, line)),
                 );
             }
             None => {
                 let mut texts = row.texts();
-                texts[0] = format!("  {}", row.label(layout));
+                texts[0] = format!(" {}", row.label(layout));
                 lines.push(line(&texts, shown, style));
             }
         }
     }
     let legend = "ns, cycles: one switch, from batches. single: the fastest switch timed by itself; p99: 99 of 100 \
-                  are faster; the clock pair is taken off both. memory: resident bytes for each task. proof: \
+                  are faster; the clock pair is taken off both. mem: resident bytes for each task. proof: \
                   resumptions that the tasks counted for each switch; d: visits of a dispatcher, k: context switches \
                   of the kernel.";
     lines.extend(wrap(legend, style.prose(), "").iter().map(|line| style.paint(Paint::Dim, line)));
