@@ -4,9 +4,11 @@
 mod fault;
 mod figures;
 mod spinner;
+mod switch;
 
 use crate::workspace;
 use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
 use figures::{Figure, Ladder};
 use spinner::Spinner;
 use std::path::{Path, PathBuf};
@@ -22,32 +24,28 @@ pub(crate) struct Args {
     /// Use quick runs instead of default ones for repeatability
     #[arg(long)]
     quick: bool,
-    /// Only these benchmarks [possible: time, harness, proof, same-cpu, riscv, fault, repeat, spinner]
-    #[arg(value_name = "NAME")]
+    /// Only these benchmarks
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(BENCHES.iter().map(|(name, _)| *name)))]
     names: Vec<String>,
 }
 
 /// One benchmark: its name and what it gives.
 type Bench = (&'static str, fn(&Tool, &Args) -> Result<Vec<Figure>>);
 
-const BENCHES: [Bench; 8] = [
+static BENCHES: &[Bench] = &[
     ("time", time),
     ("harness", harness),
     ("proof", proof),
     ("same-cpu", on_spinner),
     ("riscv", riscv),
     ("fault", |tool, _| fault::fault(tool)),
+    ("switch", switch::switch),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];
 
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
-        let known = |name: &String| BENCHES.iter().any(|(bench, _)| bench == name);
-        if let Some(unknown) = self.names.iter().find(|name| !known(name)) {
-            let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
-            bail!("no benchmark is called '{unknown}'; there are {}", names.join(", "));
-        }
         let tool = Tool::build(&workspace::root()?)?;
         for (name, bench) in BENCHES {
             if self.names.is_empty() || self.names.iter().any(|wanted| wanted == name) {

@@ -14,7 +14,9 @@ mod probes;
 mod ring;
 mod runs;
 mod style;
+mod switch;
 mod text;
+mod view;
 mod words;
 
 pub use fault::{fault_kinds, fault_scan};
@@ -24,22 +26,5 @@ pub use probes::{ProbeRow, probes};
 pub use ring::ring;
 pub use runs::runs;
 pub use style::Style;
-
-/// The view that suits what was run: the ring's for rings, those of faults for theirs, the ladder for
-/// everything else.
-pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
-    let all = |fits: fn(&tollgate_record::Measurement) -> bool| {
-        !run.results.is_empty() && run.results.iter().all(fits)
-    };
-    if all(|result| result.family() == "ring") {
-        ring(run, style)
-    } else if all(|result| result.probe == "fault/scan") {
-        fault_scan(run, style)
-    } else if all(|result| result.family() == "fault")
-        && run.results.iter().any(|result| result.probe == "fault/major")
-    {
-        fault_kinds(run, style)
-    } else {
-        ladder(run, style)
-    }
-}
+pub use switch::switch;
+pub use view::view;

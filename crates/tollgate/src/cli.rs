@@ -52,6 +52,8 @@ pub(crate) enum Command {
     LatCtx(crate::lat_ctx::Args),
     /// Page faults: what each kind costs, and a scan of a file that does not fit into memory
     Fault(crate::fault::Args),
+    /// Fibers, coroutines and threads of other runtimes in one table, and how they grow
+    Switch(crate::switch::Args),
     /// List every probe, and whether it can run here
     List(ListArgs),
     /// What on this host spoils a measurement, and what would mend it (changes nothing)

@@ -13,6 +13,7 @@ mod ring;
 mod riscv;
 mod run;
 mod runs;
+mod switch;
 mod worker;
 
 use clap::Parser;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Some(Command::Ring(args)) => ring::ring(&args),
         Some(Command::LatCtx(args)) => lat_ctx::lat_ctx(&args),
         Some(Command::Fault(args)) => fault::fault(args),
+        Some(Command::Switch(args)) => switch::switch(&args),
         Some(Command::List(args)) => list::list(&args),
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),

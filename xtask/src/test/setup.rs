@@ -49,6 +49,17 @@ static NEEDS: &[Need] = &[
         shown_by: "qemu-system-x86_64",
         tests: "x86 guests under QEMU's software emulation",
     },
+    Need { packages: &["g++"], shown_by: "g++", tests: "switches in C++" },
+    Need {
+        packages: &["libboost-fiber-dev"],
+        shown_by: "/usr/include/boost/fiber/all.hpp",
+        tests: "switches of Boost.Fiber and Boost.Context",
+    },
+    Need { packages: &["golang-go"], shown_by: "go", tests: "switches of Go" },
+    Need { packages: &["default-jdk-headless"], shown_by: "javac", tests: "switches of Java" },
+    Need { packages: &["nodejs"], shown_by: "node", tests: "switches of Node" },
+    Need { packages: &["python3"], shown_by: "python3", tests: "switches of Python" },
+    Need { packages: &["python3-pip"], shown_by: "pip3", tests: "switches of greenlet" },
 ];
 
 /// Parts of the Rust toolchain that a minimal installation leaves out, with the cargo command that each gives.

@@ -23,6 +23,7 @@ static ARROWS: &[(&str, May)] = &[
     ("microvm", May::Use(&["record"])),
     ("riscv", May::Use(&[])),
     ("lab", May::Use(&["riscv", "record"])),
+    ("runtime", May::Use(&["measure", "record"])),
     ("report", May::Use(&["record"])),
     (TESTKIT, May::Use(&[])),
     ("tollgate", May::UseAll),

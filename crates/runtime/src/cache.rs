@@ -1,0 +1,217 @@
+//! Built runtimes, each in a folder of the cache whose name holds a digest of all that went into it.
+//!
+//! A folder appears whole or not at all: it is built under another name and then renamed.
+
+use crate::process::{self, Limits};
+use crate::sources::{File, Sources};
+use crate::table::Runtime;
+use sha2::{Digest, Sha256};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::{fs, io};
+
+/// The place of built runtimes.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    dir: PathBuf,
+}
+
+/// Why a runtime could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// There is nowhere to build.
+    #[error("the cache {dir} cannot be written: {source}; name another directory with --cache DIR")]
+    Cache {
+        /// The directory.
+        dir: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The sources are not there.
+    #[error("the sources cannot be read: {0}")]
+    Sources(io::Error),
+    /// A command could not be started.
+    #[error("'{0}' cannot be started: {1}")]
+    NotStarted(String, io::Error),
+    /// A command failed.
+    #[error("'{command}' failed: {fate}{said}", said = last_words(.stderr))]
+    Failed {
+        /// The command.
+        command: String,
+        /// How it ended.
+        fate: process::Fate,
+        /// The last lines of what it said.
+        stderr: Vec<String>,
+    },
+    /// The user wants to stop.
+    #[error("the build was stopped")]
+    Stopped,
+}
+
+/// What a build must not take over from its surroundings: a target directory of somebody else's.
+const NOT_INHERITED: [&str; 6] = [
+    "CARGO_TARGET_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "MAKEFLAGS",
+    "CARGO",
+];
+
+/// Milliseconds that one command of a build may take: a first build fetches dependencies.
+const BUILD_MS: u64 = 600_000;
+
+impl Cache {
+    /// A cache in this directory, which is made when something is built.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// `tollgate/runtimes` in the XDG cache directory; `None` without a home.
+    pub fn default_dir() -> Option<PathBuf> {
+        default_dir(std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME"))
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The folder in which the runtime is built, building it when it is not there yet. `tell` hears what is being
+    /// done, when there is something to do.
+    ///
+    /// # Errors
+    /// A cache that cannot be written, sources that cannot be read, a command that fails.
+    pub fn folder(
+        &self,
+        runtime: &Runtime,
+        sources: &Sources,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<PathBuf, BuildError> {
+        let files = sources.files(&runtime.folder).map_err(BuildError::Sources)?;
+        let ready = self.dir.join(format!("{}-{}", runtime.folder, key(runtime, &files, stop)?));
+        if ready.is_dir() {
+            return Ok(ready);
+        }
+        let unwritable = |source| BuildError::Cache { dir: self.dir.clone(), source };
+        fs::create_dir_all(&self.dir).map_err(unwritable)?;
+        let making = tempfile::Builder::new()
+            .prefix(&format!(".{}-", runtime.folder))
+            .tempdir_in(&self.dir)
+            .map_err(|error| unwritable(plain(&error)))?;
+        for (name, bytes) in &files {
+            let path = making.path().join(name);
+            let parent = path.parent().unwrap_or(making.path());
+            fs::create_dir_all(parent).and_then(|()| fs::write(&path, bytes)).map_err(unwritable)?;
+        }
+        tell(format!("building {} in {}", runtime.folder, self.dir.display()));
+        for words in &runtime.build {
+            tell(format!("building {}: {}", runtime.folder, words.join(" ")));
+            checked(words, runtime, Some(making.path()), stop)?;
+        }
+        match fs::rename(making.path(), &ready) {
+            Ok(()) => {
+                // It is where it belongs and must not be removed.
+                let _ = making.keep();
+                Ok(ready)
+            }
+            // Another process was faster with the same.
+            Err(_) if ready.is_dir() => Ok(ready),
+            Err(error) => Err(unwritable(error)),
+        }
+    }
+}
+
+/// A digest of the files, the commands, and the versions of what builds.
+fn key(runtime: &Runtime, files: &[File], stop: &AtomicBool) -> Result<String, BuildError> {
+    let mut digest = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        digest.update((bytes.len() as u64).to_le_bytes());
+        digest.update(bytes);
+    };
+    for (name, bytes) in files {
+        part(name.as_os_str().as_encoded_bytes());
+        part(bytes);
+    }
+    for words in &runtime.build {
+        part(words.join("\0").as_bytes());
+    }
+    for (name, value) in &runtime.env {
+        part(format!("{name}={value}").as_bytes());
+    }
+    for words in &runtime.version {
+        part(&checked(words, runtime, None, stop)?);
+    }
+    Ok(digest.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Runs a command and returns what it printed.
+fn checked(
+    words: &[String],
+    runtime: &Runtime,
+    folder: Option<&Path>,
+    stop: &AtomicBool,
+) -> Result<Vec<u8>, BuildError> {
+    let limits = Limits { patience_ms: BUILD_MS, lines: 1_000_000, ..Limits::default() };
+    let line = words.join(" ");
+    let done = process::run(command(words, runtime, folder), &limits, stop)
+        .map_err(|error| BuildError::NotStarted(line.clone(), error))?;
+    match done.fate {
+        None => Ok(done.stdout),
+        Some(process::Fate::Stopped) => Err(BuildError::Stopped),
+        Some(fate) => {
+            // Some compilers complain on their standard output.
+            let stdout = String::from_utf8_lossy(&done.stdout);
+            let lines: Vec<String> = stdout.lines().map(Into::into).collect();
+            let last = lines[lines.len().saturating_sub(4)..].to_vec();
+            let stderr = if done.stderr.is_empty() { last } else { done.stderr };
+            Err(BuildError::Failed { command: line, fate, stderr })
+        }
+    }
+}
+
+/// A command in a runtime's folder.
+pub(crate) fn command(words: &[String], runtime: &Runtime, folder: Option<&Path>) -> Command {
+    let program = words.first().map_or("", String::as_str);
+    // A path is one below the folder, whatever the working directory is when the program is started.
+    let program: OsString = match folder {
+        Some(folder) if program.contains('/') => folder.join(program).into(),
+        _ => program.into(),
+    };
+    let mut command = Command::new(program);
+    command.args(words.iter().skip(1)).envs(&runtime.env);
+    for name in NOT_INHERITED {
+        command.env_remove(name);
+    }
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
+    command
+}
+
+/// The lines as the end of a sentence.
+pub(crate) fn last_words(lines: &[String]) -> String {
+    let text: Vec<String> =
+        lines.iter().map(|line| tollgate_record::text::printable(line).into_owned()).collect();
+    if text.is_empty() { String::new() } else { format!("; its last words: {}", text.join(" | ")) }
+}
+
+/// The system's words without the name of the file in the making.
+fn plain(error: &io::Error) -> io::Error {
+    let said = error.to_string();
+    let what = said.split_once(" at path ").map_or(said.as_str(), |(what, _)| what);
+    io::Error::new(error.kind(), what.to_owned())
+}
+
+fn default_dir(cache: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute(cache).or_else(|| Some(absolute(home)?.join(".cache")))?;
+    Some(cache.join("tollgate/runtimes"))
+}
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

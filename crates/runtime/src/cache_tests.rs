@@ -1,0 +1,82 @@
+use super::*;
+use crate::Table;
+
+/// A folder `a` with one file, and its table entry.
+fn scene(build: &[&str]) -> (tempfile::TempDir, Sources, Runtime) {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("a/target")).unwrap();
+    fs::write(root.path().join("a/source"), "one").unwrap();
+    fs::write(root.path().join("a/target/left"), "over").unwrap();
+    let text = format!(
+        "[[runtime]]\nid = 'a'\nname = 'A'\nlanguage = 'C'\nfolder = 'a'\nkind = 'thread'\nrun = ['./a']\n\
+         build = [['sh', '-c', '{}']]\nversion = [['sh', '-c', 'cat version 2>/dev/null || echo 1']]\nbase_bytes = 1\n\
+         mechanisms = [{{ id = 'yield', what = 'yields', task_bytes = 1 }}]\n",
+        build.join("; ")
+    );
+    let runtime = Table::parse(&text).unwrap().runtimes.remove(0);
+    let sources = Sources::Folder(root.path().into());
+    (root, sources, runtime)
+}
+
+fn build(cache: &Cache, runtime: &Runtime, sources: &Sources) -> (Result<PathBuf, BuildError>, Vec<String>) {
+    let mut told = Vec::new();
+    let folder = cache.folder(runtime, sources, &AtomicBool::new(false), &mut |line| told.push(line));
+    (folder, told)
+}
+
+#[test]
+fn it_builds_once_until_a_source_changes() {
+    let (root, sources, runtime) = scene(&["cp source made"]);
+    let cache = Cache::new(root.path().join("cache"));
+    let (first, told) = build(&cache, &runtime, &sources);
+    let first = first.unwrap();
+    assert_eq!(fs::read_to_string(first.join("made")).unwrap(), "one");
+    assert!(!first.join("target").exists(), "what another build left is not copied");
+    assert!(told.iter().any(|line| line.contains("cp source made")), "{told:?}");
+    let (again, told) = build(&cache, &runtime, &sources);
+    assert_eq!(again.unwrap(), first);
+    assert!(told.is_empty());
+
+    fs::write(root.path().join("a/source"), "two").unwrap();
+    let (other, _) = build(&cache, &runtime, &sources);
+    let other = other.unwrap();
+    assert_ne!(other, first);
+    assert_eq!(fs::read_to_string(other.join("made")).unwrap(), "two");
+}
+
+#[test]
+fn another_toolchain_is_another_build() {
+    let (root, sources, mut runtime) = scene(&["true"]);
+    let cache = Cache::new(root.path().join("cache"));
+    let (first, _) = build(&cache, &runtime, &sources);
+    runtime.version = vec![vec!["echo".into(), "2".into()]];
+    let (second, _) = build(&cache, &runtime, &sources);
+    assert_ne!(first.unwrap(), second.unwrap());
+}
+
+#[test]
+fn a_broken_build_leaves_its_last_words_and_nothing_else() {
+    let (root, sources, runtime) = scene(&["echo line 3: expected a semicolon >&2", "exit 7"]);
+    let cache = Cache::new(root.path().join("cache"));
+    let error = build(&cache, &runtime, &sources).0.unwrap_err().to_string();
+    assert!(error.contains("status 7") && error.contains("expected a semicolon"), "{error}");
+    assert_eq!(fs::read_dir(cache.dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_cache_that_is_no_directory_says_what_to_do() {
+    let (root, sources, runtime) = scene(&["true"]);
+    fs::write(root.path().join("file"), "").unwrap();
+    let cache = Cache::new(root.path().join("file/cache"));
+    let error = build(&cache, &runtime, &sources).0.unwrap_err().to_string();
+    assert!(error.contains("file/cache cannot be written") && error.contains("--cache DIR"), "{error}");
+}
+
+#[test]
+fn the_cache_lies_where_caches_lie() {
+    let dir =
+        |cache: Option<&str>, home: Option<&str>| default_dir(cache.map(Into::into), home.map(Into::into));
+    assert_eq!(dir(Some("/c"), Some("/h")), Some("/c/tollgate/runtimes".into()));
+    assert_eq!(dir(Some("relative"), Some("/h")), Some("/h/.cache/tollgate/runtimes".into()));
+    assert_eq!(dir(None, None), None);
+}

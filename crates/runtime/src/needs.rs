@@ -1,0 +1,99 @@
+//! What a runtime needs on this machine, looked for before anything is built.
+
+use crate::process::{self, Limits};
+use crate::table::{Need, Runtime};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+/// What is missing, and the command that would bring it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// `g++ is missing`.
+    pub reason: String,
+    /// `apt-get install g++`.
+    pub enable: String,
+}
+
+/// What a runtime lacks here; `None` when everything is there.
+pub fn missing(runtime: &Runtime, stop: &AtomicBool) -> Option<Missing> {
+    let lacking: Vec<&Need> = runtime.needs.iter().filter(|need| !is_there(need, stop)).collect();
+    if lacking.is_empty() {
+        return None;
+    }
+    let what = |need: &&Need| match (&need.program, &need.file, &need.command) {
+        (Some(program), _, _) => program.clone(),
+        (_, Some(file), _) => file.display().to_string(),
+        (_, _, Some(command)) => format!("what '{}' looks for", command.join(" ")),
+        _ => String::new(),
+    };
+    let whats: Vec<String> = lacking.iter().map(what).collect();
+    let mut packages: Vec<&str> = lacking.iter().map(|need| need.package.as_str()).collect();
+    packages.dedup();
+    let verb = if whats.len() == 1 { "is" } else { "are" };
+    Some(Missing {
+        reason: format!("{} {verb} missing", whats.join(" and ")),
+        enable: format!("apt-get install {}", packages.join(" ")),
+    })
+}
+
+fn is_there(need: &Need, stop: &AtomicBool) -> bool {
+    if let Some(program) = &need.program {
+        return find(program).is_some();
+    }
+    if let Some(file) = &need.file {
+        return file.exists();
+    }
+    need.command.as_ref().is_some_and(|words| succeeds(words, stop))
+}
+
+fn succeeds(words: &[String], stop: &AtomicBool) -> bool {
+    let [program, rest @ ..] = words else { return false };
+    let mut command = Command::new(program);
+    command.args(rest);
+    let limits = Limits { patience_ms: 30_000, ..Limits::default() };
+    process::run(command, &limits, stop).is_ok_and(|done| done.fate.is_none())
+}
+
+/// The path of a program that `PATH` offers, or of one that is given by a path.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let runs =
+        |file: &Path| file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|file| runs(file));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| runs(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Sources, Table};
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let table = Table::parse(&Sources::Embedded.table().unwrap()).unwrap();
+        let mut runtime = table.runtimes[0].clone();
+        let need =
+            |program: Option<&str>, file: Option<&str>, command: Option<&[&str]>, package: &str| Need {
+                program: program.map(Into::into),
+                file: file.map(Into::into),
+                command: command.map(|words| words.iter().map(|word| (*word).into()).collect()),
+                package: package.into(),
+            };
+        runtime.needs = vec![
+            need(Some("sh"), None, None, "dash"),
+            need(None, Some("/etc"), None, "base"),
+            need(None, None, Some(&["sh", "-c", "exit 0"]), "dash"),
+        ];
+        let go = AtomicBool::new(false);
+        assert_eq!(missing(&runtime, &go), None);
+        runtime.needs.push(need(Some("no-such-program"), None, None, "a-package"));
+        runtime.needs.push(need(None, None, Some(&["sh", "-c", "exit 3"]), "b-package"));
+        let found = missing(&runtime, &go).unwrap();
+        assert!(found.reason.starts_with("no-such-program and what 'sh -c exit 3' looks for are missing"));
+        assert_eq!(found.enable, "apt-get install a-package b-package");
+    }
+}

@@ -1,0 +1,164 @@
+//! From what the programs said to the run's record, by the same statistics as every other measurement.
+
+use crate::session::{Row, Session, State};
+use crate::transcript::{Sample, Transcript};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tollgate_measure::clock::{Scale, Source};
+use tollgate_measure::sampler::{Batch, Collected, Epoch, Outcome};
+use tollgate_measure::stats::median;
+use tollgate_measure::summary::{self, Units};
+use tollgate_measure::{Claim, Meta, Placement, session};
+use tollgate_record::{Measurement, Per, Run, Series, Status, Warning};
+
+/// Programs tell nanoseconds with a fraction; the statistics count whole ticks. A tick is a picosecond here.
+const PICOSECONDS: Scale = Scale { hz: 1e12 };
+
+/// What the tasks counted, within the tolerance that the transcript was checked by.
+static PROOF: [Claim; 1] =
+    [Claim { key: "resumes_per_switch", per_crossing: 1.0, tolerance: 0.5, divides: false }];
+
+/// Relative difference of the kernel's count from the switches that is worth a warning.
+const KERNEL_APART: f64 = 0.025;
+
+/// Writes into `run` what the session tells: results, clock, frequencies. Warnings that others added stay.
+pub fn record(run: &mut Run, session: &Session, source: Source) {
+    session::record(run, &[], &session.harvest, source);
+    let core = session::units(&session.harvest, source);
+    let units = Units {
+        scale: PICOSECONDS,
+        ticks: false,
+        core: core.and_then(|units| units.core),
+        core_spread: core.map_or(0.0, |units| units.core_spread),
+    };
+    run.results = session.rows.iter().map(|row| measurement(row, &units)).collect();
+    run.complete = session.harvest.complete;
+    curves(&mut run.results);
+}
+
+/// The record of one row.
+fn measurement(row: &Row, units: &Units) -> Measurement {
+    let name = format!("switch/{}", row.name());
+    let mut result = match &row.state {
+        State::Active => {
+            let meta = Meta {
+                // Only borrowed for the length of this call, but the type asks for more.
+                id: "",
+                what: "",
+                per: Per::Switch,
+                crossings_per_pass: 1,
+                placement: Placement::One,
+                proof: &PROOF,
+            };
+            summary::measurement(&meta, &collected(row), units)
+        }
+        State::Skipped(reason, enable) => Measurement {
+            reason: Some(reason.clone()),
+            enable: Some(enable.clone()),
+            ..Measurement::empty("", "host", Per::Switch, Status::Skipped)
+        },
+        State::Failed(reason) => Measurement {
+            reason: Some(reason.clone()),
+            ..Measurement::empty("", "host", Per::Switch, Status::Failed)
+        },
+    };
+    result.probe = name;
+    params(row, &mut result);
+    if result.status == Status::Measured {
+        proof(row, &mut result);
+    }
+    result
+}
+
+fn params(row: &Row, result: &mut Measurement) {
+    let mut put = |key: &str, value: Value| drop(result.params.insert(key.into(), value));
+    put("tasks", row.tasks.into());
+    put("runtime", row.runtime.name.clone().into());
+    put("language", row.runtime.language.clone().into());
+    put("kind", row.mechanism.kind.unwrap_or(row.runtime.kind).name().into());
+    put("what", row.mechanism.what.clone().into());
+    let Some(said) = row.epochs.first() else { return };
+    put("version", said.version.clone().into());
+    put("clock", said.clock.1.clone().into());
+    put("clock_resolution_ns", said.clock.0.into());
+    put("batch", row.batch.into());
+    if !said.notes.is_empty() {
+        put("notes", said.notes.clone().into());
+    }
+    let memory: Vec<f64> = row.epochs.iter().filter_map(|said| said.bytes_per_task(row.tasks)).collect();
+    if !memory.is_empty() {
+        put("bytes_per_task", median(&memory).into());
+    }
+}
+
+/// What was counted beside the tasks' own count.
+fn proof(row: &Row, result: &mut Measurement) {
+    let switches: u64 = row.epochs.iter().map(|said| said.switches).sum();
+    let total = |of: fn(&Transcript) -> Option<u64>| row.epochs.iter().map(of).sum::<Option<u64>>();
+    let share = |count: u64| count as f64 / switches as f64;
+    if let Some(visits) = total(|said| said.dispatcher) {
+        result.proof.insert("dispatches_per_switch".into(), share(visits));
+    }
+    if let Some(counted) = total(|said| said.kernel) {
+        let share = share(counted);
+        result.proof.insert("kernel_switches_per_switch".into(), share);
+        if (share - 1.0).abs() > KERNEL_APART {
+            let text = format!("the kernel counted {share:.2} context switches for each switch of the token");
+            result.warnings.push(Warning::new("proof-disagrees", text));
+        }
+    }
+}
+
+/// What the statistics take.
+fn collected(row: &Row) -> Collected {
+    let ticks = |ns: f64| (ns * 1e3).round() as u64;
+    let epochs = row.epochs.iter().map(|said| {
+        let pair = if said.pairs.is_empty() { 0.0 } else { median(&said.pairs) };
+        Epoch {
+            batches: said
+                .samples
+                .iter()
+                .map(|sample| Batch { passes: sample.switches, ticks: ticks(sample.ns) })
+                .collect(),
+            counts: vec![Some(said.resumes)],
+            passes: said.switches,
+            visits: said.samples.len() as u64,
+            singles: said.singles.iter().map(|single| ticks(alone(single, pair))).collect(),
+            singles_empty: said.pairs.iter().map(|pair| ticks(*pair)).collect(),
+            steady: said.steady,
+            ..Epoch::default()
+        }
+    });
+    Collected {
+        outcome: Outcome::Active,
+        params: Vec::new(),
+        passes: row.batch,
+        epochs: epochs.collect(),
+        done: false,
+    }
+}
+
+/// One switch of several that were timed as one event, with the pair's whole cost still on it.
+fn alone(single: &Sample, pair: f64) -> f64 {
+    (single.ns - pair) / single.switches as f64 + pair
+}
+
+/// The curves over the number of tasks, at the first row of each mechanism that was measured with several.
+fn curves(results: &mut [Measurement]) {
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, result) in results.iter().enumerate().filter(|(_, result)| result.status == Status::Measured) {
+        groups.entry(result.probe.clone()).or_default().push(at);
+    }
+    for places in groups.values().filter(|places| places.len() > 1) {
+        let number = |at: usize, key: &str| results[at].params.get(key).and_then(Value::as_f64);
+        let curve = |name: &str, y_unit: &str, of: &dyn Fn(usize) -> Option<f64>| {
+            let mut points: Vec<[f64; 2]> =
+                places.iter().filter_map(|&at| Some([number(at, "tasks")?, of(at)?])).collect();
+            points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+            Series { name: name.into(), x_unit: "tasks".into(), y_unit: y_unit.into(), points }
+        };
+        let cost = curve("cost", "ns", &|at| Some(results[at].ns?.estimate));
+        let memory = curve("memory", "bytes per task", &|at| number(at, "bytes_per_task"));
+        results[places[0]].series = vec![cost, memory];
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether so many tasks fit into memory: arithmetic, before anything is started.
+
+use crate::table::{Mechanism, Runtime};
+
+/// The memory that may be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes.
+    pub bytes: u64,
+    /// Where the number comes from: `--memory`, `half of the available memory`.
+    pub bound: &'static str,
+}
+
+impl Room {
+    /// Half of what is available, or of what the control group allows, whichever is less.
+    pub fn of(available: Option<u64>, cgroup: Option<u64>) -> Option<Self> {
+        let available =
+            available.map(|bytes| Self { bytes: bytes / 2, bound: "half of the available memory" });
+        let cgroup =
+            cgroup.map(|bytes| Self { bytes: bytes / 2, bound: "half of the control group's memory limit" });
+        available.into_iter().chain(cgroup).min_by_key(|room| room.bytes)
+    }
+
+    /// What a runtime needs for so many tasks, in bytes; `None` beyond what a number holds.
+    pub fn need(runtime: &Runtime, mechanism: &Mechanism, tasks: u64) -> Option<u64> {
+        tasks.checked_mul(mechanism.task_bytes)?.checked_add(runtime.base_bytes)
+    }
+
+    /// Why so many tasks do not fit, with the arithmetic; `None` when they do.
+    pub fn refuse(self, runtime: &Runtime, mechanism: &Mechanism, tasks: u64) -> Option<String> {
+        let need = Self::need(runtime, mechanism, tasks);
+        if need.is_some_and(|need| need <= self.bytes) {
+            return None;
+        }
+        let fits = self.bytes.saturating_sub(runtime.base_bytes) / mechanism.task_bytes.max(1);
+        Some(format!(
+            "{}/{}: {tasks} tasks of {} and {} for the process need {}, but {} is {}; {}",
+            runtime.id,
+            mechanism.id,
+            size(mechanism.task_bytes),
+            size(runtime.base_bytes),
+            need.map_or("more than 16 EiB".into(), size),
+            self.bound,
+            size(self.bytes),
+            match fits {
+                0 | 1 => "give it more with --memory".to_owned(),
+                fits => format!("use at most {fits} tasks, or more --memory"),
+            }
+        ))
+    }
+}
+
+/// A size in the largest unit that leaves it above one.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 99.95);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Sources, Table};
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_arithmetic() {
+        let table = Table::parse(&Sources::Embedded.table().unwrap()).unwrap();
+        let mut runtime = table.runtimes[0].clone();
+        runtime.base_bytes = 8 << 20;
+        let mechanism = Mechanism { task_bytes: 8192, ..runtime.mechanisms[0].clone() };
+        let room = Room { bytes: (8 << 20) + 100 * 8192, bound: "--memory" };
+        assert_eq!(room.refuse(&runtime, &mechanism, 100), None);
+        let why = room.refuse(&runtime, &mechanism, 101).unwrap();
+        assert!(why.contains("101 tasks of 8.0 KiB and 8.0 MiB for the process need 8.8 MiB"), "{why}");
+        assert!(why.contains("--memory is 8.8 MiB; use at most 100 tasks"), "{why}");
+        assert!(room.refuse(&runtime, &mechanism, u64::MAX).unwrap().contains("more than 16 EiB"));
+        let tight = Room { bytes: 1, bound: "--memory" };
+        assert!(tight.refuse(&runtime, &mechanism, 2).unwrap().contains("give it more with --memory"));
+    }
+
+    #[test]
+    fn the_tighter_bound_counts() {
+        assert_eq!(Room::of(Some(100), Some(80)).unwrap().bytes, 40);
+        assert!(Room::of(Some(100), Some(300)).unwrap().bound.contains("available"));
+        assert_eq!(Room::of(None, None), None);
+    }
+}

@@ -1,0 +1,410 @@
+//! The measuring of rows: build, calibrate, then epoch after epoch each row in a fresh process, in an order that
+//! the seed shuffles.
+
+use crate::cache::{self, BuildError, Cache};
+use crate::needs;
+use crate::process::{self, Fate, Limits};
+use crate::room::Room;
+use crate::sources::Sources;
+use crate::table::{Mechanism, Runtime};
+use crate::transcript::{self, Asked, Refused, Transcript};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use tollgate_measure::bench::{Bench, Reply, Request};
+use tollgate_measure::clock::{Counter, Os, Source};
+use tollgate_measure::local::Local;
+use tollgate_measure::sampler::{Core, Harvest};
+use tollgate_measure::stats::median;
+use tollgate_measure::{Site, placement};
+
+/// How to sample.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Seed of the order.
+    pub seed: u64,
+    /// Processes in which each row is measured.
+    pub epochs: u32,
+    /// Length of a batch in nanoseconds, where a round is not longer.
+    pub batch_ns: f64,
+    /// Time for the batches of one process, in nanoseconds.
+    pub epoch_ns: f64,
+    /// Least and most milliseconds of warm-up.
+    pub warm_ms: (u64, u64),
+    /// Switches timed one at a time, in each process.
+    pub singles: u64,
+    /// Switches of a row in all, in place of what `epoch_ns` gives.
+    pub iterations: Option<u64>,
+}
+
+/// Where to measure, and what with.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The measured CPU.
+    pub cpu: usize,
+    /// The clock with which the core's rate is found.
+    pub source: Source,
+    /// Milliseconds that a program may be silent besides what its work takes.
+    pub patience_ms: u64,
+    /// The memory that may be used.
+    pub room: Room,
+    /// Where runtimes are built.
+    pub cache: Cache,
+    /// Where they come from.
+    pub sources: Sources,
+}
+
+/// What became of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// It gave samples, or is about to.
+    Active,
+    /// It cannot be measured here: why, and what would change that.
+    Skipped(String, String),
+    /// It should have worked: why it did not.
+    Failed(String),
+}
+
+/// One runtime, one mechanism, one number of tasks.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The runtime.
+    pub runtime: Runtime,
+    /// How its tasks switch.
+    pub mechanism: Mechanism,
+    /// How many tasks.
+    pub tasks: u64,
+    /// A program that is not built: the folder in which it runs.
+    pub folder: Option<PathBuf>,
+    /// What became of it.
+    pub state: State,
+    /// Switches in a batch.
+    pub batch: u64,
+    /// Batches in an epoch.
+    pub batches: u64,
+    /// What each process said.
+    pub epochs: Vec<Transcript>,
+    /// Nanoseconds for a switch, as far as known before measuring.
+    guess: f64,
+}
+
+impl Row {
+    /// A row that has not been measured. Tasks beyond what the runtime or the memory allows make it a skipped one.
+    pub fn new(runtime: &Runtime, mechanism: &Mechanism, tasks: u64, room: Room) -> Self {
+        let state = Self::refusal(runtime, mechanism, tasks, room);
+        Self {
+            runtime: runtime.clone(),
+            mechanism: mechanism.clone(),
+            tasks,
+            folder: None,
+            state: state.map_or(State::Active, |(why, enable)| State::Skipped(why, enable)),
+            batch: 0,
+            batches: 0,
+            epochs: Vec::new(),
+            guess: 0.0,
+        }
+    }
+
+    /// Why a mechanism cannot have so many tasks, and what to do.
+    pub fn refusal(
+        runtime: &Runtime,
+        mechanism: &Mechanism,
+        tasks: u64,
+        room: Room,
+    ) -> Option<(String, String)> {
+        let name = format!("{}/{}", runtime.id, mechanism.id);
+        if tasks < mechanism.min_tasks {
+            let least = mechanism.min_tasks;
+            return Some((format!("{name} needs at least {least} tasks"), format!("--tasks {least}")));
+        }
+        if tasks > mechanism.max_tasks {
+            let most = mechanism.max_tasks;
+            return Some((format!("{name} goes up to {most} tasks, not {tasks}"), format!("--tasks {most}")));
+        }
+        let why = room.refuse(runtime, mechanism, tasks)?;
+        Some((why, "more --memory, or fewer --tasks".into()))
+    }
+
+    /// `boost-fiber/yield`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.runtime.id, self.mechanism.id)
+    }
+}
+
+/// What the caller is told while nothing is timed.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Something is being built: what, in words.
+    Building(String),
+    /// A row is about to be run; share of the work done.
+    Running(f64, &'a str),
+    /// An epoch has ended.
+    Epoch(&'a Session),
+}
+
+/// Rows, and what the harness measured of the machine beside them.
+#[derive(Debug)]
+pub struct Session {
+    /// Every row that was asked for.
+    pub rows: Vec<Row>,
+    /// Clock and core; it has no probes.
+    pub harvest: Harvest,
+}
+
+/// Tells, and may stop.
+pub type Tell<'a> = &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>;
+
+impl Session {
+    /// Nothing measured yet.
+    pub fn new(rows: Vec<Row>) -> Self {
+        let harvest = Harvest {
+            probes: Vec::new(),
+            moments: Vec::new(),
+            core: Vec::new(),
+            complete: false,
+            lost: None,
+        };
+        Self { rows, harvest }
+    }
+
+    /// Builds and measures. What goes wrong with a row stays with that row.
+    ///
+    /// # Errors
+    /// The measured CPU cannot be used, or the cache cannot be written: nothing can be measured then.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        setting: &Setting,
+        stop: &AtomicBool,
+        tell: Tell<'_>,
+    ) -> Result<(), BuildError> {
+        self.build(setting, stop, tell)?;
+        let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
+        let steps = f64::from(plan.epochs + 1) * self.rows.len().max(1) as f64;
+        let mut made = 0.0;
+        for epoch in 0..=plan.epochs {
+            self.look_at_the_core(setting);
+            let mut order: Vec<usize> = (0..self.rows.len()).collect();
+            order.shuffle(&mut rng);
+            for at in order {
+                made += 1.0;
+                if self.rows[at].state != State::Active {
+                    continue;
+                }
+                let name = format!("{}, {} tasks", self.rows[at].name(), self.rows[at].tasks);
+                if tell(Event::Running(made / steps, &name)).is_break() {
+                    return Ok(());
+                }
+                let row = &mut self.rows[at];
+                let done = if epoch == 0 {
+                    calibrate(row, plan, setting, stop)
+                } else {
+                    visit(row, plan, setting, stop)
+                };
+                match done {
+                    Ok(()) => {}
+                    Err(Halt::Stopped) => return Ok(()),
+                    Err(Halt::State(state)) => row.state = state,
+                }
+            }
+            if tell(Event::Epoch(self)).is_break() {
+                return Ok(());
+            }
+        }
+        self.look_at_the_core(setting);
+        self.harvest.complete = true;
+        Ok(())
+    }
+
+    /// Finds or builds what the rows need. Runtimes of one folder share its build.
+    fn build(&mut self, setting: &Setting, stop: &AtomicBool, tell: Tell<'_>) -> Result<(), BuildError> {
+        type Built = Result<PathBuf, State>;
+        let mut by_runtime: BTreeMap<String, Built> = BTreeMap::new();
+        let mut broken: BTreeMap<String, String> = BTreeMap::new();
+        for row in &mut self.rows {
+            if row.state != State::Active || row.folder.is_some() {
+                continue;
+            }
+            let runtime = &row.runtime;
+            if !by_runtime.contains_key(&runtime.id) {
+                let built: Built = if let Some(missing) = needs::missing(runtime, stop) {
+                    Err(State::Skipped(missing.reason, missing.enable))
+                } else if let Some(why) = broken.get(&build_of(runtime)) {
+                    Err(State::Failed(why.clone()))
+                } else {
+                    // Whoever wants to stop says so by the flag, which ends the build.
+                    let mut say = |line| {
+                        let _ = tell(Event::Building(line));
+                    };
+                    match setting.cache.folder(runtime, &setting.sources, stop, &mut say) {
+                        Ok(folder) => Ok(folder),
+                        Err(error @ BuildError::Cache { .. }) => return Err(error),
+                        Err(BuildError::Stopped) => return Ok(()),
+                        Err(error) => {
+                            broken.insert(build_of(runtime), error.to_string());
+                            Err(State::Failed(error.to_string()))
+                        }
+                    }
+                };
+                by_runtime.insert(runtime.id.clone(), built);
+            }
+            match by_runtime.get(&runtime.id) {
+                Some(Ok(folder)) => row.folder = Some(folder.clone()),
+                Some(Err(state)) => row.state = state.clone(),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The rates of clock and core, on the measured CPU. Where they cannot be had there are no cycles.
+    fn look_at_the_core(&mut self, setting: &Setting) {
+        let site = Site { cpu: setting.cpu, peer: None };
+        let source = setting.source;
+        // A thread of its own, so that this one does not stay on the measured CPU.
+        let looked = thread::scope(|scope| {
+            scope
+                .spawn(|| {
+                    placement::pin(site.cpu).ok()?;
+                    match source {
+                        Source::Counter => rates(&mut Local::new(Counter, &[], site)),
+                        Source::Os => rates(&mut Local::new(Os, &[], site)),
+                    }
+                })
+                .join()
+        });
+        if let Ok(Some((moments, core))) = looked {
+            self.harvest.moments.extend(moments);
+            self.harvest.core.push(core);
+        }
+    }
+}
+
+/// What two runtimes have in common when they share a build.
+fn build_of(runtime: &Runtime) -> String {
+    format!("{}\0{:?}", runtime.folder, runtime.build)
+}
+
+fn rates(bench: &mut impl Bench) -> Option<([tollgate_measure::clock::Moment; 2], Core)> {
+    let mut ask = |request| bench.ask(&request).ok();
+    let Reply::Moment(before) = ask(Request::Moment)? else { return None };
+    let Reply::Core { multiply, add, thousand, pair } = ask(Request::Core)? else { return None };
+    let Reply::Moment(after) = ask(Request::Moment)? else { return None };
+    let pair: Vec<f64> = pair.iter().map(|&ticks| ticks as f64).collect();
+    let [multiply, add, thousand, pair] = [multiply, add, thousand, pair].map(|values| median(&values));
+    Some(([before, after], Core { multiply, add, thousand, pair }))
+}
+
+enum Halt {
+    Stopped,
+    State(State),
+}
+
+/// From this many tasks on, a round is long enough to be a batch without being tried first.
+const MANY: u64 = 100_000;
+
+/// A short run that finds how long a batch must be.
+fn calibrate(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Result<(), Halt> {
+    let few = if row.tasks >= MANY { 1 } else { 8 };
+    let asked = asked(row, few, row.tasks * (256 / row.tasks).max(1), 0);
+    // As long as the real warm-up may take: a batch that was fitted to cold code is too short for warm code.
+    let warm = if row.tasks >= MANY { (0, 1) } else { (1, plan.warm_ms.1) };
+    let said = run(row, &asked, warm, setting, stop)?;
+    let times: Vec<f64> = said.samples.iter().map(|sample| sample.ns / sample.switches as f64).collect();
+    let ns = median(&times).max(0.01);
+    row.guess = ns;
+    let rounds = |switches: f64| ((switches / row.tasks as f64).ceil() as u64).max(1) * row.tasks;
+    row.batch = rounds(plan.batch_ns / ns);
+    match plan.iterations {
+        None => {
+            let fewest = if row.batch as f64 * ns > 20e6 { 6 } else { 20 };
+            row.batches = ((plan.epoch_ns / (row.batch as f64 * ns)) as u64).clamp(fewest, 2_000);
+        }
+        Some(iterations) => {
+            let each = iterations.div_ceil(u64::from(plan.epochs));
+            row.batch = row.batch.min(rounds(each as f64 / 20.0));
+            row.batches = each.div_ceil(row.batch);
+        }
+    }
+    // A long list of figures would be a second benchmark: of printing.
+    const MOST_BATCHES: u64 = 100_000;
+    if row.batches > MOST_BATCHES {
+        let total = row.batches * row.batch;
+        row.batch = rounds(total as f64 / MOST_BATCHES as f64);
+        row.batches = total.div_ceil(row.batch);
+    }
+    Ok(())
+}
+
+/// One epoch of a row.
+fn visit(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Result<(), Halt> {
+    let singles = if row.tasks >= MANY { 0 } else { plan.singles };
+    let asked = asked(row, row.batches, row.batch, singles);
+    let said = run(row, &asked, plan.warm_ms, setting, stop)?;
+    row.epochs.push(said);
+    Ok(())
+}
+
+fn asked(row: &Row, batches: u64, batch: u64, singles: u64) -> Asked {
+    Asked { tasks: row.tasks, batches, batch, singles, tolerance: row.mechanism.tolerance }
+}
+
+fn run(
+    row: &Row,
+    asked: &Asked,
+    (least, most): (u64, u64),
+    setting: &Setting,
+    stop: &AtomicBool,
+) -> Result<Transcript, Halt> {
+    let failed = |why: String| Halt::State(State::Failed(why));
+    let mut command = cache::command(&row.runtime.run, &row.runtime, row.folder.as_deref());
+    command.args([
+        format!("runtime={}", row.runtime.id),
+        format!("mechanism={}", row.mechanism.id),
+        format!("tasks={}", asked.tasks),
+        format!("batches={}", asked.batches),
+        format!("batch={}", asked.batch),
+        format!("warm_min_ms={least}"),
+        format!("warm_max_ms={most}"),
+        format!("singles={}", asked.singles),
+        format!("memory={}", setting.room.bytes),
+        "seed=1".into(),
+    ]);
+    // Ten times what it should take, and something for making each task.
+    let work = asked.batches as f64 * asked.batch as f64 * row.guess / 1e6;
+    let patience = setting.patience_ms + most + (10.0 * work) as u64 + asked.tasks / 10;
+    let limits = Limits {
+        patience_ms: patience,
+        lines: asked.lines(),
+        bytes: asked.lines() * 64 + 4_096,
+        memory: Some(setting.room.bytes.max(row.runtime.base_bytes)),
+        cpu: Some(setting.cpu),
+    };
+    let done = process::run(command, &limits, stop)
+        .map_err(|error| failed(format!("'{}' cannot be started: {error}", row.runtime.run.join(" "))))?;
+    match done.fate {
+        Some(Fate::Stopped) => return Err(Halt::Stopped),
+        Some(fate) => return Err(failed(format!("{fate}{}", cache::last_words(&done.stderr)))),
+        None => {}
+    }
+    transcript::read(&done.stdout, asked).map_err(|refused| match refused {
+        Refused::Skip(why) => Halt::State(State::Skipped(why, "what it asks for".into())),
+        other => failed(format!("{other}{}", cache::last_words(&done.stderr))),
+    })
+}
+
+/// Runs a mechanism once with what is asked and checks its answer: what the conformance test is made of.
+///
+/// # Errors
+/// What the row of a table would say: skipped or failed, and why.
+pub fn once(row: &Row, asked: &Asked, setting: &Setting) -> Result<Transcript, State> {
+    run(row, asked, (1, 200), setting, &AtomicBool::new(false)).map_err(|halt| match halt {
+        Halt::Stopped => State::Failed("stopped".into()),
+        Halt::State(state) => state,
+    })
+}

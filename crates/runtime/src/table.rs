@@ -1,0 +1,319 @@
+//! `runtimes.toml`: which runtimes there are, and how each is built and run.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What a task is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A task has a stack of its own and may stop anywhere in it.
+    Stackful,
+    /// A task is a state machine or a frame that stops at marked places.
+    Stackless,
+    /// A task is a thread of the system.
+    Thread,
+}
+
+impl Kind {
+    /// As the record names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stackful => "stackful",
+            Self::Stackless => "stackless",
+            Self::Thread => "thread",
+        }
+    }
+}
+
+/// Something that must be there before a runtime can be built or run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Need {
+    /// A program that `PATH` must offer.
+    pub program: Option<String>,
+    /// A file that must exist.
+    pub file: Option<PathBuf>,
+    /// A command that must end with status 0.
+    pub command: Option<Vec<String>>,
+    /// The package that brings it, by Debian's name.
+    pub package: String,
+}
+
+/// One way in which a runtime's tasks switch.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mechanism {
+    /// `yield`, `channel`.
+    pub id: String,
+    /// What one switch does, a few words.
+    pub what: String,
+    /// Resident bytes that one more task adds, rounded up.
+    pub task_bytes: u64,
+    /// What its tasks are, where that differs from the runtime's.
+    pub kind: Option<Kind>,
+    /// The most tasks that it can have.
+    #[serde(default = "most_tasks")]
+    pub max_tasks: u64,
+    /// The fewest.
+    #[serde(default = "fewest_tasks")]
+    pub min_tasks: u64,
+    /// Share by which the tasks' own count may differ from the switches.
+    #[serde(default)]
+    pub tolerance: f64,
+    /// Whether it is measured when no runtime is named.
+    #[serde(default = "yes")]
+    pub default: bool,
+}
+
+/// The most tasks that anything is asked for.
+pub const MOST_TASKS: u64 = 1_000_000;
+
+fn most_tasks() -> u64 {
+    MOST_TASKS
+}
+
+fn fewest_tasks() -> u64 {
+    2
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// One runtime.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Runtime {
+    /// `boost-fiber`: what people type.
+    pub id: String,
+    /// `Boost.Fiber`: what people read.
+    pub name: String,
+    /// The language it is written in.
+    pub language: String,
+    /// Its folder below `runtimes/`; runtimes of one folder share its build.
+    pub folder: String,
+    /// What its tasks are.
+    pub kind: Kind,
+    /// What must be there.
+    #[serde(default)]
+    pub needs: Vec<Need>,
+    /// Commands that print the versions of what builds it.
+    #[serde(default)]
+    pub version: Vec<Vec<String>>,
+    /// Commands that build it, one after the other.
+    #[serde(default)]
+    pub build: Vec<Vec<String>>,
+    /// The command that runs it; parameters follow.
+    pub run: Vec<String>,
+    /// Environment of build and run, besides what is there.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Resident bytes with two tasks, rounded up.
+    pub base_bytes: u64,
+    /// How its tasks switch.
+    pub mechanisms: Vec<Mechanism>,
+}
+
+/// What is wrong with a table, or with a name that was looked up in it.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// It could not be read.
+    #[error("runtimes.toml cannot be read: {0}")]
+    Unreadable(#[from] std::io::Error),
+    /// It is no such table.
+    #[error("runtimes.toml is wrong: {0}")]
+    Wrong(String),
+    /// A name that is in no table.
+    #[error("there is no runtime '{name}'; the nearest is '{nearest}', and all are: {all}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest name.
+        nearest: String,
+        /// All names.
+        all: String,
+    },
+}
+
+/// All runtimes, in the order of the table.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// One entry for each.
+    #[serde(default, rename = "runtime")]
+    pub runtimes: Vec<Runtime>,
+}
+
+impl Table {
+    /// Reads the text of `runtimes.toml` and checks what its types do not say.
+    ///
+    /// # Errors
+    /// [`TableError::Wrong`] with the place.
+    pub fn parse(text: &str) -> Result<Self, TableError> {
+        let table: Self = toml::from_str(text).map_err(|error| TableError::Wrong(error.to_string()))?;
+        for (at, runtime) in table.runtimes.iter().enumerate() {
+            let wrong = |what: &str| Err(TableError::Wrong(format!("{}: {what}", runtime.id)));
+            if !is_name(&runtime.id) || !runtime.mechanisms.iter().all(|mechanism| is_name(&mechanism.id)) {
+                return wrong("an id has small letters, digits and '-' only");
+            }
+            if !is_name(&runtime.folder) {
+                return wrong("folder is one name below runtimes/");
+            }
+            if table.runtimes[..at].iter().any(|other| other.id == runtime.id) {
+                return wrong("the id stands twice");
+            }
+            if runtime.run.is_empty() || runtime.mechanisms.is_empty() {
+                return wrong("run and mechanisms must not be empty");
+            }
+            if runtime.version.iter().chain(&runtime.build).any(Vec::is_empty) {
+                return wrong("a command must not be empty");
+            }
+            let one = |need: &Need| {
+                [
+                    need.program.is_some(),
+                    need.file.is_some(),
+                    need.command.as_ref().is_some_and(|it| !it.is_empty()),
+                ]
+                .into_iter()
+                .filter(|given| *given)
+                .count()
+                    == 1
+            };
+            if !runtime.needs.iter().all(one) {
+                return wrong("a need has one of program, file and command");
+            }
+            for mechanism in &runtime.mechanisms {
+                let tolerated = (0.0..0.5).contains(&mechanism.tolerance);
+                if !tolerated || mechanism.min_tasks < 2 || mechanism.max_tasks < mechanism.min_tasks {
+                    return wrong("tolerance lies below 0.5, min_tasks from 2 and max_tasks from min_tasks");
+                }
+            }
+        }
+        Ok(table)
+    }
+
+    /// Places (runtime, mechanism) that the names mean, in the order of the table, each once. A name is a runtime
+    /// (`tokio`), one of its mechanisms (`tokio/channel`) or a kind (`stackful`). No name means all that are
+    /// measured by default.
+    ///
+    /// # Errors
+    /// [`TableError::Unknown`] for the first name that means nothing.
+    pub fn select(&self, names: &[String]) -> Result<Vec<(usize, usize)>, TableError> {
+        let all: Vec<(usize, usize)> = (0..self.runtimes.len())
+            .flat_map(|at| (0..self.runtimes[at].mechanisms.len()).map(move |mechanism| (at, mechanism)))
+            .collect();
+        let means = |name: &str, (runtime, mechanism): (usize, usize)| {
+            let runtime = &self.runtimes[runtime];
+            let mechanism = &runtime.mechanisms[mechanism];
+            name == runtime.id
+                || mechanism.kind.unwrap_or(runtime.kind).name() == name
+                || name.split_once('/').is_some_and(|(id, way)| id == runtime.id && way == mechanism.id)
+        };
+        for name in names {
+            if !all.iter().any(|&row| means(name, row)) {
+                return Err(self.unknown(name));
+            }
+        }
+        let wanted = |&(runtime, mechanism): &(usize, usize)| match names {
+            [] => self.runtimes[runtime].mechanisms[mechanism].default,
+            names => names.iter().any(|name| means(name, (runtime, mechanism))),
+        };
+        Ok(all.into_iter().filter(wanted).collect())
+    }
+
+    fn unknown(&self, name: &str) -> TableError {
+        let ids: Vec<&str> = self.runtimes.iter().map(|runtime| runtime.id.as_str()).collect();
+        let ways = self.runtimes.iter().flat_map(|runtime| {
+            runtime.mechanisms.iter().map(move |mechanism| format!("{}/{}", runtime.id, mechanism.id))
+        });
+        let names = ids.iter().map(|id| (*id).to_owned()).chain(ways);
+        let near = |candidate: &String| strsim::normalized_damerau_levenshtein(candidate, name);
+        let nearest = names.max_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or_default();
+        TableError::Unknown { name: name.to_owned(), nearest, all: ids.join(", ") }
+    }
+}
+
+fn is_name(id: &str) -> bool {
+    !id.is_empty() && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sources;
+
+    fn table() -> Table {
+        Table::parse(&Sources::Embedded.table().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_table_that_is_carried_is_right() {
+        let table = table();
+        assert!(table.runtimes.iter().any(|runtime| runtime.id == "own"));
+        for runtime in &table.runtimes {
+            assert!(!Sources::Embedded.files(&runtime.folder).unwrap().is_empty(), "{}", runtime.folder);
+        }
+    }
+
+    #[test]
+    fn names_mean_runtimes_mechanisms_and_kinds() {
+        let table = table();
+        let ids = |names: &[&str]| -> Vec<String> {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let rows = table.select(&names).unwrap();
+            rows.iter()
+                .map(|&(at, way)| {
+                    format!("{}/{}", table.runtimes[at].id, table.runtimes[at].mechanisms[way].id)
+                })
+                .collect()
+        };
+        assert_eq!(ids(&["tokio"]), ["tokio/yield", "tokio/channel"]);
+        assert_eq!(ids(&["tokio/channel", "own/ret"]), ["own/ret", "tokio/channel"]);
+        assert!(ids(&["thread"]).contains(&"rust-thread/park".to_owned()));
+        assert!(ids(&[]).len() > 5);
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_the_nearest() {
+        for (typed, nearest) in [("tokyo", "tokio"), ("own/jump", "own/jmp"), ("corosense", "corosensei")] {
+            let error = table().select(&[typed.into()]).unwrap_err();
+            assert!(
+                matches!(&error, TableError::Unknown { nearest: near, .. } if near == nearest),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrong_table_says_what_is_wrong() {
+        let entry = r#"[[runtime]]
+id = "a"
+name = "A"
+language = "C"
+folder = "a"
+kind = "thread"
+run = ["./a"]
+base_bytes = 1
+mechanisms = [{ id = "yield", what = "yields", task_bytes = 1 }]
+"#;
+        assert!(Table::parse(entry).is_ok());
+        for (from, to, said) in [
+            ("id = \"a\"\n", "id = \"A b\"\n", "small letters"),
+            ("folder = \"a\"", "folder = \"../a\"", "one name below"),
+            ("kind = \"thread\"", "kind = \"rope\"", "rope"),
+            ("run = [\"./a\"]", "run = []", "must not be empty"),
+            ("run = [\"./a\"]", "run = [\"./a\"]\nneeds = [{ package = \"a\" }]", "one of program"),
+            ("run = [\"./a\"]", "run = [\"./a\"]\nrnu = 1", "rnu"),
+            ("task_bytes = 1", "task_bytes = 1, tolerance = 0.9", "below 0.5"),
+            ("task_bytes = 1", "task_bytes = 1, max_tasks = 1", "max_tasks"),
+        ] {
+            let text = entry.replacen(from, to, 1);
+            assert_ne!(text, entry, "{from}");
+            let error = Table::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        assert!(Table::parse(&entry.repeat(2)).unwrap_err().to_string().contains("stands twice"));
+    }
+}

@@ -1,0 +1,244 @@
+//! Every runtime that this machine can build is held to the protocol, and every way to break the protocol that we
+//! could think of is noticed, costs that row only, and leaves no process.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use tollgate_measure::clock::Source;
+use tollgate_runtime::cache::BuildError;
+use tollgate_runtime::session::{Row, Setting, State, once};
+use tollgate_runtime::transcript::Asked;
+use tollgate_runtime::{Cache, Kind, Mechanism, Room, Runtime, Sources, Table, needs};
+
+fn setting(cache: &Path) -> Setting {
+    // Any CPU that this process may use does.
+    let cpu = tollgate_measure::placement::allowed().unwrap().pop().unwrap();
+    Setting {
+        cpu,
+        source: Source::best(),
+        patience_ms: 60_000,
+        room: Room { bytes: 4 << 30, bound: "--memory" },
+        cache: Cache::new(cache),
+        sources: Sources::Embedded,
+    }
+}
+
+/// Builds are kept between runs of the tests, as they are between runs of the tool.
+fn kept() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtimes")
+}
+
+#[test]
+fn every_runtime_that_is_present_speaks_the_protocol() {
+    let setting = setting(&kept());
+    let table = Table::parse(&Sources::Embedded.table().unwrap()).unwrap();
+    let go = AtomicBool::new(false);
+    let mut wrong = Vec::new();
+    for runtime in &table.runtimes {
+        if let Some(missing) = needs::missing(runtime, &go) {
+            tollgate_testkit::skip_case!(&runtime.id, "{}: {}", missing.reason, missing.enable);
+            continue;
+        }
+        let folder = match setting.cache.folder(runtime, &setting.sources, &go, &mut |_| {}) {
+            Ok(folder) => folder,
+            // A package manager that reaches nobody is no fault of the runtime.
+            Err(BuildError::Failed { stderr, .. }) if offline(&stderr) => {
+                tollgate_testkit::skip_case!(
+                    &runtime.id,
+                    "its package manager reaches no registry: a network"
+                );
+                continue;
+            }
+            Err(error) => {
+                wrong.push(format!("{}: {error}", runtime.id));
+                continue;
+            }
+        };
+        for mechanism in &runtime.mechanisms {
+            for tasks in [mechanism.min_tasks, 5.max(mechanism.min_tasks)] {
+                let mut row = Row::new(runtime, mechanism, tasks, setting.room);
+                row.folder = Some(folder.clone());
+                if row.state != State::Active {
+                    continue;
+                }
+                let asked = Asked {
+                    tasks,
+                    batches: 5,
+                    batch: 40 * tasks,
+                    singles: 10,
+                    tolerance: mechanism.tolerance,
+                };
+                match once(&row, &asked, &setting) {
+                    Ok(said) if said.version.is_empty() || said.clock.1.is_empty() || said.rss.is_none() => {
+                        wrong.push(format!("{}: no version, clock or resident size: {said:?}", row.name()));
+                    }
+                    Ok(_) => {}
+                    Err(State::Skipped(why, _)) => tollgate_testkit::skip_case!(&row.name(), "{why}"),
+                    Err(state) => wrong.push(format!("{} with {tasks} tasks: {state:?}", row.name())),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn offline(stderr: &[String]) -> bool {
+    let said = stderr.join("\n").to_lowercase();
+    [
+        "resolve host",
+        "name resolution",
+        "network",
+        "could not connect",
+        "failed to download",
+        "connection refused",
+    ]
+    .iter()
+    .any(|word| said.contains(word))
+}
+
+/// A row whose program is this shell script.
+fn row(folder: &Path, script: &str) -> Row {
+    let path = folder.join("program");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mechanism = Mechanism {
+        id: "yield".into(),
+        what: "a test".into(),
+        task_bytes: 1,
+        kind: None,
+        max_tasks: 100,
+        min_tasks: 2,
+        tolerance: 0.0,
+        default: true,
+    };
+    let runtime = Runtime {
+        id: "hostile".into(),
+        name: "hostile".into(),
+        language: "sh".into(),
+        folder: "hostile".into(),
+        kind: Kind::Thread,
+        needs: Vec::new(),
+        version: Vec::new(),
+        build: Vec::new(),
+        run: vec!["./program".into()],
+        env: BTreeMap::new(),
+        base_bytes: 1,
+        mechanisms: vec![mechanism.clone()],
+    };
+    let mut row = Row::new(&runtime, &mechanism, 2, Room { bytes: 1 << 30, bound: "--memory" });
+    row.folder = Some(folder.into());
+    row
+}
+
+const ASKED: Asked = Asked { tasks: 2, batches: 2, batch: 100, singles: 0, tolerance: 0.0 };
+
+const HEAD: &str = "echo tollgate-runtime 1; echo version sh 1; echo clock 1 none; echo warm 10 steady;";
+const SAMPLES: &str = "echo sample 100 500; echo sample 100 500;";
+const COUNTS: &str = "echo count switches 200; echo count resumes 200;";
+
+fn why(script: &str, patience_ms: u64) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let setting =
+        Setting { patience_ms, room: Room { bytes: 64 << 20, bound: "--memory" }, ..setting(folder.path()) };
+    match once(&row(folder.path(), script), &ASKED, &setting) {
+        Err(State::Failed(why)) => why,
+        other => panic!("{script}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_good_program_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("{HEAD} {SAMPLES} {COUNTS} echo end");
+    let said = once(&row(folder.path(), &script), &ASKED, &setting(folder.path())).unwrap();
+    assert_eq!(said.switches, 200);
+}
+
+#[test]
+fn each_way_to_break_the_protocol_is_a_reason_and_no_figure() {
+    for (script, said) in [
+        (String::new(), "it printed nothing"),
+        ("echo Segmentation fault".into(), "its first line is 'Segmentation fault'"),
+        ("head -c 3000 /dev/urandom".into(), "its first line is"),
+        (format!("{HEAD} {SAMPLES} {COUNTS}"), "without 'end'"),
+        (format!("{HEAD} {SAMPLES} {COUNTS} echo end; echo more"), "follows 'end'"),
+        (format!("{HEAD} {SAMPLES} {COUNTS} echo end; exit 3"), "it ended with status 3"),
+        (format!("{HEAD} {SAMPLES} {COUNTS} echo end; kill -SEGV $$"), "signal 11 (SIGSEGV)"),
+        (
+            format!("{HEAD} {SAMPLES} echo count switches 200; echo count resumes 199; echo end"),
+            "199 counted where 200",
+        ),
+        (
+            format!("{HEAD} {SAMPLES} echo count switches 100; echo count resumes 200; echo end"),
+            "100 counted where 200",
+        ),
+        (format!("{HEAD} echo sample 100 500; {COUNTS} echo end"), "2 batches were asked for and 1 came"),
+        (format!("{HEAD} echo sample 100 0; {SAMPLES} {COUNTS} echo end"), "none of the protocol's"),
+        (format!("{HEAD} echo no memory >&2; exit 1"), "its last words: no memory"),
+        ("yes sample 100 500 | head -n 1000000".into(), "it printed more than the"),
+        ("exec cat /dev/zero".into(), "it printed more than the"),
+        ("exec ./not-there 2>/dev/null".into(), "status 127"),
+    ] {
+        let why = why(&script, 20_000);
+        assert!(why.contains(said), "{script}: {why}");
+    }
+}
+
+#[test]
+fn a_program_that_hangs_is_ended_with_all_that_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let pids = folder.path().join("pids");
+    // One child in the group, one that has left it, and a leader that waits for ever.
+    let script = format!(
+        "sleep 1000 & echo $! >> {0}; setsid sleep 1000 & echo $! >> {0}; sleep 1000",
+        pids.display()
+    );
+    let began = Instant::now();
+    let said = why(&script, 700);
+    assert!(said.contains("its processes were ended"), "{said}");
+    // Far from both the thousand seconds and anything that a busy machine adds.
+    assert!(began.elapsed() < Duration::from_secs(300));
+    let ids: Vec<i32> =
+        fs::read_to_string(&pids).unwrap().lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(ids.len(), 2);
+    for id in ids {
+        let sleeps =
+            || fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.trim() == "sleep");
+        let gone = (0..500).any(|_| {
+            !sleeps() || {
+                std::thread::sleep(Duration::from_millis(10));
+                false
+            }
+        });
+        assert!(gone, "process {id} is left");
+    }
+}
+
+#[test]
+fn a_program_that_leaves_something_behind_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("{HEAD} {SAMPLES} {COUNTS} echo end; sleep 1000 &");
+    assert!(once(&row(folder.path(), &script), &ASKED, &setting(folder.path())).is_ok());
+}
+
+#[test]
+fn a_program_that_eats_memory_is_ended() {
+    // The shell keeps the whole text in memory.
+    let said = why("x=$(head -c 300000000 /dev/zero | tr '\\0' x); sleep 1000", 60_000);
+    assert!(said.contains("of memory where 64.0 MiB were allowed"), "{said}");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut row = row(folder.path(), "exit 0");
+    row.runtime.run = vec!["./nothing".into()];
+    let state = once(&row, &ASKED, &setting(folder.path())).unwrap_err();
+    assert!(
+        matches!(&state, State::Failed(why) if why.contains("'./nothing' cannot be started")),
+        "{state:?}"
+    );
+}

@@ -1,0 +1,227 @@
+//! `tollgate switch`: fibers, coroutines and threads of other runtimes, in one table.
+
+mod args;
+
+pub(crate) use args::Args;
+
+use crate::cli::{self, Sampling, Usage};
+use crate::output::{Sink, say};
+use crate::progress::Progress;
+use crate::run::{Keeper, new_record, stop_flag, verdict};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use tollgate_measure::noise::{self, SpanNoise, Watch};
+use tollgate_measure::{Site, host};
+use tollgate_record::{Host, Run, document};
+use tollgate_runtime::cache::BuildError;
+use tollgate_runtime::session::{Event, Plan, Row, Session, Setting};
+use tollgate_runtime::{Cache, Kind, Mechanism, Room, Runtime, Sources, Table, needs, record};
+
+pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
+    let sampling = &args.sampling;
+    let mut facts = host::here();
+    let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
+    let plan = plan(args, sampling.seed.unwrap_or_else(|| rand::random::<u32>().into()));
+    let setting = setting(args, &facts, site)?;
+    let rows = rows(args, &setting)?;
+    host::place("/".as_ref(), &mut facts, site.cpu, None);
+    let sink = Sink::open(&sampling.output)?;
+    let mut run = new_record(facts, plan.seed);
+    let mut keeper = Keeper::open(sampling, &mut run)?;
+    let stop = stop_flag()?;
+    leave(site.cpu, &run.host.cpu.allowed);
+
+    let progress = Progress::new();
+    let (watch, before) = (Watch::new(site.cpu, None), run.warnings.clone());
+    let mark = watch.mark();
+    let mut session = Session::new(rows);
+    let done = session.run(&plan, &setting, &stop, &mut |event| {
+        match event {
+            Event::Building(what) => say(format!("tollgate: {what}")),
+            Event::Running(share, name) => {
+                progress.share(share);
+                progress.say(name.to_owned());
+            }
+            Event::Epoch(session) => {
+                let span = watch.span(&mark, &watch.mark());
+                write(&mut run, session, &setting, &before, &span);
+                keeper.save(&run);
+            }
+        }
+        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    drop(progress);
+    done.map_err(|error| match error {
+        BuildError::Cache { .. } => Usage::error(error),
+        other => other.into(),
+    })?;
+    write(&mut run, &session, &setting, &before, &watch.span(&mark, &watch.mark()));
+    run.complete &= !stop.load(Ordering::Relaxed);
+    keeper.finish(&mut run);
+    let text =
+        if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
+    sink.deliver(&text)?;
+    Ok(verdict(&run, &keeper, sampling))
+}
+
+fn write(
+    run: &mut Run,
+    session: &Session,
+    setting: &Setting,
+    before: &[tollgate_record::Warning],
+    span: &SpanNoise,
+) {
+    run.warnings = before.to_vec();
+    record::record(run, session, setting.source);
+    if let Some(span) = SpanNoise::total(std::slice::from_ref(span)) {
+        run.warnings.extend(noise::warnings(&span, false));
+    }
+}
+
+/// Leaves the measured CPU to the programs, where there is another to be on.
+fn leave(measured: usize, allowed: &[usize]) {
+    let others: Vec<usize> = allowed.iter().copied().filter(|&cpu| cpu != measured).collect();
+    if others.is_empty() {
+        return;
+    }
+    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set; every CPU was reported by the kernel
+    // in a set of this size. That it fails is no harm: the programs are pinned anyway.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        others.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut set));
+        libc::sched_setaffinity(0, size_of_val(&set), &set);
+    }
+}
+
+fn plan(args: &Args, seed: u64) -> Plan {
+    let Sampling { quick, thorough, .. } = args.sampling;
+    let (epochs, epoch_ms, warm_ms, singles) = match (quick, thorough) {
+        (true, _) => (2, 40.0, (5, 150), 300),
+        (_, true) => (12, 400.0, (50, 1_500), 2_000),
+        _ if args.curve() => (2, 60.0, (5, 300), 300),
+        _ => (6, 80.0, (10, 400), 1_000),
+    };
+    Plan {
+        seed,
+        epochs,
+        batch_ns: f64::from(args.batch_us) * 1e3,
+        epoch_ns: epoch_ms * 1e6,
+        warm_ms,
+        singles,
+        iterations: args.iterations(),
+    }
+}
+
+fn setting(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Setting> {
+    let room = match args.memory {
+        Some(bytes) => Some(Room { bytes, bound: "--memory" }),
+        None => Room::of(facts.memory_available_bytes.or(facts.memory_bytes), facts.cgroup.memory_max),
+    };
+    let cache = args.cache.clone().or_else(Cache::default_dir).ok_or_else(|| {
+        Usage::error("there is no home directory to build runtimes in; name a directory with --cache DIR")
+    })?;
+    let absolute = std::path::absolute(&cache)?;
+    Ok(Setting {
+        cpu: site.cpu,
+        source: args.sampling.clock.source(),
+        patience_ms: args.sampling.patience_ms.into(),
+        room: room.ok_or_else(|| {
+            Usage::error("the system does not tell how much memory is available; say how much may be used: --memory 1G")
+        })?,
+        cache: Cache::new(absolute),
+        sources: args.runtimes.clone().map_or(Sources::Embedded, Sources::Folder),
+    })
+}
+
+/// Every row that was asked for. A number of tasks that nothing can have is an error of the command line.
+fn rows(args: &Args, setting: &Setting) -> anyhow::Result<Vec<Row>> {
+    let chosen = chosen(args, setting)?;
+    let mut rows = Vec::new();
+    for tasks in args.tasks() {
+        let refusals: Vec<Option<(String, String)>> = chosen
+            .iter()
+            .map(|(runtime, mechanism, _)| Row::refusal(runtime, mechanism, tasks, setting.room))
+            .collect();
+        if let Some(whys) = refusals.iter().cloned().collect::<Option<Vec<_>>>()
+            && !args.growth
+        {
+            let whys: Vec<String> = whys.into_iter().map(|(why, _)| why).collect();
+            let more = whys.len().saturating_sub(1);
+            let others = if more > 0 { format!(" (and {more} more like it)") } else { String::new() };
+            return Err(Usage::error(format!("--tasks {tasks}: {}{others}", whys[0])));
+        }
+        rows.extend(chosen.iter().map(|(runtime, mechanism, folder)| {
+            let mut row = Row::new(runtime, mechanism, tasks, setting.room);
+            row.folder.clone_from(folder);
+            row
+        }));
+    }
+    Ok(rows)
+}
+
+type Chosen = (Runtime, Mechanism, Option<PathBuf>);
+
+/// The runtimes and mechanisms that were named, and the programs.
+fn chosen(args: &Args, setting: &Setting) -> anyhow::Result<Vec<Chosen>> {
+    let mut chosen: Vec<Chosen> = Vec::new();
+    let names = args.names();
+    if args.program.is_empty() || !names.is_empty() {
+        let text = setting.sources.table().map_err(|error| {
+            let folder = args.runtimes.clone().unwrap_or_default();
+            Usage::error(format!(
+                "--runtimes {}: {error}; name the folder that has a runtimes.toml",
+                folder.display()
+            ))
+        })?;
+        let table = Table::parse(&text).map_err(Usage::error)?;
+        let places = table.select(&names).map_err(Usage::error)?;
+        chosen.extend(places.into_iter().map(|(runtime, mechanism)| {
+            let runtime = &table.runtimes[runtime];
+            (runtime.clone(), runtime.mechanisms[mechanism].clone(), None)
+        }));
+    }
+    for program in &args.program {
+        chosen.push(own_program(program)?);
+    }
+    Ok(chosen)
+}
+
+/// A program that speaks the protocol and is in no table.
+fn own_program(path: &Path) -> anyhow::Result<Chosen> {
+    let absolute = std::path::absolute(path)?;
+    let here = std::env::current_dir()?;
+    if needs::find(&absolute.to_string_lossy()).is_none() {
+        return Err(Usage::error(format!(
+            "--program {}: there is no program that may be run; give the path of one: --program ./mine",
+            path.display()
+        )));
+    }
+    let name = absolute.file_name().map_or("program".into(), |name| name.to_string_lossy().into_owned());
+    let mechanism = Mechanism {
+        id: "yield".into(),
+        what: "your own program".into(),
+        task_bytes: 4_096,
+        kind: None,
+        max_tasks: tollgate_runtime::table::MOST_TASKS,
+        min_tasks: 2,
+        tolerance: 0.0,
+        default: true,
+    };
+    let runtime = Runtime {
+        id: name.clone(),
+        name,
+        language: "unknown".into(),
+        folder: "program".into(),
+        kind: Kind::Stackful,
+        needs: Vec::new(),
+        version: Vec::new(),
+        build: Vec::new(),
+        run: vec![absolute.to_string_lossy().into_owned()],
+        env: std::collections::BTreeMap::new(),
+        base_bytes: 1 << 20,
+        mechanisms: vec![mechanism.clone()],
+    };
+    Ok((runtime, mechanism, Some(here)))
+}

@@ -1,0 +1,3 @@
+module tollgate/runtimes/go
+
+go 1.19

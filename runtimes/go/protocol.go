@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are what the arguments ask for.
+type settings struct {
+	mechanism        string
+	tasks            int
+	batches, singles int
+	batch            uint64
+	warmMin, warmMax time.Duration
+}
+
+func readSettings(arguments []string) settings {
+	values := map[string]uint64{"tasks": 2, "batches": 1, "batch": 2}
+	var s settings
+	for _, argument := range arguments {
+		key, value, _ := strings.Cut(argument, "=")
+		if key == "mechanism" {
+			s.mechanism = value
+		} else if number, err := strconv.ParseUint(value, 10, 63); err == nil {
+			values[key] = number
+		}
+	}
+	s.tasks, s.batches, s.singles = int(values["tasks"]), int(values["batches"]), int(values["singles"])
+	s.batch = values["batch"]
+	s.warmMin = time.Duration(values["warm_min_ms"]) * time.Millisecond
+	s.warmMax = time.Duration(values["warm_max_ms"]) * time.Millisecond
+	if s.tasks < 2 || s.batch == 0 || s.batch%values["tasks"] != 0 {
+		leave("fail batch must be a multiple of two or more tasks")
+	}
+	return s
+}
+
+// leave ends the program with one line in place of figures.
+func leave(line string) {
+	fmt.Printf("tollgate-runtime 1\n%s\nend\n", line)
+	os.Exit(0)
+}
+
+// meter is what each task tells that it has control.
+type meter struct {
+	resumes    []uint64 // of each task, which alone writes it
+	dispatcher uint64   // visits of a loop that is no task
+	timing     bool     // single switches are timed
+	start      time.Time
+	singles    []time.Duration
+}
+
+func (m *meter) resumed(task int) {
+	m.resumes[task]++
+	if m.timing {
+		m.stamp()
+	}
+}
+
+// stamp ends one event and begins the next.
+func (m *meter) stamp() {
+	elapsed := time.Since(m.start)
+	if len(m.singles) < cap(m.singles) {
+		m.singles = append(m.singles, elapsed)
+	}
+	m.start = time.Now()
+}
+
+func (m *meter) sum() (sum uint64) {
+	for _, resumes := range m.resumes {
+		sum += resumes
+	}
+	return sum
+}
+
+// sample is one batch. Its switches are counted, because the scheduler need not be fair.
+type sample struct {
+	switches uint64
+	elapsed  time.Duration
+}
+
+// measure runs the whole protocol. rounds makes that many rounds; before is what was resident before there were tasks.
+func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
+	out := bufio.NewWriter(os.Stdout)
+	defer out.Flush()
+
+	rounds(1)
+	after := resident()
+	batch := func() sample {
+		counted := m.sum()
+		start := time.Now()
+		rounds(s.batch / uint64(s.tasks))
+		elapsed := time.Since(start)
+		return sample{m.sum() - counted, elapsed}
+	}
+	warm, ended := warmUp(s, batch)
+
+	samples := make([]sample, s.batches)
+	resumes, dispatcher := m.sum(), m.dispatcher
+	for i := range samples {
+		samples[i] = batch()
+	}
+	dispatcher, resumes = m.dispatcher-dispatcher, m.sum()-resumes
+
+	pairs := make([]time.Duration, s.singles)
+	for i := range pairs {
+		start := time.Now()
+		pairs[i] = time.Since(start)
+	}
+	if s.singles > 0 {
+		m.singles = make([]time.Duration, 0, s.singles)
+		m.timing, m.start = true, time.Now()
+		rounds(uint64((s.singles + s.tasks - 1) / s.tasks))
+		m.timing = false
+	}
+
+	fmt.Fprintf(out, "tollgate-runtime 1\nversion %s\nclock 1 time.Now (CLOCK_MONOTONIC)\n", version())
+	fmt.Fprintf(out, "rss %d %d\nwarm %d %s\n", before, after, warm, ended)
+	var switches uint64
+	for _, sample := range samples {
+		switches += sample.switches
+		fmt.Fprintf(out, "sample %d %d\n", sample.switches, sample.elapsed.Nanoseconds())
+	}
+	for _, pair := range pairs {
+		fmt.Fprintf(out, "pair %d\n", pair.Nanoseconds())
+	}
+	for _, single := range m.singles {
+		fmt.Fprintf(out, "single 1 %d\n", single.Nanoseconds())
+	}
+	fmt.Fprintf(out, "count switches %d\ncount resumes %d\n", switches, resumes)
+	if dispatcher > 0 {
+		fmt.Fprintf(out, "count dispatcher %d\n", dispatcher)
+	}
+	fmt.Fprint(out, "note GOMAXPROCS=1, garbage collector off\nend\n")
+}
+
+// warmUp makes batches until the fastest of eight is no more than 2 % faster than that of the eight before, twice.
+func warmUp(s settings, batch func() sample) (switches uint64, ended string) {
+	const window = 8
+	began := time.Now()
+	var before time.Duration
+	for calm := 0; time.Since(began) < s.warmMax; {
+		fastest := time.Duration(1<<63 - 1)
+		for i := 0; i < window && time.Since(began) < s.warmMax; i++ {
+			made := batch()
+			switches += made.switches
+			if made.elapsed < fastest {
+				fastest = made.elapsed
+			}
+		}
+		if before != 0 && fastest*100 >= before*98 {
+			calm++
+		} else {
+			calm = 0
+		}
+		if before = fastest; calm >= 2 && time.Since(began) >= s.warmMin {
+			return switches, "steady"
+		}
+	}
+	return switches, "limit"
+}
+
+func resident() uint64 {
+	var size, pages uint64
+	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
+		fmt.Sscan(string(text), &size, &pages)
+	}
+	return pages * uint64(os.Getpagesize())
+}

@@ -1,0 +1,8 @@
+//go:build !go1.23
+
+package main
+
+func pull(settings, *meter) func(uint64) {
+	leave("skip iter.Pull needs Go 1.23 or newer")
+	return nil
+}

@@ -1,0 +1,128 @@
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.function.LongConsumer;
+import java.util.function.Supplier;
+
+/** The course of a measurement, and the lines that come out. */
+final class Protocol {
+    private Protocol() {}
+
+    /** One batch. Its switches are counted, because a scheduler need not be fair. */
+    private record Sample(long switches, long nanos) {}
+
+    private record Warm(long switches, String ended) {}
+
+    static void measure(Settings settings, Meter meter, long residentBefore, LongConsumer rounds) throws IOException {
+        rounds.accept(1);
+        long residentAfter = residentBytes();
+        Supplier<Sample> batch = () -> {
+            long counted = meter.sum();
+            long start = System.nanoTime();
+            rounds.accept(settings.batch() / settings.tasks());
+            long nanos = System.nanoTime() - start;
+            return new Sample(meter.sum() - counted, nanos);
+        };
+        var warm = warmUp(settings, batch);
+
+        System.gc();
+        batch.get();
+        var samples = new ArrayList<Sample>(settings.batches());
+        long kernel = kernelSwitches();
+        long resumes = meter.sum();
+        for (int i = 0; i < settings.batches(); i++) samples.add(batch.get());
+        resumes = meter.sum() - resumes;
+        kernel = kernelSwitches() - kernel;
+
+        var pairs = new long[settings.singles()];
+        for (int i = 0; i < pairs.length; i++) {
+            long start = System.nanoTime();
+            pairs[i] = System.nanoTime() - start;
+        }
+        if (settings.singles() > 0) {
+            // The loops, with the clock in them, are compiled anew: the first events are thrown away.
+            meter.time(settings.singles());
+            rounds.accept(rounded(settings));
+            meter.time(settings.singles());
+            rounds.accept(rounded(settings));
+        }
+
+        var out = new StringBuilder("tollgate-runtime 1\n");
+        out.append("version ").append(System.getProperty("java.vm.name")).append(' ')
+                .append(Runtime.version()).append('\n');
+        out.append("clock 1 System.nanoTime (CLOCK_MONOTONIC)\n");
+        out.append("rss ").append(residentBefore).append(' ').append(residentAfter).append('\n');
+        out.append("warm ").append(warm.switches()).append(' ').append(warm.ended()).append('\n');
+        for (var sample : samples) {
+            out.append("sample ").append(sample.switches()).append(' ').append(sample.nanos()).append('\n');
+        }
+        for (long pair : pairs) out.append("pair ").append(pair).append('\n');
+        for (long single : meter.singles()) out.append("single 1 ").append(single).append('\n');
+        out.append("count switches ").append(samples.stream().mapToLong(Sample::switches).sum()).append('\n');
+        out.append("count resumes ").append(resumes).append('\n');
+        if (settings.runtime().equals("java-thread")) out.append("count kernel ").append(kernel).append('\n');
+        out.append("note SerialGC; threads of the virtual machine share the CPU\nend\n");
+        System.out.print(out);
+        System.out.flush();
+    }
+
+    private static long rounded(Settings settings) {
+        return (settings.singles() + settings.tasks() - 1) / settings.tasks();
+    }
+
+    /** Batches until the fastest of eight is no more than 2 % faster than that of the eight before, twice. */
+    private static Warm warmUp(Settings settings, Supplier<Sample> batch) {
+        final int window = 8;
+        long began = System.nanoTime();
+        long switches = 0;
+        long before = 0;
+        int calm = 0;
+        while (milliseconds(began) < settings.warmMaxMs()) {
+            long fastest = Long.MAX_VALUE;
+            for (int i = 0; i < window && milliseconds(began) < settings.warmMaxMs(); i++) {
+                var sample = batch.get();
+                switches += sample.switches();
+                fastest = Math.min(fastest, sample.nanos());
+            }
+            calm = before != 0 && fastest * 100 >= before * 98 ? calm + 1 : 0;
+            if (calm >= 2 && milliseconds(began) >= settings.warmMinMs()) return new Warm(switches, "steady");
+            before = fastest;
+        }
+        return new Warm(switches, "limit");
+    }
+
+    private static long milliseconds(long began) {
+        return (System.nanoTime() - began) / 1_000_000;
+    }
+
+    static long residentBytes() {
+        // In kilobytes, where statm has pages, whose size Java does not tell.
+        try (var lines = Files.lines(Path.of("/proc/self/status"))) {
+            return lines.filter(line -> line.startsWith("VmRSS:")).map(line -> line.split("\\s+")[1])
+                    .mapToLong(Long::parseLong).sum() * 1024;
+        } catch (IOException error) {
+            throw new IllegalStateException("/proc/self/status cannot be read", error);
+        }
+    }
+
+    /** Context switches of all threads of this process, voluntary or not. */
+    private static long kernelSwitches() throws IOException {
+        long sum = 0;
+        try (var threads = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
+            for (var thread : threads) {
+                for (var line : Files.readAllLines(thread.resolve("status"))) {
+                    if (line.contains("ctxt_switches:")) sum += Long.parseLong(line.split("\\s+")[1]);
+                }
+            }
+        }
+        return sum;
+    }
+
+    /** Ends the program with one line in place of figures. */
+    static void leave(String line) {
+        System.out.print("tollgate-runtime 1\n" + line + "\nend\n");
+        System.out.flush();
+        Runtime.getRuntime().halt(0);
+    }
+}

@@ -1,0 +1,11 @@
+# One carrier for virtual threads; a collector that has no threads of its own. Three quarters of what may be used go to
+# the heap; the rest is for the stacks of platform threads and the virtual machine itself.
+if [ ! -s jdk ]; then
+    printf 'tollgate-runtime 1\nskip there is no JDK: apt-get install default-jdk-headless\nend\n'
+    exit 0
+fi
+for argument; do
+    case $argument in memory=*) heap=-Xmx$((${argument#memory=} / 4194304 * 3))m ;; esac
+done
+exec "$(cat jdk)/bin/java" ${heap:-} -XX:+UseSerialGC -Djdk.virtualThreadScheduler.parallelism=1 \
+    -Djdk.virtualThreadScheduler.maxPoolSize=1 -cp classes Tasks "$@"

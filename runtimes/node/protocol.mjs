@@ -1,0 +1,122 @@
+// Parameters in, lines out, and the course of a measurement between them.
+
+import { readFileSync, writeSync } from "node:fs";
+
+export const now = process.hrtime.bigint;
+
+/** What the arguments, each key=value, ask for. */
+export function readSettings(argv) {
+  const values = Object.fromEntries(argv.map((argument) => argument.split("=", 2)));
+  const number = (key, otherwise) => {
+    const value = Number(values[key] ?? otherwise);
+    if (!Number.isSafeInteger(value) || value < 0) leave(`fail ${key} is no number: ${values[key]}`);
+    return value;
+  };
+  const settings = {
+    mechanism: values.mechanism,
+    tasks: number("tasks", 2),
+    batches: number("batches", 1),
+    batch: number("batch", 2),
+    warmMin: BigInt(number("warm_min_ms", 0)) * 1_000_000n,
+    warmMax: BigInt(number("warm_max_ms", 0)) * 1_000_000n,
+    singles: number("singles", 0),
+  };
+  if (settings.tasks < 2 || settings.batch === 0 || settings.batch % settings.tasks !== 0) {
+    leave("fail batch must be a multiple of two or more tasks");
+  }
+  return settings;
+}
+
+/** Ends the program with one line in place of figures. */
+export function leave(line) {
+  print(`tollgate-runtime 1\n${line}\nend\n`);
+  process.exit(0);
+}
+
+/** Writes all of a text, as standard output may be a full pipe. */
+function print(text) {
+  for (let bytes = Buffer.from(text); bytes.length > 0; ) {
+    try {
+      bytes = bytes.subarray(writeSync(1, bytes));
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error;
+    }
+  }
+}
+
+/** Resident bytes of this process. */
+export const resident = () => process.memoryUsage.rss();
+
+/** Context switches by the kernel, voluntary or not, of all threads. */
+function kernelSwitches() {
+  const usage = process.resourceUsage();
+  return usage.voluntaryContextSwitches + usage.involuntaryContextSwitches;
+}
+
+/**
+ * Yields how many rounds to make next, and times until it is asked again. Prints everything at the end.
+ *
+ * `before` is what was resident before the tasks were made, `resumes()` the sum of what the tasks counted, `visits()`
+ * how often control came to what is no task. With `threads` the kernel's count is told.
+ */
+export function* course(settings, { before, resumes, visits, threads }) {
+  const rounds = settings.batch / settings.tasks;
+  yield 1;
+  const after = resident();
+
+  function* timed(rounds) {
+    const start = now();
+    yield rounds;
+    return now() - start;
+  }
+
+  let warm = 0;
+  let calm = 0;
+  let previous = 0n;
+  let ended = "limit";
+  const began = now();
+  while (ended === "limit" && now() - began < settings.warmMax) {
+    let fastest = -1n;
+    for (let i = 0; i < 8 && now() - began < settings.warmMax; i++) {
+      const elapsed = yield* timed(rounds);
+      warm += settings.batch;
+      if (fastest < 0n || elapsed < fastest) fastest = elapsed;
+    }
+    calm = previous > 0n && fastest * 100n >= previous * 98n ? calm + 1 : 0;
+    if (calm >= 2 && now() - began >= settings.warmMin) ended = "steady";
+    previous = fastest;
+  }
+  globalThis.gc?.();
+
+  const samples = [];
+  const first = { resumes: resumes(), visits: visits?.(), kernel: kernelSwitches() };
+  for (let i = 0; i < settings.batches; i++) samples.push(yield* timed(rounds));
+  const last = { resumes: resumes(), visits: visits?.(), kernel: kernelSwitches() };
+
+  // One event is a round: to read the clock at each resumption would cost more than some of the switches.
+  const events = Math.ceil(settings.singles / settings.tasks);
+  const pairs = [];
+  const singles = [];
+  for (let i = 0; i < events; i++) {
+    const start = now();
+    pairs.push(now() - start);
+  }
+  for (let i = 0; i < events; i++) singles.push(yield* timed(1));
+
+  const lines = [
+    "tollgate-runtime 1",
+    `version Node ${process.version}, V8 ${process.versions.v8}`,
+    "clock 1 process.hrtime.bigint (CLOCK_MONOTONIC)",
+    `rss ${before} ${after}`,
+    `warm ${warm} ${ended}`,
+    ...samples.map((sample) => `sample ${settings.batch} ${sample}`),
+    ...pairs.map((pair) => `pair ${pair}`),
+    ...singles.map((single) => `single ${settings.tasks} ${single}`),
+    `count switches ${settings.batch * settings.batches}`,
+    `count resumes ${last.resumes - first.resumes}`,
+    ...(visits ? [`count dispatcher ${last.visits - first.visits}`] : []),
+    ...(threads ? [`count kernel ${last.kernel - first.kernel}`] : []),
+    "end",
+  ];
+  print(`${lines.join("\n")}\n`);
+}

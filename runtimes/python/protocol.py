@@ -1,0 +1,112 @@
+"""Parameters in, lines out, and the course of a measurement between them."""
+
+import gc
+import platform
+import resource
+import sys
+import time
+
+now = time.perf_counter_ns
+WINDOW = 8
+
+
+class Settings:
+    """What the arguments, each key=value, ask for."""
+
+    def __init__(self, arguments):
+        values = dict(argument.split("=", 1) for argument in arguments)
+        self.mechanism = values.get("mechanism", "")
+        self.tasks = int(values.get("tasks", 2))
+        self.batches = int(values.get("batches", 1))
+        self.batch = int(values.get("batch", 2))
+        self.warm_min = int(values.get("warm_min_ms", 0)) * 1_000_000
+        self.warm_max = int(values.get("warm_max_ms", 0)) * 1_000_000
+        self.singles = int(values.get("singles", 0))
+        if self.tasks < 2 or self.batch < 1 or self.batch % self.tasks:
+            leave("fail batch must be a multiple of two or more tasks")
+
+
+def leave(line):
+    """Ends the program with one line in place of figures."""
+    print(f"tollgate-runtime 1\n{line}\nend", flush=True)
+    sys.exit(0)
+
+
+def resident():
+    """Resident bytes of this process."""
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+
+def kernel_switches():
+    """Context switches by the kernel, voluntary or not."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_nvcsw + usage.ru_nivcsw
+
+
+def course(settings, before, resumes, dispatched=None, threads=False, versions=(), note=None):
+    """Yields how many rounds to make next, and times until it is asked again. Prints everything at the end.
+
+    `before` is what was resident before the tasks were made. `resumes()` is the sum of what the tasks counted, and
+    `dispatched()` counts the visits of what is no task. With `threads` the kernel's count is told.
+    """
+    rounds = settings.batch // settings.tasks
+    yield 1
+    after = resident()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+
+    warm, calm, previous, began = 0, 0, None, now()
+    while calm < 2 or now() - began < settings.warm_min:
+        times = []
+        while len(times) < WINDOW and now() - began < settings.warm_max:
+            start = now()
+            yield rounds
+            times.append(now() - start)
+        warm += settings.batch * len(times)
+        if len(times) < WINDOW:
+            break
+        calm = calm + 1 if previous and min(times) * 100 >= previous * 98 else 0
+        previous = min(times)
+    ended = "steady" if calm >= 2 else "limit"
+
+    samples = [0] * settings.batches
+    counted, kernel, visits = resumes(), kernel_switches(), dispatched() if dispatched else 0
+    for batch in range(settings.batches):
+        start = now()
+        yield rounds
+        samples[batch] = now() - start
+    counted, kernel = resumes() - counted, kernel_switches() - kernel
+    visits = dispatched() - visits if dispatched else 0
+
+    # One event is a round: to read the clock at each resumption would cost more than some of the switches.
+    events = -(-settings.singles // settings.tasks)
+    singles, pairs = [0] * events, [0] * events
+    for event in range(events):
+        start = now()
+        pairs[event] = now() - start
+    for event in range(events):
+        start = now()
+        yield 1
+        singles[event] = now() - start
+
+    clock = time.get_clock_info("perf_counter")
+    runtime = f"{platform.python_implementation()} {platform.python_version()}"
+    lines = [
+        "tollgate-runtime 1",
+        "version " + ", ".join([*versions, runtime, platform.python_compiler()]),
+        f"clock {clock.resolution * 1e9:.0f} time.perf_counter_ns ({clock.implementation})",
+        f"rss {before} {after}",
+        f"warm {warm} {ended}",
+        *(f"sample {settings.batch} {sample}" for sample in samples),
+        *(f"pair {pair}" for pair in pairs),
+        *(f"single {settings.tasks} {single}" for single in singles),
+        f"count switches {settings.batch * settings.batches}",
+        f"count resumes {counted}",
+        *([f"count dispatcher {visits}"] if dispatched else []),
+        *([f"count kernel {kernel}"] if threads else []),
+        *([f"note {note}"] if note else []),
+        "end",
+    ]
+    print("\n".join(lines), flush=True)

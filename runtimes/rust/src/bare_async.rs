@@ -1,0 +1,103 @@
+//! Futures of the language, polled in turn by a loop: what async costs before an executor is added.
+
+use crate::protocol::{Counts, Course, Params, Stamps, resident};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Pending once, then ready.
+pub struct Yield(pub bool);
+
+impl Future for Yield {
+    type Output = ();
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+fn tasks(params: &Params, stamps: Option<*mut Stamps>) -> (Vec<Task>, Vec<Rc<Cell<u64>>>) {
+    (0..params.tasks)
+        .map(|_| {
+            let count = Rc::new(Cell::new(0u64));
+            let own = Rc::clone(&count);
+            let task: Task = match stamps {
+                None => Box::pin(async move {
+                    loop {
+                        own.set(own.get() + 1);
+                        Yield(false).await;
+                    }
+                }),
+                Some(stamps) => Box::pin(async move {
+                    loop {
+                        // SAFETY: one task runs at a time; the stamps outlive the tasks.
+                        unsafe { (*stamps).arrived() };
+                        own.set(own.get() + 1);
+                        // SAFETY: as above.
+                        unsafe { (*stamps).leaving() };
+                        Yield(false).await;
+                    }
+                }),
+            };
+            (task, count)
+        })
+        .unzip()
+}
+
+#[inline(always)]
+fn round(tasks: &mut [Task], context: &mut Context<'_>) {
+    for task in tasks {
+        let _ = task.as_mut().poll(context);
+    }
+}
+
+pub fn run(params: &Params) -> ! {
+    let before = resident();
+    let mut context = Context::from_waker(Waker::noop());
+    let (mut ring, counts) = tasks(params, None);
+    round(&mut ring, &mut context);
+    let count = || {
+        let resumes: u64 = counts.iter().map(|count| count.get()).sum();
+        Counts { resumes, dispatcher: resumes }
+    };
+    let mut course = Course::new(params, before);
+    while let Some(rounds) = course.begin(count) {
+        for _ in 0..rounds {
+            round(&mut ring, &mut context);
+        }
+        course.end();
+    }
+    drop(ring);
+    course.finish(
+        "Rust futures",
+        &["boxed futures, polled through dyn Future".into()],
+        &singles(params),
+        true,
+    )
+}
+
+fn singles(params: &Params) -> Vec<u64> {
+    if params.singles == 0 {
+        return Vec::new();
+    }
+    let mut context = Context::from_waker(Waker::noop());
+    let stamps = Box::into_raw(Box::new(Stamps::new(params.singles)));
+    let (mut ring, _counts) = tasks(params, Some(stamps));
+    round(&mut ring, &mut context);
+    round(&mut ring, &mut context);
+    // SAFETY: no task runs now; the tasks are dropped before the stamps are taken.
+    unsafe {
+        (*stamps).ticks.clear();
+        (*stamps).leaving();
+        while (*stamps).ticks.len() < params.singles {
+            round(&mut ring, &mut context);
+        }
+        drop(ring);
+        Box::from_raw(stamps).ticks
+    }
+}

@@ -1,0 +1,98 @@
+//! corosensei: stackful coroutines that the main program resumes in turn.
+
+use crate::protocol::{Counts, Course, Params, Stamps, resident, skip};
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use std::cell::Cell;
+use std::rc::Rc;
+
+const STACK: usize = 16 << 10;
+
+type Task = Coroutine<(), (), (), DefaultStack>;
+
+/// As many tasks, each with its own count. With `stamps`, each looks at the clock.
+fn tasks(params: &Params, stamps: Option<*mut Stamps>) -> (Vec<Task>, Vec<Rc<Cell<u64>>>) {
+    (0..params.tasks)
+        .map(|_| {
+            let stack = DefaultStack::new(STACK).unwrap_or_else(|error| {
+                skip(&format!("{} stacks cannot be mapped: {error}; see vm.max_map_count", params.tasks))
+            });
+            let count = Rc::new(Cell::new(0u64));
+            let own = Rc::clone(&count);
+            let task = match stamps {
+                None => Coroutine::with_stack(stack, move |yielder, ()| {
+                    loop {
+                        own.set(own.get() + 1);
+                        yielder.suspend(());
+                    }
+                }),
+                Some(stamps) => Coroutine::with_stack(stack, move |yielder, ()| {
+                    loop {
+                        // SAFETY: one task runs at a time; the stamps outlive the tasks.
+                        unsafe { (*stamps).arrived() };
+                        own.set(own.get() + 1);
+                        // SAFETY: as above.
+                        unsafe { (*stamps).leaving() };
+                        yielder.suspend(());
+                    }
+                }),
+            };
+            (task, count)
+        })
+        .unzip()
+}
+
+#[inline(always)]
+fn round(tasks: &mut [Task]) {
+    for task in tasks {
+        if let CoroutineResult::Return(()) = task.resume(()) {
+            unreachable!("a task never ends");
+        }
+    }
+}
+
+pub fn run(params: &Params) -> ! {
+    let before = resident();
+    let (mut ring, counts) = tasks(params, None);
+    round(&mut ring);
+    let count = || {
+        let resumes: u64 = counts.iter().map(|count| count.get()).sum();
+        // Each resumption comes from the loop and goes back to it.
+        Counts { resumes, dispatcher: resumes }
+    };
+    let mut course = Course::new(params, before);
+    while let Some(rounds) = course.begin(count) {
+        for _ in 0..rounds {
+            round(&mut ring);
+        }
+        course.end();
+    }
+    forget(ring);
+    let notes = [format!("stacks of {} KiB; each switch is a suspension and a resumption", STACK >> 10)];
+    course.finish("corosensei 0.3.4", &notes, &singles(params), true)
+}
+
+/// A coroutine that is dropped while suspended unwinds; these own nothing, and the process ends soon.
+fn forget(tasks: Vec<Task>) {
+    std::mem::forget(tasks);
+}
+
+fn singles(params: &Params) -> Vec<u64> {
+    if params.singles == 0 {
+        return Vec::new();
+    }
+    let stamps = Box::into_raw(Box::new(Stamps::new(params.singles)));
+    let (mut ring, _counts) = tasks(params, Some(stamps));
+    round(&mut ring);
+    round(&mut ring);
+    // SAFETY: no task runs now; the tasks are forgotten before the stamps are taken.
+    unsafe {
+        (*stamps).ticks.clear();
+        (*stamps).leaving();
+        while (*stamps).ticks.len() < params.singles {
+            round(&mut ring);
+        }
+        forget(ring);
+        (*stamps).ticks.clone()
+    }
+}

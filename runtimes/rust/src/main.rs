@@ -1,0 +1,29 @@
+//! Rust's own runtimes, spoken to as `runtimes/PROTOCOL.md` says.
+
+mod bare_async;
+mod clock;
+mod coro;
+#[cfg(target_arch = "x86_64")]
+mod own;
+mod park;
+mod protocol;
+mod tokio_tasks;
+
+use protocol::{Params, skip};
+
+fn main() {
+    // Tasks of some runtimes must outlive everything.
+    let params: &'static Params = Box::leak(Box::new(Params::read()));
+    match (params.runtime.as_str(), params.mechanism.as_str()) {
+        #[cfg(target_arch = "x86_64")]
+        ("own", _) => own::run(params),
+        #[cfg(not(target_arch = "x86_64"))]
+        ("own", _) => skip("the switch is written for x86-64 only"),
+        ("corosensei", "yield") => coro::run(params),
+        ("rust-async", "poll") => bare_async::run(params),
+        ("tokio", "yield") => tokio_tasks::run_yield(params),
+        ("tokio", "channel") => tokio_tasks::run_channel(params),
+        ("rust-thread", "park") => park::run(params),
+        (runtime, mechanism) => skip(&format!("{runtime} has no mechanism {mechanism}")),
+    }
+}

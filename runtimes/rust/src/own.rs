@@ -1,0 +1,242 @@
+//! Our own stack switch, inlined: what the compiler has live it keeps itself, so that the switch saves the two
+//! registers that it may not give up (rbx, rbp) and the address to go on at.
+//!
+//! Four forms: ended by `pop` and `jmp` or by `ret` (which the processor predicts to return to the stack just
+//! left, and misses), each with and without MXCSR and the x87 control word.
+
+use crate::protocol::{Counts, Course, Params, Stamps, resident, skip};
+use std::arch::{asm, naked_asm};
+use std::ptr;
+
+/// The part of a task's stack that is mapped for it.
+const STACK: usize = 64 << 10;
+
+/// A task, at the top of its own stack.
+#[repr(C)]
+struct Task {
+    pointer: *mut u8,
+    next: *mut Task,
+    resumes: u64,
+    stamps: *mut Stamps,
+}
+
+macro_rules! switch {
+    ($name:ident, [$($save:literal),*], [$($restore:literal),*], $($go:literal),+) => {
+        /// Leaves `from` and enters `to`.
+        ///
+        /// # Safety
+        /// `to` is a task that was left by the same form of switch, or made for it, and that does not run.
+        #[inline(always)]
+        unsafe fn $name(from: *mut Task, to: *mut Task) {
+            // SAFETY: the caller's promise; everything that changes while others run is named.
+            unsafe {
+                asm!(
+                    "push rbp",
+                    "push rbx",
+                    $($save,)*
+                    "lea rax, [rip + 2f]",
+                    "push rax",
+                    "mov [rdi], rsp",
+                    "mov rsp, [rsi]",
+                    $($go,)+
+                    "2:",
+                    $($restore,)*
+                    "pop rbx",
+                    "pop rbp",
+                    inlateout("rdi") from => _, inlateout("rsi") to => _,
+                    lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
+                    clobber_abi("sysv64"),
+                );
+            }
+        }
+    };
+}
+
+switch!(jmp, [], [], "pop rax", "jmp rax");
+switch!(ret, [], [], "ret");
+switch!(
+    jmp_fp,
+    ["sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp + 4]"],
+    ["ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8"],
+    "pop rax",
+    "jmp rax"
+);
+switch!(
+    ret_fp,
+    ["sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp + 4]"],
+    ["ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8"],
+    "ret"
+);
+
+/// The four forms, for the code that is made once for each.
+const JMP: u8 = 0;
+const RET: u8 = 1;
+const JMP_FP: u8 = 2;
+const RET_FP: u8 = 3;
+
+/// # Safety
+/// As the forms.
+#[inline(always)]
+unsafe fn switch<const FORM: u8>(from: *mut Task, to: *mut Task) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match FORM {
+            JMP => jmp(from, to),
+            RET => ret(from, to),
+            JMP_FP => jmp_fp(from, to),
+            _ => ret_fp(from, to),
+        }
+    }
+}
+
+/// A task: counts, passes on, for ever. It owns nothing, so its stack may be taken from it.
+unsafe extern "sysv64" fn body<const FORM: u8, const STAMP: bool>(task: *mut Task) -> ! {
+    loop {
+        // SAFETY: the ring outlives all that runs on it, and one task runs at a time.
+        unsafe {
+            if STAMP {
+                (*(*task).stamps).arrived();
+            }
+            (*task).resumes += 1;
+            if STAMP {
+                (*(*task).stamps).leaving();
+            }
+            switch::<FORM>(task, (*task).next);
+        }
+    }
+}
+
+/// Where a task begins: its argument and its code are on its stack.
+#[unsafe(naked)]
+unsafe extern "C" fn enter() {
+    naked_asm!("pop rdi", "pop rax", "and rsp, -16", "call rax", "ud2")
+}
+
+/// A ring of tasks; the first is whoever made it.
+struct Ring {
+    first: Box<Task>,
+    memory: *mut u8,
+    tasks: usize,
+}
+
+impl Ring {
+    fn new<const FORM: u8, const STAMP: bool>(tasks: usize, stamps: *mut Stamps) -> Self {
+        let bytes = (tasks - 1) * STACK;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping that nothing else knows.
+        let memory =
+            unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if memory == libc::MAP_FAILED {
+            skip(&format!(
+                "{tasks} stacks of {STACK} bytes cannot be mapped: {}",
+                std::io::Error::last_os_error()
+            ));
+        }
+        // A huge page would give every task 32 neighbours' memory.
+        // SAFETY: advice on our own mapping.
+        unsafe { libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE) };
+        let mut first =
+            Box::new(Task { pointer: ptr::null_mut(), next: ptr::null_mut(), resumes: 0, stamps });
+        let memory = memory.cast::<u8>();
+        let mut next: *mut Task = &mut *first;
+        for at in (0..tasks - 1).rev() {
+            // Tops at the same place of every stack would all fall into one set of the cache.
+            let colour = 128 * (at % 16);
+            // SAFETY: within the stack of this task.
+            unsafe {
+                let task = memory.add((at + 1) * STACK - 64 - colour).cast::<Task>();
+                let code = body::<FORM, STAMP> as *const () as usize;
+                let words = [enter as *const () as usize, task.expose_provenance(), code, 0];
+                let frame = task.cast::<usize>().sub(8);
+                frame.copy_from_nonoverlapping(words.as_ptr(), words.len());
+                task.write(Task { pointer: frame.cast(), next, resumes: 0, stamps });
+                next = task;
+            }
+        }
+        first.next = next;
+        Self { first, memory, tasks }
+    }
+
+    /// Each task runs once.
+    #[inline(always)]
+    fn round<const FORM: u8>(&mut self) {
+        let first: *mut Task = &mut *self.first;
+        // SAFETY: the next task does not run, and the last one comes back here.
+        unsafe { switch::<FORM>(first, (*first).next) };
+        self.first.resumes += 1;
+    }
+
+    fn resumes(&self) -> u64 {
+        let mut task = self.first.next;
+        let mut sum = self.first.resumes;
+        for _ in 1..self.tasks {
+            // SAFETY: every task of the ring is alive and none runs now.
+            unsafe {
+                sum += (*task).resumes;
+                task = (*task).next;
+            }
+        }
+        sum
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the tasks never run again and own nothing.
+        unsafe { libc::munmap(self.memory.cast(), (self.tasks - 1) * STACK) };
+    }
+}
+
+pub fn run(params: &Params) -> ! {
+    match params.mechanism.as_str() {
+        "jmp" => measure::<JMP>(params),
+        "ret" => measure::<RET>(params),
+        "jmp-fp" => measure::<JMP_FP>(params),
+        "ret-fp" => measure::<RET_FP>(params),
+        other => skip(&format!("own has no mechanism {other}")),
+    }
+}
+
+fn measure<const FORM: u8>(params: &Params) -> ! {
+    let before = resident();
+    crate::clock::reset_float_control();
+    let mut ring = Ring::new::<FORM, false>(params.tasks, ptr::null_mut());
+    ring.round::<FORM>();
+    let mut course = Course::new(params, before);
+    while let Some(rounds) = course.begin(|| Counts { resumes: ring.resumes(), dispatcher: 0 }) {
+        for _ in 0..rounds {
+            ring.round::<FORM>();
+        }
+        course.end();
+    }
+    drop(ring);
+    let mut notes = vec![format!("stacks of {} KiB without guard pages", STACK >> 10)];
+    if FORM >= JMP_FP {
+        notes.push("MXCSR 0x1f80 on all sides, set before each batch".into());
+    }
+    course.finish("tollgate 0.1.0", &notes, &singles::<FORM>(params), false)
+}
+
+/// Switches of a ring whose tasks look at the clock.
+fn singles<const FORM: u8>(params: &Params) -> Vec<u64> {
+    if params.singles == 0 {
+        return Vec::new();
+    }
+    let stamps = Box::into_raw(Box::new(Stamps::new(params.singles)));
+    crate::clock::reset_float_control();
+    let mut ring = Ring::new::<FORM, true>(params.tasks, stamps);
+    // What the first rounds meet for the first time is not the switch.
+    ring.round::<FORM>();
+    ring.round::<FORM>();
+    // SAFETY: one task runs at a time, and the ring is gone before the stamps are.
+    unsafe {
+        (*stamps).ticks.clear();
+        while (*stamps).ticks.len() < params.singles {
+            (*stamps).leaving();
+            ring.round::<FORM>();
+            (*stamps).arrived();
+        }
+        drop(ring);
+        Box::from_raw(stamps).ticks
+    }
+}
