@@ -16,6 +16,7 @@ pub mod probe;
 pub mod remote;
 pub mod sampler;
 pub mod session;
+pub mod stamps;
 pub mod stats;
 pub mod summary;
 pub mod worker;
