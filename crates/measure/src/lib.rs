@@ -4,6 +4,7 @@
 
 pub mod arch;
 pub mod bench;
+pub mod bill;
 pub mod clock;
 pub mod counters;
 pub mod doctor;

@@ -66,8 +66,9 @@ pub struct Dissection {
     /// Lanes of whole crossings that were made while something recorded, with the name of what did; none
     /// where stamping changes nothing but for the clock.
     pub instrumented: Vec<(usize, String)>,
-    /// How far the two clocks may be from each other, in ticks, is added to the interval of these lanes.
-    pub mapped: Vec<usize>,
+    /// Lanes with one stamp of the kernel's, and which way they go: 1 into the kernel, -1 out of it. How far
+    /// its clock may be from ours widens what they give, and drops out of the difference of two.
+    pub mapped: Vec<(usize, i8)>,
 }
 
 /// Something that was measured.
