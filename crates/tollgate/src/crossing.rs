@@ -2,7 +2,6 @@
 //! alone, show the bills.
 
 mod bill;
-mod literature;
 
 use crate::cli::{self, Sampling};
 use crate::output::Sink;
@@ -43,7 +42,6 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
         session::record(&mut run, &metas, harvest, source);
         run.warnings.extend(noise_warnings(spans, &metas, &wanted));
         bill::finish(&mut run, &hardware);
-        literature::add(&mut run);
         keeper.save(&run);
     })?;
     keeper.finish(&mut run);
