@@ -50,7 +50,8 @@ impl Region {
         let mut left = pages * page;
         while left > 0 {
             let some = left.min(block.len());
-            file.write_all(&block[..some]).map_err(|error| crate::task::refusal("fill a file in memory", &error))?;
+            file.write_all(&block[..some])
+                .map_err(|error| crate::task::refusal("fill a file in memory", &error))?;
             left -= some;
         }
         // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing of ours.

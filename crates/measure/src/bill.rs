@@ -52,6 +52,12 @@ pub fn bill(collected: &Collected, per_pass: f64, units: &Units) -> Option<Bill>
         let shift = doubt * f64::from(cuts(part, dissection).abs());
         bill.phases.push(phase(&part.name, part.evidence, &levels, shift, units));
     }
+    if matches!(dissection.total, Term::Lane(_)) {
+        bill.stamped_total.clone_from(&totals);
+    }
+    if dissection.parts.is_empty() {
+        return Some(bill);
+    }
     let over = median_interval(&rest).map_or(0.0, |(median, _)| median);
     let total = median_interval(&totals).map_or(0.0, |(median, _)| median);
     if over.abs() > (CLOSE.0 * total.abs()).max(CLOSE.1) {
@@ -59,9 +65,6 @@ pub fn bill(collected: &Collected, per_pass: f64, units: &Units) -> Option<Bill>
         bill.warnings.push(Warning::new("unattributed", text));
     }
     bill.phases.push(phase(REST, Evidence::Difference, &rest, 0.0, units));
-    if matches!(dissection.total, Term::Lane(_)) {
-        bill.stamped_total = totals;
-    }
     for (lane, by) in &dissection.instrumented {
         let levels: Vec<f64> = used.iter().map(|values| values.term(Term::Lane(*lane))).collect();
         if let Some(ns) = summary::of_levels(&levels, units) {

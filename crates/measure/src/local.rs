@@ -111,7 +111,8 @@ impl<'p, C: Clock> Local<'p, C> {
         let first = Anchor::now(now);
         crossing.dissect(count, now, &mut spans)?;
         let mapping = first.zip(Anchor::now(now)).and_then(|(first, last)| Mapping::between(first, last));
-        let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
+        let mapping =
+            mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
         let pair = stamps::pair_ticks(now);
         let lengths = |lane: &Vec<Span>| lane.iter().map(|&span| mapping.length(span, pair)).collect();
         Ok(Reply::Dissected { lanes: spans.iter().map(lengths).collect(), doubt: mapping.doubt })

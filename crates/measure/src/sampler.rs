@@ -503,7 +503,8 @@ impl<B: Bench> Running<'_, B> {
             Reply::Dissected { lanes, doubt } => {
                 if let Some(epoch) = collected.epochs.last_mut() {
                     epoch.lanes.resize(lanes.len().max(epoch.lanes.len()), Vec::new());
-                    for (all, lane) in epoch.lanes.iter_mut().zip(lanes).filter(|(_, lane)| !lane.is_empty()) {
+                    for (all, lane) in epoch.lanes.iter_mut().zip(lanes).filter(|(_, lane)| !lane.is_empty())
+                    {
                         all.push(median(&lane));
                     }
                     epoch.doubt = epoch.doubt.max(doubt);

@@ -121,7 +121,7 @@ pub struct Anchor {
     pub ticks: f64,
     /// CLOCK_MONOTONIC_RAW in nanoseconds.
     pub ns: f64,
-    /// Width of the brackets that it is the middle of, in ticks.
+    /// Width of the brackets that it is the middle of, in ticks, less what two stamps take by themselves.
     pub width: f64,
 }
 
@@ -137,7 +137,9 @@ impl Anchor {
             let ns = monotonic_raw_ns();
             *bracket = Bracket { before, ns, after: now() };
         }
-        Self::of(&brackets)
+        // The reading lies behind the first stamp and before the second, not inside of them.
+        let pair = pair_ticks(now);
+        Self::of(&brackets).map(|it| Self { width: (it.width - pair).max(0.0), ..it })
     }
 
     /// From the tighter quarter of the brackets: the middle of each is the moment of its reading, and

@@ -115,6 +115,13 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
     };
     let bill = bill(collected, per_pass, units).unwrap_or_default();
     let stamped = stamped_total(collected, &bill);
+    if stamped.is_none() && collected.dissection.as_ref().is_some_and(|it| it.total != Term::Batches) {
+        let why = bill.warnings.first().map_or("no crossing was stamped", |warning| &warning.text);
+        result.status = if collected.undissected.is_some() { Status::Skipped } else { Status::Failed };
+        result.reason = Some(why.into());
+        result.enable = collected.undissected.as_ref().map(|(_, enable)| enable.clone());
+        return result;
+    }
     let by_batches = stamped.is_none();
     let (figure, samples) = stamped.unwrap_or_else(|| (figure, samples(collected, per_pass)));
     let ticks = estimate(&figure.at_other_rates(units.core_spread), &samples);

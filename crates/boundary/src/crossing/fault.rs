@@ -31,7 +31,10 @@ const fn meta(id: &'static str, what: &'static str) -> Meta {
 }
 
 pub(super) static ANONYMOUS: Fault = Fault {
-    meta: meta("fault/anonymous", "first write to a page of anonymous memory: a page is found, cleared and mapped"),
+    meta: meta(
+        "fault/anonymous",
+        "first write to a page of anonymous memory: a page is found, cleared and mapped",
+    ),
     kind: Kind::Anonymous,
 };
 
@@ -41,7 +44,10 @@ pub(super) static ZERO_PAGE: Fault = Fault {
 };
 
 pub(super) static CACHED_FILE: Fault = Fault {
-    meta: meta("fault/cached-file", "first read of a file in the page cache: it and its neighbours are mapped"),
+    meta: meta(
+        "fault/cached-file",
+        "first read of a file in the page cache: it and its neighbours are mapped",
+    ),
     kind: Kind::File,
 };
 
@@ -68,7 +74,8 @@ impl Probe for Fault {
             }
             _ => {}
         }
-        let mut open = Open { region, kind: self.kind, step, events: Events::open(), before: None, faults: Some(0) };
+        let mut open =
+            Open { region, kind: self.kind, step, events: Events::open(), before: None, faults: Some(0) };
         // Memory that a hypervisor has taken back comes back at its first touch, at a price of its own.
         open.prepare(TOUCHES as u64)?;
         open.cross(TOUCHES as u64)?;

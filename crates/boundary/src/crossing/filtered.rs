@@ -2,10 +2,9 @@
 //! made by a thread of the probe's own; what asking that thread costs is taken off as the empty batch.
 
 use crate::syscall::raw;
-use crate::task::OnCall;
-use std::cell::Cell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::{io, mem};
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
 
@@ -55,46 +54,44 @@ pub(crate) static BY_ARGUMENT: Filtered = Filtered {
     ],
 };
 
-/// What the thread shares with the probe.
-#[derive(Default)]
-struct Shared {
-    right: AtomicU64,
-    /// The error that the filter was refused with, negative once it is in force.
-    errno: AtomicI32,
-}
-
-const IN_FORCE: i32 = -1;
+/// What the thread answers: how many answers were right, or the error that the filter was refused with.
+type Answer = Result<u64, i32>;
 
 impl Probe for Filtered {
     fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let shared = Arc::new(Shared::default());
-        let (theirs, filter) = (Arc::clone(&shared), self.filter);
-        let installed = Cell::new(false);
-        let thread = OnCall::open(site.cpu, move |passes| {
-            if !installed.replace(true) {
-                theirs.errno.store(install(filter).err().unwrap_or(IN_FORCE), Ordering::Release);
-            }
-            let mut right = 0;
-            // SAFETY: getppid has no arguments and changes nothing.
-            let parent = unsafe { libc::getppid() } as isize;
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let (orders, to_do) = channel();
+        let (tell, answers) = channel();
+        let filter = self.filter;
+        // It inherits the pin of the measuring thread.
+        let run = move || serve(filter, &to_do, &tell);
+        let made = thread::Builder::new().name("filtered".into()).stack_size(64 << 10).spawn(run);
+        let thread = made.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
+        let mut open = Open { orders: Some(orders), answers, thread: Some(thread), right: 0 };
+        open.ask(0)?;
+        Ok(Box::new(open))
+    }
+}
+
+/// The thread: takes the filter on, then makes calls until nobody asks any more.
+fn serve(filter: &[libc::sock_filter], to_do: &Receiver<u64>, tell: &Sender<Answer>) {
+    let mut installed = None;
+    while let Ok(passes) = to_do.recv() {
+        let outcome = *installed.get_or_insert_with(|| install(filter));
+        // SAFETY: getppid has no arguments and changes nothing.
+        let parent = unsafe { libc::getppid() } as isize;
+        let mut right = 0;
+        if outcome.is_ok() {
             for _ in 0..passes {
                 // SAFETY: as above.
                 right += u64::from(unsafe { raw::call0(libc::SYS_getppid) } == parent);
             }
-            theirs.right.fetch_add(right, Ordering::Relaxed);
-        })?;
-        let open = Open { thread, shared };
-        open.ask(0);
-        match open.shared.errno.load(Ordering::Acquire) {
-            IN_FORCE => Ok(Box::new(open)),
-            errno => Err(Refusal::skip(
-                format!("no seccomp filter can be taken on: {}", std::io::Error::from_raw_os_error(errno)),
-                "a kernel with CONFIG_SECCOMP_FILTER, outside a sandbox that refuses further filters",
-            )),
+        }
+        if tell.send(outcome.map(|()| right)).is_err() {
+            return;
         }
     }
 }
@@ -108,29 +105,50 @@ fn install(filter: &[libc::sock_filter]) -> Result<(), i32> {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &program) == 0
     };
-    if done { Ok(()) } else { Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
+    if done { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
 }
 
 struct Open {
-    thread: OnCall,
-    shared: Arc<Shared>,
+    orders: Option<Sender<u64>>,
+    answers: Receiver<Answer>,
+    thread: Option<JoinHandle<()>>,
+    right: u64,
 }
 
 impl Open {
-    fn ask(&self, passes: u64) {
-        self.thread.call(passes);
-        self.thread.wait_idle();
+    /// Has the thread make its calls, and sleeps until it has.
+    fn ask(&mut self, passes: u64) -> Result<(), Refusal> {
+        let gone = || Refusal::Failed("the thread under the filter is gone".into());
+        self.orders.as_ref().and_then(|orders| orders.send(passes).ok()).ok_or_else(gone)?;
+        match self.answers.recv() {
+            Ok(Ok(right)) => {
+                self.right += right;
+                Ok(())
+            }
+            Ok(Err(errno)) => Err(Refusal::skip(
+                format!("no seccomp filter can be taken on: {}", io::Error::from_raw_os_error(errno)),
+                "a kernel with CONFIG_SECCOMP_FILTER, outside a sandbox that refuses further filters",
+            )),
+            Err(_) => Err(gone()),
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        // A thread that panicked has already been reported by the panic itself.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 impl Crossing for Open {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.ask(passes);
-        Ok(())
+        self.ask(passes)
     }
 
     fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-        counts[0] = Some(self.shared.right.swap(0, Ordering::Relaxed));
+        counts[0] = Some(mem::take(&mut self.right));
         Ok(())
     }
 
@@ -143,11 +161,6 @@ impl Crossing for Open {
 mod tests {
     use super::*;
 
-    /// A CPU that may be used.
-    fn cpu() -> usize {
-        tollgate_measure::placement::allowed().unwrap()[0]
-    }
-
     /// Mode of seccomp of the calling thread, in the kernel's words.
     fn own_mode() -> String {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
@@ -158,7 +171,7 @@ mod tests {
     fn the_filter_binds_the_probes_thread_only() {
         let before = own_mode();
         for probe in [&BY_NUMBER, &BY_ARGUMENT] {
-            let mut open = match probe.open(&Site { cpu: cpu(), peer: None }) {
+            let mut open = match probe.open(&Site { cpu: 0, peer: None }) {
                 Ok(open) => open,
                 Err(Refusal::Skip { .. }) => continue,
                 Err(Refusal::Failed(why)) => panic!("{why}"),

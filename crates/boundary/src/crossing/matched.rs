@@ -1,8 +1,8 @@
 //! Which of the kernel's stamps belongs to which crossing: the one that carries its address and lies
 //! between its two stamps of user mode. Only faults of the measuring code count.
 
-use tollgate_measure::stamps::{Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Now, Span, Stamp};
 use tollgate_measure::Refusal;
+use tollgate_measure::stamps::{Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Now, Span, Stamp};
 
 /// One crossing as user mode saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,8 @@ pub(super) fn matched(
     let mut found = Vec::new();
     let mut from = 0;
     for &window in windows {
-        let (before, after) = (mapping.ticks(Stamp::User(window.before)), mapping.ticks(Stamp::User(window.after)));
+        let (before, after) =
+            (mapping.ticks(Stamp::User(window.before)), mapping.ticks(Stamp::User(window.after)));
         // Both come in the order of time; what lies before this window cannot belong to a later one. The
         // clocks are known to each other within the doubt only.
         let moment = |stamp: &KernelStamp| mapping.ticks(Stamp::Kernel(stamp.ns));
@@ -118,12 +119,12 @@ mod tests {
     fn each_window_gets_the_stamp_of_its_time_and_page() {
         let windows = [window(1_000, 0x1000), window(3_000, 0x2000)];
         let stamps = [
-            stamp(500, 0x1000),       // too early
-            stamp(1_300, 0x9000),     // another page
-            stamp(1_400, 0x1008),     // the one
-            stamp(2_500, 0x2000),     // between the windows
-            stamp(3_200, 0x2fff),     // the other one
-            stamp(9_000, 0x2000),     // too late
+            stamp(500, 0x1000),   // too early
+            stamp(1_300, 0x9000), // another page
+            stamp(1_400, 0x1008), // the one
+            stamp(2_500, 0x2000), // between the windows
+            stamp(3_200, 0x2fff), // the other one
+            stamp(9_000, 0x2000), // too late
         ];
         let found = matched(&windows, &stamps, 4096, &mapping());
         assert_eq!(found, [(windows[0], 1_400), (windows[1], 3_200)]);
@@ -132,7 +133,8 @@ mod tests {
     #[test]
     fn none_or_several_stamps_leave_a_crossing_out() {
         let windows = [window(1_000, 0x1000), window(3_000, 0x2000), window(5_000, 0x3000)];
-        let stamps = [stamp(1_100, 0x1000), stamp(1_200, 0x1000), stamp(5_100, 0x3000), stamp(5_200, u64::MAX)];
+        let stamps =
+            [stamp(1_100, 0x1000), stamp(1_200, 0x1000), stamp(5_100, 0x3000), stamp(5_200, u64::MAX)];
         assert_eq!(matched(&windows, &stamps, 4096, &mapping()), [(windows[2], 5_100)]);
         assert_eq!(matched(&windows, &[], 4096, &mapping()), []);
         assert_eq!(matched(&[], &stamps, 4096, &mapping()), []);

@@ -56,11 +56,23 @@ macro_rules! cold {
 cold!(INVALID_TLB, Invalid, Tlb, "syscall/invalid-after-flush", "invalid system call after a TLB flush");
 cold!(GETPPID_TLB, Getppid, Tlb, "syscall/getppid-after-flush", "getppid after a TLB flush");
 cold!(INT80_TLB, Int80, Tlb, "syscall/int80-after-flush", "getppid by int 0x80 after a TLB flush");
-cold!(CLOCK_TLB, Clock, Tlb, "syscall/clock_gettime-after-flush", "system call clock_gettime after a TLB flush");
+cold!(
+    CLOCK_TLB,
+    Clock,
+    Tlb,
+    "syscall/clock_gettime-after-flush",
+    "system call clock_gettime after a TLB flush"
+);
 cold!(INVALID_SWEPT, Invalid, Swept, "syscall/invalid-after-sweep", "invalid system call, L1 and L2 swept");
 cold!(GETPPID_SWEPT, Getppid, Swept, "syscall/getppid-after-sweep", "getppid, L1 and L2 swept");
 cold!(INT80_SWEPT, Int80, Swept, "syscall/int80-after-sweep", "getppid by int 0x80, L1 and L2 swept");
-cold!(CLOCK_SWEPT, Clock, Swept, "syscall/clock_gettime-after-sweep", "system call clock_gettime, L1 and L2 swept");
+cold!(
+    CLOCK_SWEPT,
+    Clock,
+    Swept,
+    "syscall/clock_gettime-after-sweep",
+    "system call clock_gettime, L1 and L2 swept"
+);
 
 impl Probe for Cold {
     fn meta(&self) -> &Meta {
@@ -211,7 +223,8 @@ impl Crossing for Open {
             // The way of the stamps is to be warm again.
             std::hint::black_box((now(), now()));
             if self.call == Call::Clock {
-                let stamps = clock::stamped(now).ok_or_else(|| Refusal::Failed("clock_gettime was refused".into()))?;
+                let stamps =
+                    clock::stamped(now).ok_or_else(|| Refusal::Failed("clock_gettime was refused".into()))?;
                 whole.push(Span::user(stamps.0, stamps.2));
                 clock::cut(stamps, cuts);
             } else {
@@ -230,7 +243,9 @@ impl Crossing for Open {
     fn params(&self) -> Vec<(&'static str, String)> {
         match self.spoiler.state {
             State::Tlb => vec![("state", "tlb-flushed".into()), ("pages_flushed", FLUSHED.to_string())],
-            State::Swept => vec![("state", "caches-swept".into()), ("bytes_swept", self.spoiler.bytes.to_string())],
+            State::Swept => {
+                vec![("state", "caches-swept".into()), ("bytes_swept", self.spoiler.bytes.to_string())]
+            }
         }
     }
 }

@@ -98,7 +98,10 @@ fn verdict(status: i32) -> Result<(), Refusal> {
         Ok(())
     } else if libc::WIFSIGNALED(status) {
         let signal = libc::WTERMSIG(status);
-        Err(Refusal::skip(format!("int 0x80 ends the process by signal {signal}: it is not compiled in"), enable))
+        Err(Refusal::skip(
+            format!("int 0x80 ends the process by signal {signal}: it is not compiled in"),
+            enable,
+        ))
     } else {
         Err(Refusal::skip("int 0x80 does not answer as getppid does", enable))
     }

@@ -100,7 +100,12 @@ fn instrumented(result: &Measurement, total: f64, style: &Style) -> Vec<String> 
     if all.is_empty() {
         return Vec::new();
     }
-    let text = format!("uninstrumented {}, {}", figure(total), all.join(", "));
+    let way = if result.phases.iter().any(|phase| phase.name == "return") {
+        "; the event's way to its stamp is in the entry and is missing in the return"
+    } else {
+        ""
+    };
+    let text = format!("uninstrumented {} ns, {}{way}", figure(total), all.join(", "));
     wrap(&text, style.prose(), "  ").iter().map(|line| style.paint(Paint::Dim, line)).collect()
 }
 

@@ -18,7 +18,7 @@ const ROWS: [(&str, &str); 7] = [
 ];
 const FLUSHED: &str = "-after-flush";
 const SWEPT: &str = "-after-sweep";
-const NAME: usize = 30;
+const NAME: usize = 31;
 const COLUMN: usize = 9;
 
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
@@ -29,7 +29,9 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
             let hot = find(probe)?.ns?;
             let cycles = find(probe)?.cycles.map_or("-".into(), |it| fit(it.estimate, COLUMN - 1));
             let state = |ending| {
-                find(&format!("{probe}{ending}")).and_then(|it| it.ns).map_or("-".into(), |it| fit(it.estimate, COLUMN - 1))
+                find(&format!("{probe}{ending}"))
+                    .and_then(|it| it.ns)
+                    .map_or("-".into(), |it| fit(it.estimate, COLUMN - 1))
             };
             Some(format!(
                 "  {}{}{}{}{}{}",
@@ -37,8 +39,8 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
                 right(&fit(hot.estimate, COLUMN - 1), COLUMN),
                 right(&cycles, COLUMN),
                 right(&percent(hot.relative_half_width()), COLUMN - 1),
-                right(&state(FLUSHED), COLUMN + 3),
-                right(&state(SWEPT), COLUMN),
+                right(&state(FLUSHED), COLUMN + 4),
+                right(&state(SWEPT), COLUMN + 2),
             ))
         })
         .collect();
@@ -52,8 +54,8 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
         right("hot", COLUMN),
         right("cycles", COLUMN),
         right("+-", COLUMN - 1),
-        right("TLB flushed", COLUMN + 3),
-        right("L1+L2 out", COLUMN),
+        right("TLB flushed", COLUMN + 4),
+        right("L1+L2 out", COLUMN + 2),
     );
     text.push(style.paint(Paint::Dim, header.trim_end()));
     text.extend(rows.into_iter().map(|row| row.trim_end().to_owned()));

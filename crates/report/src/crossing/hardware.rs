@@ -11,8 +11,7 @@ const EMULATED: &str = "emulated";
 const NAME: usize = 34;
 
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
-    let measured: Vec<&&Measurement> =
-        results.iter().filter(|it| it.status == Status::Measured).collect();
+    let measured: Vec<&&Measurement> = results.iter().filter(|it| it.status == Status::Measured).collect();
     let mut text = title("The hardware alone, in a bare guest", style);
     if measured.is_empty() {
         let why = results.first().and_then(|it| it.reason.as_deref());

@@ -14,17 +14,27 @@ pub(super) struct Row {
 
 /// In the order of the table. All are in cycles of the core named.
 pub(super) const ROWS: &[Row] = &[
-    Row { what: "page fault, entry only", cycles: "about 500", machine: "Xeon E5 v3, bare metal", source: "xperf" },
-    Row { what: "page fault, entry only", cycles: "about 800", machine: "Xeon E5 v3, in a VM", source: "xperf" },
-    Row { what: "L4Re null system call", cycles: "52", machine: "Intel N100", source: "l4re.org" },
-    Row { what: "L4Re null system call", cycles: "222", machine: "Intel Ice Lake", source: "l4re.org" },
-    Row { what: "L4Re null system call", cycles: "138", machine: "Cortex-A76", source: "l4re.org" },
-    Row { what: "L4Re null system call", cycles: "230", machine: "Cortex-A53", source: "l4re.org" },
-    Row { what: "L4Re IPC, other address space", cycles: "390", machine: "Intel N100", source: "l4re.org" },
-    Row { what: "L4Re IPC, other address space", cycles: "934", machine: "Intel Ice Lake", source: "l4re.org" },
-    Row { what: "seL4 call + reply", cycles: "718 + 576", machine: "Skylake, no PTI", source: "sel4.systems" },
-    Row { what: "seL4 call + reply", cycles: "413 + 426", machine: "Cortex-A57", source: "sel4.systems" },
-    Row { what: "KVM exit on SVM, three parts", cycles: "576 + 1,376 + 576", machine: "AMD", source: "LKML 2020" },
+    Row {
+        what: "page fault, entry only",
+        cycles: "about 500",
+        machine: "Xeon E5 v3, bare metal",
+        source: "xperf",
+    },
+    Row {
+        what: "page fault, entry only",
+        cycles: "about 800",
+        machine: "Xeon E5 v3, in a VM",
+        source: "xperf",
+    },
+    Row { what: "L4Re null system call", cycles: "52", machine: "Intel N100", source: "L4Re" },
+    Row { what: "L4Re null system call", cycles: "222", machine: "Intel Ice Lake", source: "L4Re" },
+    Row { what: "L4Re null system call", cycles: "138", machine: "Cortex-A76", source: "L4Re" },
+    Row { what: "L4Re null system call", cycles: "230", machine: "Cortex-A53", source: "L4Re" },
+    Row { what: "L4Re IPC, address spaces", cycles: "390", machine: "Intel N100", source: "L4Re" },
+    Row { what: "L4Re IPC, address spaces", cycles: "934", machine: "Intel Ice Lake", source: "L4Re" },
+    Row { what: "seL4 call + reply", cycles: "718 + 576", machine: "Skylake, no PTI", source: "seL4" },
+    Row { what: "seL4 call + reply", cycles: "413 + 426", machine: "Cortex-A57", source: "seL4" },
+    Row { what: "KVM exit: three parts", cycles: "576 + 1,376 + 576", machine: "AMD (SVM)", source: "LKML" },
 ];
 
 pub(super) fn table(style: &Style) -> Vec<String> {
@@ -32,9 +42,9 @@ pub(super) fn table(style: &Style) -> Vec<String> {
     for row in ROWS {
         let line = format!(
             "  {}{}  {}{}",
-            left(row.what, 31),
+            left(row.what, 25),
             right(row.cycles, 18),
-            left(row.machine, 24),
+            left(row.machine, 23),
             row.source,
         );
         text.push(style.paint(Paint::Dim, line.trim_end()));

@@ -20,7 +20,8 @@ const SHARES: [(&str, &str); 5] = [
 pub(super) fn finish(run: &mut Run, hardware: &[Measurement]) {
     for result in &mut run.results {
         let share = SHARES.iter().find(|(ours, _)| *ours == result.probe);
-        let row = share.and_then(|(_, theirs)| hardware.iter().find(|row| row.probe == *theirs && native(row)));
+        let row =
+            share.and_then(|(_, theirs)| hardware.iter().find(|row| row.probe == *theirs && native(row)));
         if let Some(row) = row {
             split(result, row, "entry", ["hardware entry", "entry code"]);
             split(result, row, "return", ["exit code", "hardware return"]);
@@ -75,7 +76,16 @@ mod tests {
     use tollgate_record::{Per, Warning};
 
     fn figure(x: f64, half: f64) -> Option<Estimate> {
-        Some(Estimate { estimate: x, ci: [x - half, x + half], min: x, p10: x, p50: x, p90: x, p99: x, mean: x })
+        Some(Estimate {
+            estimate: x,
+            ci: [x - half, x + half],
+            min: x,
+            p10: x,
+            p50: x,
+            p90: x,
+            p99: x,
+            mean: x,
+        })
     }
 
     fn row(probe: &str, engine: &str, parts: &[(&str, f64)]) -> Measurement {
@@ -96,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_native_guest_splits_both_ways_and_the_sum_stays() {
-        let ours = row("syscall/clock_gettime", "host", &[("entry", 90.0), ("return", 80.0), ("unattributed", 2.0)]);
+        let ours =
+            row("syscall/clock_gettime", "host", &[("entry", 90.0), ("return", 80.0), ("unattributed", 2.0)]);
         let guest = row("hardware/syscall", "kvm-intel", &[("entry", 30.0), ("return", 20.0)]);
         let mut run = run(ours);
         finish(&mut run, &[guest]);
