@@ -3,6 +3,7 @@
 //! Glue only: parse, plan, measure, save, show.
 
 mod cli;
+mod crossing;
 mod doctor;
 mod lat_ctx;
 mod list;
