@@ -60,7 +60,9 @@ impl Engine {
     pub fn emulated(self, ring_ratio: Option<f64>, processor: Option<&str>) -> Option<String> {
         match self {
             Self::QemuTcg => {
-                return Some("QEMU translates the guest's code: the figures are its own, not a processor's".into());
+                return Some(
+                    "QEMU translates the guest's code: the figures are its own, not a processor's".into(),
+                );
             }
             Self::QemuTcgIcount => {
                 return Some("these are counts of instructions that QEMU executed, not times".into());

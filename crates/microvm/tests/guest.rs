@@ -88,8 +88,11 @@ fn the_translator_s_own_time_gives_every_phase_too() {
     if program(qemu::PROGRAM).is_none() {
         return skip!("{NO_QEMU}");
     }
-    let visit = emulated(false, &Params { samples: 16, ..Params::default() }, PATIENCE).expect("the guest runs");
-    for name in ["page-fault-split", "undefined-split", "interrupt-split", "syscall-split", "invlpg", "exit-mmio"] {
+    let visit =
+        emulated(false, &Params { samples: 16, ..Params::default() }, PATIENCE).expect("the guest runs");
+    for name in
+        ["page-fault-split", "undefined-split", "interrupt-split", "syscall-split", "invlpg", "exit-mmio"]
+    {
         assert_eq!(samples(&visit, name).len(), 16, "{name}");
     }
 }

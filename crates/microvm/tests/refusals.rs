@@ -83,10 +83,12 @@ fn a_kvm_that_refuses_a_machine() {
     if fs::OpenOptions::new().read(true).write(true).open(kvm::DEVICE).is_err() {
         return skip!("/dev/kvm cannot be opened: a machine with KVM, as root or in the group kvm");
     }
-    for (error, says) in [(libc::EBUSY, "the other hypervisor"), (libc::ENODEV, "dmesg"), (libc::EPERM, "sandbox")] {
-        let Some((reason, enable)) = apart(|| {
-            refuse_machines(error as u32).then(|| refusal(Path::new(kvm::DEVICE)))
-        }) else {
+    for (error, says) in
+        [(libc::EBUSY, "the other hypervisor"), (libc::ENODEV, "dmesg"), (libc::EPERM, "sandbox")]
+    {
+        let Some((reason, enable)) =
+            apart(|| refuse_machines(error as u32).then(|| refusal(Path::new(kvm::DEVICE))))
+        else {
             return skip!("this kernel has no seccomp filters");
         };
         assert!(reason.starts_with("KVM is present and refuses to create a virtual machine"), "{reason}");

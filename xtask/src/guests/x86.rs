@@ -34,7 +34,9 @@ pub(super) fn guests(check: bool) -> Result<()> {
         return fs::write(&kept, built).with_context(|| kept.display().to_string());
     }
     if fs::read(&kept).ok() != Some(built) {
-        bail!("guests/x86/images/tolls.bin differs from its sources; run `cargo xtask guests` and commit the result");
+        bail!(
+            "guests/x86/images/tolls.bin differs from its sources; run `cargo xtask guests` and commit the result"
+        );
     }
     Ok(())
 }
@@ -56,7 +58,8 @@ fn build(root: &Path, work: &Path) -> Result<Vec<u8>> {
 }
 
 fn run(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("cannot run {COMPILER}; install it with: {INSTALL}"))?;
+    let output =
+        command.output().with_context(|| format!("cannot run {COMPILER}; install it with: {INSTALL}"))?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())
 }

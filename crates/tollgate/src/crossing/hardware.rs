@@ -29,9 +29,11 @@ const TRANSLATED: usize = 2;
 /// How long a virtual machine may live; a working one lives for a twentieth of it.
 const PATIENCE: Duration = Duration::from_millis(800);
 /// QEMU starts with a firmware.
-const QEMU_PATIENCE: Duration = Duration::from_secs(3);
+const QEMU_PATIENCE: Duration = Duration::from_secs(2);
 /// No virtual machine is begun after so long.
-const BUDGET: Duration = Duration::from_secs(4);
+const BUDGET: Duration = Duration::from_secs(3);
+/// QEMU is not started again after so long.
+const QEMU_BUDGET: Duration = Duration::from_secs(1);
 /// How often a guest may hang, each time in another phase that is then left out.
 const HANGS: usize = 3;
 
@@ -96,7 +98,9 @@ impl<'a> Hardware<'a> {
                     }
                 }
                 Err(error) if visits.is_empty() => return refused(engine, &error),
-                Err(error) => return failed(engine, &format!("one virtual machine of several failed: {error}")),
+                Err(error) => {
+                    return failed(engine, &format!("one virtual machine of several failed: {error}"));
+                }
             }
         }
         // A guest that was stopped lacks what came behind; the others lack only what it hung in.
@@ -110,8 +114,11 @@ impl<'a> Hardware<'a> {
     /// Every row under QEMU's translator; with [`Engine::QemuTcgIcount`] the figures are counts of instructions.
     pub(crate) fn under_qemu(&self, engine: Engine) -> Vec<Measurement> {
         let counting = engine == Engine::QemuTcgIcount;
+        let start = Instant::now();
         let mut visits = Vec::new();
-        for _ in 0..if counting { 1 } else { TRANSLATED } {
+        while visits.len() < if counting { 1 } else { TRANSLATED }
+            && (visits.is_empty() || start.elapsed() < QEMU_BUDGET)
+        {
             match qemu::run(self.qemu, counting, &Params::default(), QEMU_PATIENCE) {
                 Ok(visit) => visits.push(visit),
                 Err(error) => return refused(engine, &error),

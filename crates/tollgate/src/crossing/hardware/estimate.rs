@@ -1,9 +1,9 @@
 //! From the guest's stamps to the record: pure functions of visits.
 
 use super::rows::{Row, Shape};
+use tollgate_measure::stats::FEWEST_GROUPS;
 use tollgate_measure::stats::{median, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
-use tollgate_measure::stats::FEWEST_GROUPS;
 use tollgate_microvm::{Engine, Outcome, Row as Answer, Sample, Visit, phase};
 use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Warning};
 
@@ -47,7 +47,8 @@ impl Scene<'_> {
             result.warnings.push(Warning::new("some-failed", text));
         }
         if usable.len() < FEWEST_GROUPS && self.units.is_some() {
-            let text = format!("{} virtual machines only: the interval does not show how they differ", usable.len());
+            let text =
+                format!("{} virtual machines only: the interval does not show how they differ", usable.len());
             result.warnings.push(Warning::new("few-epochs", text));
         }
         self.fill(row, &usable, &mut result);
@@ -85,7 +86,9 @@ impl Scene<'_> {
             .collect();
         let told = answers.iter().find(|answer| answer.outcome != Outcome::NotRun).or(answers.first());
         result.status = Status::Failed;
-        result.reason = Some(told.and_then(|answer| answer.why_not()).unwrap_or_else(|| "no sample could be used".into()));
+        result.reason = Some(
+            told.and_then(|answer| answer.why_not()).unwrap_or_else(|| "no sample could be used".into()),
+        );
         if told.is_some_and(|answer| answer.outcome == Outcome::Unsupported) {
             result.status = Status::Skipped;
             result.enable = Some(row.enable.into());
@@ -93,19 +96,20 @@ impl Scene<'_> {
     }
 
     fn fill(&self, row: &Row, usable: &[&Visit], result: &mut Measurement) {
-        let over = |of: &dyn Fn(&Visit) -> Option<f64>| -> Levels { usable.iter().filter_map(|visit| of(visit)).collect() };
+        let over = |of: &dyn Fn(&Visit) -> Option<f64>| -> Levels {
+            usable.iter().filter_map(|visit| of(visit)).collect()
+        };
         let pair0 = over(&|visit| level(visit, "pair-ring-0", 0, 3));
         let pair3 = over(&|visit| level(visit, "pair-ring-3", 0, 3));
-        let between = |name: &'static str, from: usize, to: usize| over(&|visit| level(visit, name, from, to));
+        let between =
+            |name: &'static str, from: usize, to: usize| over(&|visit| level(visit, name, from, to));
         // Half of a pair lies on each side of a crossing.
         let pair_across = each(&pair0, &pair3, |zero, three| (zero + three) / 2.0);
         match row.shape {
             Shape::Pair => {
                 self.put(result, &pair3, usable, ("pair-ring-3", 0, 3), &[]);
-                result.phases = self.phases(&[
-                    ("ring 3", Evidence::Guest, pair3),
-                    ("ring 0", Evidence::Guest, pair0),
-                ]);
+                result.phases =
+                    self.phases(&[("ring 3", Evidence::Guest, pair3), ("ring 0", Evidence::Guest, pair0)]);
             }
             Shape::Trap { whole, split } => {
                 let total = minus(&between(whole, 0, 3), &pair3);
@@ -130,8 +134,10 @@ impl Scene<'_> {
                 let refill = minus(&between(name, 1, 2), &between(name, 2, 3));
                 let total = each(&write, &refill, |write, refill| write + refill);
                 self.put(result, &total, usable, (name, 0, 2), &pair0);
-                result.phases = self
-                    .phases(&[("instruction", Evidence::Guest, write), ("refill", Evidence::Difference, refill)]);
+                result.phases = self.phases(&[
+                    ("instruction", Evidence::Guest, write),
+                    ("refill", Evidence::Difference, refill),
+                ]);
             }
             Shape::InMonitor(name) => {
                 let total = minus(&between(name, 0, 3), &pair0);
@@ -243,7 +249,10 @@ fn samples<'a>(visit: &'a Visit, name: &str) -> Option<&'a [Sample]> {
 
 /// Whether a visit has all that the row is made of, and exits as many as the crossings it claims.
 fn has(visit: &Visit, row: &Row) -> bool {
-    let there = ["pair-ring-0", "pair-ring-3"].into_iter().chain(row.shape.phases()).all(|name| samples(visit, name).is_some());
+    let there = ["pair-ring-0", "pair-ring-3"]
+        .into_iter()
+        .chain(row.shape.phases())
+        .all(|name| samples(visit, name).is_some());
     there
         && match row.shape {
             Shape::InMonitor(name) => answer(visit, name)
@@ -267,13 +276,15 @@ fn stay(visit: &Visit, name: &str) -> f64 {
 
 fn exits(usable: &[&Visit], name: &str) -> f64 {
     let exits: usize = usable.iter().map(|visit| stays(visit, name).len()).sum();
-    let crossings: usize = usable.iter().filter_map(|visit| Some(answer(visit, name)?.samples()?.len())).sum();
+    let crossings: usize =
+        usable.iter().filter_map(|visit| Some(answer(visit, name)?.samples()?.len())).sum();
     exits as f64 / crossings as f64
 }
 
 /// Crossings whose handler left both its stamps, as a share of all that were recorded.
 fn recorded(usable: &[&Visit], name: &str) -> f64 {
-    let all: Vec<&Sample> = usable.iter().filter_map(|visit| answer(visit, name)?.samples()).flatten().collect();
+    let all: Vec<&Sample> =
+        usable.iter().filter_map(|visit| answer(visit, name)?.samples()).flatten().collect();
     let stamped = all.iter().filter(|sample| sample[1] != sample[0] && sample[2] != sample[1]).count();
     stamped as f64 / all.len() as f64
 }
