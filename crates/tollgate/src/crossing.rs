@@ -2,15 +2,17 @@
 //! alone, show the bills.
 
 mod bill;
+pub(crate) mod hardware;
 
 use crate::cli::{self, Sampling};
 use crate::output::Sink;
 use crate::run::{self, Keeper, Setting, new_record, noise_warnings, patience_ms, stop_flag, verdict};
+use hardware::Hardware;
 use std::process::ExitCode;
 use tollgate_boundary::CROSSINGS;
 use tollgate_measure::sampler::Plan;
-use tollgate_measure::{Meta, host, session};
-use tollgate_record::{Measurement, document};
+use tollgate_measure::{Meta, host, placement, session};
+use tollgate_record::{Host, Warning, document};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate crossing\n  tollgate crossing --quick --cpu 0\n  \
@@ -35,26 +37,41 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     let wanted: Vec<usize> = (0..metas.len()).collect();
     let source = args.clock.source();
     let setting = Setting { site, source, patience_ms: patience_ms(args), list: &["--crossings"] };
-    let hardware = hardware(args);
-    let before = run.warnings.clone();
+    let before: Vec<Warning> = run.warnings.iter().cloned().chain(coarse(&run.host)).collect();
+    let mut units = None;
     run::measure(&metas, &wanted, &setting, &plan(args, seed), &stop, &mut |harvest, spans| {
         run.warnings.clone_from(&before);
         session::record(&mut run, &metas, harvest, source);
         run.warnings.extend(noise_warnings(spans, &metas, &wanted));
-        bill::finish(&mut run, &hardware);
+        units = session::units(harvest, source);
         keeper.save(&run);
     })?;
+    // The guest counts with the time-stamp counter, so its figures need that counter's rate.
+    if let Some(units) = units.filter(|units| units.ticks && run.complete) {
+        // The calling thread runs the guest. Where it cannot be pinned its figures are as good as they are.
+        let _ = placement::pin(site.cpu);
+        let hypervisor = run.host.hypervisor.clone();
+        let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();
+        bill::finish(&mut run, &rows);
+    }
     keeper.finish(&mut run);
     let text =
         if sink.json() { document::to_json(&run)? } else { tollgate_report::crossing(&run, &sink.style()) };
     let delivered = sink.deliver(&text);
-    let verdict = verdict(&run, &keeper, args);
+    let verdict = verdict(&bill::asked_for(&run), &keeper, args);
     delivered.map(|()| verdict)
 }
 
-/// What a bare guest tells of the hardware alone: results whose engine is not the host.
-fn hardware(_: &Sampling) -> Vec<Measurement> {
-    Vec::new()
+/// What the kernel's stamps are worth when its own clock is not the time-stamp counter.
+fn coarse(host: &Host) -> Option<Warning> {
+    let source = host.clock.kernel_clocksource.as_deref()?;
+    (source != "tsc" && source != "kvm-clock").then(|| {
+        let text = format!(
+            "the kernel's clock is {source}, not the time-stamp counter: parts by kernel stamps are as coarse and as \
+             dear as that clock"
+        );
+        Warning::new("kernel-clock", text)
+    })
 }
 
 /// How long, how often.

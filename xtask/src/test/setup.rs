@@ -49,6 +49,11 @@ static NEEDS: &[Need] = &[
         shown_by: "qemu-system-x86_64",
         tests: "x86 guests under QEMU's software emulation",
     },
+    Need {
+        packages: &["gcc-x86-64-linux-gnu", "gcc"],
+        shown_by: "x86_64-linux-gnu-gcc",
+        tests: "rebuilding the x86-64 guest and comparing its bytes",
+    },
 ];
 
 /// Parts of the Rust toolchain that a minimal installation leaves out, with the cargo command that each gives.

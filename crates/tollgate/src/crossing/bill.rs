@@ -1,10 +1,8 @@
 //! What the hardware's share of a way in and out is, where a bare guest that really ran on the hardware
 //! tells it.
 
+use super::hardware::{EMULATED, is_hardware};
 use tollgate_record::{Estimate, Evidence, Measurement, Phase, Run, Status};
-
-/// The warning of a guest whose most privileged instructions were emulated.
-pub(super) const EMULATED: &str = "emulated";
 
 /// Which of the guest's rows is the hardware's part of which of ours.
 const SHARES: [(&str, &str); 5] = [
@@ -32,7 +30,17 @@ pub(super) fn finish(run: &mut Run, hardware: &[Measurement]) {
 
 /// Whether the hardware itself made the guest's crossings.
 fn native(row: &Measurement) -> bool {
-    row.status == Status::Measured && row.engine.starts_with("kvm-") && !row.has_warning(EMULATED)
+    is_hardware(row) && row.engine.starts_with("kvm-")
+}
+
+/// The run without guests' rows that failed where an emulator is at work: what an emulator cannot do is no
+/// failure of what was asked for.
+pub(super) fn asked_for(run: &Run) -> Run {
+    let emulated =
+        |engine: &str| run.results.iter().any(|it| it.engine == engine && it.has_warning(EMULATED));
+    let mut asked = run.clone();
+    asked.results.retain(|it| it.status != Status::Failed || it.engine == "host" || !emulated(&it.engine));
+    asked
 }
 
 /// Replaces the phase `of` by the hardware's share and what is left, in the order of `names`.
@@ -128,14 +136,25 @@ mod tests {
 
     #[test]
     fn an_emulated_guest_or_qemu_splits_nothing() {
-        let mut emulated = row("hardware/syscall", "kvm-pvm", &[("entry", 30.0)]);
-        emulated.warnings.push(Warning::new(EMULATED, "ring 0 is emulated"));
-        for guest in [emulated, row("hardware/syscall", "qemu-tcg", &[("entry", 30.0)])] {
+        for engine in ["kvm-pvm", "qemu-tcg"] {
+            let mut guest = row("hardware/syscall", engine, &[("entry", 30.0)]);
+            guest.warnings.push(Warning::new(EMULATED, "ring 0 is emulated"));
             let mut run = run(row("syscall/clock_gettime", "host", &[("entry", 90.0)]));
             finish(&mut run, &[guest]);
             assert_eq!(run.results[0].phases.len(), 1);
             assert_eq!(run.results[0].phases[0].name, "entry");
             assert_eq!(run.results.len(), 2, "it is shown all the same");
         }
+    }
+
+    #[test]
+    fn what_an_emulator_cannot_do_is_no_failure_of_the_command() {
+        let failed = |engine: &str| Measurement::empty("hardware/iretq", engine, Per::Trap, Status::Failed);
+        let mut emulated = row("hardware/syscall", "kvm-pvm", &[]);
+        emulated.warnings.push(Warning::new(EMULATED, "ring 0 is emulated"));
+        let mut run = run(row("syscall/getppid", "host", &[]));
+        finish(&mut run, &[emulated, failed("kvm-pvm"), failed("kvm-amd")]);
+        let left: Vec<String> = asked_for(&run).results.into_iter().map(|it| it.engine).collect();
+        assert_eq!(left, ["host", "kvm-pvm", "kvm-amd"], "a failure on real hardware stays one");
     }
 }
