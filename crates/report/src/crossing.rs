@@ -9,7 +9,7 @@ mod literature;
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
-use crate::text::{clean, lines, wrap};
+use crate::text::{clean, cut, lines, wrap};
 use tollgate_record::{Measurement, Run, Status};
 
 /// The tables of a `crossing` run, and the notes. What was skipped or failed is said with its reason.
@@ -55,4 +55,9 @@ fn title(text: &str, style: &Style) -> Vec<String> {
     let mut all = vec![String::new()];
     all.extend(wrap(text, style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)));
     all
+}
+
+/// A line of a table: what does not fit is cut.
+fn line(text: &str, style: &Style) -> String {
+    cut(text.trim_end(), style.columns(), style).trim_end().to_owned()
 }
