@@ -1,6 +1,7 @@
 //! The old way in: `int 0x80`, an interrupt gate to the 32-bit system calls.
 
 use super::{PROOF, seccomp};
+use std::sync::OnceLock;
 use std::{io, mem, ptr};
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
@@ -63,8 +64,14 @@ pub(crate) unsafe fn call() -> i32 {
     -libc::ENOSYS
 }
 
-/// Tries it in a child, which a kernel without it ends by SIGSEGV.
+/// Tries it in a child, which a kernel without it ends by SIGSEGV; once in a process, because a fork makes
+/// the next write to each page a fault.
 pub(crate) fn available() -> Result<(), Refusal> {
+    static TRIED: OnceLock<Result<(), Refusal>> = OnceLock::new();
+    TRIED.get_or_init(tried).clone()
+}
+
+fn tried() -> Result<(), Refusal> {
     if cfg!(not(target_arch = "x86_64")) {
         return Err(Refusal::skip("int 0x80 is an instruction of x86", "an x86-64 machine"));
     }
@@ -152,6 +159,7 @@ mod tests {
 
     #[test]
     fn it_is_tried_without_harm() {
+        let _turn = crate::testing::alone();
         // Whichever the answer, this process goes on.
         assert!(!matches!(available(), Err(Refusal::Failed(_))));
     }
