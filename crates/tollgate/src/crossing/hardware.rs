@@ -12,14 +12,22 @@ mod tests;
 use estimate::Scene;
 use rows::{ROWS, Row};
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
+use tollgate_measure::arch::HAS_COUNTER;
+use tollgate_measure::clock::{CoreClock, Counter, Moment, Os, Source, monotonic_raw_ns};
+use tollgate_measure::placement;
+use tollgate_measure::session::self_check;
 use tollgate_measure::summary::Units;
 use tollgate_microvm::{Engine, Outcome, PHASES, Params, RunError, Visit, kvm, phase, qemu};
 use tollgate_record::{Measurement, Status};
 
 /// Code of the warning on figures that software made.
 pub(crate) const EMULATED: &str = "emulated";
+/// Code of the warning on figures in which a hypervisor took part where only the processor should have.
+pub(crate) const INTERCEPTED: &str = "intercepted";
 
+const MODULES: &str = "/sys/module";
 /// Virtual machines under KVM; each is an epoch.
 const MACHINES: usize = 10;
 /// With `--quick`; the fewest from which an interval can be had.
@@ -38,28 +46,52 @@ const QEMU_BUDGET: Duration = Duration::from_secs(1);
 const HANGS: usize = 3;
 
 /// Where to look and how to count.
-pub(crate) struct Hardware<'a> {
+struct Hardware<'a> {
     /// The device of KVM; anything else is for tests.
-    pub(crate) device: &'a Path,
+    device: &'a Path,
     /// QEMU's program, a name to look for on PATH.
-    pub(crate) qemu: &'a Path,
+    qemu: &'a Path,
     /// `/sys/module`.
-    pub(crate) modules: &'a Path,
+    modules: &'a Path,
     /// Fewer virtual machines.
-    pub(crate) quick: bool,
+    quick: bool,
     /// Ticks of this host's time-stamp counter as time, and the core's rate.
-    pub(crate) units: &'a Units,
-    /// Who is below the host ([`tollgate_record::Host::hypervisor`]).
-    pub(crate) hypervisor: Option<&'a str>,
+    units: &'a Units,
+    /// Who is below the host.
+    hypervisor: Option<&'a str>,
+}
+
+/// Every row on this host, from a thread of its own that is pinned to `cpu`. `hypervisor` is who is below the host
+/// ([`tollgate_record::Host::hypervisor`]); `quick` takes fewer virtual machines.
+pub(crate) fn measure(cpu: usize, hypervisor: Option<&str>, quick: bool) -> Vec<Measurement> {
+    let pinned = || {
+        placement::pin(cpu).map_err(|error| format!("cpu {cpu} could not be had: {error}"))?;
+        let units = units().ok_or("the clock could not be compared with the system's")?;
+        Ok(Hardware::here(&units, hypervisor, quick).measure())
+    };
+    let done: Result<Vec<Measurement>, String> = thread::scope(|scope| {
+        scope.spawn(pinned).join().unwrap_or_else(|_| Err("measuring the hardware panicked".into()))
+    });
+    done.unwrap_or_else(|reason| failed(Engine::of_kvm(Path::new(MODULES)), &reason))
+}
+
+/// How long ticks and core cycles are, by the calling thread.
+fn units() -> Option<Units> {
+    let (source, moment) = match HAS_COUNTER {
+        true => (Source::Counter, (|| Moment::read(&Counter, monotonic_raw_ns, 200)) as fn() -> Moment),
+        false => (Source::Os, (|| Moment::read(&Os, monotonic_raw_ns, 200)) as fn() -> Moment),
+    };
+    let before = moment();
+    let core = self_check(source).map(|check| CoreClock { hz: check.core_hz });
+    Some(Units { scale: before.scale_until(&moment())?, ticks: HAS_COUNTER, core, core_spread: 0.0 })
 }
 
 impl<'a> Hardware<'a> {
-    /// This host. The calling thread runs the guest: pin it, to have the guest pinned.
-    pub(crate) fn here(units: &'a Units, hypervisor: Option<&'a str>, quick: bool) -> Self {
+    fn here(units: &'a Units, hypervisor: Option<&'a str>, quick: bool) -> Self {
         Self {
             device: Path::new(kvm::DEVICE),
             qemu: Path::new(qemu::PROGRAM),
-            modules: Path::new("/sys/module"),
+            modules: Path::new(MODULES),
             quick,
             units,
             hypervisor,
@@ -68,7 +100,7 @@ impl<'a> Hardware<'a> {
 
     /// Every row under every engine: KVM's first, QEMU's translator with its two clocks behind it. Takes under 8 s
     /// whatever the guest does.
-    pub(crate) fn measure(&self) -> Vec<Measurement> {
+    fn measure(&self) -> Vec<Measurement> {
         let mut all = self.under_kvm();
         all.extend(self.under_qemu(Engine::QemuTcg));
         all.extend(self.under_qemu(Engine::QemuTcgIcount));
@@ -76,7 +108,7 @@ impl<'a> Hardware<'a> {
     }
 
     /// Every row under KVM.
-    pub(crate) fn under_kvm(&self) -> Vec<Measurement> {
+    fn under_kvm(&self) -> Vec<Measurement> {
         let engine = Engine::of_kvm(self.modules);
         let machines = if self.quick { FEW_MACHINES } else { MACHINES };
         // Half a millisecond to the deadline: longer than the host polls for work before it sleeps.
@@ -112,7 +144,7 @@ impl<'a> Hardware<'a> {
     }
 
     /// Every row under QEMU's translator; with [`Engine::QemuTcgIcount`] the figures are counts of instructions.
-    pub(crate) fn under_qemu(&self, engine: Engine) -> Vec<Measurement> {
+    fn under_qemu(&self, engine: Engine) -> Vec<Measurement> {
         let counting = engine == Engine::QemuTcgIcount;
         let start = Instant::now();
         let mut visits = Vec::new();
@@ -132,7 +164,7 @@ impl<'a> Hardware<'a> {
 
 /// Whether a figure of this family is a processor's, so that it may stand beside figures of the host.
 pub(crate) fn is_hardware(result: &Measurement) -> bool {
-    result.status == Status::Measured && !result.has_warning(EMULATED)
+    result.status == Status::Measured && !result.has_warning(EMULATED) && !result.has_warning(INTERCEPTED)
 }
 
 /// Where a stopped guest was.
