@@ -12,12 +12,7 @@ mod tests;
 use estimate::Scene;
 use rows::{ROWS, Row};
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
-use tollgate_measure::arch::HAS_COUNTER;
-use tollgate_measure::clock::{CoreClock, Counter, Moment, Os, Source, monotonic_raw_ns};
-use tollgate_measure::placement;
-use tollgate_measure::session::self_check;
 use tollgate_measure::summary::Units;
 use tollgate_microvm::{Engine, Outcome, PHASES, Params, RunError, Visit, kvm, phase, qemu};
 use tollgate_record::{Measurement, Status};
@@ -46,7 +41,7 @@ const QEMU_BUDGET: Duration = Duration::from_secs(1);
 const HANGS: usize = 3;
 
 /// Where to look and how to count.
-struct Hardware<'a> {
+pub(crate) struct Hardware<'a> {
     /// The device of KVM; anything else is for tests.
     device: &'a Path,
     /// QEMU's program, a name to look for on PATH.
@@ -61,33 +56,9 @@ struct Hardware<'a> {
     hypervisor: Option<&'a str>,
 }
 
-/// Every row on this host, from a thread of its own that is pinned to `cpu`. `hypervisor` is who is below the host
-/// ([`tollgate_record::Host::hypervisor`]); `quick` takes fewer virtual machines.
-pub(crate) fn measure(cpu: usize, hypervisor: Option<&str>, quick: bool) -> Vec<Measurement> {
-    let pinned = || {
-        placement::pin(cpu).map_err(|error| format!("cpu {cpu} could not be had: {error}"))?;
-        let units = units().ok_or("the clock could not be compared with the system's")?;
-        Ok(Hardware::here(&units, hypervisor, quick).measure())
-    };
-    let done: Result<Vec<Measurement>, String> = thread::scope(|scope| {
-        scope.spawn(pinned).join().unwrap_or_else(|_| Err("measuring the hardware panicked".into()))
-    });
-    done.unwrap_or_else(|reason| failed(Engine::of_kvm(Path::new(MODULES)), &reason))
-}
-
-/// How long ticks and core cycles are, by the calling thread.
-fn units() -> Option<Units> {
-    let (source, moment) = match HAS_COUNTER {
-        true => (Source::Counter, (|| Moment::read(&Counter, monotonic_raw_ns, 200)) as fn() -> Moment),
-        false => (Source::Os, (|| Moment::read(&Os, monotonic_raw_ns, 200)) as fn() -> Moment),
-    };
-    let before = moment();
-    let core = self_check(source).map(|check| CoreClock { hz: check.core_hz });
-    Some(Units { scale: before.scale_until(&moment())?, ticks: HAS_COUNTER, core, core_spread: 0.0 })
-}
-
 impl<'a> Hardware<'a> {
-    fn here(units: &'a Units, hypervisor: Option<&'a str>, quick: bool) -> Self {
+    /// This host. The calling thread runs the guest: pin it, to have the guest pinned.
+    pub(crate) fn here(units: &'a Units, hypervisor: Option<&'a str>, quick: bool) -> Self {
         Self {
             device: Path::new(kvm::DEVICE),
             qemu: Path::new(qemu::PROGRAM),
@@ -100,7 +71,7 @@ impl<'a> Hardware<'a> {
 
     /// Every row under every engine: KVM's first, QEMU's translator with its two clocks behind it. Takes under 8 s
     /// whatever the guest does.
-    fn measure(&self) -> Vec<Measurement> {
+    pub(crate) fn measure(&self) -> Vec<Measurement> {
         let mut all = self.under_kvm();
         all.extend(self.under_qemu(Engine::QemuTcg));
         all.extend(self.under_qemu(Engine::QemuTcgIcount));

@@ -227,10 +227,8 @@ fn under_icount_a_row_is_a_count_of_instructions() {
 /// On whatever KVM is here: each row is a figure with its parts, or a reason; and what is emulated says so everywhere.
 #[test]
 fn under_this_kvm_every_row_is_a_figure_or_a_reason() {
-    let cpu = placement::allowed().unwrap()[0];
-    let mut all = measure(cpu, None, true);
-    assert_eq!(all.len(), 3 * ROWS.len());
-    all.truncate(ROWS.len());
+    let all = Hardware::here(&UNITS, None, true).under_kvm();
+    assert_eq!(all.len(), ROWS.len());
     if all.iter().all(|row| row.status == Status::Skipped) {
         return tollgate_testkit::skip!("{:?}: {:?}", all[0].reason, all[0].enable);
     }
