@@ -7,5 +7,9 @@ mod protection;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-pub(crate) use anonymous::Anonymous;
+pub(crate) use anonymous::{Anonymous, minor_faults};
 pub(crate) use protection::Protection;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use protection::open::Open as OpenProtection;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::touch;

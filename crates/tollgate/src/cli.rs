@@ -50,6 +50,8 @@ pub(crate) enum Command {
     /// What lmbench's lat_ctx prints, called as it is called
     #[command(name = "lat_ctx")]
     LatCtx(crate::lat_ctx::Args),
+    /// The user/kernel crossing taken apart: system call, page fault, signal
+    Crossing(crate::crossing::Args),
     /// List every probe, and whether it can run here
     List(ListArgs),
     /// What on this host spoils a measurement, and what would mend it (changes nothing)
@@ -219,6 +221,9 @@ pub(crate) struct WorkerArgs {
     /// Rings to measure instead of the listed probes, as JSON
     #[arg(long)]
     pub(crate) rings: Option<String>,
+    /// The crossings that are taken apart, instead of the listed probes
+    #[arg(long)]
+    pub(crate) crossings: bool,
 }
 
 /// What somebody may have meant by a command line that is wrong, where clap does not know.

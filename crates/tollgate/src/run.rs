@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
     let source = args.clock.source();
     let stop = stop_flag()?;
     let before = run.warnings.clone();
-    let setting = Setting { site, source, patience_ms: args.patience_ms.try_into().unwrap_or(i32::MAX) };
+    let setting = Setting { site, source, patience_ms: patience_ms(args), list: &[] };
     measure(&metas, &wanted, &setting, &plan, &stop, &mut |harvest, spans| {
         run.warnings.clone_from(&before);
         record(&mut run, &metas, &wanted, harvest, source);
@@ -111,16 +111,23 @@ pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// How long a worker may be silent.
+pub(crate) fn patience_ms(args: &Sampling) -> i32 {
+    args.patience_ms.try_into().unwrap_or(i32::MAX)
+}
+
 /// Where and by what is measured.
-struct Setting {
-    site: Site,
-    source: Source,
+pub(crate) struct Setting {
+    pub(crate) site: Site,
+    pub(crate) source: Source,
     /// A worker that is silent for so long is taken for hung.
-    patience_ms: i32,
+    pub(crate) patience_ms: i32,
+    /// What tells the worker that it is another list than that of the ladder.
+    pub(crate) list: &'static [&'static str],
 }
 
 /// Runs the plan in worker processes; `keep` is called whenever there is something worth keeping.
-fn measure(
+pub(crate) fn measure(
     metas: &[&Meta],
     wanted: &[usize],
     setting: &Setting,
@@ -128,8 +135,13 @@ fn measure(
     stop: &AtomicBool,
     keep: &mut dyn FnMut(&Harvest, &[SpanNoise]),
 ) -> anyhow::Result<()> {
-    let Setting { site, source, patience_ms } = *setting;
-    let mut bench = Remote::new(|| worker(site, source), patience_ms);
+    let Setting { site, source, patience_ms, list } = *setting;
+    let command = || {
+        let mut command = worker(site, source);
+        command.args(list);
+        command
+    };
+    let mut bench = Remote::new(command, patience_ms);
     let refused =
         (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect();
     let progress = Progress::new();
@@ -188,7 +200,7 @@ fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
 }
 
 /// What else happened on the CPUs that were measured on.
-fn noise_warnings(spans: &[SpanNoise], metas: &[&Meta], wanted: &[usize]) -> Vec<Warning> {
+pub(crate) fn noise_warnings(spans: &[SpanNoise], metas: &[&Meta], wanted: &[usize]) -> Vec<Warning> {
     let with_peer = wanted.iter().any(|&probe| metas[probe].placement == Placement::Pair);
     SpanNoise::total(spans).map_or_else(Vec::new, |span| noise::warnings(&span, with_peer))
 }
