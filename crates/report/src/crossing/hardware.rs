@@ -1,47 +1,163 @@
-//! The hardware alone, as a bare guest saw it.
+//! The hardware alone, as a bare guest saw it: a block for each engine, and in it the rows with their parts.
 
 use super::title;
 use crate::number::{fit, percent};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, right, wrap};
-use tollgate_record::{Measurement, Status};
+use tollgate_record::{Measurement, Phase, Status};
 
-/// The warning of figures that an emulator made.
+/// The warning of figures that software made.
 const EMULATED: &str = "emulated";
-const NAME: usize = 34;
+/// The warning of figures in which the hypervisor took part.
+const INTERCEPTED: &str = "intercepted";
+const NAME: usize = 16;
 
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
-    let measured: Vec<&&Measurement> = results.iter().filter(|it| it.status == Status::Measured).collect();
-    let mut text = title("The hardware alone, in a bare guest", style);
+    let measured: Vec<&Measurement> =
+        results.iter().copied().filter(|it| it.status == Status::Measured).collect();
+    let mut text = title("The hardware alone, in a bare guest (docs/hardware.md)", style);
     if measured.is_empty() {
         let why = results.first().and_then(|it| it.reason.as_deref());
         let why = why.map_or("No bare guest was run.".into(), |why| clean(why, style));
         text.extend(wrap(&why, style.prose(), "  "));
         return text;
     }
+    let mut engines: Vec<&str> = Vec::new();
     for result in &measured {
-        let ns = result.ns.map_or("-".into(), |ns| fit(ns.estimate, 9));
-        let cycles = result.cycles.map_or("-".into(), |it| fit(it.estimate, 9));
-        let half = result.ns.or(result.cycles).map_or(String::new(), |it| percent(it.relative_half_width()));
-        let mark = if emulated(result) { "emulated" } else { "" };
-        let line = format!(
-            "  {}{} ns{} cycles{}  {} {mark}",
-            left(&cut(&clean(&result.probe, style), NAME - 2, style), NAME - 2),
-            right(&ns, 10),
-            right(&cycles, 10),
-            right(&half, 7),
-            cut(&clean(&result.engine, style), 14, style),
-        );
-        let paint = if emulated(result) { Paint::Dim } else { Paint::Plain };
-        text.push(style.paint(paint, line.trim_end()));
+        if !engines.contains(&result.engine.as_str()) {
+            engines.push(&result.engine);
+        }
     }
-    if measured.iter().any(|result| emulated(result)) {
-        let why = "Emulated figures are those of software: they say nothing of the hardware.";
-        text.extend(wrap(why, style.prose(), "  "));
+    for engine in engines {
+        let rows: Vec<&Measurement> = measured.iter().copied().filter(|it| it.engine == engine).collect();
+        text.extend(heading(engine, &rows, style));
+        for row in rows {
+            let paint = if row.has_warning(EMULATED) { Paint::Dim } else { Paint::Plain };
+            text.push(style.paint(paint, &line(row, style)));
+        }
     }
     text
 }
 
-fn emulated(result: &Measurement) -> bool {
-    result.has_warning(EMULATED) || result.engine.starts_with("qemu-")
+/// The engine's name, and why its figures are not the hardware's where they are not.
+fn heading(engine: &str, rows: &[&Measurement], style: &Style) -> Vec<String> {
+    let counts = rows.iter().all(|row| row.ns.is_none());
+    let columns = if counts { "instructions" } else { "ns   cycles" };
+    let why = rows.iter().flat_map(|row| &row.warnings).find(|warning| warning.code == EMULATED);
+    let mut text =
+        vec![format!("  {}{}", left(&cut(&clean(engine, style), 18, style), 18), right(columns, 15))];
+    if let Some(why) = why {
+        text.extend(wrap(&format!("emulated: {}", clean(&why.text, style)), style.prose(), "  "));
+    }
+    text
+}
+
+fn line(row: &Measurement, style: &Style) -> String {
+    let name = row.probe.strip_prefix("hardware/").unwrap_or(&row.probe);
+    let name = left(&cut(&clean(name, style), NAME, style), NAME);
+    let head = match (&row.ns, row.counters.get("instructions")) {
+        (None, Some(&count)) => right(&instructions(count), 17),
+        (ns, _) => {
+            let ns = ns.map_or("-".into(), |it| fit(it.estimate, 8));
+            let cycles = row.cycles.map_or("-".into(), |it| fit(it.estimate, 8));
+            format!("{} {}", right(&ns, 8), right(&cycles, 8))
+        }
+    };
+    let half = row.ns.map_or(String::new(), |it| percent(it.relative_half_width()));
+    let mark = if row.has_warning(INTERCEPTED) { "intercepted; " } else { "" };
+    let room = style.columns().saturating_sub(2 + NAME + 17 + 8 + 2);
+    let parts = cut(&format!("{mark}{}", parts(row, style)), room, style);
+    format!("  {name}{head}{}  {parts}", right(&half, 8)).trim_end().to_owned()
+}
+
+/// The parts with their figures in the unit of the row: `entry 120, return 90`. The parts come before the rest that is in none.
+fn parts(row: &Measurement, style: &Style) -> String {
+    let figure = |part: &Phase| match (part.ns, part.instructions) {
+        (Some(ns), _) => Some(fit(ns.estimate, 8)),
+        (None, count) => count.map(instructions),
+    };
+    let told: Vec<String> = row
+        .phases
+        .iter()
+        .filter(|part| part.name != "unattributed")
+        .filter_map(|part| Some(format!("{} {}", clean(&part.name, style), figure(part)?)))
+        .collect();
+    told.join(", ")
+}
+
+/// A whole number as one.
+fn instructions(count: f64) -> String {
+    if count.fract() == 0.0 && count.abs() < 1e6 { format!("{count:.0}") } else { fit(count, 8) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+    use crate::Style;
+    use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning};
+
+    const PLAIN: Style = Style { width: 80, color: false, unicode: false };
+
+    fn estimate(value: f64) -> Estimate {
+        let ci = [value * 0.99, value * 1.01];
+        Estimate {
+            estimate: value,
+            ci,
+            min: value,
+            p10: value,
+            p50: value,
+            p90: value,
+            p99: value,
+            mean: value,
+        }
+    }
+
+    fn row(engine: &str, emulated: bool) -> Measurement {
+        let mut row = Measurement::empty("hardware/page-fault", engine, Per::Trap, Status::Measured);
+        row.ns = Some(estimate(420.0));
+        row.cycles = Some(estimate(1260.0));
+        for (name, ns) in [("entry", 300.0), ("handler", 1.0), ("return", 110.0), ("unattributed", 9.0)] {
+            let mut part = Phase::new(name, Evidence::Guest);
+            part.ns = Some(estimate(ns));
+            row.phases.push(part);
+        }
+        if emulated {
+            row.warnings.push(Warning::new("emulated", "ring 0 of the guest is emulated"));
+        }
+        row
+    }
+
+    #[test]
+    fn each_engine_is_a_block_and_says_when_it_is_emulated() {
+        let (real, soft) = (row("kvm-intel", false), row("qemu-tcg", true));
+        let text = table(&[&real, &soft], &PLAIN);
+        let at = |part: &str| text.iter().position(|line| line.contains(part)).unwrap_or(usize::MAX);
+        assert!(at("kvm-intel") < at("qemu-tcg") && at("qemu-tcg") < at("emulated: ring 0"), "{text:#?}");
+        assert_eq!(text.iter().filter(|line| line.contains("emulated")).count(), 1, "{text:#?}");
+        let line = &text[at("page-fault")];
+        assert!(line.contains("420") && line.contains("1,260") && line.contains("1.0 %"), "{line}");
+        assert!(line.contains("entry 300, handler 1.0, return 110"), "{line}");
+        assert!(text.iter().all(|line| line.len() <= 80), "{text:#?}");
+    }
+
+    #[test]
+    fn a_count_of_instructions_is_no_time() {
+        let mut counted = row("qemu-tcg-icount", true);
+        (counted.ns, counted.cycles) = (None, None);
+        counted.counters.insert("instructions".into(), 4.0);
+        for (part, count) in counted.phases.iter_mut().zip([0.0, 2.0, 2.0, 0.0]) {
+            (part.ns, part.instructions) = (None, Some(count));
+        }
+        let text = table(&[&counted], &PLAIN).join("\n");
+        assert!(text.contains("instructions") && !text.contains(" ns"), "{text}");
+        assert!(text.contains("handler 2, return 2"), "{text}");
+    }
+
+    #[test]
+    fn what_the_hypervisor_intercepted_is_marked() {
+        let mut intercepted = row("kvm-amd", false);
+        intercepted.warnings.push(Warning::new("intercepted", "the hypervisor intercepts it"));
+        assert!(table(&[&intercepted], &PLAIN).join("\n").contains("intercepted; entry"));
+        assert!(table(&[], &PLAIN).join("\n").contains("No bare guest was run."));
+    }
 }
