@@ -41,13 +41,19 @@ fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
         }
         told.push(reason);
         let same = results.iter().filter(|it| it.reason.as_deref() == Some(reason));
-        let names: Vec<String> = same.map(|it| clean(&it.probe, style)).collect();
+        let names: Vec<String> = same.map(|it| name(it, style)).collect();
         let what = if result.status == Status::Skipped { "skipped" } else { "failed" };
         let enable = result.enable.as_deref().map(|it| format!("; {}", clean(it, style))).unwrap_or_default();
         let line = format!("{what}: {}: {}{enable}", crate::text::list(&names, 3), clean(reason, style));
         text.extend(wrap(&line, style.prose(), "  - "));
     }
     text
+}
+
+/// The probe, and what ran it where that was not the host.
+fn name(result: &Measurement, style: &Style) -> String {
+    let probe = clean(&result.probe, style);
+    if result.engine == "host" { probe } else { format!("{probe} ({})", clean(&result.engine, style)) }
 }
 
 /// A title, with an empty line before it.

@@ -3,7 +3,7 @@
 use super::title;
 use crate::number::{fit, percent};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, right, wrap};
+use crate::text::{clean, cut, left, right, width, wrap};
 use tollgate_record::{Measurement, Phase, Status};
 
 /// The warning of figures that software made.
@@ -11,6 +11,8 @@ const EMULATED: &str = "emulated";
 /// The warning of figures in which the hypervisor took part.
 const INTERCEPTED: &str = "intercepted";
 const NAME: usize = 16;
+/// Where the parts begin.
+const PARTS: usize = 2 + NAME + 17 + 8 + 2;
 
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     let measured: Vec<&Measurement> =
@@ -33,7 +35,7 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
         text.extend(heading(engine, &rows, style));
         for row in rows {
             let paint = if row.has_warning(EMULATED) { Paint::Dim } else { Paint::Plain };
-            text.push(style.paint(paint, &line(row, style)));
+            text.extend(row_lines(row, style).iter().map(|line| style.paint(paint, line)));
         }
     }
     text
@@ -52,7 +54,7 @@ fn heading(engine: &str, rows: &[&Measurement], style: &Style) -> Vec<String> {
     text
 }
 
-fn line(row: &Measurement, style: &Style) -> String {
+fn row_lines(row: &Measurement, style: &Style) -> Vec<String> {
     let name = row.probe.strip_prefix("hardware/").unwrap_or(&row.probe);
     let name = left(&cut(&clean(name, style), NAME, style), NAME);
     let head = match (&row.ns, row.counters.get("instructions")) {
@@ -64,25 +66,50 @@ fn line(row: &Measurement, style: &Style) -> String {
         }
     };
     let half = row.ns.map_or(String::new(), |it| percent(it.relative_half_width()));
-    let mark = if row.has_warning(INTERCEPTED) { "intercepted; " } else { "" };
-    let room = style.columns().saturating_sub(2 + NAME + 17 + 8 + 2);
-    let parts = cut(&format!("{mark}{}", parts(row, style)), room, style);
-    format!("  {name}{head}{}  {parts}", right(&half, 8)).trim_end().to_owned()
+    let mark = row.has_warning(INTERCEPTED).then(|| "intercepted".to_owned());
+    let pieces = mark.into_iter().chain(parts(row, style)).collect();
+    let mut text = Vec::new();
+    for (number, told) in packed(pieces, style.columns().saturating_sub(PARTS)).into_iter().enumerate() {
+        let before =
+            if number == 0 { format!("  {name}{head}{}  ", right(&half, 8)) } else { " ".repeat(PARTS) };
+        text.push(
+            format!("{before}{}", cut(&told, style.columns().saturating_sub(PARTS), style))
+                .trim_end()
+                .to_owned(),
+        );
+    }
+    text
 }
 
-/// The parts with their figures in the unit of the row: `entry 120, return 90`. The parts come before the rest that is in none.
-fn parts(row: &Measurement, style: &Style) -> String {
+/// Pieces in lines of at most `columns`, where they fit; at least one line.
+fn packed(pieces: Vec<String>, columns: usize) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for piece in pieces {
+        if let Some(last) = all.last_mut() {
+            let sign = if last.is_empty() { "" } else { ", " };
+            if last.is_empty() || width(last) + 2 + width(&piece) < columns {
+                last.push_str(sign);
+                last.push_str(&piece);
+                continue;
+            }
+            last.push(',');
+        }
+        all.push(piece);
+    }
+    all
+}
+
+/// The parts with their figures in the unit of the row: `entry 120`; without the rest that is in none.
+fn parts(row: &Measurement, style: &Style) -> Vec<String> {
     let figure = |part: &Phase| match (part.ns, part.instructions) {
         (Some(ns), _) => Some(fit(ns.estimate, 8)),
         (None, count) => count.map(instructions),
     };
-    let told: Vec<String> = row
-        .phases
+    row.phases
         .iter()
         .filter(|part| part.name != "unattributed")
         .filter_map(|part| Some(format!("{} {}", clean(&part.name, style), figure(part)?)))
-        .collect();
-    told.join(", ")
+        .collect()
 }
 
 /// A whole number as one.
@@ -157,7 +184,7 @@ mod tests {
     fn what_the_hypervisor_intercepted_is_marked() {
         let mut intercepted = row("kvm-amd", false);
         intercepted.warnings.push(Warning::new("intercepted", "the hypervisor intercepts it"));
-        assert!(table(&[&intercepted], &PLAIN).join("\n").contains("intercepted; entry"));
+        assert!(table(&[&intercepted], &PLAIN).join("\n").contains("intercepted, entry"));
         assert!(table(&[], &PLAIN).join("\n").contains("No bare guest was run."));
     }
 }
