@@ -5,11 +5,12 @@ mod bills;
 mod calls;
 mod hardware;
 mod literature;
+mod parts;
 
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
-use crate::text::{clean, lines, wrap};
+use crate::text::{clean, cut, lines, wrap};
 use tollgate_record::{Measurement, Run, Status};
 
 /// The tables of a `crossing` run, and the notes. What was skipped or failed is said with its reason.
@@ -22,6 +23,7 @@ pub fn crossing(run: &Run, style: &Style) -> String {
         text.extend(bills::bill(result, style));
     }
     text.extend(hardware::table(&guests, style));
+    text.extend(parts::table(&guests, style));
     text.extend(literature::table(style));
     text.push(String::new());
     text.extend(notes(run, style));
@@ -61,4 +63,9 @@ fn title(text: &str, style: &Style) -> Vec<String> {
     let mut all = vec![String::new()];
     all.extend(wrap(text, style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)));
     all
+}
+
+/// A line of a table: what does not fit is cut.
+fn line(text: &str, style: &Style) -> String {
+    cut(text.trim_end(), style.columns(), style).trim_end().to_owned()
 }

@@ -20,10 +20,13 @@ use tollgate_record::{Host, Warning, document};
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) sampling: Sampling,
+    /// Leave out the bare guest that measures the hardware alone
+    #[arg(long)]
+    pub(crate) no_guest: bool,
 }
 
 pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
-    let args = &args.sampling;
+    let (args, guest) = (&args.sampling, !args.no_guest);
     let mut facts = host::here();
     let site = cli::site(&facts.cpu, args.cpu, args.peer_cpu)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
@@ -47,7 +50,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
         keeper.save(&run);
     })?;
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
-    if let Some(units) = units.filter(|units| units.ticks && run.complete) {
+    if let Some(units) = units.filter(|units| guest && units.ticks && run.complete) {
         // The calling thread runs the guest. Where it cannot be pinned its figures are as good as they are.
         let _ = placement::pin(site.cpu);
         let hypervisor = run.host.hypervisor.clone();

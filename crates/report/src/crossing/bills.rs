@@ -1,12 +1,12 @@
 //! One bill: the total that nothing recorded, and its parts.
 
-use super::title;
+use super::{line, title};
 use crate::number::{figure, fit, percent};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, right, wrap};
 use tollgate_record::{Evidence, Measurement, Phase, Status};
 
-const NAME: usize = 40;
+const NAME: usize = 38;
 
 /// What the crossing is called; a probe without a name of its own keeps its id.
 fn name(probe: &str) -> Option<&'static str> {
@@ -56,12 +56,12 @@ pub(super) fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     let cycles = result.cycles.map_or(String::new(), |it| format!("{} cycles", figure(it.estimate)));
     let head = format!(
         "{}{} ns{}{}",
-        left(name(&result.probe).unwrap_or(&probe), NAME),
+        left(&cut(name(&result.probe).unwrap_or(&probe), NAME - 1, style), NAME),
         right(&figure(total), 10),
         right(&cycles, 16),
         right(&result.ns.map_or(String::new(), |ns| format!("+-{}", percent(ns.relative_half_width()))), 9),
     );
-    let mut text = title(head.trim_end(), style);
+    let mut text = title(&line(&head, style), style);
     if let Some(why) = refused {
         text.extend(wrap(&clean(&why.text, style), style.prose(), "  "));
         return text;
@@ -76,15 +76,15 @@ fn row(probe: &str, phase: &Phase, total: f64, style: &Style) -> String {
     let ns = phase.ns.map_or(f64::NAN, |ns| ns.estimate);
     let half = phase.ns.map_or(f64::NAN, |ns| (ns.ci[1] - ns.ci[0]) / 2.0);
     let share = format!("{:.0} %", 100.0 * ns / total);
-    let line = format!(
+    let text = format!(
         "  {}{} ns{}{}  {}",
-        left(&cut(&shown, NAME - 4, style), NAME - 2),
+        left(&cut(&shown, NAME - 3, style), NAME - 2),
         right(&fit(ns, 10), 10),
         right(&format!("+-{}", fit(half, 8)), 8),
         right(&cut(&share, 7, style), 7),
         evidence(phase.evidence),
     );
-    line.trim_end().to_owned()
+    line(&text, style)
 }
 
 /// What the events made of the total, and what that is of it.

@@ -1,6 +1,6 @@
 //! System calls side by side: hot, after a TLB flush, after a sweep of the caches.
 
-use super::title;
+use super::{line, title};
 use crate::number::{fit, percent};
 use crate::style::{Paint, Style};
 use crate::text::{left, right};
@@ -18,7 +18,7 @@ const ROWS: [(&str, &str); 7] = [
 ];
 const FLUSHED: &str = "-after-flush";
 const SWEPT: &str = "-after-sweep";
-const NAME: usize = 31;
+const NAME: usize = 29;
 const COLUMN: usize = 9;
 
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
@@ -40,7 +40,7 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
                 right(&cycles, COLUMN),
                 right(&percent(hot.relative_half_width()), COLUMN - 1),
                 right(&state(FLUSHED), COLUMN + 4),
-                right(&state(SWEPT), COLUMN + 2),
+                right(&state(SWEPT), COLUMN + 1),
             ))
         })
         .collect();
@@ -55,9 +55,9 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
         right("cycles", COLUMN),
         right("+-", COLUMN - 1),
         right("TLB flushed", COLUMN + 4),
-        right("L1+L2 out", COLUMN + 2),
+        right("L1+L2 out", COLUMN + 1),
     );
-    text.push(style.paint(Paint::Dim, header.trim_end()));
-    text.extend(rows.into_iter().map(|row| row.trim_end().to_owned()));
+    text.push(style.paint(Paint::Dim, &line(&header, style)));
+    text.extend(rows.into_iter().map(|row| line(&row, style)));
     text
 }

@@ -1,6 +1,6 @@
 //! What others have found, with their machines: to be held beside a bill, never mixed with it.
 
-use super::title;
+use super::{line, title};
 use crate::style::{Paint, Style};
 use crate::text::{left, right, wrap};
 
@@ -40,14 +40,14 @@ pub(super) const ROWS: &[Row] = &[
 pub(super) fn table(style: &Style) -> Vec<String> {
     let mut text = title("What others found, in cycles of their machines", style);
     for row in ROWS {
-        let line = format!(
+        let text_of = format!(
             "  {}{}  {}{}",
             left(row.what, 25),
             right(row.cycles, 18),
             left(row.machine, 23),
             row.source,
         );
-        text.push(style.paint(Paint::Dim, line.trim_end()));
+        text.push(style.paint(Paint::Dim, &line(&text_of, style)));
     }
     let how = "xperf patched the kernel's fault entry to read the time-stamp counter. Nearest to it here: the \
                entry of a page fault, which has the kernel's own event in it besides (docs/labs/crossing.md).";

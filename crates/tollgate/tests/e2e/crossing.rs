@@ -11,7 +11,7 @@ fn crossings() {
     go_through("e2e::crossing::crossings", CASES);
 }
 
-const QUICK: &str = "crossing --quick --budget-ms 400 --json --no-save";
+const QUICK: &str = "crossing --no-guest --quick --budget-ms 400 --json --no-save";
 
 pub(crate) const CASES: &[Case] = &[
     Case { name: "crossing: as it is", args: QUICK, then: |outcome| taken_apart(&outcome.printed()), ..CASE },
@@ -42,7 +42,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "crossing: timed by the system's clock",
-        args: "crossing --quick --budget-ms 400 --json --no-save --clock os",
+        args: "crossing --no-guest --quick --budget-ms 400 --json --no-save --clock os",
         then: |outcome| {
             let run = outcome.printed();
             assert_eq!(run["host"]["clock"]["source"], "os");
@@ -85,7 +85,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "crossing: ended in the middle",
-        args: "crossing --store {dir}/store",
+        args: "crossing --no-guest --store {dir}/store",
         exit: 1,
         says: &["interrupted"],
         during: |running| {
@@ -97,7 +97,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "crossing: the worker killed in the middle",
-        args: "crossing --quick --store {dir}/store",
+        args: "crossing --no-guest --quick --store {dir}/store",
         exit: ANY,
         during: |running| {
             running.saved();
