@@ -95,10 +95,7 @@ mod tests {
         first.warnings.push(Warning::new("intercepted", "the hypervisor intercepts it"));
         let text = table(&[&first, &row("qemu-tcg")], &PLAIN);
         assert_eq!(text[0], "  parts, kvm-amd, ns");
-        assert_eq!(
-            text[1],
-            "  undefined         entry 300, handler 1.0, return 110, intercepted"
-        );
+        assert_eq!(text[1], "  undefined         entry 300, handler 1.0, return 110, intercepted");
         assert_eq!(text.len(), 2);
     }
 

@@ -166,8 +166,8 @@ impl Scene<'_> {
                 let back: Levels = over(&|visit| wake(visit, name, |sample| signed(sample[2], sample[3])));
                 self.put(result, &late, usable, (name, 1, 2), &[]);
                 result.phases = self.phases(&[
-                    ("deadline to handler", Evidence::Guest, late),
-                    ("handler to next instruction", Evidence::Guest, back),
+                    ("to handler", Evidence::Guest, late),
+                    ("to next instruction", Evidence::Guest, back),
                 ]);
             }
         }
