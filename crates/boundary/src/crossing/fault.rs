@@ -26,28 +26,40 @@ enum Kind {
 
 static PROOF: [Claim; 1] = [Claim::exact("minor_per_touch")];
 
-const fn meta(id: &'static str, what: &'static str) -> Meta {
-    Meta { id, what, per: Per::Touch, crossings_per_pass: 1, placement: Placement::One, proof: &PROOF }
-}
+/// What the rows have in common.
+const META: Meta = Meta {
+    id: "",
+    what: "",
+    per: Per::Touch,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
 
 pub(super) static ANONYMOUS: Fault = Fault {
-    meta: meta(
-        "fault/anonymous",
-        "first write to a page of anonymous memory: a page is found, cleared and mapped",
-    ),
+    meta: Meta {
+        id: "fault/anonymous",
+        what: "first write to a page of anonymous memory: a page is found, cleared and mapped",
+        ..META
+    },
     kind: Kind::Anonymous,
 };
 
 pub(super) static ZERO_PAGE: Fault = Fault {
-    meta: meta("fault/zero-page", "first read of a page of anonymous memory: the page of zeroes is mapped"),
+    meta: Meta {
+        id: "fault/zero-page",
+        what: "first read of a page of anonymous memory: the page of zeroes is mapped",
+        ..META
+    },
     kind: Kind::Zero,
 };
 
 pub(super) static CACHED_FILE: Fault = Fault {
-    meta: meta(
-        "fault/cached-file",
-        "first read of a file in the page cache: it and its neighbours are mapped",
-    ),
+    meta: Meta {
+        id: "fault/cached-file",
+        what: "first read of a file in the page cache: it and its neighbours are mapped",
+        ..META
+    },
     kind: Kind::File,
 };
 

@@ -16,9 +16,15 @@ pub(crate) struct Filtered {
 
 static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
 
-const fn meta(id: &'static str, what: &'static str) -> Meta {
-    Meta { id, what, per: Per::Syscall, crossings_per_pass: 1, placement: Placement::One, proof: &PROOF }
-}
+/// What the rows have in common.
+const META: Meta = Meta {
+    id: "",
+    what: "",
+    per: Per::Syscall,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
 
 /// One instruction of a filter (linux/filter.h).
 const fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
@@ -34,7 +40,11 @@ const ARGUMENT: u32 = 16;
 
 /// Allows by the number: the kernel works that out once and keeps it (since Linux 5.11).
 pub(crate) static BY_NUMBER: Filtered = Filtered {
-    meta: meta("syscall/getppid-filtered", "getppid under a seccomp filter that allows it by its number"),
+    meta: Meta {
+        id: "syscall/getppid-filtered",
+        what: "getppid under a seccomp filter that allows it by its number",
+        ..META
+    },
     filter: &[
         op(LOAD, 0, 0, NUMBER),
         op(IS, 0, 1, libc::SYS_getppid as u32),
@@ -45,7 +55,11 @@ pub(crate) static BY_NUMBER: Filtered = Filtered {
 
 /// Looks at an argument, so that it must run each time.
 pub(crate) static BY_ARGUMENT: Filtered = Filtered {
-    meta: meta("syscall/getppid-filter-run", "getppid under a seccomp filter that runs at each call"),
+    meta: Meta {
+        id: "syscall/getppid-filter-run",
+        what: "getppid under a seccomp filter that runs at each call",
+        ..META
+    },
     filter: &[
         op(LOAD, 0, 0, ARGUMENT),
         op(IS, 1, 0, 0x7fff_0001),

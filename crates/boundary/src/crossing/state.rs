@@ -37,7 +37,7 @@ enum State {
 static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
 
 macro_rules! cold {
-    ($name:ident, $call:ident, $state:ident, $id:literal, $what:literal) => {
+    ($name:ident, $call:ident, $state:ident, id: $id:literal, $what:literal) => {
         pub(super) static $name: Cold = Cold {
             meta: Meta {
                 id: $id,
@@ -53,24 +53,24 @@ macro_rules! cold {
     };
 }
 
-cold!(INVALID_TLB, Invalid, Tlb, "syscall/invalid-after-flush", "invalid system call after a TLB flush");
-cold!(GETPPID_TLB, Getppid, Tlb, "syscall/getppid-after-flush", "getppid after a TLB flush");
-cold!(INT80_TLB, Int80, Tlb, "syscall/int80-after-flush", "getppid by int 0x80 after a TLB flush");
+cold!(INVALID_TLB, Invalid, Tlb, id: "syscall/invalid-after-flush", "invalid system call after a TLB flush");
+cold!(GETPPID_TLB, Getppid, Tlb, id: "syscall/getppid-after-flush", "getppid after a TLB flush");
+cold!(INT80_TLB, Int80, Tlb, id: "syscall/int80-after-flush", "getppid by int 0x80 after a TLB flush");
 cold!(
     CLOCK_TLB,
     Clock,
     Tlb,
-    "syscall/clock_gettime-after-flush",
+    id: "syscall/clock_gettime-after-flush",
     "system call clock_gettime after a TLB flush"
 );
-cold!(INVALID_SWEPT, Invalid, Swept, "syscall/invalid-after-sweep", "invalid system call, L1 and L2 swept");
-cold!(GETPPID_SWEPT, Getppid, Swept, "syscall/getppid-after-sweep", "getppid, L1 and L2 swept");
-cold!(INT80_SWEPT, Int80, Swept, "syscall/int80-after-sweep", "getppid by int 0x80, L1 and L2 swept");
+cold!(INVALID_SWEPT, Invalid, Swept, id: "syscall/invalid-after-sweep", "invalid system call, L1 and L2 swept");
+cold!(GETPPID_SWEPT, Getppid, Swept, id: "syscall/getppid-after-sweep", "getppid, L1 and L2 swept");
+cold!(INT80_SWEPT, Int80, Swept, id: "syscall/int80-after-sweep", "getppid by int 0x80, L1 and L2 swept");
 cold!(
     CLOCK_SWEPT,
     Clock,
     Swept,
-    "syscall/clock_gettime-after-sweep",
+    id: "syscall/clock_gettime-after-sweep",
     "system call clock_gettime, L1 and L2 swept"
 );
 
