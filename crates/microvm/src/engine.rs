@@ -38,19 +38,21 @@ impl Engine {
     }
 
     /// Which KVM this is, by the modules (or built-in parts) of the kernel. `modules` is `/sys/module`.
-    /// The vendor's part refuses to load beside another one; where two are there, the one that needs no
-    /// hardware is the one in use, for it is only loaded where the other cannot work.
     #[must_use]
     pub fn of_kvm(modules: &Path) -> Self {
+        Self::among(modules, amd())
+    }
+
+    /// The part that needs no hardware is in use where it is there, for it is only loaded where the others cannot work.
+    /// Both vendors' parts can be built in; the processor's maker then decides.
+    fn among(modules: &Path, amd: bool) -> Self {
         let there = |name: &str| modules.join(name).is_dir();
-        if there("kvm_pvm") {
-            Self::KvmPvm
-        } else if there("kvm_intel") {
-            Self::KvmIntel
-        } else if there("kvm_amd") {
-            Self::KvmAmd
-        } else {
-            Self::Kvm
+        match (there("kvm_pvm"), there("kvm_intel"), there("kvm_amd")) {
+            (true, _, _) => Self::KvmPvm,
+            (_, true, true) if amd => Self::KvmAmd,
+            (_, true, _) => Self::KvmIntel,
+            (_, _, true) => Self::KvmAmd,
+            _ => Self::Kvm,
         }
     }
 
@@ -83,6 +85,18 @@ impl Engine {
     }
 }
 
+/// Whether the processor is AMD's or Hygon's, by the first letters of leaf 0 (AMD APM volume 3, E.3.1).
+#[cfg(target_arch = "x86_64")]
+fn amd() -> bool {
+    let letters = std::arch::x86_64::__cpuid(0).ebx.to_le_bytes();
+    matches!(&letters, b"Auth" | b"Hygo")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn amd() -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::Engine;
@@ -91,13 +105,15 @@ mod tests {
     #[test]
     fn modules_name_the_engine() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(Engine::of_kvm(root.path()), Engine::Kvm);
-        fs::create_dir(root.path().join("kvm_amd")).unwrap();
-        assert_eq!(Engine::of_kvm(root.path()), Engine::KvmAmd);
-        fs::create_dir(root.path().join("kvm_intel")).unwrap();
-        assert_eq!(Engine::of_kvm(root.path()), Engine::KvmIntel);
-        fs::create_dir(root.path().join("kvm_pvm")).unwrap();
-        assert_eq!(Engine::of_kvm(root.path()), Engine::KvmPvm);
+        let load = |name| fs::create_dir(root.path().join(name)).unwrap();
+        let found = |amd| Engine::among(root.path(), amd);
+        assert_eq!((found(true), found(false)), (Engine::Kvm, Engine::Kvm));
+        load("kvm_amd");
+        assert_eq!((found(true), found(false)), (Engine::KvmAmd, Engine::KvmAmd));
+        load("kvm_intel");
+        assert_eq!((found(true), found(false)), (Engine::KvmAmd, Engine::KvmIntel));
+        load("kvm_pvm");
+        assert_eq!((found(true), found(false)), (Engine::KvmPvm, Engine::KvmPvm));
     }
 
     #[test]

@@ -16,6 +16,7 @@ const DEADLINE: usize = 0x34;
 const MASK: usize = 0x38;
 
 /// Where it is loaded.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only KVM loads it"))]
 pub(crate) const LOAD: usize = 0x10_0000;
 
 /// A way in which the guest goes wrong, for tests of those who run it.
@@ -66,6 +67,7 @@ impl Default for Params {
 /// The results are wanted on QEMU's debug port as well.
 pub(crate) const DUMP: u32 = 1;
 /// There is a local interrupt controller.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only KVM loads it"))]
 pub(crate) const HAS_APIC: u32 = 2;
 
 /// An image with its parameters set.

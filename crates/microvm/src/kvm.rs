@@ -26,6 +26,8 @@ const PLAIN_PORT: u16 = 0x80;
 const NOWHERE: u64 = 0xd000_0000;
 /// CPUID leaf 1, ECX: a timer with a TSC deadline.
 const DEADLINE_BIT: u32 = 1 << 24;
+/// CPUID leaf 1, ECX: there is a hypervisor.
+const HYPERVISOR_BIT: u32 = 1 << 31;
 
 /// Runs the guest once in a virtual machine of its own, on the calling thread (pin it, to have it pinned), for
 /// at most `patience`. A guest that hangs after its table was begun gives what it had come to.
@@ -121,10 +123,10 @@ impl Machine {
         let cpu = vm.create_vcpu(0).map_err(|error| refused("create a processor", error))?;
         let mut cpuid =
             kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES).map_err(host("ask what processor KVM offers"))?;
-        if has_apic && kvm.check_extension(Cap::TscDeadlineTimer) {
-            for leaf in cpuid.as_mut_slice().iter_mut().filter(|leaf| leaf.function == 1) {
-                leaf.ecx |= DEADLINE_BIT;
-            }
+        let deadline = has_apic && kvm.check_extension(Cap::TscDeadlineTimer);
+        for leaf in cpuid.as_mut_slice().iter_mut().filter(|leaf| leaf.function == 1) {
+            // KVM leaves both to the monitor.
+            leaf.ecx |= HYPERVISOR_BIT | if deadline { DEADLINE_BIT } else { 0 };
         }
         cpu.set_cpuid2(&cpuid).map_err(host("describe the processor to the guest"))?;
         let mut system = cpu.get_sregs().map_err(host("read the processor's state"))?;

@@ -204,10 +204,10 @@ fn a_guest_under_kvm_gives_its_table() {
 #[test]
 fn a_phase_that_hangs_is_named() {
     let place = phase("hlt-wake").unwrap();
-    // A deadline some 2 s away, which is longer than the guest is given.
+    // A deadline more than a second away, which is longer than the guest is given.
     let mut params = broken(Sabotage::None).0;
     (params.deadline_ticks, params.phases) = (u32::MAX, 1 << place | 0b1111);
-    let visit = match kvm::run(Path::new(kvm::DEVICE), &params, SHORT) {
+    let visit = match kvm::run(Path::new(kvm::DEVICE), &params, 2 * SHORT) {
         Err(RunError::NotHere { reason, enable }) => return skip!("{reason}: {enable}"),
         done => done.expect("what it had come to"),
     };

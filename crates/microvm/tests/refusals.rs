@@ -43,7 +43,7 @@ fn apart<T: Send>(test: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn a_device_that_may_not_be_opened() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    fs::set_permissions(file.path(), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(file.path(), Permissions::from_mode(0o000)).unwrap();
     let path = file.path().to_owned();
     let (reason, enable) = apart(move || {
         // SAFETY: the bare system call, unlike libc's wrapper, changes this thread alone; it touches no memory. Whoever is

@@ -5,6 +5,7 @@ mod bills;
 mod calls;
 mod hardware;
 mod literature;
+mod parts;
 
 use crate::head::head;
 use crate::notes::notes;
@@ -22,6 +23,7 @@ pub fn crossing(run: &Run, style: &Style) -> String {
         text.extend(bills::bill(result, style));
     }
     text.extend(hardware::table(&guests, style));
+    text.extend(parts::table(&guests, style));
     text.extend(literature::table(style));
     text.push(String::new());
     text.extend(notes(run, style));
@@ -41,13 +43,19 @@ fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
         }
         told.push(reason);
         let same = results.iter().filter(|it| it.reason.as_deref() == Some(reason));
-        let names: Vec<String> = same.map(|it| clean(&it.probe, style)).collect();
+        let names: Vec<String> = same.map(|it| name(it, style)).collect();
         let what = if result.status == Status::Skipped { "skipped" } else { "failed" };
         let enable = result.enable.as_deref().map(|it| format!("; {}", clean(it, style))).unwrap_or_default();
         let line = format!("{what}: {}: {}{enable}", crate::text::list(&names, 3), clean(reason, style));
         text.extend(wrap(&line, style.prose(), "  - "));
     }
     text
+}
+
+/// The probe, and what ran it where that was not the host.
+fn name(result: &Measurement, style: &Style) -> String {
+    let probe = clean(&result.probe, style);
+    if result.engine == "host" { probe } else { format!("{probe} ({})", clean(&result.engine, style)) }
 }
 
 /// A title, with an empty line before it.

@@ -19,7 +19,10 @@ use tollgate_record::{Measurement, Status};
 
 /// Code of the warning on figures that software made.
 pub(crate) const EMULATED: &str = "emulated";
+/// Code of the warning on figures in which a hypervisor took part where only the processor should have.
+pub(crate) const INTERCEPTED: &str = "intercepted";
 
+const MODULES: &str = "/sys/module";
 /// Virtual machines under KVM; each is an epoch.
 const MACHINES: usize = 10;
 /// With `--quick`; the fewest from which an interval can be had.
@@ -40,17 +43,17 @@ const HANGS: usize = 3;
 /// Where to look and how to count.
 pub(crate) struct Hardware<'a> {
     /// The device of KVM; anything else is for tests.
-    pub(crate) device: &'a Path,
+    device: &'a Path,
     /// QEMU's program, a name to look for on PATH.
-    pub(crate) qemu: &'a Path,
+    qemu: &'a Path,
     /// `/sys/module`.
-    pub(crate) modules: &'a Path,
+    modules: &'a Path,
     /// Fewer virtual machines.
-    pub(crate) quick: bool,
+    quick: bool,
     /// Ticks of this host's time-stamp counter as time, and the core's rate.
-    pub(crate) units: &'a Units,
-    /// Who is below the host ([`tollgate_record::Host::hypervisor`]).
-    pub(crate) hypervisor: Option<&'a str>,
+    units: &'a Units,
+    /// Who is below the host.
+    hypervisor: Option<&'a str>,
 }
 
 impl<'a> Hardware<'a> {
@@ -59,7 +62,7 @@ impl<'a> Hardware<'a> {
         Self {
             device: Path::new(kvm::DEVICE),
             qemu: Path::new(qemu::PROGRAM),
-            modules: Path::new("/sys/module"),
+            modules: Path::new(MODULES),
             quick,
             units,
             hypervisor,
@@ -76,7 +79,7 @@ impl<'a> Hardware<'a> {
     }
 
     /// Every row under KVM.
-    pub(crate) fn under_kvm(&self) -> Vec<Measurement> {
+    fn under_kvm(&self) -> Vec<Measurement> {
         let engine = Engine::of_kvm(self.modules);
         let machines = if self.quick { FEW_MACHINES } else { MACHINES };
         // Half a millisecond to the deadline: longer than the host polls for work before it sleeps.
@@ -112,7 +115,7 @@ impl<'a> Hardware<'a> {
     }
 
     /// Every row under QEMU's translator; with [`Engine::QemuTcgIcount`] the figures are counts of instructions.
-    pub(crate) fn under_qemu(&self, engine: Engine) -> Vec<Measurement> {
+    fn under_qemu(&self, engine: Engine) -> Vec<Measurement> {
         let counting = engine == Engine::QemuTcgIcount;
         let start = Instant::now();
         let mut visits = Vec::new();
@@ -132,7 +135,7 @@ impl<'a> Hardware<'a> {
 
 /// Whether a figure of this family is a processor's, so that it may stand beside figures of the host.
 pub(crate) fn is_hardware(result: &Measurement) -> bool {
-    result.status == Status::Measured && !result.has_warning(EMULATED)
+    result.status == Status::Measured && !result.has_warning(EMULATED) && !result.has_warning(INTERCEPTED)
 }
 
 /// Where a stopped guest was.

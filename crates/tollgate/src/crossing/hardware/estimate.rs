@@ -10,6 +10,9 @@ use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Wa
 /// The first of this many parts of the crossings of a phase warms up and is not counted.
 const WARM_PART: usize = 8;
 
+/// What KVM takes part in lasts at least this share of the shortest exit to it.
+const OF_AN_EXIT: f64 = 0.8;
+
 /// What the figures of one engine are made of and stand under.
 pub(super) struct Scene<'a> {
     pub(super) engine: Engine,
@@ -117,6 +120,7 @@ impl Scene<'_> {
                 let handler = minus(&between(split, 1, 2), &pair0);
                 let back = minus(&between(split, 2, 3), &pair_across);
                 let rest = minus(&minus(&minus(&total, &entry), &handler), &back);
+                self.intercepted(usable, &entry, result);
                 self.put(result, &total, usable, (whole, 0, 3), &pair3);
                 result.phases = self.phases(&[
                     ("entry", Evidence::Guest, entry),
@@ -131,6 +135,7 @@ impl Scene<'_> {
             }
             Shape::Flush(name) => {
                 let write = minus(&between(name, 0, 1), &pair0);
+                self.intercepted(usable, &write, result);
                 let refill = minus(&between(name, 1, 2), &between(name, 2, 3));
                 let total = each(&write, &refill, |write, refill| write + refill);
                 self.put(result, &total, usable, (name, 0, 2), &pair0);
@@ -161,10 +166,24 @@ impl Scene<'_> {
                 let back: Levels = over(&|visit| wake(visit, name, |sample| signed(sample[2], sample[3])));
                 self.put(result, &late, usable, (name, 1, 2), &[]);
                 result.phases = self.phases(&[
-                    ("deadline to handler", Evidence::Guest, late),
-                    ("handler to next instruction", Evidence::Guest, back),
+                    ("to handler", Evidence::Guest, late),
+                    ("to next instruction", Evidence::Guest, back),
                 ]);
             }
+        }
+    }
+
+    /// Warns when what should be the processor's alone takes as long as an exit: KVM intercepts it.
+    fn intercepted(&self, usable: &[&Visit], alone: &[f64], result: &mut Measurement) {
+        let over = |name| -> Levels { usable.iter().filter_map(|visit| level(visit, name, 0, 3)).collect() };
+        let exit = minus(&over("exit-cpuid"), &over("pair-ring-0"));
+        if result.has_warning(super::EMULATED) || exit.is_empty() || alone.is_empty() {
+            return;
+        }
+        if median(alone) >= OF_AN_EXIT * median(&exit) {
+            let text =
+                "this takes as long as an exit from the guest: the hypervisor intercepts it".to_owned();
+            result.warnings.push(Warning::new(super::INTERCEPTED, text));
         }
     }
 

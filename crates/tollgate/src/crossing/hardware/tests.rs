@@ -105,6 +105,20 @@ fn an_emulated_ring_0_is_never_hardware() {
     }
 }
 
+/// KVM intercepts #UD, and without nested paging page faults as well: then the trap holds an exit.
+#[test]
+fn what_the_hypervisor_intercepts_is_not_the_processor_s() {
+    let mut visit = visit();
+    let place = phase("undefined-split").unwrap();
+    visit.table.rows[place].outcome =
+        Outcome::Done(stamps(Stamps::Split, [2_100 + PAIR, 2 + PAIR, 300 + PAIR]));
+    let all = scene(Engine::KvmAmd, &vec![visit; 6]);
+    for (probe, intercepted) in [("undefined", true), ("page-fault", false), ("cr3", false)] {
+        let row = find(&all, &format!("hardware/{probe}"));
+        assert_eq!((row.has_warning(INTERCEPTED), is_hardware(row)), (intercepted, !intercepted), "{probe}");
+    }
+}
+
 #[test]
 fn a_host_that_is_a_guest_warns_of_its_exits() {
     let visits = vec![visit(); 6];
