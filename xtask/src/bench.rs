@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the figures that the project promises, measured here and printed as they come
 //! out. Nothing in the tests is timed; this is where speed and repeatability are looked at.
 
+mod crossing;
 mod fault;
 mod figures;
 mod spinner;
@@ -40,6 +41,7 @@ static BENCHES: &[Bench] = &[
     ("riscv", riscv),
     ("fault", |tool, _| fault::fault(tool)),
     ("switch", switch::switch),
+    ("crossing", crossing::crossing),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

@@ -1,15 +1,16 @@
 //! `cargo xtask fuzz`: random programs, random memory and broken files for the RISC-V machine, for a given
-//! time, against QEMU and against its own reference interpreter.
+//! time, against QEMU and against its own reference interpreter; and broken results of the x86-64 guest.
 
 use crate::workspace;
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// The tests that go on for as long as they are told to.
-const TIMED: [&str; 3] = ["qemu", "engines", "hostile"];
+/// The tests that go on for as long as they are told to: crate and test.
+const TIMED: [(&str, &str); 4] =
+    [("riscv", "qemu"), ("riscv", "engines"), ("riscv", "hostile"), ("microvm", "table")];
 /// The tests that do a larger amount of work when they are told a time.
-const LARGER: [&str; 1] = ["loader"];
+const LARGER: [(&str, &str); 1] = [("riscv", "loader")];
 
 /// Run random programs on the RISC-V machine for a while; a failure prints the seed that repeats it
 #[derive(clap::Args)]
@@ -35,8 +36,8 @@ pub(crate) fn fuzz(root: &Path, seconds: u64) -> Result<ExitStatus> {
 
 fn command(root: &Path, seconds: u64) -> Command {
     let mut command = workspace::cargo(root);
-    command.args(["test", "--quiet", "--package", "tollgate-riscv"]);
-    for test in TIMED.iter().chain(&LARGER) {
+    command.args(["test", "--quiet", "--package", "tollgate-riscv", "--package", "tollgate-microvm"]);
+    for (_, test) in TIMED.iter().chain(&LARGER) {
         command.args(["--test", test]);
     }
     let each = (seconds / TIMED.len() as u64).max(1);
@@ -52,14 +53,14 @@ mod tests {
     fn the_time_is_shared_by_the_tests_that_take_it() {
         let command = command(Path::new("/"), 120);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
-        assert_eq!(seconds.and_then(|(_, value)| value), Some("40".as_ref()));
+        assert_eq!(seconds.and_then(|(_, value)| value), Some("30".as_ref()));
     }
 
     #[test]
     fn every_test_named_here_is_there() {
         let root = workspace::root().expect("the tests run in the repository");
-        for test in TIMED.iter().chain(&LARGER) {
-            assert!(root.join(format!("crates/riscv/tests/{test}.rs")).is_file(), "{test}");
+        for (room, test) in TIMED.iter().chain(&LARGER) {
+            assert!(root.join(format!("crates/{room}/tests/{test}.rs")).is_file(), "{test}");
         }
     }
 }

@@ -1,10 +1,12 @@
-//! `cargo xtask guests`: builds the RISC-V guest images from `guests/riscv`, or checks that those in the tree
-//! are what their sources give.
+//! `cargo xtask guests`: builds the guest images, or checks that those in the tree are what their sources give.
+//! Those of RISC-V, from `guests/riscv`, are here; the x86-64 one is in [`x86`].
 //!
 //! A source file names its own images in its first lines: `// image: NAME [OPTION...]`, where an option is
 //! one for the compiler (`-DNAME`), `kernel=NAME` (which kernel a program runs on) or `linux` (a static program
 //! for Linux or the proxy kernel, without any kernel of ours) or `bare` (machine mode, by itself). A kernel
 //! carries the bill's program.
+
+mod x86;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -81,7 +83,7 @@ const LINUX: &[&str] = &["-Wl,-e,user_start"];
 /// At the start of RAM; relaxation would use a gp that nobody sets.
 const BARE: &[&str] = &["-Wl,-Ttext-segment=0x80000000", "-Wl,--no-relax"];
 
-/// Builds the RISC-V guest images from guests/riscv (Debian's gcc-riscv64-unknown-elf).
+/// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf)
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Write nothing; fail when the images in the tree differ from what their sources give
@@ -93,8 +95,9 @@ impl Args {
     /// Builds or checks.
     ///
     /// # Errors
-    /// Without the cross compiler, when it refuses a source, or when an image differs.
+    /// Without one of the compilers, when it refuses a source, or when an image differs.
     pub(crate) fn run(&self) -> Result<()> {
+        x86::guests(self.check)?;
         guests(self.check)
     }
 }

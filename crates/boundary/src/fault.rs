@@ -18,7 +18,7 @@ mod user;
 mod x86_64;
 mod zero_page;
 
-pub(crate) use anonymous::Anonymous;
+pub(crate) use anonymous::{Anonymous, minor_faults};
 pub(crate) use protection::Protection;
 
 use tollgate_measure::Probe;
@@ -48,3 +48,7 @@ pub static FAULT_KINDS: &[&dyn Probe] = &[
     &major::Major,
     &major::DirectRead,
 ];
+#[cfg(target_arch = "x86_64")]
+pub(crate) use protection::open::Open as OpenProtection;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::touch;

@@ -4,6 +4,7 @@
 mod unrolled;
 
 mod call;
+mod crossing;
 mod fault;
 mod fiber;
 mod null;
@@ -22,6 +23,7 @@ mod thread;
 mod vdso;
 mod vm;
 
+pub use crossing::CROSSINGS;
 pub use fault::FAULT_KINDS;
 pub use select::{UnknownProbe, select};
 
@@ -42,6 +44,8 @@ pub static PROBES: &[&dyn Probe] = &[
     &syscall::Read,
     &syscall::ClockGettime,
     &syscall::IoUringNop,
+    &syscall::Int80,
+    &crossing::BY_ARGUMENT,
     &fault::Anonymous,
     &fault::Protection,
     &signal::Own,

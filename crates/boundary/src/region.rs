@@ -1,6 +1,9 @@
 //! Private memory straight from the kernel, unmapped when dropped.
 
-use std::{io, ptr};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
 use tollgate_measure::Refusal;
 
 /// A run of whole pages of private anonymous memory.
@@ -27,6 +30,36 @@ impl Region {
         };
         if base == libc::MAP_FAILED {
             return Err(Refusal::os(&format!("map {pages} pages")));
+        }
+        Ok(Self { base: base.cast(), page, pages })
+    }
+
+    /// Maps `pages` readable pages of a file in memory whose pages are all in the page cache; none of them
+    /// is mapped yet.
+    pub(crate) fn of_file(pages: usize) -> Result<Self, Refusal> {
+        let page = page_size();
+        // SAFETY: the name is a string that ends in zero.
+        let fd = unsafe { libc::memfd_create(c"tollgate".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(crate::task::refusal("memfd_create", &io::Error::last_os_error()));
+        }
+        // SAFETY: the descriptor was just opened and nothing else owns it.
+        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        let mut file = File::from(file);
+        let block = vec![1; 1 << 20];
+        let mut left = pages * page;
+        while left > 0 {
+            let some = left.min(block.len());
+            file.write_all(&block[..some])
+                .map_err(|error| crate::task::refusal("fill a file in memory", &error))?;
+            left -= some;
+        }
+        // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing of ours.
+        let base = unsafe {
+            libc::mmap(ptr::null_mut(), pages * page, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(Refusal::os(&format!("map {pages} pages of a file")));
         }
         Ok(Self { base: base.cast(), page, pages })
     }

@@ -6,7 +6,7 @@ use crate::task::{PingPong, Proof, Tasks, media};
 use tollgate_measure::{Meta, Placement};
 use tollgate_record::Per;
 
-pub(crate) use own::Own;
+pub(crate) use own::{Own, entered, stamp_with};
 
 pub(crate) static THREAD: PingPong<media::Signal> = PingPong::new(
     Meta {

@@ -2,14 +2,16 @@
 
 mod clock_gettime;
 mod getppid;
+mod int80;
 mod invalid;
 mod io_uring_nop;
-mod raw;
+pub(crate) mod raw;
 mod read;
 
 pub(crate) use clock_gettime::ClockGettime;
 pub(crate) use getppid::Getppid;
-pub(crate) use invalid::Invalid;
+pub(crate) use int80::{Int80, available as int80_available, call as int80};
+pub(crate) use invalid::{Invalid, NUMBER as INVALID_NUMBER};
 pub(crate) use io_uring_nop::IoUringNop;
 pub(crate) use read::Read;
 

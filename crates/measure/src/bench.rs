@@ -5,6 +5,7 @@
 //! probe that crashes or hangs takes nothing with it and each epoch has a fresh address space.
 
 use crate::noise::BatchNoise;
+use crate::stamps::Dissection;
 use serde::{Deserialize, Serialize};
 
 /// What the sampler asks for. Probes are named by their place in the list.
@@ -36,6 +37,13 @@ pub enum Request {
         /// How many.
         count: u32,
     },
+    /// Make about `count` single passes with stamps at their cuts.
+    Dissect {
+        /// Which.
+        probe: usize,
+        /// How many.
+        count: u32,
+    },
     /// Time chains of dependent arithmetic, for the core's frequency.
     Core,
     /// Read the clock and the system's clock together.
@@ -51,6 +59,8 @@ pub enum Reply {
         most_passes: u64,
         /// Parameters for the record.
         params: Vec<(String, String)>,
+        /// How its crossings are taken apart, where they are.
+        dissection: Option<Dissection>,
     },
     /// The probe cannot be measured here.
     Skipped {
@@ -83,6 +93,13 @@ pub enum Reply {
         ticks: Vec<u64>,
         /// As many empty passes, timed the same way.
         empty: Vec<u64>,
+    },
+    /// Spans of single passes.
+    Dissected {
+        /// Ticks of the spans of each lane, the cost of the stamps removed.
+        lanes: Vec<Vec<f64>>,
+        /// How far the kernel's stamps may be from the counter, in ticks.
+        doubt: f64,
     },
     /// Chains of dependent arithmetic. The same place in the first three stands for the same moment.
     Core {

@@ -19,6 +19,8 @@ use tollgate_record::{Finding, Host, Severity};
 pub struct Observed {
     /// A span in which we did nothing ourselves, a second or more.
     pub span: Option<SpanNoise>,
+    /// Whether the kernel audits system calls; `None` where it does not tell.
+    pub audit: Option<bool>,
 }
 
 /// One thing to look at.
@@ -182,6 +184,11 @@ static CHECKS: &[Check] = &[
         code: "tracer",
         effect: "The tracer stops the process at signals, system calls or exits, and figures include those stops.",
         look: permission::tracer,
+    },
+    Check {
+        code: "audit",
+        effect: "Every system call keeps a record for the audit system and takes the slow way in and out.",
+        look: permission::audit,
     },
     Check {
         code: "unprivileged",

@@ -5,6 +5,7 @@
 //! tell. A fact that cannot be read is absent; nothing here fails.
 
 mod arm;
+mod audit;
 mod cache;
 mod cgroup;
 mod cpu;
@@ -21,6 +22,7 @@ use files::Files;
 use std::path::Path;
 use tollgate_record::Host;
 
+pub use audit::audited;
 pub use live::live;
 pub use pmu::why_not as why_no_pmu;
 

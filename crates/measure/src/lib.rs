@@ -4,6 +4,7 @@
 
 pub mod arch;
 pub mod bench;
+pub mod bill;
 pub mod clock;
 pub mod counters;
 pub mod doctor;
@@ -16,6 +17,7 @@ pub mod probe;
 pub mod remote;
 pub mod sampler;
 pub mod session;
+pub mod stamps;
 pub mod stats;
 pub mod summary;
 pub mod worker;

@@ -5,6 +5,7 @@ use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Clock, Moment, monotonic_raw_ns};
 use crate::noise::{BatchMark, BatchNoise};
 use crate::probe::{Crossing, Probe, Refusal, Site};
+use crate::stamps::{self, Anchor, Mapping, Span};
 
 /// Opens probes and times batches in this process, with any clock.
 pub struct Local<'p, C> {
@@ -29,6 +30,7 @@ impl<'p, C: Clock> Local<'p, C> {
                 let reply = Reply::Opened {
                     most_passes: crossing.most_passes(),
                     params: crossing.params().into_iter().map(|(key, value)| (key.into(), value)).collect(),
+                    dissection: crossing.dissection(),
                 };
                 self.open[*probe] = Some(crossing);
                 self.passes[*probe] = 0;
@@ -40,6 +42,7 @@ impl<'p, C: Clock> Local<'p, C> {
             }
             Request::Visit { probe, warm, passes } => self.visit(*probe, *warm, passes),
             Request::Singles { probe, count } => self.singles(*probe, *count),
+            Request::Dissect { probe, count } => self.dissect(*probe, *count),
             Request::Core => self.core(),
             Request::Moment => Ok(Reply::Moment(Moment::read(&self.clock, monotonic_raw_ns, 200))),
         }
@@ -93,6 +96,26 @@ impl<'p, C: Clock> Local<'p, C> {
         self.passes[probe] += u64::from(count);
         let [ticks, empty] = times;
         Ok(Reply::Singles { ticks, empty })
+    }
+
+    fn dissect(&mut self, probe: usize, count: u32) -> Result<Reply, Refusal> {
+        let Some(crossing) = self.open[probe].as_mut() else {
+            return Err(Refusal::Failed("it is not open".into()));
+        };
+        let (Some(dissection), Some(now)) = (crossing.dissection(), self.clock.stamper()) else {
+            return Err(Refusal::skip("this clock cannot stamp", "--clock tsc"));
+        };
+        let mut spans: Vec<Vec<Span>> = vec![Vec::with_capacity(count as usize); dissection.lanes];
+        arch::reset_float_control();
+        // Around the crossings, so that the two clocks are compared when they are used.
+        let first = Anchor::now(now);
+        crossing.dissect(count, now, &mut spans)?;
+        let mapping = first.zip(Anchor::now(now)).and_then(|(first, last)| Mapping::between(first, last));
+        let mapping =
+            mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
+        let pair = stamps::pair_ticks(now);
+        let lengths = |lane: &Vec<Span>| lane.iter().map(|&span| mapping.length(span, pair)).collect();
+        Ok(Reply::Dissected { lanes: spans.iter().map(lengths).collect(), doubt: mapping.doubt })
     }
 
     fn core(&self) -> Result<Reply, Refusal> {

@@ -4,6 +4,7 @@
 //! clock), *proves* (counts since the last time it was asked), and *closes* (is dropped). It knows no
 //! loop of batches, no clock and no statistics.
 
+use crate::stamps::{Dissection, Now, Span};
 use tollgate_record::Per;
 
 /// What is known of a probe before it is opened. The list, the docs index and the help come from this.
@@ -142,6 +143,21 @@ pub trait Crossing {
     /// The most passes that one call of [`Crossing::cross`] can make (the size of a prepared region).
     fn most_passes(&self) -> u64 {
         u64::MAX
+    }
+
+    /// How single crossings are taken apart; `None` for a probe that gives a total only.
+    fn dissection(&self) -> Option<Dissection> {
+        None
+    }
+
+    /// Makes about `count` single crossings, each stamped at its cuts, and adds the spans between the
+    /// stamps to the lanes of [`Crossing::dissection`]. `now` is the clock of user mode.
+    ///
+    /// # Errors
+    /// A skip when the cuts cannot be seen here; the total is still good then.
+    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        let _ = (count, now, lanes);
+        Ok(())
     }
 
     /// Parameters for the record: sizes, what was chosen.

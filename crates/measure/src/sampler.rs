@@ -9,6 +9,7 @@
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Moment, Scale};
 use crate::probe::Meta;
+use crate::stamps::Dissection;
 use crate::stats::{is_steady, median};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -84,6 +85,10 @@ pub struct Epoch {
     pub singles_empty: Vec<u64>,
     /// Whether warming up reached a steady state.
     pub steady: bool,
+    /// For each lane of the dissection the median ticks of each group of stamped crossings.
+    pub lanes: Vec<Vec<f64>>,
+    /// How far the kernel's stamps were from the counter at the most, in ticks.
+    pub doubt: f64,
 }
 
 /// What one probe gave in all.
@@ -99,6 +104,10 @@ pub struct Collected {
     pub epochs: Vec<Epoch>,
     /// Whether it reached the target and was left out of further epochs.
     pub done: bool,
+    /// How its crossings are taken apart, where they are.
+    pub dissection: Option<Dissection>,
+    /// Why they were not, after all, and what would enable it.
+    pub undissected: Option<(String, String)>,
 }
 
 /// Frequencies, as measured at one moment.
@@ -175,6 +184,8 @@ pub fn run(
             passes: 0,
             epochs: Vec::new(),
             done: false,
+            dissection: None,
+            undissected: None,
         })
         .collect();
     let harvest = Harvest { probes, moments: Vec::new(), core: Vec::new(), complete: false, lost: None };
@@ -223,6 +234,8 @@ const MOST_OVERDRAFT: u64 = 115;
 const FEWEST_ROUNDS: u64 = 4;
 /// Single passes of an epoch: at least and at most.
 const SINGLES: (u64, u64) = (8, 2_000);
+/// Stamped crossings of a visit: at least and at most.
+const STAMPED: (u64, u64) = (8, 256);
 
 impl<B: Bench> Running<'_, B> {
     fn epochs(&mut self, judge: Judge<'_>) -> Result<(), Halt> {
@@ -319,11 +332,13 @@ impl<B: Bench> Running<'_, B> {
     }
 
     fn open(&mut self, probe: usize) -> Result<Option<u64>, Halt> {
-        let Some(Reply::Opened { most_passes, params }) = self.ask_probe(probe, &Request::Open { probe })?
+        let Some(Reply::Opened { most_passes, params, dissection }) =
+            self.ask_probe(probe, &Request::Open { probe })?
         else {
             return Ok(None);
         };
         self.open[probe] = true;
+        self.harvest.probes[probe].dissection = dissection;
         self.harvest.probes[probe].params = params;
         Ok(Some(most_passes))
     }
@@ -465,6 +480,39 @@ impl<B: Bench> Running<'_, B> {
                     _ => epoch.doubles.push(Batch { passes: 2 * usual, ticks }),
                 }
             }
+        }
+        self.dissect(probe)
+    }
+
+    /// As many stamped crossings as make about a batch. A probe that cannot be taken apart is asked once.
+    fn dissect(&mut self, probe: usize) -> Result<(), Halt> {
+        let collected = &self.harvest.probes[probe];
+        if collected.dissection.is_none() || collected.undissected.is_some() {
+            return Ok(());
+        }
+        let count = collected.passes.clamp(STAMPED.0, STAMPED.1) as u32;
+        let reply = match self.bench.ask(&Request::Dissect { probe, count }) {
+            Ok(reply) => reply,
+            Err(Lost(reason)) => {
+                self.out(probe, Outcome::Failed(reason));
+                return self.recover();
+            }
+        };
+        let collected = &mut self.harvest.probes[probe];
+        match reply {
+            Reply::Dissected { lanes, doubt } => {
+                if let Some(epoch) = collected.epochs.last_mut() {
+                    epoch.lanes.resize(lanes.len().max(epoch.lanes.len()), Vec::new());
+                    for (all, lane) in epoch.lanes.iter_mut().zip(lanes).filter(|(_, lane)| !lane.is_empty())
+                    {
+                        all.push(median(&lane));
+                    }
+                    epoch.doubt = epoch.doubt.max(doubt);
+                }
+            }
+            Reply::Skipped { reason, enable } => collected.undissected = Some((reason, enable)),
+            Reply::Failed { reason } => self.out(probe, Outcome::Failed(reason)),
+            _ => {}
         }
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! From what was collected to what is recorded.
 
+use crate::bill::{Bill, bill};
 use crate::clock::{CoreClock, Nanos, Scale, Ticks};
 use crate::probe::{Claim, Meta};
 use crate::sampler::{Batch, Collected, Epoch, Outcome};
+use crate::stamps::Term;
 use crate::stats::{self, FEWEST_GROUPS, median_interval, quantile, sorted};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -111,7 +113,17 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
         result.reason = Some("the run ended before it gave a sample".into());
         return result;
     };
-    let samples = samples(collected, per_pass);
+    let bill = bill(collected, per_pass, units).unwrap_or_default();
+    let stamped = stamped_total(collected, &bill);
+    if stamped.is_none() && collected.dissection.as_ref().is_some_and(|it| it.total != Term::Batches) {
+        let why = bill.warnings.first().map_or("no crossing was stamped", |warning| &warning.text);
+        result.status = if collected.undissected.is_some() { Status::Skipped } else { Status::Failed };
+        result.reason = Some(why.into());
+        result.enable = collected.undissected.as_ref().map(|(_, enable)| enable.clone());
+        return result;
+    }
+    let by_batches = stamped.is_none();
+    let (figure, samples) = stamped.unwrap_or_else(|| (figure, samples(collected, per_pass)));
     let ticks = estimate(&figure.at_other_rates(units.core_spread), &samples);
     let to_ns = units.nanos(1.0);
     let ns = ticks.scaled(to_ns);
@@ -126,13 +138,38 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
         .map(|batch| batch.passes * u64::from(meta.crossings_per_pass))
         .sum();
     result.outliers = stats::outliers(&samples);
-    result.warnings.extend(shape_warnings(collected, &figure, &samples, per_pass));
+    if by_batches {
+        result.warnings.extend(shape_warnings(collected, &figure, &samples, per_pass));
+    }
     result.warnings.extend(disturbance_warnings(meta, collected));
+    for (by, whole) in &bill.instrumented {
+        result.params.insert(format!("with_{by}_ns"), Value::from(*whole));
+    }
+    result.phases = bill.phases;
+    result.warnings.extend(bill.warnings);
+    // What is prepared anew for each crossing cannot be timed by single passes of the harness.
+    if !by_batches {
+        return result;
+    }
     if let Some((single, histogram)) = singles(collected, per_pass, to_ns) {
         result.single = Some(single);
         result.histogram = histogram;
     }
     result
+}
+
+/// The total where stamps and not batches give it, and its samples.
+fn stamped_total(collected: &Collected, bill: &Bill) -> Option<(Figure, Vec<f64>)> {
+    let Term::Lane(lane) = collected.dissection.as_ref()?.total else { return None };
+    let (median, interval) = median_interval(&bill.stamped_total)?;
+    let groups = collected.epochs.iter().filter_map(|epoch| epoch.lanes.get(lane)).flatten().copied();
+    Some((Figure { median, interval }, groups.collect()))
+}
+
+/// The headline's quantile of one epoch's batches, in ticks for each crossing; not a number without any.
+pub(crate) fn level(collected: &Collected, epoch: &Epoch, per_pass: f64) -> f64 {
+    let values: Vec<f64> = of_batches(&epoch.batches, empty_ticks(collected), per_pass).collect();
+    quantile(&sorted(&values), HEADLINE_QUANTILE)
 }
 
 /// A count of the proof over all epochs; `None` when any part of it is missing.

@@ -96,7 +96,15 @@ fn collected(shape: Process, epochs: usize, rng: &mut ChaCha8Rng) -> Collected {
             ..Epoch::default()
         })
         .collect();
-    Collected { outcome: Outcome::Active, params: Vec::new(), passes: 1_000, epochs, done: false }
+    Collected {
+        outcome: Outcome::Active,
+        params: Vec::new(),
+        passes: 1_000,
+        epochs,
+        done: false,
+        dissection: None,
+        undissected: None,
+    }
 }
 
 #[test]

@@ -101,6 +101,8 @@ pub enum Per {
     Exit,
     /// One trap to the kernel and back.
     Trap,
+    /// One instruction, with what it makes the next ones wait for.
+    Instruction,
 }
 
 /// A figure with its interval and the distribution of the samples behind it.

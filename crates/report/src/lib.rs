@@ -4,6 +4,7 @@
 //! hostile: control characters never reach the text, and no string is long enough to break a line.
 
 mod bar;
+mod crossing;
 mod fault;
 mod findings;
 mod head;
@@ -19,6 +20,7 @@ mod text;
 mod view;
 mod words;
 
+pub use crossing::crossing;
 pub use fault::{fault_kinds, fault_scan};
 pub use findings::findings;
 pub use ladder::ladder;

@@ -1,6 +1,6 @@
 //! Which view suits a run.
 
-use crate::{Style, fault_kinds, fault_scan, ladder, ring, switch};
+use crate::{Style, crossing, fault_kinds, fault_scan, ladder, ring, switch};
 use tollgate_record::{Measurement, Run};
 
 /// A view and the runs that it suits: those that have results, each of which passes.
@@ -11,13 +11,14 @@ struct View {
 
 /// The first that suits is taken; the ladder shows everything else.
 static VIEWS: &[View] = &[
+    View { suits: |run| run.command.first().is_some_and(|command| command == "crossing"), show: crossing },
     View { suits: |run| family(run, "ring"), show: ring },
     View { suits: |run| family(run, "switch"), show: switch },
     View { suits: |run| all(run, |result| result.probe == "fault/scan"), show: fault_scan },
     View { suits: of_fault_kinds, show: fault_kinds },
 ];
 
-/// The view that suits what was run, by the results alone.
+/// The view that suits what was run.
 pub fn view(run: &Run, style: &Style) -> String {
     let fits = VIEWS.iter().find(|view| !run.results.is_empty() && (view.suits)(run));
     fits.map_or(ladder as fn(&Run, &Style) -> String, |view| view.show)(run, style)

@@ -35,6 +35,7 @@ pub(crate) fn per(per: Per) -> &'static str {
         Per::Task => "task",
         Per::Exit => "exit",
         Per::Trap => "trap",
+        Per::Instruction => "instruction",
     }
 }
 

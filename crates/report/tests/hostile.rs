@@ -97,6 +97,7 @@ proptest! {
 
     #[test]
     fn ladders(run in run(), style in style()) {
+        check(&tollgate_report::crossing(&run, &style), &style)?;
         let text = check(&ladder(&run, &style), &style)?;
         for (i, result) in run.results.iter().enumerate() {
             let row = text.lines().any(|line| line.starts_with(&format!("  m{i}_")));

@@ -6,7 +6,7 @@ mod fixture;
 use fixture::{ASCII, COLOR, UNICODE};
 use insta::assert_snapshot;
 use tollgate_record::{Measurement, Per};
-use tollgate_report::{Style, findings, ladder, probes, ring, runs, view};
+use tollgate_report::{Style, crossing, findings, ladder, probes, ring, runs, view};
 
 /// Colours as text, so that the snapshots can be read.
 fn visible(text: &str) -> String {
@@ -104,4 +104,12 @@ fn rings() {
     // A saved run is shown as it was printed.
     assert_eq!(view(&fixture::ring(), &ASCII), ring(&fixture::ring(), &ASCII));
     assert_eq!(view(&fixture::ladder(), &ASCII), ladder(&fixture::ladder(), &ASCII));
+}
+
+#[test]
+fn crossings() {
+    assert_snapshot!("crossing_80_ascii", crossing(&fixture::crossing(), &ASCII));
+    assert_snapshot!("crossing_120_color", visible(&crossing(&fixture::crossing(), &COLOR)));
+    let run = fixture::crossing();
+    assert_eq!(view(&run, &ASCII), crossing(&run, &ASCII));
 }

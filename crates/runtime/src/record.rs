@@ -135,6 +135,8 @@ fn collected(row: &Row) -> Collected {
         passes: row.batch,
         epochs: epochs.collect(),
         done: false,
+        dissection: None,
+        undissected: None,
     }
 }
 

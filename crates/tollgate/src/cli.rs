@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::run::List;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     /// What lmbench's lat_ctx prints, called as it is called
     #[command(name = "lat_ctx")]
     LatCtx(crate::lat_ctx::Args),
+    /// The user/kernel crossing taken apart: system call, page fault, signal
+    Crossing(crate::crossing::Args),
     /// Page faults: what each kind costs, and a scan of a file that does not fit into memory
     Fault(crate::fault::Args),
     /// Fibers, coroutines and threads of other runtimes in one table, and how they grow
@@ -223,9 +226,9 @@ pub(crate) struct WorkerArgs {
     /// Rings to measure instead of the listed probes, as JSON
     #[arg(long)]
     pub(crate) rings: Option<String>,
-    /// The kinds of fault instead of the listed probes
-    #[arg(long, conflicts_with = "rings")]
-    pub(crate) faults: bool,
+    /// Which list the numbers of probes mean
+    #[arg(long, value_enum, conflicts_with = "rings", default_value_t = List::Ladder)]
+    pub(crate) list: List,
 }
 
 /// What somebody may have meant by a command line that is wrong, where clap does not know.

@@ -25,7 +25,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mark = watch.mark();
     std::thread::sleep(WATCH);
     let span = watch.span(&mark, &watch.mark());
-    let mut found = findings(&facts, &Observed { span: Some(span) });
+    let mut found = findings(&facts, &Observed { span: Some(span), audit: host::audited() });
     let pinned = placement::pin(site.cpu);
     let check = pinned.is_ok().then(|| self_check(ClockChoice::Auto.source())).flatten();
     found.extend(pinned.err().map(|error| unpinned(&error)));

@@ -3,6 +3,7 @@
 //! Glue only: parse, plan, measure, save, show.
 
 mod cli;
+mod crossing;
 mod doctor;
 mod fault;
 mod lat_ctx;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Some(Command::LatCtx(args)) => lat_ctx::lat_ctx(&args),
         Some(Command::Fault(args)) => fault::fault(args),
         Some(Command::Switch(args)) => switch::switch(&args),
+        Some(Command::Crossing(args)) => crossing::crossing(&args),
         Some(Command::List(args)) => list::list(&args),
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),

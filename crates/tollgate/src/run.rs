@@ -4,6 +4,7 @@ use crate::cli::{self, ClockChoice, Sampling, Usage};
 use crate::output::{self, Sink, say};
 use crate::progress::Progress;
 use anyhow::anyhow;
+use clap::ValueEnum;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ops::ControlFlow;
 use std::process::{Command, ExitCode};
@@ -15,7 +16,7 @@ use tollgate_measure::clock::Source;
 use tollgate_measure::noise::{SpanNoise, Watch};
 use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
-use tollgate_measure::{Meta, Placement, Site, host, noise, session, summary};
+use tollgate_measure::{Meta, Placement, Probe, Site, host, noise, session, summary};
 use tollgate_record::store;
 use tollgate_record::{Host, Run, SCHEMA, Status, Store, StoreError, Tool, Warning, document};
 
@@ -111,6 +112,11 @@ pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// How long a worker may be silent.
+pub(crate) fn patience_ms(args: &Sampling) -> i32 {
+    args.patience_ms.try_into().unwrap_or(i32::MAX)
+}
+
 /// Where and by what is measured.
 pub(crate) struct Setting {
     site: Site,
@@ -121,24 +127,36 @@ pub(crate) struct Setting {
 }
 
 /// Which list the numbers of probes mean.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum List {
     /// The ladder's.
     Ladder,
+    /// The crossings that are taken apart.
+    Crossings,
     /// The kinds of fault.
     Faults,
 }
 
+impl List {
+    /// The list.
+    pub(crate) fn probes(self) -> &'static [&'static dyn Probe] {
+        match self {
+            Self::Ladder => tollgate_boundary::PROBES,
+            Self::Crossings => tollgate_boundary::CROSSINGS,
+            Self::Faults => tollgate_boundary::FAULT_KINDS,
+        }
+    }
+}
+
 impl Setting {
     pub(crate) fn of(args: &Sampling, site: Site, list: List) -> Self {
-        let patience_ms = args.patience_ms.try_into().unwrap_or(i32::MAX);
-        Self { site, source: args.clock.source(), patience_ms, list }
+        Self { site, source: args.clock.source(), patience_ms: patience_ms(args), list }
     }
 
     fn worker(&self) -> Command {
         let mut command = worker(self.site, self.source);
-        if self.list == List::Faults {
-            command.arg("--faults");
+        if let Some(list) = self.list.to_possible_value() {
+            command.args(["--list", list.get_name()]);
         }
         command
     }

@@ -8,7 +8,7 @@ use tollgate_measure::{Probe, Site, worker};
 pub(crate) fn worker(args: &WorkerArgs) -> anyhow::Result<ExitCode> {
     let site = Site { cpu: args.cpu, peer: args.peer };
     let Some(rings) = &args.rings else {
-        let list = if args.faults { tollgate_boundary::FAULT_KINDS } else { tollgate_boundary::PROBES };
+        let list = args.list.probes();
         worker::serve(list, site, args.clock.source(), args.parent)?;
         return Ok(ExitCode::SUCCESS);
     };

@@ -60,6 +60,11 @@ static NEEDS: &[Need] = &[
     Need { packages: &["nodejs"], shown_by: "node", tests: "switches of Node" },
     Need { packages: &["python3"], shown_by: "python3", tests: "switches of Python" },
     Need { packages: &["python3-pip"], shown_by: "pip3", tests: "switches of greenlet" },
+    Need {
+        packages: &["gcc-x86-64-linux-gnu", "gcc"],
+        shown_by: "x86_64-linux-gnu-gcc",
+        tests: "rebuilding the x86-64 guest and comparing its bytes",
+    },
 ];
 
 /// Parts of the Rust toolchain that a minimal installation leaves out, with the cargo command that each gives.

@@ -45,7 +45,7 @@ impl Probe for Anonymous {
 }
 
 /// Minor faults of this thread so far.
-fn minor_faults() -> Option<u64> {
+pub(crate) fn minor_faults() -> Option<u64> {
     // SAFETY: rusage is plain data for which all zeroes is valid.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
     // SAFETY: `usage` is a valid place to write to.

@@ -11,19 +11,24 @@ use std::mem::{self, MaybeUninit};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 use tollgate_measure::Refusal;
+use tollgate_measure::stamps::Now;
 
 /// What the handler does for one open probe.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The page that may not be touched.
-    pub(super) bad: *mut u8,
+    pub(crate) bad: *mut u8,
     /// Where the handler leads the write to.
-    pub(super) good: *mut u8,
+    pub(crate) good: *mut u8,
     /// How often it did so.
-    pub(super) runs: u64,
+    pub(crate) runs: u64,
+    /// Reads a clock when the handler begins, where somebody wants to know when that was.
+    pub(crate) now: Option<Now>,
+    /// What it read.
+    pub(crate) entered: u64,
 }
 
 /// The handler is in place as long as this lives.
-pub(super) struct Installed(());
+pub(crate) struct Installed(());
 
 /// How many [`Installed`] there are.
 static HOLDERS: Mutex<usize> = Mutex::new(0);
@@ -38,7 +43,7 @@ unsafe impl Sync for Previous {}
 static PREVIOUS: Previous = Previous(UnsafeCell::new(MaybeUninit::uninit()));
 
 impl Installed {
-    pub(super) fn new() -> Result<Self, Refusal> {
+    pub(crate) fn new() -> Result<Self, Refusal> {
         let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         if *holders == 0 {
             // The kernel keeps the signal blocked while the handler runs, as it does for any handler
@@ -59,7 +64,7 @@ impl Installed {
     }
 
     /// Whether the handler is still the process's.
-    pub(super) fn in_place(&self) -> bool {
+    pub(crate) fn in_place(&self) -> bool {
         current().is_ok_and(|action| action.sa_sigaction == address())
     }
 }
@@ -100,6 +105,9 @@ extern "C" fn on_fault(_: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
             && (*info).si_code == SEGV_ACCERR
             && (*info).si_addr().cast() == (*plan).bad
         {
+            if let Some(now) = (*plan).now {
+                (*plan).entered = now();
+            }
             (*plan).runs += 1;
             return redirect(context, (*plan).good);
         }

@@ -36,23 +36,23 @@ impl Probe for Protection {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod open {
+pub(crate) mod open {
     use super::super::handler::{Installed, Plan};
     use super::super::x86_64::touch;
     use super::{Crossing, Refusal};
     use crate::region::Region;
     use std::{mem, ptr};
 
-    pub(super) struct Open {
+    pub(crate) struct Open {
         installed: Installed,
         /// Read and written by the handler, so only ever used through raw pointers in the loop.
-        plan: Box<Plan>,
+        pub(crate) plan: Box<Plan>,
         /// Page 0 is the good one, page 1 the bad one.
         _region: Region,
     }
 
     impl Open {
-        pub(super) fn new() -> Result<Self, Refusal> {
+        pub(crate) fn new() -> Result<Self, Refusal> {
             if blocked()? {
                 // A fault whose signal is blocked ends the process (signal(7)).
                 return Err(Refusal::skip(
@@ -65,13 +65,13 @@ mod open {
             let (good, bad) = (region.page(0), region.page(1));
             // SAFETY: the first page is mapped and writable. Mapped now, it cannot fault in the loop.
             unsafe { ptr::write_volatile(good, 0) };
-            let plan = Box::new(Plan { bad, good, runs: 0 });
+            let plan = Box::new(Plan { bad, good, runs: 0, now: None, entered: 0 });
             Ok(Self { installed: Installed::new()?, plan, _region: region })
         }
     }
 
     /// Whether this thread blocks SIGSEGV.
-    fn blocked() -> Result<bool, Refusal> {
+    pub(crate) fn blocked() -> Result<bool, Refusal> {
         // SAFETY: a sigset_t is plain data for which all zeroes is valid.
         let mut mask: libc::sigset_t = unsafe { mem::zeroed() };
         // SAFETY: a null set changes nothing; `mask` is a valid place to write to.

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 /// Under an installed handler, `page` and `plan.good` are pages as [`Plan`] says and `plan` is valid for
 /// writing; without one the process ends.
 #[unsafe(naked)]
-pub(super) unsafe extern "C" fn touch(page: *mut u8, plan: *mut Plan) {
+pub(crate) unsafe extern "C" fn touch(page: *mut u8, plan: *mut Plan) {
     // The arguments are in rdi and rsi (System V ABI, x86-64 supplement, 3.2.3). The write must stay the
     // first instruction: its address is the function's.
     std::arch::naked_asm!("mov byte ptr [rdi], 1", "ret")

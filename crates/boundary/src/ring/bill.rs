@@ -177,6 +177,8 @@ mod tests {
                 passes: 100,
                 epochs: (0..6).map(epoch).collect(),
                 done: false,
+                dissection: None,
+                undissected: None,
             }
         };
         Harvest {

@@ -3,8 +3,9 @@
 use crate::task::Handler;
 use std::{
     io,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
 };
+use tollgate_measure::stamps::Now;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
 
@@ -26,7 +27,28 @@ const SIGNAL: i32 = libc::SIGUSR1;
 /// How often the handler ran.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
+/// Where a clock is to be read when the handler begins: a [`Now`] as a number, 0 for none.
+static CLOCK: AtomicUsize = AtomicUsize::new(0);
+/// What it read.
+static ENTERED: AtomicU64 = AtomicU64::new(0);
+
+/// Has the handler read this clock, or none.
+pub(crate) fn stamp_with(now: Option<Now>) {
+    CLOCK.store(now.map_or(0, |now| now as usize), Ordering::Relaxed);
+}
+
+/// When the handler last began.
+pub(crate) fn entered() -> u64 {
+    ENTERED.load(Ordering::Relaxed)
+}
+
 extern "C" fn handle(_: libc::c_int) {
+    let clock = CLOCK.load(Ordering::Relaxed);
+    if clock != 0 {
+        // SAFETY: what is not 0 was a `Now` in `stamp_with`.
+        let now: Now = unsafe { std::mem::transmute(clock) };
+        ENTERED.store(now(), Ordering::Relaxed);
+    }
     // Not one locked addition: only the measuring thread gets the signal, and a lock would show.
     RUNS.store(RUNS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }

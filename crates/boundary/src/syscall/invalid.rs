@@ -19,7 +19,7 @@ static META: Meta = Meta {
 
 /// Far above every number in use (about 500 in 2026, 547 with x32) and below the bits that some
 /// architectures give a meaning to. Not -1, which has a meaning for tracers.
-const NUMBER: libc::c_long = 0x3fff;
+pub(crate) const NUMBER: libc::c_long = 0x3fff;
 
 impl Probe for Invalid {
     fn meta(&self) -> &Meta {

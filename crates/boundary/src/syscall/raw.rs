@@ -7,7 +7,7 @@
 /// As for the call itself.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) unsafe fn call0(number: libc::c_long) -> isize {
+pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
     let result;
     // SAFETY: SYSCALL puts the return address into rcx and the flags into r11 (Intel SDM volume 2B,
     // "SYSCALL"), the kernel keeps all else but rax (System V ABI, x86-64 supplement, A.2.1) and does
@@ -25,7 +25,7 @@ pub(super) unsafe fn call0(number: libc::c_long) -> isize {
 /// As for the call itself.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
+pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
     let result;
     // SAFETY: as in `call0`.
     unsafe {
@@ -41,7 +41,7 @@ pub(super) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
 /// As for the call itself.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
+pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
     let result;
     // SAFETY: as in `call0`.
     unsafe {
@@ -53,7 +53,7 @@ pub(super) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) use by_libc::{call0, call2, call3};
+pub(crate) use by_libc::{call0, call2, call3};
 
 /// By way of the C library, whose handling of `errno` is then part of the figure.
 #[cfg(not(target_arch = "x86_64"))]
@@ -73,7 +73,7 @@ mod by_libc {
     /// # Safety
     /// As for the call itself.
     #[inline(always)]
-    pub(in crate::syscall) unsafe fn call0(number: libc::c_long) -> isize {
+    pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
         // SAFETY: the caller's promise.
         plain(unsafe { libc::syscall(number) })
     }
@@ -83,7 +83,7 @@ mod by_libc {
     /// # Safety
     /// As for the call itself.
     #[inline(always)]
-    pub(in crate::syscall) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
+    pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
         // SAFETY: the caller's promise.
         plain(unsafe { libc::syscall(number, a, b) })
     }
@@ -93,7 +93,7 @@ mod by_libc {
     /// # Safety
     /// As for the call itself.
     #[inline(always)]
-    pub(in crate::syscall) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
+    pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
         // SAFETY: the caller's promise.
         plain(unsafe { libc::syscall(number, a, b, c) })
     }

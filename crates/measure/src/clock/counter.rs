@@ -2,6 +2,7 @@
 
 use super::Clock;
 use crate::arch;
+use crate::stamps::Now;
 
 /// The processor's counter of constant rate, fenced.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,5 +12,9 @@ impl Clock for Counter {
     #[inline(always)]
     fn now(&self) -> u64 {
         arch::counter()
+    }
+
+    fn stamper(&self) -> Option<Now> {
+        Some(arch::counter)
     }
 }

@@ -12,6 +12,7 @@ pub use os::{Os, monotonic_raw_ns};
 pub use scripted::Scripted;
 
 use crate::arch;
+use crate::stamps::Now;
 use serde::{Deserialize, Serialize};
 
 /// Periods of the counter that timed. Signed and fractional: a difference of two is never clamped, and
@@ -65,6 +66,12 @@ pub trait Clock {
     /// The count now. Everything before the call in program order has completed, nothing after it has
     /// begun, as far as the clock can ensure that.
     fn now(&self) -> u64;
+
+    /// The same as a plain function, for stamps inside a crossing; `None` for a clock that is not of this
+    /// machine.
+    fn stamper(&self) -> Option<Now> {
+        None
+    }
 }
 
 /// The clocks that a run can be timed with.

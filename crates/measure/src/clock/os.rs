@@ -1,6 +1,7 @@
 //! The system's clock: coarser and dearer than a counter, and right everywhere.
 
 use super::Clock;
+use crate::stamps::Now;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds: not slewed by time synchronisation.
@@ -22,5 +23,9 @@ impl Clock for Os {
         let now = monotonic_raw_ns();
         compiler_fence(Ordering::SeqCst);
         now
+    }
+
+    fn stamper(&self) -> Option<Now> {
+        Some(monotonic_raw_ns)
     }
 }

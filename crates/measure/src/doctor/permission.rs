@@ -64,6 +64,18 @@ pub(super) fn tracer(view: &View<'_>) -> Look {
     }
 }
 
+pub(super) fn audit(view: &View<'_>) -> Look {
+    match view.watch.audit {
+        None => Look::Unknown,
+        Some(false) => Look::Ok("system calls are not audited".into()),
+        Some(true) => Look::Spoils(
+            "the kernel's audit system is on".into(),
+            "sudo auditctl -e 0, or audit=0 on the kernel's command line (tasks started before keep it)"
+                .into(),
+        ),
+    }
+}
+
 pub(super) fn privilege(view: &View<'_>) -> Look {
     if view.may("sys_admin") {
         return Look::Ok("this process is privileged".into());

@@ -4,8 +4,8 @@
 use crate::scene::call;
 use insta::assert_snapshot;
 
-const COMMANDS: [&str; 10] =
-    ["", "run", "ring", "lat_ctx", "switch", "list", "doctor", "runs", "show", "riscv"];
+const COMMANDS: &[&str] =
+    &["", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "riscv"];
 
 #[test]
 fn every_help_has_examples_and_fits_into_80_columns() {

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod case;
+mod crossing;
 mod happy;
 mod help;
 mod json;
@@ -17,9 +18,10 @@ mod stores;
 use case::Case;
 
 /// Every table of cases.
-fn tables() -> [(&'static str, &'static [Case]); 6] {
+fn tables() -> [(&'static str, &'static [Case]); 7] {
     [
         ("bad input", bad_input::CASES),
+        ("crossing", crossing::CASES),
         ("output", output::CASES),
         ("places", places::CASES),
         ("refused", refused::CASES),

@@ -128,7 +128,7 @@ fn one_skipped(outcome: &crate::scene::Outcome, probe: &str, reason: &str, enabl
 
 /// A call that is refused.
 #[derive(Clone, Copy)]
-struct Rule {
+pub(crate) struct Rule {
     call: libc::c_long,
     error: i32,
     /// Bits of the first argument that let it pass.
@@ -136,13 +136,13 @@ struct Rule {
 }
 
 impl Rule {
-    const fn all(call: libc::c_long, error: i32) -> Self {
+    pub(crate) const fn all(call: libc::c_long, error: i32) -> Self {
         Self { call, error, unless: 0 }
     }
 }
 
 /// Starts the program, and all that it starts, behind a filter.
-fn refuse(scene: &mut Scene, rules: &[Rule]) -> Result<(), String> {
+pub(crate) fn refuse(scene: &mut Scene, rules: &[Rule]) -> Result<(), String> {
     let filter = filter(rules).ok_or("the filter is written for x86-64 and aarch64")?;
     scene.in_child(move || {
         let program =

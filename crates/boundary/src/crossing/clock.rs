@@ -1,0 +1,86 @@
+//! The system call `clock_gettime` in two: the kernel reads the clock in the middle of it and tells.
+
+use crate::syscall::{self, raw};
+use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
+use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_record::Evidence;
+
+/// `syscall/clock_gettime` with its two parts.
+pub(super) struct Split;
+
+impl Probe for Split {
+    fn meta(&self) -> &Meta {
+        syscall::ClockGettime.meta()
+    }
+
+    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        Ok(Box::new(Open { plain: syscall::ClockGettime.open(site)? }))
+    }
+}
+
+struct Open {
+    plain: Box<dyn Crossing>,
+}
+
+/// The parts of the call when the whole of it is `total`; `first` is the lane of the way in.
+pub(super) fn parts(first: usize) -> Vec<Part> {
+    vec![
+        Part::lane("entry", Evidence::KernelTimestamp, first),
+        Part::lane("return", Evidence::KernelTimestamp, first + 1),
+    ]
+}
+
+/// One stamped call: before, in the kernel, after. `None` when the kernel refuses it.
+#[inline(always)]
+pub(super) fn stamped(now: Now) -> Option<(u64, u64, u64)> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let place = (&raw mut time).expose_provenance();
+    let before = now();
+    // SAFETY: `place` is the address of `time`, to which the kernel writes.
+    let result = unsafe { raw::call2(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC_RAW as usize, place) };
+    let after = now();
+    // The kernel wrote behind the compiler's back.
+    // SAFETY: a plain read of our own variable.
+    let time = unsafe { std::ptr::read_volatile(&time) };
+    (result == 0).then(|| (before, time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64, after))
+}
+
+/// Adds one crossing to the lanes of the ways in and out.
+pub(super) fn cut(stamps: (u64, u64, u64), lanes: &mut [Vec<Span>]) {
+    let (before, inside, after) = stamps;
+    if let [into, out] = lanes {
+        into.push(Span::into_kernel(before, inside));
+        out.push(Span::out_of_kernel(inside, after));
+    }
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.plain.prepare(passes)
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.plain.cross(passes)
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.plain.prove(counts)
+    }
+
+    fn dissection(&self) -> Option<Dissection> {
+        let (total, instrumented) = (Term::Batches, Vec::new());
+        Some(Dissection { lanes: 2, parts: parts(0), total, instrumented, mapped: vec![(0, 1), (1, -1)] })
+    }
+
+    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        for _ in 0..count {
+            let stamps = stamped(now).ok_or_else(|| Refusal::Failed("clock_gettime was refused".into()))?;
+            cut(stamps, lanes);
+        }
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        self.plain.params()
+    }
+}

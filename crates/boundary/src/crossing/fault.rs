@@ -1,0 +1,292 @@
+//! Page faults that the kernel handles, taken apart by its own software events.
+
+use super::matched::{Events, Window, cut, watch};
+use crate::fault::minor_faults;
+use crate::region::Region;
+use std::ptr;
+use tollgate_measure::stamps::{Dissection, KernelEvents, Now, Part, Span, Term};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::{Evidence, Per};
+
+/// A kind of touch that faults.
+pub(super) struct Fault {
+    meta: Meta,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// The first write to anonymous memory.
+    Anonymous,
+    /// The first read of anonymous memory.
+    Zero,
+    /// The first read of a file's pages that are in the page cache.
+    File,
+}
+
+static PROOF: [Claim; 1] = [Claim::exact("minor_per_touch")];
+
+/// What the rows have in common.
+const META: Meta = Meta {
+    id: "",
+    what: "",
+    per: Per::Touch,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+pub(super) static ANONYMOUS: Fault = Fault {
+    meta: Meta {
+        id: "fault/anonymous",
+        what: "first write to a page of anonymous memory: a page is found, cleared and mapped",
+        ..META
+    },
+    kind: Kind::Anonymous,
+};
+
+pub(super) static ZERO_PAGE: Fault = Fault {
+    meta: Meta {
+        id: "fault/zero-page",
+        what: "first read of a page of anonymous memory: the page of zeroes is mapped",
+        ..META
+    },
+    kind: Kind::Zero,
+};
+
+pub(super) static CACHED_FILE: Fault = Fault {
+    meta: Meta {
+        id: "fault/cached-file",
+        what: "first read of a file in the page cache: it and its neighbours are mapped",
+        ..META
+    },
+    kind: Kind::File,
+};
+
+/// Touches of a region at the most.
+const TOUCHES: usize = 256;
+/// Bytes between two touches of a file: the kernel maps the neighbours of a page that is touched, within an
+/// aligned window of 64 KiB (fault_around_bytes).
+const AROUND: usize = 64 << 10;
+
+impl Probe for Fault {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let page = Region::new(1)?.page_bytes();
+        let step = if self.kind == Kind::File { AROUND.max(page) } else { page };
+        let pages = TOUCHES * step / page;
+        let mut region = if self.kind == Kind::File { Region::of_file(pages)? } else { Region::new(pages)? };
+        // One fault must be one page. A kernel without huge pages does not know the advice.
+        match region.advise(pages, libc::MADV_NOHUGEPAGE) {
+            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
+                return Err(Refusal::Failed(format!("switch huge pages off: {error}")));
+            }
+            _ => {}
+        }
+        let mut open =
+            Open { region, kind: self.kind, step, events: Events::open(), before: None, faults: Some(0) };
+        // Memory that a hypervisor has taken back comes back at its first touch, at a price of its own.
+        open.prepare(TOUCHES as u64)?;
+        open.cross(TOUCHES as u64)?;
+        open.before = None;
+        Ok(Box::new(open))
+    }
+}
+
+struct Open {
+    region: Region,
+    kind: Kind,
+    step: usize,
+    events: Result<Events, Refusal>,
+    /// Touches of the batch that was prepared and the thread's count of faults before it.
+    before: Option<(u64, Option<u64>)>,
+    faults: Option<u64>,
+}
+
+impl Open {
+    fn clear(&mut self) -> Result<(), Refusal> {
+        let pages = self.region.pages();
+        let cleared = self.region.advise(pages, libc::MADV_DONTNEED);
+        cleared.map_err(|error| Refusal::Failed(format!("give {pages} pages back: {error}")))
+    }
+
+    /// The thread may have faulted elsewhere since the batch: no more than were touched can count.
+    fn close_batch(&mut self) {
+        let Some((touches, before)) = self.before.take() else { return };
+        let grown = before.zip(minor_faults()).map(|(before, now)| (now - before).min(touches));
+        self.faults = self.faults.zip(grown).map(|(sum, more)| sum + more);
+    }
+
+    fn windows(&mut self, count: usize, now: Now, windows: &mut [Window]) {
+        let mut page = self.region.page(0);
+        for window in windows.iter_mut().take(count) {
+            let before = now();
+            touch(self.kind, page);
+            let after = now();
+            *window = Window { before, after, page: page.addr() };
+            page = page.wrapping_add(self.step);
+        }
+    }
+
+    /// Faults watched by one event.
+    fn watched(
+        &mut self,
+        which: fn(&mut Events) -> &mut KernelEvents,
+        count: usize,
+        now: Now,
+    ) -> Result<Vec<(Window, u64)>, Refusal> {
+        self.clear()?;
+        // Written before, so that storing a window does not fault.
+        let mut windows = vec![Window { page: 1, ..Window::default() }; count];
+        let page = self.region.page_bytes();
+        let mut events = std::mem::replace(&mut self.events, Err(Refusal::Failed(String::new())))?;
+        let found = watch(which(&mut events), now, page, || {
+            self.windows(count, now, &mut windows);
+            windows
+        });
+        self.events = Ok(events);
+        found
+    }
+}
+
+#[inline(always)]
+fn touch(kind: Kind, page: *mut u8) {
+    // SAFETY: the caller's page is mapped, and writable when it is written.
+    unsafe {
+        match kind {
+            Kind::Anonymous => ptr::write_volatile(page, 1),
+            Kind::Zero | Kind::File => drop(ptr::read_volatile(page)),
+        }
+    }
+}
+
+/// Lanes: to the stamp of the entry, to the stamp of the end, from there back, and the whole with either.
+pub(super) fn dissection() -> Dissection {
+    let difference = Evidence::Difference;
+    Dissection {
+        lanes: 5,
+        parts: vec![
+            Part::lane("entry", Evidence::KernelTimestamp, 0),
+            Part::sum("handling", difference, &[(1, Term::Lane(1)), (-1, Term::Lane(0))]),
+            // What an event costs is known from the run of the other one.
+            Part::sum("return", difference, &[(1, Term::Lane(2)), (-1, Term::Lane(3)), (1, Term::Batches)]),
+        ],
+        total: Term::Batches,
+        instrumented: vec![(3, "page_faults_event".into()), (4, "page_faults_min_event".into())],
+        mapped: vec![(0, 1), (1, 1), (2, -1)],
+    }
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.close_batch();
+        if passes > TOUCHES as u64 {
+            return Err(Refusal::Failed(format!("{passes} touches do not fit into a region for {TOUCHES}")));
+        }
+        self.clear()?;
+        self.before = Some((passes, minor_faults()));
+        Ok(())
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let mut page = self.region.page(0);
+        for _ in 0..passes.min(TOUCHES as u64) {
+            touch(self.kind, page);
+            page = page.wrapping_add(self.step);
+        }
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.close_batch();
+        counts[0] = self.faults.replace(0);
+        Ok(())
+    }
+
+    fn most_passes(&self) -> u64 {
+        TOUCHES as u64
+    }
+
+    fn dissection(&self) -> Option<Dissection> {
+        Some(dissection())
+    }
+
+    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        if let Err(refusal) = &self.events {
+            return Err(refusal.clone());
+        }
+        self.close_batch();
+        let count = (count as usize / 2).clamp(1, TOUCHES);
+        let entry = self.watched(|events| &mut events.entry, count, now)?;
+        let handled = self.watched(|events| &mut events.handled, count, now)?;
+        if let [to_entry, to_end, back, with_entry, with_end] = lanes {
+            cut(&entry, Some(to_entry), None, Some(with_entry));
+            cut(&handled, Some(to_end), Some(back), Some(with_end));
+        }
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        let mut params = vec![("page_bytes", self.region.page_bytes().to_string())];
+        if self.kind == Kind::File {
+            params.push(("file", "in memory (memfd)".into()));
+            params.push(("bytes_between_touches", self.step.to_string()));
+        }
+        params
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+    use tollgate_measure::clock::{Clock, Counter, Os, Source};
+
+    const SITE: Site = Site { cpu: 0, peer: None };
+
+    fn now() -> Now {
+        match Source::best() {
+            Source::Counter => Counter.stamper(),
+            Source::Os => Os.stamper(),
+        }
+        .unwrap()
+    }
+
+    #[test]
+    fn one_fault_for_each_touch_of_every_kind() {
+        let _turn = alone();
+        for probe in [&ANONYMOUS, &ZERO_PAGE, &CACHED_FILE] {
+            let mut open = probe.open(&SITE).unwrap();
+            let mut counts = [None];
+            for passes in [1, 7, TOUCHES as u64] {
+                open.prepare(passes).unwrap();
+                open.cross(passes).unwrap();
+                open.cross(passes).unwrap();
+                open.prove(&mut counts).unwrap();
+                assert_eq!(counts, [Some(passes)], "{}", probe.meta.id);
+            }
+            assert!(open.prepare(TOUCHES as u64 + 1).is_err());
+        }
+    }
+
+    #[test]
+    fn every_stamped_fault_is_found_by_its_window_and_page() {
+        let _turn = alone();
+        for probe in [&ANONYMOUS, &ZERO_PAGE, &CACHED_FILE] {
+            let mut open = probe.open(&SITE).unwrap();
+            let mut lanes = vec![Vec::new(); 5];
+            match open.dissect(40, now(), &mut lanes) {
+                Ok(()) => {}
+                Err(Refusal::Skip { .. }) => continue,
+                Err(Refusal::Failed(why)) => panic!("{}: {why}", probe.meta.id),
+            }
+            // A test machine may be in the middle of anything: most, not all.
+            for (at, lane) in lanes.iter().enumerate() {
+                assert!(lane.len() >= 15 && lane.len() <= 20, "{}, lane {at}: {}", probe.meta.id, lane.len());
+            }
+        }
+    }
+}

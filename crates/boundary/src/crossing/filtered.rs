@@ -1,0 +1,200 @@
+//! `getppid` under a seccomp filter. A filter binds the thread that took it on, for good, so the calls are
+//! made by a thread of the probe's own; what asking that thread costs is taken off as the empty batch.
+
+use crate::syscall::raw;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::{io, mem};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// `getppid` under a filter.
+pub(crate) struct Filtered {
+    meta: Meta,
+    filter: &'static [libc::sock_filter],
+}
+
+static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
+
+/// What the rows have in common.
+const META: Meta = Meta {
+    id: "",
+    what: "",
+    per: Per::Syscall,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+/// One instruction of a filter (linux/filter.h).
+const fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt, jf, k }
+}
+
+const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+const IS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+/// Offsets in `struct seccomp_data`: the number, the first argument's low half.
+const NUMBER: u32 = 0;
+const ARGUMENT: u32 = 16;
+
+/// Allows by the number: the kernel works that out once and keeps it (since Linux 5.11).
+pub(crate) static BY_NUMBER: Filtered = Filtered {
+    meta: Meta {
+        id: "syscall/getppid-filtered",
+        what: "getppid under a seccomp filter that allows it by its number",
+        ..META
+    },
+    filter: &[
+        op(LOAD, 0, 0, NUMBER),
+        op(IS, 0, 1, libc::SYS_getppid as u32),
+        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ],
+};
+
+/// Looks at an argument, so that it must run each time.
+pub(crate) static BY_ARGUMENT: Filtered = Filtered {
+    meta: Meta {
+        id: "syscall/getppid-filter-run",
+        what: "getppid under a seccomp filter that runs at each call",
+        ..META
+    },
+    filter: &[
+        op(LOAD, 0, 0, ARGUMENT),
+        op(IS, 1, 0, 0x7fff_0001),
+        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ],
+};
+
+/// What the thread answers: how many answers were right, or the error that the filter was refused with.
+type Answer = Result<u64, i32>;
+
+impl Probe for Filtered {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let (orders, to_do) = channel();
+        let (tell, answers) = channel();
+        let filter = self.filter;
+        // It inherits the pin of the measuring thread.
+        let run = move || serve(filter, &to_do, &tell);
+        let made = thread::Builder::new().name("filtered".into()).stack_size(64 << 10).spawn(run);
+        let thread = made.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
+        let mut open = Open { orders: Some(orders), answers, thread: Some(thread), right: 0 };
+        open.ask(0)?;
+        Ok(Box::new(open))
+    }
+}
+
+/// The thread: takes the filter on, then makes calls until nobody asks any more.
+fn serve(filter: &[libc::sock_filter], to_do: &Receiver<u64>, tell: &Sender<Answer>) {
+    let mut installed = None;
+    while let Ok(passes) = to_do.recv() {
+        let outcome = *installed.get_or_insert_with(|| install(filter));
+        // SAFETY: getppid has no arguments and changes nothing.
+        let parent = unsafe { libc::getppid() } as isize;
+        let mut right = 0;
+        if outcome.is_ok() {
+            for _ in 0..passes {
+                // SAFETY: as above.
+                right += u64::from(unsafe { raw::call0(libc::SYS_getppid) } == parent);
+            }
+        }
+        if tell.send(outcome.map(|()| right)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Puts the filter on the calling thread. Gives the system's error number.
+fn install(filter: &[libc::sock_filter]) -> Result<(), i32> {
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+    // SAFETY: the program is valid for its length, and the kernel only reads it. Both calls concern the
+    // calling thread only.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &program) == 0
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
+}
+
+struct Open {
+    orders: Option<Sender<u64>>,
+    answers: Receiver<Answer>,
+    thread: Option<JoinHandle<()>>,
+    right: u64,
+}
+
+impl Open {
+    /// Has the thread make its calls, and sleeps until it has.
+    fn ask(&mut self, passes: u64) -> Result<(), Refusal> {
+        let gone = || Refusal::Failed("the thread under the filter is gone".into());
+        self.orders.as_ref().and_then(|orders| orders.send(passes).ok()).ok_or_else(gone)?;
+        match self.answers.recv() {
+            Ok(Ok(right)) => {
+                self.right += right;
+                Ok(())
+            }
+            Ok(Err(errno)) => Err(Refusal::skip(
+                format!("no seccomp filter can be taken on: {}", io::Error::from_raw_os_error(errno)),
+                "a kernel with CONFIG_SECCOMP_FILTER, outside a sandbox that refuses further filters",
+            )),
+            Err(_) => Err(gone()),
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        // A thread that panicked has already been reported by the panic itself.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl Crossing for Open {
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.ask(passes)
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(mem::take(&mut self.right));
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![("seccomp", "filter".into())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mode of seccomp of the calling thread, in the kernel's words.
+    fn own_mode() -> String {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        status.lines().find(|line| line.starts_with("Seccomp:")).unwrap().into()
+    }
+
+    #[test]
+    fn the_filter_binds_the_probes_thread_only() {
+        let before = own_mode();
+        for probe in [&BY_NUMBER, &BY_ARGUMENT] {
+            let mut open = match probe.open(&Site { cpu: 0, peer: None }) {
+                Ok(open) => open,
+                Err(Refusal::Skip { .. }) => continue,
+                Err(Refusal::Failed(why)) => panic!("{why}"),
+            };
+            open.cross(100).unwrap();
+            let mut counts = [None];
+            open.prove(&mut counts).unwrap();
+            assert_eq!(counts, [Some(100)], "{}", probe.meta.id);
+            assert_eq!(own_mode(), before);
+        }
+    }
+}

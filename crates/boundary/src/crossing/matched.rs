@@ -1,0 +1,151 @@
+//! Which of the kernel's stamps belongs to which crossing: the one that carries its address and lies
+//! between its two stamps of user mode. Only faults of the measuring code count.
+
+use tollgate_measure::Refusal;
+use tollgate_measure::stamps::{Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Now, Span, Stamp};
+
+/// One crossing as user mode saw it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Window {
+    /// Before the touch.
+    pub(super) before: u64,
+    /// After it.
+    pub(super) after: u64,
+    /// The page that was touched.
+    pub(super) page: usize,
+}
+
+/// Pairs windows with stamps. A window with no stamp of its own, or with several, is left out.
+pub(super) fn matched(
+    windows: &[Window],
+    stamps: &[KernelStamp],
+    page_bytes: usize,
+    mapping: &Mapping,
+) -> Vec<(Window, u64)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for &window in windows {
+        let (before, after) =
+            (mapping.ticks(Stamp::User(window.before)), mapping.ticks(Stamp::User(window.after)));
+        // Both come in the order of time; what lies before this window cannot belong to a later one. The
+        // clocks are known to each other within the doubt only.
+        let moment = |stamp: &KernelStamp| mapping.ticks(Stamp::Kernel(stamp.ns));
+        while stamps.get(from).is_some_and(|stamp| moment(stamp) < before - mapping.doubt) {
+            from += 1;
+        }
+        let inside = stamps[from..].iter().take_while(|stamp| moment(stamp) <= after + mapping.doubt);
+        let own = |stamp: &&KernelStamp| {
+            usize::try_from(stamp.address).is_ok_and(|it| it >= window.page && it - window.page < page_bytes)
+        };
+        let mut own = inside.filter(own);
+        if let (Some(stamp), None) = (own.next(), own.next()) {
+            found.push((window, stamp.ns));
+        }
+    }
+    found
+}
+
+/// Makes crossings while one event stamps them, and matches. `cross` gives the window of each.
+pub(super) fn watch(
+    event: &mut KernelEvents,
+    now: Now,
+    page_bytes: usize,
+    cross: impl FnOnce() -> Vec<Window>,
+) -> Result<Vec<(Window, u64)>, Refusal> {
+    let first = Anchor::now(now);
+    event.enable()?;
+    let windows = cross();
+    event.disable()?;
+    let mapping = first.zip(Anchor::now(now)).and_then(|(first, last)| Mapping::between(first, last));
+    let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
+    let taken = event.take();
+    if taken.broken {
+        return Err(Refusal::Failed("the kernel's ring of samples cannot be read".into()));
+    }
+    Ok(matched(&windows, &taken.stamps, page_bytes, &mapping))
+}
+
+/// The two events of a page fault.
+pub(super) struct Events {
+    pub(super) entry: KernelEvents,
+    pub(super) handled: KernelEvents,
+}
+
+impl Events {
+    pub(super) fn open() -> Result<Self, Refusal> {
+        Ok(Self {
+            entry: KernelEvents::open(KernelEvent::Fault)?,
+            handled: KernelEvents::open(KernelEvent::MinorFault)?,
+        })
+    }
+}
+
+/// Adds the way to the stamp, the way from it, and the whole to three lanes, those that are given.
+pub(super) fn cut(
+    found: &[(Window, u64)],
+    into: Option<&mut Vec<Span>>,
+    out: Option<&mut Vec<Span>>,
+    whole: Option<&mut Vec<Span>>,
+) {
+    let all = |lane: Option<&mut Vec<Span>>, span: fn(&(Window, u64)) -> Span| {
+        if let Some(lane) = lane {
+            lane.extend(found.iter().map(span));
+        }
+    };
+    all(into, |(window, ns)| Span::into_kernel(window.before, *ns));
+    all(out, |(window, ns)| Span::out_of_kernel(*ns, window.after));
+    all(whole, |(window, _)| Span::user(window.before, window.after));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One tick is one nanosecond, 20 ticks of doubt.
+    fn mapping() -> Mapping {
+        let at = |it| Anchor { ticks: it, ns: it, width: 40.0 };
+        Mapping::between(at(0.0), at(1e6)).unwrap()
+    }
+
+    fn window(before: u64, page: usize) -> Window {
+        Window { before, after: before + 1_000, page }
+    }
+
+    fn stamp(ns: u64, address: u64) -> KernelStamp {
+        KernelStamp { ns, address }
+    }
+
+    #[test]
+    fn each_window_gets_the_stamp_of_its_time_and_page() {
+        let windows = [window(1_000, 0x1000), window(3_000, 0x2000)];
+        let stamps = [
+            stamp(500, 0x1000),   // too early
+            stamp(1_300, 0x9000), // another page
+            stamp(1_400, 0x1008), // the one
+            stamp(2_500, 0x2000), // between the windows
+            stamp(3_200, 0x2fff), // the other one
+            stamp(9_000, 0x2000), // too late
+        ];
+        let found = matched(&windows, &stamps, 4096, &mapping());
+        assert_eq!(found, [(windows[0], 1_400), (windows[1], 3_200)]);
+    }
+
+    #[test]
+    fn none_or_several_stamps_leave_a_crossing_out() {
+        let windows = [window(1_000, 0x1000), window(3_000, 0x2000), window(5_000, 0x3000)];
+        let stamps =
+            [stamp(1_100, 0x1000), stamp(1_200, 0x1000), stamp(5_100, 0x3000), stamp(5_200, u64::MAX)];
+        assert_eq!(matched(&windows, &stamps, 4096, &mapping()), [(windows[2], 5_100)]);
+        assert_eq!(matched(&windows, &[], 4096, &mapping()), []);
+        assert_eq!(matched(&[], &stamps, 4096, &mapping()), []);
+    }
+
+    #[test]
+    fn a_stamp_at_the_edge_is_good_within_the_doubt() {
+        let one = [window(1_000, 0x1000)];
+        assert_eq!(matched(&one, &[stamp(985, 0x1000)], 4096, &mapping()).len(), 1);
+        assert_eq!(matched(&one, &[stamp(975, 0x1000)], 4096, &mapping()).len(), 0);
+        assert_eq!(matched(&one, &[stamp(2_015, 0x1000)], 4096, &mapping()).len(), 1);
+        assert_eq!(matched(&one, &[stamp(2_025, 0x1000)], 4096, &mapping()).len(), 0);
+    }
+}

@@ -1,0 +1,107 @@
+//! A touch of a protected page, taken apart: the way into the kernel, to the handler, and back.
+
+use super::matched::{Window, cut, watch};
+use crate::fault::{OpenProtection, Protection, touch};
+use tollgate_measure::stamps::{Dissection, KernelEvent, KernelEvents, Now, Part, Span, Term};
+use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_record::Evidence;
+
+/// `fault/protection` with its parts.
+pub(super) struct Segv;
+
+impl Probe for Segv {
+    fn meta(&self) -> &Meta {
+        Protection.meta()
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        Ok(Box::new(Open { plain: OpenProtection::new()?, event: KernelEvents::open(KernelEvent::Fault) }))
+    }
+}
+
+struct Open {
+    plain: OpenProtection,
+    event: Result<KernelEvents, Refusal>,
+}
+
+/// Size of the page that is protected is of no account: the address of the touch is its first byte.
+const WITHIN: usize = 1;
+
+impl Open {
+    /// One touch; when it began, when the handler did, when it was over.
+    fn stamped(&mut self, now: Now) -> (Window, u64) {
+        let plan = &raw mut *self.plain.plan;
+        // SAFETY: the plan is ours and valid, the handler is in place and the pages are mapped as long as
+        // `self.plain` lives; the plan is reached only through this pointer.
+        unsafe {
+            let bad = (*plan).bad;
+            let before = now();
+            touch(bad, plan);
+            let after = now();
+            (Window { before, after, page: bad.addr() }, (*plan).entered)
+        }
+    }
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.plain.prepare(passes)
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.plain.cross(passes)
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.plain.prove(counts)
+    }
+
+    /// Lanes: to the handler, from the handler; to the stamp of the kernel's entry, and the whole with it.
+    fn dissection(&self) -> Option<Dissection> {
+        Some(Dissection {
+            lanes: 4,
+            parts: vec![
+                Part::lane("entry", Evidence::KernelTimestamp, 2),
+                Part::sum("delivery", Evidence::Difference, &[(1, Term::Lane(0)), (-1, Term::Lane(2))]),
+                Part::lane("sigreturn", Evidence::Measured, 1),
+            ],
+            total: Term::Batches,
+            instrumented: vec![(3, "page_faults_event".into())],
+            mapped: vec![(2, 1)],
+        })
+    }
+
+    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        if let Err(refusal) = &self.event {
+            return Err(refusal.clone());
+        }
+        self.plain.prepare(u64::from(count))?;
+        let runs = self.plain.plan.runs;
+        let [to_handler, from_handler, to_entry, whole] = lanes else { return Ok(()) };
+        self.plain.plan.now = Some(now);
+        for _ in 0..count / 2 {
+            let (window, entered) = self.stamped(now);
+            to_handler.push(Span::user(window.before, entered));
+            from_handler.push(Span::user(entered, window.after));
+        }
+        // With the event nothing but the event.
+        self.plain.plan.now = None;
+        let mut event = std::mem::replace(&mut self.event, Err(Refusal::Failed(String::new())))?;
+        let mut windows = vec![Window { page: 1, ..Window::default() }; (count / 2).max(1) as usize];
+        let found = watch(&mut event, now, WITHIN, || {
+            for window in &mut windows {
+                *window = self.stamped(now).0;
+            }
+            windows
+        });
+        self.event = Ok(event);
+        // What was made here does not belong to the batches that are proved.
+        self.plain.plan.runs = runs;
+        cut(&found?, Some(to_entry), None, Some(whole));
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        self.plain.params()
+    }
+}

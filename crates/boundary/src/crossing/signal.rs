@@ -1,0 +1,72 @@
+//! A signal to oneself, taken apart: the way to the handler, and the way back.
+
+use crate::signal::{Own, entered, stamp_with};
+use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
+use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_record::Evidence;
+
+/// `signal/self` with its parts.
+pub(super) struct Split;
+
+impl Probe for Split {
+    fn meta(&self) -> &Meta {
+        Own.meta()
+    }
+
+    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        Ok(Box::new(Open { plain: Own.open(site)?, mine: [None] }))
+    }
+}
+
+struct Open {
+    plain: Box<dyn Crossing>,
+    /// Handler runs of stamped signals, which the proof does not count.
+    mine: [Option<u64>; 1],
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.plain.prepare(passes)
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.plain.cross(passes)
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.plain.prove(counts)
+    }
+
+    fn dissection(&self) -> Option<Dissection> {
+        let parts = vec![
+            Part::lane("kill to handler", Evidence::Measured, 0),
+            Part::lane("handler to return", Evidence::Measured, 1),
+        ];
+        let (total, instrumented, mapped) = (Term::Batches, Vec::new(), Vec::new());
+        Some(Dissection { lanes: 2, parts, total, instrumented, mapped })
+    }
+
+    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        let [to_handler, from_handler] = lanes else { return Ok(()) };
+        stamp_with(Some(now));
+        let mut outcome = Ok(());
+        for _ in 0..count {
+            let before = now();
+            outcome = self.plain.cross(1);
+            let after = now();
+            if outcome.is_err() {
+                break;
+            }
+            to_handler.push(Span::user(before, entered()));
+            from_handler.push(Span::user(entered(), after));
+        }
+        stamp_with(None);
+        // The visit before was proved when it ended: what came since is ours alone.
+        self.plain.prove(&mut self.mine)?;
+        outcome
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        self.plain.params()
+    }
+}

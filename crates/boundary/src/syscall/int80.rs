@@ -1,0 +1,166 @@
+//! The old way in: `int 0x80`, an interrupt gate to the 32-bit system calls.
+
+use super::{PROOF, seccomp};
+use std::sync::OnceLock;
+use std::{io, mem, ptr};
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `syscall/int80`.
+pub(crate) struct Int80;
+
+static META: Meta = Meta {
+    id: "syscall/int80",
+    what: "32-bit system call getppid by int 0x80: an interrupt gate in place of SYSCALL",
+    per: Per::Syscall,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &PROOF,
+};
+
+impl Probe for Int80 {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        available()?;
+        Ok(Box::new(Open { parent: parent(), right: 0 }))
+    }
+}
+
+fn parent() -> i32 {
+    // SAFETY: getppid has no arguments and cannot fail.
+    unsafe { libc::getppid() }
+}
+
+/// `getppid` in the table of 32-bit system calls (arch/x86/entry/syscalls/syscall_32.tbl).
+#[cfg(target_arch = "x86_64")]
+const GETPPID_32: isize = 64;
+
+/// The call.
+///
+/// # Safety
+/// The kernel has it ([`available`]); otherwise the process ends by SIGSEGV.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) unsafe fn call() -> i32 {
+    let result: isize;
+    // SAFETY: the kernel keeps all registers but rax, and kernels before 4.17 clear r8 to r11; no memory is
+    // involved.
+    unsafe {
+        std::arch::asm!("int 0x80", inlateout("rax") GETPPID_32 => result,
+            lateout("r8") _, lateout("r9") _, lateout("r10") _, lateout("r11") _, options(nostack));
+    }
+    result as i32
+}
+
+/// Never called: [`available`] refuses.
+///
+/// # Safety
+/// None needed.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) unsafe fn call() -> i32 {
+    -libc::ENOSYS
+}
+
+/// Tries it in a child, which a kernel without it ends by SIGSEGV; once in a process, because a fork makes
+/// the next write to each page a fault.
+pub(crate) fn available() -> Result<(), Refusal> {
+    static TRIED: OnceLock<Result<(), Refusal>> = OnceLock::new();
+    TRIED.get_or_init(tried).clone()
+}
+
+fn tried() -> Result<(), Refusal> {
+    if cfg!(not(target_arch = "x86_64")) {
+        return Err(Refusal::skip("int 0x80 is an instruction of x86", "an x86-64 machine"));
+    }
+    let mut status = 0;
+    // SAFETY: the child makes async-signal-safe calls only and leaves by _exit; the parent waits for it with
+    // a valid place for the status. Nobody is told of its end but we: the exit signal is the usual one.
+    unsafe {
+        let child = libc::fork();
+        if child < 0 {
+            return Err(crate::task::refusal("fork", &io::Error::last_os_error()));
+        }
+        if child == 0 {
+            libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
+            let default: libc::sigaction = mem::zeroed();
+            libc::sigaction(libc::SIGSEGV, &default, ptr::null_mut());
+            libc::_exit(i32::from(call() != parent()));
+        }
+        while libc::waitpid(child, &mut status, 0) < 0 {
+            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                return Err(Refusal::os("wait for the child that tries int 0x80"));
+            }
+        }
+    }
+    verdict(status)
+}
+
+/// What became of the child.
+fn verdict(status: i32) -> Result<(), Refusal> {
+    let enable = "a kernel with CONFIG_IA32_EMULATION, not started with ia32_emulation=0, and no filter";
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
+        Ok(())
+    } else if libc::WIFSIGNALED(status) {
+        let signal = libc::WTERMSIG(status);
+        Err(Refusal::skip(
+            format!("int 0x80 ends the process by signal {signal}: it is not compiled in"),
+            enable,
+        ))
+    } else {
+        Err(Refusal::skip("int 0x80 does not answer as getppid does", enable))
+    }
+}
+
+struct Open {
+    parent: i32,
+    right: u64,
+}
+
+impl Crossing for Open {
+    fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
+        self.parent = parent();
+        Ok(())
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        let (parent, mut right) = (self.parent, 0);
+        for _ in 0..passes {
+            // SAFETY: a child tried it when the probe was opened.
+            right += u64::from(unsafe { call() } == parent);
+        }
+        self.right += right;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(mem::take(&mut self.right));
+        Ok(())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![seccomp()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_was_ended_or_answered_wrongly_is_a_skip() {
+        assert_eq!(verdict(0), Ok(()));
+        for status in [libc::SIGSEGV, libc::SIGSYS, 1 << 8] {
+            assert!(matches!(verdict(status), Err(Refusal::Skip { .. })), "{status:#x}");
+        }
+    }
+
+    #[test]
+    fn it_is_tried_without_harm() {
+        let _turn = crate::testing::alone();
+        // Whichever the answer, this process goes on.
+        assert!(!matches!(available(), Err(Refusal::Failed(_))));
+    }
+}

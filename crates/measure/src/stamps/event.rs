@@ -1,0 +1,190 @@
+//! Software events of the calling thread, each with the kernel's time stamp, with no privilege.
+
+use super::ring::{Taken, parse};
+use crate::probe::Refusal;
+use perf_event_open_sys as sys;
+use perf_event_open_sys::bindings as abi;
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{io, ptr};
+
+/// What can be stamped. Each is best used alone: a second one adds its own work to the crossing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelEvent {
+    /// A page fault, just after the kernel was entered.
+    Fault,
+    /// A page fault without a wait for a device, at the end of its handling.
+    MinorFault,
+    /// A page fault with such a wait, at the end of its handling.
+    MajorFault,
+}
+
+impl KernelEvent {
+    fn config(self) -> u64 {
+        u64::from(match self {
+            Self::Fault => abi::PERF_COUNT_SW_PAGE_FAULTS,
+            Self::MinorFault => abi::PERF_COUNT_SW_PAGE_FAULTS_MIN,
+            Self::MajorFault => abi::PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+        })
+    }
+}
+
+/// Pages of the ring's data: a power of two; 2,700 samples fit, and 65 KiB count against what a user may lock.
+const DATA_PAGES: usize = 16;
+
+/// One event of the calling thread in user mode, sampled each time while it is on.
+pub struct KernelEvents {
+    file: File,
+    base: *mut u8,
+    page: usize,
+}
+
+impl KernelEvents {
+    /// Samples that fit between two calls of [`KernelEvents::take`]; one record takes 24 bytes.
+    pub const MOST: usize = DATA_PAGES * 4096 / 24 - 16;
+
+    /// Opens the event, switched off.
+    ///
+    /// # Errors
+    /// A skip where the kernel refuses it.
+    pub fn open(event: KernelEvent) -> Result<Self, Refusal> {
+        let mut attributes = abi::perf_event_attr {
+            type_: abi::PERF_TYPE_SOFTWARE,
+            size: size_of::<abi::perf_event_attr>() as u32,
+            config: event.config(),
+            sample_type: u64::from(abi::PERF_SAMPLE_TIME | abi::PERF_SAMPLE_ADDR),
+            clockid: libc::CLOCK_MONOTONIC_RAW,
+            ..Default::default()
+        };
+        attributes.__bindgen_anon_1.sample_period = 1;
+        attributes.set_disabled(1);
+        attributes.set_exclude_kernel(1);
+        attributes.set_exclude_hv(1);
+        attributes.set_use_clockid(1);
+        // Nobody waits for samples; without this a ring that is half full wakes somebody inside a crossing.
+        attributes.set_watermark(1);
+        attributes.__bindgen_anon_2.wakeup_watermark = u32::MAX;
+        let flags = abi::PERF_FLAG_FD_CLOEXEC.into();
+        // SAFETY: the attributes are valid for the size that they state; the kernel only reads them.
+        let fd = unsafe { sys::perf_event_open(&mut attributes, 0, -1, -1, flags) };
+        if fd < 0 {
+            return Err(refusal(&io::Error::last_os_error()));
+        }
+        // SAFETY: the descriptor was just opened and nothing else owns it.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        // SAFETY: sysconf has no memory arguments.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+        let (bytes, access) = ((1 + DATA_PAGES) * page, libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing of ours.
+        let base =
+            unsafe { libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        if base == libc::MAP_FAILED {
+            return Err(refusal(&io::Error::last_os_error()));
+        }
+        Ok(Self { file, base: base.cast(), page })
+    }
+
+    /// Switches the stamping on.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn enable(&mut self) -> Result<(), Refusal> {
+        // SAFETY: a request of our own descriptor that takes an integer.
+        match unsafe { sys::ioctls::ENABLE(self.file.as_raw_fd(), 0) } {
+            0.. => Ok(()),
+            _ => Err(Refusal::os("switch a perf event on")),
+        }
+    }
+
+    /// Switches it off.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn disable(&mut self) -> Result<(), Refusal> {
+        // SAFETY: a request of our own descriptor that takes an integer.
+        match unsafe { sys::ioctls::DISABLE(self.file.as_raw_fd(), 0) } {
+            0.. => Ok(()),
+            _ => Err(Refusal::os("switch a perf event off")),
+        }
+    }
+
+    /// Takes everything out of the ring.
+    pub fn take(&mut self) -> Taken {
+        let control: *mut abi::perf_event_mmap_page = self.base.cast();
+        // SAFETY: the first page of the mapping is the kernel's control page, aligned and alive as long as
+        // self; head and tail are words that kernel and user share, so they are used as atomics.
+        let (head, tail) = unsafe {
+            (
+                AtomicU64::from_ptr(&raw mut (*control).data_head),
+                AtomicU64::from_ptr(&raw mut (*control).data_tail),
+            )
+        };
+        let size = DATA_PAGES * self.page;
+        let (end, start) = (head.load(Ordering::Acquire), tail.load(Ordering::Relaxed));
+        // More than the ring holds cannot be: then the oldest is gone.
+        let start = start.max(end.saturating_sub(size as u64));
+        // SAFETY: the data follow the control page and are `size` bytes long; the kernel does not write
+        // between tail and head, so a shared slice of them is not changed while it lives.
+        let data = unsafe { std::slice::from_raw_parts(self.base.add(self.page), size) };
+        let bytes: Vec<u8> = (start..end).map(|at| data[at as usize % size]).collect();
+        tail.store(end, Ordering::Release);
+        parse(&bytes)
+    }
+}
+
+impl Drop for KernelEvents {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping that `open` made; nothing refers to it any more.
+        unsafe { libc::munmap(self.base.cast(), (1 + DATA_PAGES) * self.page) };
+    }
+}
+
+/// Why there are no stamps, from the kernel's error.
+fn refusal(error: &io::Error) -> Refusal {
+    let why = |reason: &str, enable: &str| Refusal::skip(format!("{reason} ({error})"), enable);
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => why(
+            "the kernel refuses perf events to this process",
+            "sudo sysctl kernel.perf_event_paranoid=2, or a container profile that allows perf_event_open",
+        ),
+        Some(libc::ENOSYS) => why(
+            "there is no perf_event_open here: the kernel lacks it or a filter hides it",
+            "a kernel with CONFIG_PERF_EVENTS, and no filter that hides perf_event_open",
+        ),
+        Some(libc::EINVAL | libc::ENOENT | libc::EOPNOTSUPP) => {
+            why("the kernel does not stamp software events with CLOCK_MONOTONIC_RAW", "Linux 4.1 or newer")
+        }
+        Some(libc::EMFILE | libc::ENFILE) => {
+            why("no more files may be opened", "raise the limit on open files with `ulimit -n`")
+        }
+        Some(libc::ENOMEM) => why(
+            "the ring for the kernel's stamps does not fit into the memory that may be locked",
+            "ulimit -l 1024, or sysctl kernel.perf_event_mlock_kb=1024",
+        ),
+        _ => Refusal::Failed(format!("open a perf event: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_would_help() {
+        for (code, word) in [
+            (libc::EACCES, "perf_event_paranoid"),
+            (libc::EPERM, "container profile"),
+            (libc::ENOSYS, "CONFIG_PERF_EVENTS"),
+            (libc::EINVAL, "4.1"),
+            (libc::EMFILE, "ulimit -n"),
+            (libc::ENOMEM, "mlock"),
+        ] {
+            match refusal(&io::Error::from_raw_os_error(code)) {
+                Refusal::Skip { enable, .. } => assert!(enable.contains(word), "{code}: {enable}"),
+                Refusal::Failed(why) => panic!("{code}: {why}"),
+            }
+        }
+        assert!(matches!(refusal(&io::Error::from_raw_os_error(libc::EIO)), Refusal::Failed(_)));
+    }
+}

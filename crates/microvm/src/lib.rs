@@ -1,0 +1,27 @@
+//! A bare guest: a long-mode image with no operating system in it that times crossings one by one.
+//!
+//! The same image ([`Image`], built from `guests/x86`) runs under KVM ([`kvm`]) and under QEMU's emulation
+//! ([`qemu`]). It goes through [`PHASES`] one after another, survives those that fault, and leaves a table
+//! that [`Table::parse`] reads and doubts. Nothing here judges a figure: a caller gets raw samples, and
+//! with [`Engine`] and [`Visit::ring_ratio`] what it needs to say whether they are the hardware's.
+
+mod engine;
+mod error;
+mod image;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod kick;
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "kvm_elsewhere.rs")]
+pub mod kvm;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod memory;
+mod phases;
+pub mod qemu;
+mod table;
+mod visit;
+
+pub use engine::{EMULATED_RATIO, Engine};
+pub use error::RunError;
+pub use image::{Image, Params, Sabotage};
+pub use phases::{PHASES, PhaseMeta, Stamps, phase};
+pub use table::{CAPACITY, Features, Outcome, Row, Sample, TABLE_BYTES, Table, TableError};
+pub use visit::{Stays, Visit};

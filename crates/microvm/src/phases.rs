@@ -1,0 +1,62 @@
+//! What the guest measures, in the order of its list.
+
+/// What the four stamps of a sample mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// Before and after; those between are zero.
+    Whole,
+    /// Before, first in the handler, last in the handler, after.
+    Split,
+    /// Before, after the flush, after one read, after a second read of the same page.
+    Flush,
+    /// Before `hlt`, the deadline of the timer, first in the handler, behind `hlt`.
+    Wake,
+}
+
+/// One entry of the guest's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseMeta {
+    /// Its name, for messages and for [`phase`].
+    pub name: &'static str,
+    /// What its samples hold.
+    pub stamps: Stamps,
+    /// Why it can be missing on a machine that works, where it can.
+    pub needs: Option<&'static str>,
+}
+
+const fn of(name: &'static str, stamps: Stamps) -> PhaseMeta {
+    PhaseMeta { name, stamps, needs: None }
+}
+
+const fn needing(name: &'static str, stamps: Stamps, needs: &'static str) -> PhaseMeta {
+    PhaseMeta { name, stamps, needs: Some(needs) }
+}
+
+/// The list; the same order as `phases` in `guests/x86/phases.S`.
+pub static PHASES: [PhaseMeta; 19] = [
+    of("pair-ring-0", Stamps::Whole),
+    of("pair-ring-3", Stamps::Whole),
+    of("page-fault", Stamps::Whole),
+    of("page-fault-split", Stamps::Split),
+    of("undefined", Stamps::Whole),
+    of("undefined-split", Stamps::Split),
+    of("interrupt", Stamps::Whole),
+    of("interrupt-split", Stamps::Split),
+    of("syscall", Stamps::Whole),
+    of("syscall-split", Stamps::Split),
+    of("iretq", Stamps::Whole),
+    of("cr3", Stamps::Flush),
+    needing("cr3-pcid", Stamps::Flush, "the guest's processor has no PCID"),
+    of("invlpg", Stamps::Flush),
+    of("exit-cpuid", Stamps::Whole),
+    of("exit-port", Stamps::Whole),
+    of("exit-mmio", Stamps::Whole),
+    needing("exit-hypercall", Stamps::Whole, "there is no hypervisor that a hypercall could reach"),
+    needing("hlt-wake", Stamps::Wake, "the guest has no timer with a TSC deadline"),
+];
+
+/// The place of a phase in the list.
+#[must_use]
+pub fn phase(name: &str) -> Option<usize> {
+    PHASES.iter().position(|phase| phase.name == name)
+}

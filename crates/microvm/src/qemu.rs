@@ -1,0 +1,98 @@
+//! The guest under QEMU's translator: the image is its kernel, the debug port its way to tell.
+
+use crate::image::DUMP;
+use crate::{Image, Params, RunError, Stays, Table, Visit};
+use std::fs;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::{NamedTempFile, tempfile};
+
+/// The program's name.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+/// isa-debug-exit turns the 0x10 that the guest writes into this.
+const WELL: i32 = 0x10 << 1 | 1;
+
+/// Runs the guest once under `program` (looked for on PATH when it is a bare name), for at most `patience`. With
+/// `counting` its clock advances by one for each instruction.
+///
+/// # Errors
+/// [`RunError::NotHere`] without the program; the others when it or the guest went wrong. A guest that hangs gives nothing
+/// here, for its table is told at its end.
+pub fn run(program: &Path, counting: bool, params: &Params, patience: Duration) -> Result<Visit, RunError> {
+    let mut kernel = NamedTempFile::new().map_err(RunError::host("make a temporary file"))?;
+    let image = Image::new(params, DUMP);
+    kernel.write_all(image.bytes()).map_err(RunError::host("write the guest's image"))?;
+    let told = NamedTempFile::new().map_err(RunError::host("make a temporary file"))?;
+    let mut said = tempfile().map_err(RunError::host("make a temporary file"))?;
+    let sink = said.try_clone().map_err(RunError::host("share a temporary file"))?;
+
+    let mut command = Command::new(program);
+    command.args(["-accel", "tcg", "-m", "16", "-nodefaults", "-display", "none", "-no-reboot"]);
+    command.args(["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-chardev"]);
+    command.arg(format!("file,id=told,path={}", told.path().display().to_string().replace(',', ",,")));
+    command.args(["-device", "isa-debugcon,iobase=0xe9,chardev=told"]);
+    if counting {
+        command.args(["-icount", "shift=0"]);
+    }
+    command.arg("-kernel").arg(kernel.path());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(sink);
+    let status = wait(&mut command, patience)?;
+    if status.code() != Some(WELL) {
+        let mut text = String::new();
+        // What it said only makes a better sentence.
+        let _ = said.seek(SeekFrom::Start(0)).and_then(|_| said.read_to_string(&mut text));
+        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("QEMU said nothing");
+        return Err(RunError::Ended(format!("ended QEMU with {status}, not as it should: {}", last.trim())));
+    }
+    let bytes = fs::read(told.path()).map_err(RunError::host("read what the guest told"))?;
+    Ok(Visit { table: Table::parse(&bytes)?, stays: Stays::default() })
+}
+
+fn wait(command: &mut Command, patience: Duration) -> Result<std::process::ExitStatus, RunError> {
+    let start = Instant::now();
+    end_with_us(command);
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => RunError::not_here(
+            format!("{} is not installed", Path::new(command.get_program()).display()),
+            "apt-get install qemu-system-x86",
+        ),
+        ErrorKind::PermissionDenied => RunError::not_here(
+            format!("{} may not be executed", Path::new(command.get_program()).display()),
+            "permission to execute it",
+        ),
+        _ => RunError::host("start QEMU")(error),
+    })?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(RunError::host("wait for QEMU"))? {
+            return Ok(status);
+        }
+        if start.elapsed() > patience {
+            // It may have ended by itself just now; either way it is gone afterwards.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(RunError::Hung { milliseconds: patience.as_millis() });
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Nothing is left running when this process is killed.
+#[cfg(target_os = "linux")]
+fn end_with_us(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let ask = || {
+        // SAFETY: one system call with plain numbers, which touches no memory and is allowed between fork and exec.
+        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure makes only that call.
+    unsafe { command.pre_exec(ask) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_us(_: &mut Command) {}

@@ -1,0 +1,110 @@
+//! Under the table of the hardware alone: its rows taken apart, as the first engine saw them, and the counts of
+//! instructions, where an engine counted them.
+
+use super::line;
+use crate::number::fit;
+use crate::style::{Paint, Style};
+use crate::text::{clean, cut, left, wrap};
+use tollgate_record::{Measurement, Status};
+
+/// The warning of figures in which the hypervisor took part.
+const INTERCEPTED: &str = "intercepted";
+const NAME: usize = 18;
+
+/// Nothing when no row has parts and none was counted.
+pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
+    let measured: Vec<&Measurement> =
+        results.iter().copied().filter(|it| it.status == Status::Measured).collect();
+    let mut text = Vec::new();
+    let apart = |it: &&&Measurement| it.phases.iter().any(|part| part.ns.is_some());
+    if let Some(first) = measured.iter().find(apart) {
+        let head = format!("  parts, {}, ns", clean(&first.engine, style));
+        text.push(style.paint(Paint::Dim, &line(&head, style)));
+        for row in measured.iter().filter(apart).filter(|it| it.engine == first.engine) {
+            text.push(line(&format!("  {}{}", name(row, style), parts(row, style)), style));
+        }
+    }
+    let counted: Vec<String> = measured
+        .iter()
+        .filter_map(|it| Some(format!("{} {}", short(it, style), whole(*it.counters.get("instructions")?))))
+        .collect();
+    if !counted.is_empty() {
+        let told = format!("instructions between the stamps: {}", counted.join(", "));
+        text.extend(wrap(&told, style.prose(), "  "));
+    }
+    text
+}
+
+/// A whole number as one.
+fn whole(count: f64) -> String {
+    if count.fract() == 0.0 && count.abs() < 1e6 { format!("{count:.0}") } else { fit(count, 8) }
+}
+
+fn short(row: &Measurement, style: &Style) -> String {
+    let name = clean(&row.probe, style);
+    name.strip_prefix("hardware/").map_or(name.clone(), str::to_owned)
+}
+
+fn name(row: &Measurement, style: &Style) -> String {
+    left(&cut(&short(row, style), NAME - 1, style), NAME)
+}
+
+/// The parts one after another, without the rest that is in none.
+fn parts(row: &Measurement, style: &Style) -> String {
+    let mut told: Vec<String> = row
+        .phases
+        .iter()
+        .filter(|part| part.name != "unattributed")
+        .filter_map(|part| Some(format!("{} {}", clean(&part.name, style), fit(part.ns?.estimate, 8))))
+        .collect();
+    if row.has_warning(INTERCEPTED) {
+        told.push("intercepted".into());
+    }
+    told.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+    use crate::Style;
+    use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning};
+
+    const PLAIN: Style = Style { width: 80, color: false, unicode: false };
+
+    fn row(engine: &str) -> Measurement {
+        let mut row = Measurement::empty("hardware/undefined", engine, Per::Trap, Status::Measured);
+        for (name, ns) in [("entry", 300.0), ("handler", 1.0), ("return", 110.0), ("unattributed", 9.0)] {
+            let of = |value| Estimate {
+                estimate: value,
+                ci: [value; 2],
+                min: value,
+                p10: value,
+                p50: value,
+                p90: value,
+                p99: value,
+                mean: value,
+            };
+            row.phases.push(Phase { ns: Some(of(ns)), ..Phase::new(name, Evidence::Guest) });
+        }
+        row
+    }
+
+    #[test]
+    fn the_parts_are_those_of_the_first_engine() {
+        let mut first = row("kvm-amd");
+        first.warnings.push(Warning::new("intercepted", "the hypervisor intercepts it"));
+        let text = table(&[&first, &row("qemu-tcg")], &PLAIN);
+        assert_eq!(text[0], "  parts, kvm-amd, ns");
+        assert_eq!(text[1], "  undefined         entry 300, handler 1.0, return 110, intercepted");
+        assert_eq!(text.len(), 2);
+    }
+
+    #[test]
+    fn counts_are_told_as_counts_and_nothing_as_nothing() {
+        let mut counted =
+            Measurement::empty("hardware/iretq", "qemu-tcg-icount", Per::Instruction, Status::Measured);
+        counted.counters.insert("instructions".into(), 1.0);
+        assert_eq!(table(&[&counted], &PLAIN), ["  instructions between the stamps: iretq 1"]);
+        assert!(table(&[], &PLAIN).is_empty());
+    }
+}
