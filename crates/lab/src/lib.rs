@@ -20,6 +20,7 @@ mod attribution;
 mod bill;
 mod call;
 mod design;
+pub mod diagram;
 mod engine;
 mod guest;
 mod image;

@@ -1,0 +1,103 @@
+//! Stage diagrams: what was in which stage of the pipeline in which cycle, and how it can be shown.
+//!
+//! A [`Lane`] is one instruction on its way through the core, and is all that the writers know:
+//! [`text`] draws for a terminal, [`svg`] for a page, [`kanata`] and [`o3pipeview`] write logs that other
+//! viewers open. All four are pure functions of the lanes.
+
+pub mod kanata;
+pub mod o3pipeview;
+mod scale;
+pub mod svg;
+pub mod text;
+
+/// A stretch of time with a name. Cycles count from the start of the simulation; `end` is the first cycle that
+/// no longer belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// A stage (`IF`), or the cause of a wait (`load-use`).
+    pub name: &'static str,
+    /// Its first cycle.
+    pub start: u64,
+    /// The cycle after its last.
+    pub end: u64,
+}
+
+/// Why an instruction that was fetched was thrown away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Squash {
+    /// The cycle in which it is gone.
+    pub at: u64,
+    /// What emptied the pipeline: `trap`, `return`, `branch`.
+    pub by: &'static str,
+}
+
+/// One instruction on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// Its number in the order of fetching.
+    pub seq: u64,
+    /// Its address.
+    pub pc: u64,
+    /// The letter of the mode it runs in.
+    pub mode: char,
+    /// The instruction in assembly; none where its bits are not known.
+    pub text: String,
+    /// Where it is: `trap_vector+4`. Empty without a symbol.
+    pub place: String,
+    /// The stages that it entered, in order and without gaps.
+    pub stages: Vec<Span>,
+    /// Cycles in which it did not move, and why; each lies within a stage.
+    pub stalls: Vec<Span>,
+    /// Whether it is a store, which is done with when memory has it.
+    pub store: bool,
+    /// How it was thrown away, if it was.
+    pub squash: Option<Squash>,
+}
+
+impl Lane {
+    /// Its first cycle; 0 for one that entered no stage.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.stages.first().map_or(0, |span| span.start)
+    }
+
+    /// The cycle after its last.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        let last = self.stages.last().map_or(0, |span| span.end);
+        self.squash.map_or(last, |squash| squash.at)
+    }
+
+    /// The stage of that name, if it entered it before it was thrown away.
+    #[must_use]
+    pub fn stage(&self, name: &str) -> Option<Span> {
+        self.stages.iter().copied().find(|span| span.name == name && span.start < self.end())
+    }
+
+    /// How long it waited, by cause, in order of appearance.
+    #[must_use]
+    pub fn waits(&self) -> Vec<(&'static str, u64)> {
+        let mut waits: Vec<(&'static str, u64)> = Vec::new();
+        for stall in &self.stalls {
+            let cycles = stall.end.min(self.end()).saturating_sub(stall.start);
+            match waits.iter_mut().find(|(name, _)| *name == stall.name) {
+                Some((_, sum)) => *sum += cycles,
+                None => waits.push((stall.name, cycles)),
+            }
+        }
+        waits.retain(|&(_, cycles)| cycles > 0);
+        waits
+    }
+
+    /// The one letter that a stage has in a diagram: F D X M W, or the first letter of another name.
+    #[must_use]
+    pub fn letter(stage: &str) -> char {
+        match stage {
+            "IF" => 'F',
+            "ID" => 'D',
+            "EX" => 'X',
+            "WB" => 'W',
+            other => other.chars().next().unwrap_or('?'),
+        }
+    }
+}
