@@ -91,6 +91,21 @@ impl Attribution {
         }
     }
 
+    /// Whether a crossing is going on.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// How many crossings are finished, the single one among them.
+    pub(crate) fn closed(&self) -> u64 {
+        self.finished.as_ref().map_or(0, |(spread, _)| spread.count + 1)
+    }
+
+    /// The phase of the instruction at `pc`.
+    pub(crate) fn phase(&mut self, pc: u64) -> Phase {
+        self.map.at(pc)
+    }
+
     fn close(&mut self) {
         let Some(phases) = self.open.take() else { return };
         let total = phases.total().instructions;

@@ -19,23 +19,28 @@
 mod attribution;
 mod bill;
 mod call;
+mod cycles;
 mod design;
 pub mod diagram;
 mod engine;
 mod guest;
 mod image;
+pub mod latency;
 mod phase;
+pub mod pipeline;
 mod profile;
 pub mod program;
 pub mod record;
 mod symbols;
 pub mod text;
 mod trace;
+pub mod workload;
 
 pub use bill::{Cost, Experiment, Phases, Spread, TrapBill};
 pub use call::{Crossing, NAMED, USUAL};
+pub use cycles::{After, Cycles, Lost, Table, WARMING};
 pub use design::{DESIGNS, Design};
-pub use engine::{ENGINES, Embedded, Engine, Qemu, Spike, find as find_engine};
+pub use engine::{CycleBill, ENGINES, Embedded, Engine, Qemu, Spike, find as find_engine};
 pub use image::prepare;
 pub use phase::Phase;
 pub use profile::{CallProfile, Profile};
@@ -99,6 +104,9 @@ pub enum LabError {
         /// Seen from inside.
         inside: u64,
     },
+    /// The core cannot be.
+    #[error("{0}")]
+    Core(#[from] tollgate_riscv::timing::CoreError),
     /// A file of our own could not be written or read.
     #[error("cannot use the temporary directory: {0}")]
     Scratch(std::io::Error),

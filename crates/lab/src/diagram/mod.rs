@@ -4,6 +4,9 @@
 //! [`text`] draws for a terminal, [`svg`] for a page, [`kanata`] and [`o3pipeview`] write logs that other
 //! viewers open. All four are pure functions of the lanes.
 
+use tollgate_riscv::Op;
+use tollgate_riscv::timing::{Flush, Passage, Stage};
+
 pub mod kanata;
 pub mod o3pipeview;
 mod scale;
@@ -55,6 +58,54 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// The lane of an instruction whose assembly and place are known. Where the cause of a wait is known but not
+    /// its place within a stage, it is put at the stage's end: an instruction that waits for the one before it
+    /// as well does so first.
+    #[must_use]
+    pub fn new(passage: &Passage, text: String, place: String, op: Option<Op>) -> Self {
+        let reached: Vec<(Stage, u64)> = Stage::ALL
+            .into_iter()
+            .zip(passage.starts)
+            .filter_map(|(stage, start)| Some((stage, start?)))
+            .collect();
+        let end_of = |i: usize| reached.get(i + 1).map_or(passage.end, |next| next.1);
+        let stages: Vec<Span> = reached
+            .iter()
+            .enumerate()
+            .map(|(i, &(stage, start))| Span { name: stage.name(), start, end: end_of(i) })
+            .collect();
+        let mut stalls = Vec::new();
+        for (i, &(stage, start)) in reached.iter().enumerate() {
+            let mut end = end_of(i);
+            for stall in passage.stalls.iter().rev().filter(|stall| stall.stage == stage) {
+                let begin = end.saturating_sub(stall.cycles).max(start);
+                if begin < end {
+                    stalls.push(Span { name: stall.cause.name(), start: begin, end });
+                }
+                end = begin;
+            }
+        }
+        stalls.sort_by_key(|stall| stall.start);
+        let by = passage.squashed.map(|flush| match flush {
+            Flush::Branch => "branch",
+            Flush::Trap => "trap",
+            Flush::Interrupt => "interrupt",
+            Flush::Return => "return",
+            Flush::System => "csr or fence",
+        });
+        Self {
+            seq: passage.sequence,
+            pc: passage.pc,
+            mode: passage.privilege.letter(),
+            text,
+            place,
+            stages,
+            stalls,
+            store: op.is_some_and(|op| op.row().class == tollgate_riscv::Class::Store),
+            squash: by.map(|by| Squash { at: passage.end, by }),
+        }
+    }
+
     /// Its first cycle; 0 for one that entered no stage.
     #[must_use]
     pub fn start(&self) -> u64 {

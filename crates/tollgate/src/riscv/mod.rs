@@ -1,5 +1,7 @@
 //! `tollgate riscv`: the bill of a trap, caches, and programs on the embedded machine. One file for each command.
 
+mod core;
+mod pipeline;
 mod run;
 mod trap;
 
@@ -25,6 +27,8 @@ pub(crate) struct RiscvArgs {
 enum RiscvCommand {
     /// The bill of a trap: what a system call costs, and where
     Trap(trap::TrapArgs),
+    /// The stage diagram of a stretch of a run: hazards, traps, interrupts
+    Pipeline(pipeline::PipelineArgs),
     /// Run a bare ELF, or a static Linux program on the proxy kernel
     Run(run::RunArgs),
 }
@@ -33,6 +37,7 @@ enum RiscvCommand {
 pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
     match &args.command {
         RiscvCommand::Trap(args) => trap::run(args),
+        RiscvCommand::Pipeline(args) => pipeline::run(args),
         RiscvCommand::Run(args) => run::run(args),
     }
 }
