@@ -69,20 +69,27 @@ impl Lane {
             .filter_map(|(stage, start)| Some((stage, start?)))
             .collect();
         let end_of = |i: usize| reached.get(i + 1).map_or(passage.end, |next| next.1);
-        let stages: Vec<Span> = reached
+        let mut stages: Vec<Span> = reached
             .iter()
             .enumerate()
             .map(|(i, &(stage, start))| Span { name: stage.name(), start, end: end_of(i) })
             .collect();
+        if let [only] = &mut stages[..] {
+            // A core of one stage: the model tells when it is left, and what it waited for until then.
+            let waited: u64 = passage.stalls.iter().map(|stall| stall.cycles).sum();
+            only.start = only.start.saturating_sub(waited);
+        }
         let mut stalls = Vec::new();
-        for (i, &(stage, start)) in reached.iter().enumerate() {
-            let mut end = end_of(i);
-            for stall in passage.stalls.iter().rev().filter(|stall| stall.stage == stage) {
-                let begin = end.saturating_sub(stall.cycles).max(start);
-                if begin < end {
-                    stalls.push(Span { name: stall.cause.name(), start: begin, end });
-                }
-                end = begin;
+        let mut ends: Vec<u64> = stages.iter().map(|span| span.end).collect();
+        for stall in passage.stalls.iter().rev() {
+            let named = stages.iter().position(|span| span.name == stall.stage.name());
+            // In a core of two stages the wait is before the second.
+            let Some(i) = named.map(|i| if stages.len() == 2 { 0 } else { i }) else { continue };
+            let end = if stages.len() == 1 { ends[i] - 1 } else { ends[i] };
+            let start = end.saturating_sub(stall.cycles).max(stages[i].start);
+            if start < end {
+                stalls.push(Span { name: stall.cause.name(), start, end });
+                ends[i] = if stages.len() == 1 { start + 1 } else { start };
             }
         }
         stalls.sort_by_key(|stall| stall.start);
@@ -123,6 +130,12 @@ impl Lane {
     #[must_use]
     pub fn stage(&self, name: &str) -> Option<Span> {
         self.stages.iter().copied().find(|span| span.name == name && span.start < self.end())
+    }
+
+    /// Whether it is the instruction that raised an exception.
+    #[must_use]
+    pub fn traps(&self) -> bool {
+        self.squash.is_some_and(|squash| squash.by == "trap") && self.stage("WB").is_some()
     }
 
     /// How long it waited, by cause, in order of appearance.

@@ -42,7 +42,13 @@ pub fn draw(lanes: &[Lane], look: Look) -> String {
             out.push('\n');
         }
         out.push_str(&ruler(&scale, cells));
+        let mut place = "";
         for lane in window {
+            if !lane.place.is_empty() && lane.place != place {
+                let name: String = lane.place.chars().take(LABEL - 4).collect();
+                let _ = writeln!(out, "  {name}:");
+                place = &lane.place;
+            }
             let _ = writeln!(out, "{}", row(lane, &scale, cells, look));
         }
         waits |= window.iter().any(|lane| lane.stages.iter().any(|span| span.end - span.start > 1));
@@ -131,7 +137,8 @@ fn row(lane: &Lane, scale: &Scale, cells: usize, look: Look) -> String {
 /// What the instruction waited for, or why it is gone.
 fn note(lane: &Lane) -> String {
     if let Some(squash) = lane.squash {
-        return format!("squashed: {}", squash.by);
+        // What raises an exception goes all the way and does not retire.
+        return if lane.traps() { "traps".into() } else { format!("squashed: {}", squash.by) };
     }
     let waits: Vec<_> = lane.waits().iter().map(|(cause, cycles)| format!("{cause} {cycles}")).collect();
     waits.join(", ")

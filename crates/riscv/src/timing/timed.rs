@@ -56,6 +56,7 @@ pub struct TimingCounts {
 }
 
 /// Core, pipe, caches and ledger together: what [`Timed`] and the fast path share.
+#[derive(Clone)]
 pub(super) struct Model {
     pub(super) core: Core,
     pub(super) pipe: Pipe,
@@ -237,6 +238,7 @@ pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> u32 {
 /// Attaches a core to a machine: the plain scoreboard.
 ///
 /// `P` tells phases apart, `S` takes each instruction's way through the pipe; `()` is none of either.
+#[derive(Clone)]
 pub struct Timed<P: Phases = (), S: Sink = ()> {
     model: Model,
     phases: P,

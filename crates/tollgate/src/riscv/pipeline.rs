@@ -47,9 +47,9 @@ enum Format {
 /// `tollgate riscv pipeline`.
 #[derive(Args)]
 #[command(
-    after_help = "Without PROG a bundled one is drawn: a system call on the kernel 'full' for traps and branches, \
-                  and for interrupts a loop that the timer interrupts, with the latency at each of its \
-                  cycles.\n\nExamples:\n  tollgate riscv pipeline\n  tollgate riscv pipeline --around interrupt \
+    after_help = "Without ELF a bundled program is drawn: a system call on the kernel 'full' for traps and \
+                  symbols, and for branches and interrupts a loop that the timer interrupts, with the latency \
+                  at each of its cycles.\n\nExamples:\n  tollgate riscv pipeline\n  tollgate riscv pipeline --around interrupt \
                   --core ibex-like\n  tollgate riscv pipeline --from trap_vector --format svg --out trap.svg\n  \
                   tollgate riscv pipeline program.elf --around branch --nth 100 --format kanata --out p.kanata"
 )]
@@ -164,7 +164,7 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job> {
         return Err(Usage::error("--max-instructions 0: give at least 1"));
     }
     let isa = args.isa.parse().map_err(|e| Usage::error(format!("--isa: {e}")))?;
-    if args.elf.is_none() && *around == Around::Interrupt {
+    if args.elf.is_none() && matches!(around, Around::Interrupt | Around::Branch) {
         return Ok(latency::job(0));
     }
     let (program, name) = match &args.elf {
