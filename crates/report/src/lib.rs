@@ -11,6 +11,7 @@ mod notes;
 pub mod number;
 mod probes;
 mod ring;
+mod riscv;
 mod runs;
 mod style;
 mod text;
@@ -20,11 +21,16 @@ pub use findings::findings;
 pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};
 pub use ring::ring;
+pub use riscv::riscv;
 pub use runs::runs;
 pub use style::Style;
 
-/// The view that suits what was run: the ring's for rings, the ladder for everything else.
+/// The view that suits what was run: the ring's for rings, that of the simulated machine, the ladder for everything else.
 pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
     let of_rings = !run.results.is_empty() && run.results.iter().all(|result| result.family() == "ring");
+    let simulated = |result: &tollgate_record::Measurement| riscv::FAMILIES.contains(&result.family());
+    if !run.results.is_empty() && run.results.iter().all(simulated) {
+        return riscv(run, style);
+    }
     if of_rings { ring(run, style) } else { ladder(run, style) }
 }

@@ -1,9 +1,11 @@
 //! `tollgate riscv`: the bill of a trap, caches, and programs on the embedded machine. One file for each command.
 
 mod core;
+mod keep;
 mod pipeline;
 mod run;
 mod trap;
+mod workload;
 
 use std::env;
 use std::process::ExitCode;

@@ -4,16 +4,20 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Engine, Experiment, LabError, TrapBill, USUAL};
+use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, LabError, TrapBill, USUAL};
 use tollgate_lab::{find_engine, record, text};
-use tollgate_record::{Status, document};
+use tollgate_record::{Run, Status};
 
-use super::document;
 use crate::cli::{Output, Usage};
 use crate::output::Sink;
 
 /// `tollgate riscv trap`.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --core cva6-like\n  tollgate riscv trap \
+                  --kernel all --core rocket-like\n  tollgate riscv trap --workload chase --every 10000 \
+                  --kernel-touch 0,16,64 --core cva6-like"
+)]
 pub(super) struct TrapArgs {
     /// How the kernel takes the trap; `all` compares every design, `list` names them
     #[arg(long, default_value = "full", value_name = "K")]
@@ -31,8 +35,18 @@ pub(super) struct TrapArgs {
     #[arg(long, default_value = "embedded", value_name = "E")]
     engine: String,
 
+    /// Count cycles on this core: a preset, or a file that ends in .toml
+    #[arg(long, value_name = "CORE")]
+    core: Option<String>,
+
+    #[command(flatten)]
+    workload: super::workload::WorkloadArgs,
+
     #[command(flatten)]
     output: Output,
+
+    #[command(flatten)]
+    keep: super::keep::KeepArgs,
 }
 
 /// What the command line asks for.
@@ -49,7 +63,14 @@ pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
         sink.deliver(&text::list())?;
         return Ok(ExitCode::SUCCESS);
     }
+    if args.workload.workload.is_some() {
+        return super::workload::run(&args.workload, args.core.as_deref(), &sink, &args.keep);
+    }
+    args.workload.refuse_alone()?;
     let plan = plan(args)?;
+    if let Some(core) = &args.core {
+        return in_cycles(args, &plan, core, &sink);
+    }
     let mut entries = Vec::new();
     let mut bills = Vec::new();
     let mut missing = Vec::new();
@@ -67,13 +88,28 @@ pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
             }
         }
     }
-    let failed = entries.iter().any(|entry| entry.status == Status::Failed);
     // One engine was asked for and did nothing: what was asked for was not done.
     let nothing = plan.engines.len() == 1 && entries.iter().all(|entry| entry.status == Status::Skipped);
-    let shown =
-        if sink.json() { document::to_json(&document(entries))? } else { plan.show(&bills, &missing) };
-    sink.deliver(&shown)?;
-    Ok(if failed || nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let shown = |_: &Run| plan.show(&bills, &missing);
+    let done = super::keep::finish(entries, &sink, &args.keep, &shown)?;
+    Ok(if nothing { ExitCode::FAILURE } else { done })
+}
+
+/// The same with cycles.
+fn in_cycles(args: &TrapArgs, plan: &Plan, core: &str, sink: &Sink<'_>) -> Result<ExitCode> {
+    let core = super::core::read(core)?;
+    if args.engine != "embedded" {
+        return Err(Usage::error("--core counts cycles on the embedded machine: leave --engine out"));
+    }
+    let mut entries = Vec::new();
+    for experiment in &plan.experiments {
+        match Embedded.measure_cycles(experiment, &core) {
+            Ok(bill) => entries.extend(record::measured_cycles(&bill)),
+            Err(why) => entries.push(record::not_measured(experiment, "embedded", &why)),
+        }
+    }
+    let style = sink.style();
+    super::keep::finish(entries, sink, &args.keep, &|run| tollgate_report::riscv(run, &style))
 }
 
 fn plan(args: &TrapArgs) -> Result<Plan> {
@@ -130,7 +166,9 @@ fn plan(args: &TrapArgs) -> Result<Plan> {
             }
             (Some(crossing), None) => vec![experiment(design, crossing)],
             (None, calls) => {
-                calls.unwrap_or_else(|| USUAL.to_vec()).into_iter().map(|c| experiment(design, c)).collect()
+                // A bill in cycles is a page for each.
+                let usual = if args.core.is_some() { &USUAL[..1] } else { USUAL };
+                calls.unwrap_or_else(|| usual.to_vec()).into_iter().map(|c| experiment(design, c)).collect()
             }
         }
     };
