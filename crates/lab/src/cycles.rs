@@ -339,9 +339,10 @@ impl Observer for CycleAttribution {
     }
 
     fn retire(&mut self, retired: &Retired) {
-        let (was_open, closed) = (self.bill.is_open(), self.bill.closed());
+        let (was_open, closed, begun) = (self.bill.is_open(), self.bill.closed(), self.bill.begun());
         self.bill.retire(retired);
         let ended = was_open && (!self.bill.is_open() || self.bill.closed() != closed);
+        let begins = self.bill.begun() != begun;
         self.model.retire(retired);
         let spent = self.step();
         self.compare(retired, &spent);
@@ -360,9 +361,12 @@ impl Observer for CycleAttribution {
         if retired.privilege == Privilege::User || self.emptied == Emptied::Trap {
             self.emptied = Emptied::Nothing;
         }
-        if self.bill.is_open() && !was_open && self.bill.closed() == 0 {
-            // The first crossing is the cold one.
-            self.model.flush_caches();
+        if begins {
+            self.open = Table::default();
+            if self.bill.closed() == 0 {
+                // The first crossing is the cold one.
+                self.model.flush_caches();
+            }
         }
     }
 

@@ -147,7 +147,8 @@ fn round(lanes: &[Lane]) -> Vec<(u64, u64)> {
     let Some(last) = retired.last() else { return Vec::new() };
     let steps: Vec<(u64, u64)> =
         retired.windows(2).map(|pair| (pair[1].pc, retires(pair[1]) - retires(pair[0]))).collect();
-    let before = steps.iter().rev().skip(1).position(|step| step.0 == last.pc).map_or(steps.len(), |at| at + 1);
+    let before =
+        steps.iter().rev().skip(1).position(|step| step.0 == last.pc).map_or(steps.len(), |at| at + 1);
     steps[steps.len() - before.min(steps.len())..].to_vec()
 }
 

@@ -95,9 +95,7 @@ pub enum LabError {
     #[error("the guest {0}")]
     Guest(String),
     /// The bill and the guest's own counters do not say the same; one of them is wrong, so neither is shown.
-    #[error(
-        "the bill says {outside} instructions and the program's own counter {inside}: neither can be trusted"
-    )]
+    #[error("the bill says {outside} and the counter {inside}: neither can be trusted")]
     Disagreement {
         /// Seen from outside.
         outside: u64,

@@ -68,7 +68,9 @@ pub enum PipelineError {
         nearest: Option<String>,
     },
     /// It did not happen, or not so often.
-    #[error("the program {how} after {instructions} instructions, with {seen} of the {nth} asked for of kind: {what}")]
+    #[error(
+        "the program {how} after {instructions} instructions, with {seen} of the {nth} asked for of kind: {what}"
+    )]
     NotSeen {
         /// What was waited for.
         what: String,
@@ -148,7 +150,8 @@ impl Finder {
             let real = |p: &&Passage| p.squashed.is_none() || is_trapping(p);
             self.kept.iter().rev().find(real).map(|p| p.sequence)
         };
-        if retired && let Some(&(handler, interrupt)) = self.expected.front()
+        if retired
+            && let Some(&(handler, interrupt)) = self.expected.front()
             && passage.pc == handler
         {
             let wanted = if interrupt { Kind::Interrupt } else { Kind::Trap };
@@ -308,7 +311,10 @@ fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
 fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let names = names.filter(|name| !name.is_empty() && !name.starts_with('$'));
     let likeness = |name: &str| strsim::normalized_damerau_levenshtein(name, typed);
-    names.map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.to_owned())
+    names
+        .map(|name| (likeness(name), name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.to_owned())
 }
 
 /// Runs a job on a core and takes the instructions around what was asked for.
@@ -325,7 +331,8 @@ pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineErr
         .passages
         .iter()
         .map(|passage| {
-            let insn = passage.word.or_else(|| bits(&booted, passage.pc)).and_then(|word| decoder.decode(word));
+            let insn =
+                passage.word.or_else(|| bits(&booted, passage.pc)).and_then(|word| decoder.decode(word));
             let name = symbols.at(passage.pc);
             let place = if name == 0 { String::new() } else { symbols.names()[name].clone() };
             Lane::new(passage, insn.as_ref().map(text).unwrap_or_default(), place, insn.map(|insn| insn.op))

@@ -102,7 +102,8 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     if let Some(phases) = &bill.bill.phases {
         for (phase, cost) in phases[0].iter() {
             let instructions = Some(cost.instructions as f64);
-            cold.phases.push(RecordPhase { instructions, ..RecordPhase::new(slug(phase), Evidence::Simulated) });
+            cold.phases
+                .push(RecordPhase { instructions, ..RecordPhase::new(slug(phase), Evidence::Simulated) });
         }
     }
     charge(&mut cold, &cycles.cold, 1);
@@ -160,9 +161,10 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     let mut refill = RecordPhase::new("refill", Evidence::Simulated);
     refill.cycles = Some(single(each(seen.refill() as f64)));
     for cause in Cause::ALL {
-        for (phase, cycles) in
-            [(&mut direct, seen.direct[cause as usize] as f64), (&mut refill, seen.refill[cause as usize] as f64)]
-        {
+        for (phase, cycles) in [
+            (&mut direct, seen.direct[cause as usize] as f64),
+            (&mut refill, seen.refill[cause as usize] as f64),
+        ] {
             if cycles != 0.0 {
                 phase.causes.insert(cause.name().into(), each(cycles));
             }

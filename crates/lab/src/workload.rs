@@ -29,9 +29,24 @@ pub struct Workload {
 
 /// All of them. The first is the default.
 pub static WORKLOADS: &[Workload] = &[
-    Workload { name: "chase", about: "follows a list through its working set, in random order", kind: 1, step: 3 },
-    Workload { name: "walk", about: "reads its working set from one end to the other, again and again", kind: 0, step: 6 },
-    Workload { name: "compute", about: "multiplies and adds in registers, and has no working set", kind: 2, step: 4 },
+    Workload {
+        name: "chase",
+        about: "follows a list through its working set, in random order",
+        kind: 1,
+        step: 3,
+    },
+    Workload {
+        name: "walk",
+        about: "reads its working set from one end to the other, again and again",
+        kind: 0,
+        step: 5,
+    },
+    Workload {
+        name: "compute",
+        about: "multiplies and adds in registers, and has no working set",
+        kind: 2,
+        step: 4,
+    },
 ];
 
 impl Workload {
@@ -113,6 +128,8 @@ struct Meter {
     traps: u64,
     instructions: [u64; 2],
     user_fetched: Lost,
+    /// At the first mark, and then from there to the second.
+    cycles: u64,
     done: bool,
 }
 
@@ -166,14 +183,14 @@ impl Observer for Meter {
     }
 
     fn retire(&mut self, retired: &Retired) {
+        if self.measuring() && retired.pc == self.end {
+            self.cycles = self.model.cycles() - self.cycles;
+            self.done = true;
+        }
         let before = fetched(&self.model);
         self.model.retire(retired);
         let mut spent = self.step();
         if self.measuring() {
-            if retired.pc == self.end {
-                self.done = true;
-                return;
-            }
             if retired.privilege == Privilege::User {
                 let flush = std::mem::take(&mut spent[Cause::TrapFlush as usize]);
                 self.direct[Cause::TrapFlush as usize] += flush;
@@ -183,13 +200,15 @@ impl Observer for Meter {
                     let unharmed = fetched(twin);
                     twin.retire(retired);
                     let grown = |now: [u64; 5], old: [u64; 5]| std::array::from_fn(|i| now[i] - old[i]);
-                    self.user_fetched.add(grown(fetched(&self.model), before), grown(fetched(twin), unharmed));
+                    self.user_fetched
+                        .add(grown(fetched(&self.model), before), grown(fetched(twin), unharmed));
                 }
             } else {
                 add(&mut self.direct, &spent);
                 self.instructions[1] += 1;
             }
         } else if retired.pc == self.begin {
+            self.cycles = self.model.cycles();
             let twin = self.model.clone();
             self.twin_at = causes(&twin);
             self.twin = Some(twin);
@@ -230,9 +249,8 @@ pub fn measure(point: &Point, core: &Core) -> Result<Slowdown, LabError> {
     let mut machine = Machine::new(Config { ram_bytes: RAM, ..Config::default() })
         .map_err(|e| LabError::Machine(e.to_string()))?;
     machine.load(&elf).map_err(|e| LabError::Machine(e.to_string()))?;
-    let mark = |name: &str| {
-        elf.symbol(name).ok_or_else(|| LabError::Image(format!("it has no symbol {name}")))
-    };
+    let mark =
+        |name: &str| elf.symbol(name).ok_or_else(|| LabError::Image(format!("it has no symbol {name}")));
     let model = model(core)?;
     let mut meter = Meter {
         begin: mark("toll.begin.work")?,
@@ -247,6 +265,7 @@ pub fn measure(point: &Point, core: &Core) -> Result<Slowdown, LabError> {
         traps: 0,
         instructions: [0; 2],
         user_fetched: Lost::default(),
+        cycles: 0,
         done: false,
     };
     // Eight instructions a line for each kernel call, and as many again for the rest of it.
@@ -263,6 +282,9 @@ pub fn measure(point: &Point, core: &Core) -> Result<Slowdown, LabError> {
     let alone: Causes = std::array::from_fn(|i| twin[i] - meter.twin_at[i]);
     let alone_total: u64 = alone.iter().sum();
     let with_traps = meter.user.iter().chain(&meter.direct).sum();
+    if with_traps != meter.cycles {
+        return Err(LabError::Disagreement { outside: with_traps, inside: meter.cycles });
+    }
     Ok(Slowdown {
         point: *point,
         traps: meter.traps,

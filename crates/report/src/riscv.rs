@@ -107,9 +107,15 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         text.extend(wrap(&title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)));
     }
     let header = if timed {
-        format!("{:<15}{:<14}{:>8}{:>9}{:>6}{:>9}{:>9}{:>10}", "kernel", "crossing", "instr", "cycles", "CPI", "cold", "after", "in all")
+        format!(
+            "{:<15}{:<14}{:>8}{:>9}{:>6}{:>9}{:>9}{:>10}",
+            "kernel", "crossing", "instr", "cycles", "CPI", "cold", "after", "in all"
+        )
     } else {
-        format!("{:<15}{:<14}{:>12}{:>10}{:>10}{:>9}", "kernel", "crossing", "instructions", "single", "min", "max")
+        format!(
+            "{:<15}{:<14}{:>12}{:>10}{:>10}{:>9}",
+            "kernel", "crossing", "instructions", "single", "min", "max"
+        )
     };
     text.push(style.paint(Paint::Dim, header.trim_end()));
     let mut cold: BTreeMap<(String, String, String), f64> = BTreeMap::new();
@@ -149,7 +155,8 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
             )
         };
         let engine = clean(&result.engine, style);
-        let engine = if matches!(engine.as_str(), "embedded" | "") { String::new() } else { format!("  {engine}") };
+        let engine =
+            if matches!(engine.as_str(), "embedded" | "") { String::new() } else { format!("  {engine}") };
         text.push(format!("{row}{engine}").trim_end().to_owned());
     }
     text
@@ -189,7 +196,7 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     };
     let mut header = label("", "instr", "cycles");
     for (_, name) in &columns {
-        header.push_str(&format!("{:>width$}", cut(name, width - 1, style)));
+        header.push_str(&format!("{:>width$}", name.get(..width - 1).unwrap_or(name)));
     }
     text.push(style.paint(Paint::Dim, header.trim_end()));
     let short = |x: f64| {

@@ -70,14 +70,17 @@ impl Embedded {
 fn boot(experiment: &Experiment) -> Result<(Elf, Machine), LabError> {
     let elf = Elf::parse(&image::prepare(experiment)?).map_err(refused)?;
     let isa = experiment.design.isa.parse().map_err(|e| LabError::Machine(format!("{e}")))?;
-    let mut machine =
-        Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
+    let mut machine = Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
     machine.load(&elf).map_err(refused)?;
     Ok((elf, machine))
 }
 
 /// Runs the guest to its end and gives what it printed.
-fn run<O: Observer>(mut machine: Machine, experiment: &Experiment, watch: &mut O) -> Result<String, LabError> {
+fn run<O: Observer>(
+    mut machine: Machine,
+    experiment: &Experiment,
+    watch: &mut O,
+) -> Result<String, LabError> {
     let budget = experiment.iterations.saturating_mul(BUDGET_EACH).saturating_add(BUDGET);
     let stop = machine.run(budget, watch);
     let console = String::from_utf8_lossy(&machine.take_console()).into_owned();

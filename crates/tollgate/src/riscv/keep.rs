@@ -30,7 +30,11 @@ pub(super) fn finish(
 ) -> Result<ExitCode> {
     let mut run = super::document(results);
     for result in run.results.iter().filter(|result| result.status == Status::Failed) {
-        say(format!("tollgate: {} failed: {}", result.probe, result.reason.as_deref().unwrap_or("no reason given")));
+        say(format!(
+            "tollgate: {} failed: {}",
+            result.probe,
+            result.reason.as_deref().unwrap_or("no reason given")
+        ));
     }
     let mut failed = run.results.iter().any(|result| result.status == Status::Failed);
     if !keep.no_save {

@@ -11,8 +11,8 @@ use tollgate_lab::diagram::{kanata, o3pipeview, svg, text};
 use tollgate_lab::latency::{self, Latency};
 use tollgate_lab::pipeline::{self, Around, PipelineError, View, Wanted};
 use tollgate_lab::program::Job;
-use tollgate_lab::{Crossing, Design, Experiment, prepare};
 use tollgate_lab::text as words;
+use tollgate_lab::{Crossing, Design, Experiment, prepare};
 
 use crate::cli::{Output, Usage};
 use crate::output::Sink;
@@ -129,7 +129,8 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
         Format::Text => {
             let style = sink.style();
             let look = Look { width: style.width.min(200), unicode: style.unicode };
-            let mut shown = format!("{}\n\n{}\n{}", core.name, text::draw(&view.lanes, look), words::wrapped(&said));
+            let mut shown =
+                format!("{}\n\n{}\n{}", core.name, text::draw(&view.lanes, look), words::wrapped(&said));
             if let Some(latency) = &latency {
                 shown.push('\n');
                 shown.push_str(&distribution(latency));
@@ -221,7 +222,10 @@ fn sentence(view: &View, around: &Around) -> String {
         .map(|(cause, cycles)| format!("{cycles} for {cause}"))
         .collect();
     if !waits.is_empty() {
-        said.push_str(&format!(" Of these that instruction waits {} on its own account.", waits.join(" and ")));
+        said.push_str(&format!(
+            " Of these that instruction waits {} on its own account.",
+            waits.join(" and ")
+        ));
     }
     said
 }

@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, LabError, TrapBill, USUAL};
+use tollgate_lab::{
+    Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, LabError, TrapBill, USUAL,
+};
 use tollgate_lab::{find_engine, record, text};
 use tollgate_record::{Run, Status};
 

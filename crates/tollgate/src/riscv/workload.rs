@@ -7,9 +7,9 @@ use clap::Args;
 use tollgate_lab::record;
 use tollgate_lab::workload::{self, LINE, MOST_BYTES, Point, WORKLOADS, Workload};
 
+use super::keep::{self, KeepArgs};
 use crate::cli::Usage;
 use crate::output::Sink;
-use super::keep::{self, KeepArgs};
 
 /// The core when none is named: one with caches and translation buffers.
 const CORE: &str = "cva6-like";
@@ -58,7 +58,12 @@ impl WorkloadArgs {
 }
 
 /// Measures every point of the sweep.
-pub(super) fn run(args: &WorkloadArgs, core: Option<&str>, sink: &Sink<'_>, keep: &KeepArgs) -> Result<ExitCode> {
+pub(super) fn run(
+    args: &WorkloadArgs,
+    core: Option<&str>,
+    sink: &Sink<'_>,
+    keep: &KeepArgs,
+) -> Result<ExitCode> {
     let core = super::core::read(core.unwrap_or(CORE))?;
     let points = points(args)?;
     let mut entries = Vec::new();
@@ -100,7 +105,9 @@ fn points(args: &WorkloadArgs) -> Result<Vec<Point>> {
                 }
                 let traps = args.traps.unwrap_or_else(|| (1_000_000 / every).clamp(4, 50));
                 if !(1..=MOST_TRAPS).contains(&traps) {
-                    return Err(Usage::error(format!("--traps {traps}: give a number from 1 to {MOST_TRAPS}")));
+                    return Err(Usage::error(format!(
+                        "--traps {traps}: give a number from 1 to {MOST_TRAPS}"
+                    )));
                 }
                 let (set, touch) = (set * 1024 / LINE * LINE, touch * 1024);
                 points.push(Point { workload, set, every, touch, traps });
