@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::cache::{Cache, CacheError, Policy, WritePolicy};
+
 /// How many stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -288,14 +290,12 @@ pub enum CoreError {
         must: &'static str,
     },
     /// A cache that cannot be built.
-    #[error("{key} has the geometry '{geometry}': {must}")]
-    Geometry {
+    #[error("{key}: {error}")]
+    Cache {
         /// Which cache.
         key: &'static str,
-        /// What was written.
-        geometry: String,
-        /// What it may be.
-        must: String,
+        /// Why.
+        error: CacheError,
     },
     /// Two settings that contradict each other.
     #[error("{0}")]
@@ -433,7 +433,7 @@ impl Core {
         }
         for (key, cache) in [("l1i", &self.l1i), ("l1d", &self.l1d), ("l2", &self.l2)] {
             if let Some(shape) = cache {
-                shape.parts(key)?;
+                shape.cache(key)?;
             }
         }
         if self.l2.is_some() && self.l1i.is_none() && self.l1d.is_none() {
@@ -446,30 +446,19 @@ impl Core {
 }
 
 impl CacheShape {
-    /// Sets, ways and bytes in a line, each checked.
-    pub fn parts(&self, key: &'static str) -> Result<(u32, u32, u32), CoreError> {
-        let wrong =
-            |must: &str| CoreError::Geometry { key, geometry: self.geometry.clone(), must: must.to_string() };
-        let parts: Option<Vec<u32>> = self.geometry.split(':').map(|p| p.trim().parse().ok()).collect();
-        let Some(&[sets, ways, line]) = parts.as_deref() else {
-            return Err(wrong("write sets:ways:line, as in 64:4:64"));
+    /// The cache, empty; `key` is what an error calls it.
+    pub fn cache(&self, key: &'static str) -> Result<Cache, CoreError> {
+        let wrong = |e: CacheError| CoreError::Cache { key, error: e };
+        let policy = match self.replacement {
+            Replacement::Lru => Policy::Lru,
+            Replacement::Plru => Policy::Plru,
+            Replacement::Fifo => Policy::Fifo,
+            Replacement::Random => Policy::Random { seed: self.seed },
         };
-        if !sets.is_power_of_two() || sets > 1 << 20 {
-            return Err(wrong("sets must be a power of two, from 1 to 1048576"));
-        }
-        if ways == 0 || ways > 1024 {
-            return Err(wrong("ways must be from 1 to 1024"));
-        }
-        if !line.is_power_of_two() || !(4..=4096).contains(&line) {
-            return Err(wrong("the line must be a power of two, from 4 to 4096 bytes"));
-        }
-        if self.replacement == Replacement::Plru && !ways.is_power_of_two() {
-            return Err(wrong("with plru the ways must be a power of two"));
-        }
-        Ok((sets, ways, line))
+        let write = WritePolicy { back: !self.write_through, allocate: !self.no_write_allocate };
+        Cache::new(self.geometry.parse().map_err(wrong)?, policy, write).map_err(wrong)
     }
 }
-
 fn number(key: &str, value: u32, must: &'static str) -> CoreError {
     CoreError::Number { key: key.to_string(), value: value.into(), must }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::cache::Cache;
-use super::core::{Core, CoreError, Memory as Latencies};
+use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
+use crate::cache::{Cache, Evicted};
 use crate::hart::Privilege;
 use crate::observer::Walk;
 
@@ -31,6 +31,9 @@ pub struct MemoryCounts {
     /// was attached to a machine that had run (see [`crate::Machine::forget_translations`]).
     pub unknown_walks: u64,
 }
+
+/// No line has this number.
+const NO_LINE: u64 = u64::MAX;
 
 /// A translation: address space, page number, size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,13 +104,15 @@ pub(super) struct Memory {
     /// The way to each 4096-byte page, as the machine showed it.
     ways: HashMap<(u64, u64), Walk>,
     /// The instruction line that was touched last.
-    last_line: Option<u64>,
+    last_line: u64,
+    /// How often what is in the instruction cache changed.
+    pub(super) fills: u64,
     counts: MemoryCounts,
 }
 
 impl Memory {
     pub(super) fn new(core: &Core) -> Result<Self, CoreError> {
-        let cache = |shape: &Option<_>, key| shape.as_ref().map(|s| Cache::new(s, key)).transpose();
+        let cache = |shape: &Option<CacheShape>, key| shape.as_ref().map(|s| s.cache(key)).transpose();
         let tlb = |shape: Option<super::core::TlbShape>| {
             shape.map(|s| Tlb { entries: Vec::new(), capacity: s.entries as usize })
         };
@@ -121,13 +126,15 @@ impl Memory {
             latencies: core.memory,
             satp: 0,
             ways: HashMap::new(),
-            last_line: None,
+            last_line: NO_LINE,
+            fills: 0,
             counts: MemoryCounts::default(),
         })
     }
 
     pub(super) fn counts(&self) -> MemoryCounts {
-        let of = |c: &Option<Cache>| c.as_ref().map_or((0, 0), |c| (c.accesses, c.misses));
+        let of =
+            |c: &Option<Cache>| c.as_ref().map_or((0, 0), |c| (c.counts().accesses(), c.counts().misses()));
         let ((_, l1i_misses), (l1d_accesses, l1d_misses), (l2_accesses, l2_misses)) =
             (of(&self.l1i), of(&self.l1d), of(&self.l2));
         MemoryCounts { l1i_misses, l1d_accesses, l1d_misses, l2_accesses, l2_misses, ..self.counts }
@@ -147,7 +154,8 @@ impl Memory {
         if let Some(cache) = &mut self.l1i {
             cache.clear();
         }
-        self.last_line = None;
+        self.last_line = NO_LINE;
+        self.fills += 1;
     }
 
     /// Empties the translation buffers.
@@ -188,7 +196,7 @@ impl Memory {
         let last = u64::from(len) - 1;
         self.fetch_part(pc, pa, privilege, &mut waits);
         let other_page = (pc & 0xfff) + last > 0xfff;
-        let line = self.l1i.as_ref().map_or(4096, Cache::line_bytes);
+        let line = self.l1i.as_ref().map_or(4096, |c| u64::from(c.geometry().line()));
         if other_page {
             let end = self.physical(pc.wrapping_add(last), privilege).unwrap_or(pa + last);
             self.fetch_part(pc.wrapping_add(last), end, privilege, &mut waits);
@@ -203,17 +211,58 @@ impl Memory {
             waits.walk += self.translate(true, pc);
         }
         let Some(cache) = &mut self.l1i else { return };
-        let line = cache.line(pa);
-        if self.last_line == Some(line) {
+        let line = pa >> cache.geometry().line_shift();
+        if self.last_line == line {
             return;
         }
-        self.last_line = Some(line);
-        if !cache.access(line, false).hit {
+        self.last_line = line;
+        if !cache.access_line(line, false).hit {
+            self.fills += 1;
             waits.miss += self.next_level(pa, false);
         }
     }
 
+    /// Touches the lines of a block, if all are there; false, and nothing has changed, if not. `verified` is the
+    /// block's note of when it last saw them.
+    #[inline]
+    pub(super) fn fetch_block(
+        &mut self,
+        pc: u64,
+        lines: &[u64],
+        verified: &mut u64,
+        privilege: Privilege,
+    ) -> bool {
+        let translating = self.itlb.is_some() && self.translating(privilege);
+        if *verified != self.fills
+            && let Some(cache) = &self.l1i
+        {
+            let shift = cache.geometry().line_shift();
+            if !lines.iter().all(|line| cache.contains(line << shift)) {
+                return false;
+            }
+            *verified = self.fills;
+        }
+        if translating
+            && let Some(tlb) = &mut self.itlb
+            && !tlb.touch(self.satp, pc)
+        {
+            return false;
+        }
+        if let Some(cache) = &mut self.l1i
+            && let Some(&last) = lines.last()
+        {
+            for &line in lines {
+                if line != self.last_line {
+                    cache.access_line(line, false);
+                }
+            }
+            self.last_line = last;
+        }
+        true
+    }
+
     /// Data is accessed; stores that no line takes wait only where there is no store buffer.
+    #[inline]
     pub(super) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let &Data { va, pa, size, store } = access;
         let mut waits = Waits::default();
@@ -227,7 +276,7 @@ impl Memory {
             return waits;
         }
         let miss = self.data_line(pa, store);
-        let line = self.l1d.as_ref().map_or(4096, Cache::line_bytes);
+        let line = self.l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line()));
         let mut both = miss;
         if (pa & (line - 1)) + u64::from(size) > line {
             both += self.data_line(pa + u64::from(size) - 1, store);
@@ -238,11 +287,12 @@ impl Memory {
         waits
     }
 
+    #[inline]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
         let Some(cache) = &mut self.l1d else { return 0 };
-        let answer = cache.access(cache.line(pa), store);
-        let through = store && cache.write_through;
-        if let Some(address) = answer.written_back {
+        let answer = cache.access(pa, store);
+        let through = store && !cache.write_policy().back;
+        if let Some(Evicted { address, dirty: true }) = answer.evicted {
             // Buffered: the line goes down, and nobody waits.
             self.counts.write_backs += 1;
             self.next_level(address, true);
@@ -262,7 +312,7 @@ impl Memory {
         match &mut self.l2 {
             None => self.latencies.latency,
             Some(l2) => {
-                let answer = l2.access(l2.line(pa), store);
+                let answer = l2.access(pa, store);
                 self.l2_hit + if answer.hit { 0 } else { self.latencies.latency }
             }
         }

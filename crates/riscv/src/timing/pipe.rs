@@ -51,6 +51,10 @@ enum Ready {
 }
 
 impl Shape {
+    /// Needs nothing and gives nothing.
+    pub(super) const PLAIN: Shape =
+        Shape { needs: [0; 3], late: 0, gives: 0, result: Ready::Execute, cycles: 1, wait: 0, drain: false };
+
     pub(super) fn new(insn: &Insn, core: &Core) -> Self {
         let row = insn.row();
         let register = |class: RegClass, number: u8| match class {
@@ -253,15 +257,8 @@ impl Pipe {
 
     /// An instruction that traps takes its slot; the handler is fetched behind it.
     pub(super) fn trap(&mut self, ecall: bool, penalty: u32, costs: &Costs) -> Pass {
-        let shape = Shape {
-            needs: [if ecall && self.ecall_reads { ECALL } else { 0 }, 0, 0],
-            late: 0,
-            gives: 0,
-            result: Ready::Execute,
-            cycles: 1,
-            wait: 0,
-            drain: false,
-        };
+        let needs = [if ecall && self.ecall_reads { ECALL } else { 0 }, 0, 0];
+        let shape = Shape { needs, ..Shape::PLAIN };
         let pass = self.advance(&shape, costs, Cause::TrapFlush);
         self.redirect_from_write(penalty, Cause::TrapFlush, Flush::Trap);
         pass

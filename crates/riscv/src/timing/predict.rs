@@ -39,11 +39,6 @@ impl Predict {
         }
     }
 
-    /// Whether what a branch costs depends on what was executed before.
-    pub(super) fn has_history(&self) -> bool {
-        !self.counters.is_empty() || !self.btb.is_empty() || self.depth > 0
-    }
-
     /// A branch or jump went to `next`; yields the bubbles, and learns.
     pub(super) fn resolve(&mut self, pc: u64, insn: &Insn, next: u64) -> u32 {
         let sequential = pc.wrapping_add(u64::from(insn.len));

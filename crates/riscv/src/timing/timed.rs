@@ -254,8 +254,6 @@ pub struct Timed<P: Phases = (), S: Sink = ()> {
 struct LastFetch {
     /// Behind it.
     sequential: u64,
-    /// When it left IF.
-    decode: i64,
     privilege: Privilege,
 }
 
@@ -305,32 +303,29 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         (self.model.ledger, self.phases, self.sink)
     }
 
-    /// Tells of the instructions that were fetched behind the last one and thrown away before `fetch`.
-    fn squash(&mut self, fetch: i64, flush: Flush) {
-        let Some(last) = self.last else { return };
-        let five = self.model.core.pipeline.kind == super::Kind::FiveStage;
-        if !five {
+    /// Tells of the instructions that were fetched behind the last one and are thrown away.
+    fn squash(&mut self) {
+        let (Some(redirect), Some(last)) = (self.model.pipe.redirect, self.last) else { return };
+        if self.model.core.pipeline.kind != super::Kind::FiveStage {
             return;
         }
-        for (k, at) in (last.decode..fetch).enumerate() {
-            let mut starts = [None; 5];
-            for (stage, start) in starts.iter_mut().enumerate().take(4) {
-                let when = at + stage as i64;
-                *start = (when < fetch).then_some(when as u64);
-            }
-            // More than the pipe holds are not fetched.
-            if k >= 4 {
+        let mut pipe = self.model.pipe.clone();
+        pipe.redirect = None;
+        // The pipe holds no more than these behind the last one.
+        for k in 0..4 {
+            let pass = pipe.pass(&Shape::PLAIN, &Costs::default());
+            if pass.starts[0] >= redirect.at {
                 break;
             }
             self.sink.passage(Passage {
                 sequence: self.sequence,
-                pc: last.sequential.wrapping_add(4 * k as u64),
+                pc: last.sequential.wrapping_add(4 * k),
                 word: None,
                 privilege: last.privilege,
-                starts,
-                end: fetch as u64,
+                starts: pass.starts.map(|t| (t < redirect.at).then_some(t as u64)),
+                end: redirect.at as u64,
                 stalls: Vec::new(),
-                squashed: Some(flush),
+                squashed: Some(redirect.flush),
             });
             self.sequence += 1;
         }
@@ -373,11 +368,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             squashed,
         });
         self.sequence += 1;
-        self.last = Some(LastFetch {
-            sequential: pc.wrapping_add(u64::from(len)),
-            decode: pass.starts[1],
-            privilege,
-        });
+        self.last = Some(LastFetch { sequential: pc.wrapping_add(u64::from(len)), privilege });
     }
 }
 
@@ -404,13 +395,12 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
             privilege: retired.privilege,
             phase,
         };
-        let redirect = self.model.pipe.redirect;
+        if S::ACTIVE {
+            self.squash();
+        }
         let (pass, costs) = self.model.retire(&step, &self.accesses);
         self.accesses.clear();
         if S::ACTIVE {
-            if let Some(r) = redirect {
-                self.squash(pass.starts[0], r.flush);
-            }
             self.emit(
                 retired.pc,
                 Some(retired.word),
@@ -426,13 +416,12 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
     fn trap(&mut self, trap: &Trap) {
         self.accesses.clear();
         let phase = self.phases.of_trap(trap);
-        let redirect = self.model.pipe.redirect;
+        if S::ACTIVE && !trap.cause.is_interrupt() {
+            self.squash();
+        }
         if let Some((pass, costs)) = self.model.trap(trap, phase)
             && S::ACTIVE
         {
-            if let Some(r) = redirect {
-                self.squash(pass.starts[0], r.flush);
-            }
             self.emit(trap.epc, None, 4, trap.from, &pass, &costs, Some(Flush::Trap));
         }
     }
