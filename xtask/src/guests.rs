@@ -84,8 +84,15 @@ const BARE: &[&str] = &["-Wl,-Ttext-segment=0x80000000", "-Wl,--no-relax"];
 /// linker begins at the start of .text, and says so, for want of `_start`.
 const ALONE: &[&str] = &["-Wl,-Ttext-segment=0x80000000"];
 /// As anybody would compile it: what the other images need would move main.
-const COMPILE_ALONE: &[&str] =
-    &["-mabi=ilp32", "-fno-pic", "-fno-ident", "-fno-asynchronous-unwind-tables", "-Wall", "-Wextra", "-Werror"];
+const COMPILE_ALONE: &[&str] = &[
+    "-mabi=ilp32",
+    "-fno-pic",
+    "-fno-ident",
+    "-fno-asynchronous-unwind-tables",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+];
 
 /// Builds the RISC-V guest images from guests/riscv (Debian's gcc-riscv64-unknown-elf).
 #[derive(clap::Args)]

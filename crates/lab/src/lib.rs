@@ -22,6 +22,7 @@ mod call;
 mod design;
 mod engine;
 mod guest;
+pub mod icache;
 mod image;
 mod phase;
 mod profile;
