@@ -353,7 +353,10 @@ impl Observer for CycleAttribution {
                 refill[Cause::TrapFlush as usize] = spent[Cause::TrapFlush as usize];
             }
             self.charge(Phase::Return, &refill);
-            self.close();
+            if self.bill.closed() != closed {
+                self.close();
+            }
+            self.open = Table::default();
         } else if was_open {
             let phase = self.bill.phase(retired.pc);
             self.charge(phase, &spent);

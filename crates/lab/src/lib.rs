@@ -24,6 +24,7 @@ mod design;
 pub mod diagram;
 mod engine;
 mod guest;
+pub mod icache;
 mod image;
 pub mod latency;
 mod phase;
