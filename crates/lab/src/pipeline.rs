@@ -145,11 +145,7 @@ impl Finder {
         }
         let retired = passage.squashed.is_none();
         let mut event = None;
-        // The last one before this that counts: what trapped, or retired.
-        let before = || {
-            let real = |p: &&Passage| p.squashed.is_none() || is_trapping(p);
-            self.kept.iter().rev().find(real).map(|p| p.sequence)
-        };
+        let before = || last_real(&self.kept);
         if retired
             && let Some(&(handler, interrupt)) = self.expected.front()
             && passage.pc == handler
@@ -190,9 +186,22 @@ impl Finder {
     }
 }
 
-/// Whether it is the instruction that raised an exception: it goes all the way and does not retire.
-fn is_trapping(passage: &Passage) -> bool {
-    passage.squashed == Some(Flush::Trap) && passage.starts[Stage::WriteBack as usize].is_some()
+/// Whether it is the instruction that raised an exception, and not one of those that were fetched behind it.
+fn is_trapping(passage: &Passage, before: Option<&Passage>) -> bool {
+    let behind = before.is_some_and(|before| {
+        before.squashed == Some(Flush::Trap) && matches!(passage.pc.wrapping_sub(before.pc), 2 | 4)
+    });
+    passage.squashed == Some(Flush::Trap) && !behind
+}
+
+/// The last of the passages that retired, or trapped.
+fn last_real(passages: &VecDeque<Passage>) -> Option<u64> {
+    let at = |i: usize| passages.get(i);
+    let real = |i: &usize| {
+        at(*i).is_some_and(|p| p.squashed.is_none() || is_trapping(p, i.checked_sub(1).and_then(at)))
+    };
+    let i = (0..passages.len()).rev().find(real)?;
+    at(i).map(|passage| passage.sequence)
 }
 
 /// The timing model, and who tells the finder which handlers begin.
@@ -330,12 +339,21 @@ pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineErr
     let lanes = found
         .passages
         .iter()
-        .map(|passage| {
+        .enumerate()
+        .map(|(i, passage)| {
             let insn =
                 passage.word.or_else(|| bits(&booted, passage.pc)).and_then(|word| decoder.decode(word));
             let name = symbols.at(passage.pc);
             let place = if name == 0 { String::new() } else { symbols.names()[name].clone() };
-            Lane::new(passage, insn.as_ref().map(text).unwrap_or_default(), place, insn.map(|insn| insn.op))
+            let before = i.checked_sub(1).and_then(|i| found.passages.get(i));
+            let mut lane = Lane::new(
+                passage,
+                insn.as_ref().map(text).unwrap_or_default(),
+                place,
+                insn.map(|insn| insn.op),
+            );
+            lane.traps = is_trapping(passage, before);
+            lane
         })
         .collect();
     let hazard = (!matches!(wanted.around, Around::Symbol(_))).then(|| hazard(&found)).flatten();
@@ -366,7 +384,7 @@ fn hazard(found: &Found) -> Option<Hazard> {
     let behind = found.passages.iter().enumerate().skip(found.event + 1);
     let (next, first) = behind.clone().find(|(_, p)| p.squashed.is_none())?;
     let event = &found.passages[found.event];
-    let own = u64::from(is_trapping(event));
+    let own = u64::from(is_trapping(event, found.event.checked_sub(1).and_then(|i| found.passages.get(i))));
     let mut waits: Vec<(&'static str, u64)> = Vec::new();
     for stall in &first.stalls {
         waits.push((stall.cause.name(), stall.cycles));

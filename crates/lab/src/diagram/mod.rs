@@ -55,6 +55,8 @@ pub struct Lane {
     pub store: bool,
     /// How it was thrown away, if it was.
     pub squash: Option<Squash>,
+    /// Whether it is the instruction that raised an exception: it goes all the way and does not retire.
+    pub traps: bool,
 }
 
 impl Lane {
@@ -110,6 +112,7 @@ impl Lane {
             stalls,
             store: op.is_some_and(|op| op.row().class == tollgate_riscv::Class::Store),
             squash: by.map(|by| Squash { at: passage.end, by }),
+            traps: false,
         }
     }
 
@@ -130,12 +133,6 @@ impl Lane {
     #[must_use]
     pub fn stage(&self, name: &str) -> Option<Span> {
         self.stages.iter().copied().find(|span| span.name == name && span.start < self.end())
-    }
-
-    /// Whether it is the instruction that raised an exception.
-    #[must_use]
-    pub fn traps(&self) -> bool {
-        self.squash.is_some_and(|squash| squash.by == "trap") && self.stage("WB").is_some()
     }
 
     /// How long it waited, by cause, in order of appearance.

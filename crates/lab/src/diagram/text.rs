@@ -138,7 +138,7 @@ fn row(lane: &Lane, scale: &Scale, cells: usize, look: Look) -> String {
 fn note(lane: &Lane) -> String {
     if let Some(squash) = lane.squash {
         // What raises an exception goes all the way and does not retire.
-        return if lane.traps() { "traps".into() } else { format!("squashed: {}", squash.by) };
+        return if lane.traps { "traps".into() } else { format!("squashed: {}", squash.by) };
     }
     let waits: Vec<_> = lane.waits().iter().map(|(cause, cycles)| format!("{cause} {cycles}")).collect();
     waits.join(", ")

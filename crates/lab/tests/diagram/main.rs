@@ -28,6 +28,7 @@ fn lane(seq: u64, text: &str, start: u64, cycles: &[u64]) -> Lane {
         stalls: Vec::new(),
         store: text.starts_with("sd"),
         squash: None,
+        traps: false,
     }
 }
 

@@ -17,8 +17,10 @@ use tollgate_lab::{Crossing, Design, Experiment, prepare};
 use crate::cli::{Output, Usage};
 use crate::output::Sink;
 
-/// Instructions before the bundled programs' caches are warm: the tenth call is drawn.
+/// The call that is drawn of the bundled program: its caches are warm then.
 const WARM: u64 = 10;
+/// The jump that is drawn: a core that learns does not go wrong often.
+const LEARNING: u64 = 3;
 /// More would be no diagram.
 const MOST: usize = 10_000;
 
@@ -65,7 +67,7 @@ pub(super) struct PipelineArgs {
     #[arg(long, value_enum, value_name = "HAZARD")]
     around: Option<Hazard>,
 
-    /// Which one of its kind, from 1 [default: 1; the tenth in the bundled program, whose caches are warm then]
+    /// Which one of its kind, from 1 [default: 1; a later one in the bundled programs, with warm caches]
     #[arg(long, value_name = "N")]
     nth: Option<u64>,
 
@@ -119,7 +121,8 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
         let latency = latency::measure(&core, args.count).map_err(|error| explained(args, &error))?;
         (latency.view.clone(), Some(latency))
     } else {
-        let nth = args.nth.unwrap_or(if args.elf.is_none() { WARM } else { 1 });
+        let bundled = if around == Around::Branch { LEARNING } else { WARM };
+        let nth = args.nth.unwrap_or(if args.elf.is_none() { bundled } else { 1 });
         let wanted = Wanted { around: around.clone(), nth, count: args.count };
         let view = pipeline::view(&job(args, &around)?, &core, &wanted).map_err(|e| explained(args, &e))?;
         (view, None)
@@ -193,7 +196,10 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job> {
 /// What the hazard costs, in a sentence.
 fn sentence(view: &View, around: &Around) -> String {
     let Some(hazard) = &view.hazard else {
-        return format!("{} instructions from {} on.", view.lanes.len(), around.name());
+        return match around {
+            Around::Symbol(name) => format!("{} instructions from {name} on.", view.lanes.len()),
+            _ => "The next instruction to retire is beyond this diagram; --count shows more.".to_owned(),
+        };
     };
     let event = &view.lanes[view.event];
     let next = &view.lanes[hazard.next];
