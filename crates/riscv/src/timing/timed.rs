@@ -346,7 +346,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             super::Kind::TwoStage => starts[1..4].fill(None),
             super::Kind::SingleCycle => starts[..4].fill(None),
         }
-        let write = pass.starts[4];
+        let write = self.model.pipe.write();
         // What an instruction that is not pipelined waits for, it waits for in its only stage.
         let one = self.model.core.pipeline.kind != super::Kind::FiveStage;
         let mut stalls = stalls(&pass.charges, costs);
