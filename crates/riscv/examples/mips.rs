@@ -58,53 +58,11 @@ dtlb.entries = 32
 memory.latency = 30
 ";
 
-/// Puts the program into S-mode behind page tables that map RAM to itself in 4 KiB pages (Sv39), so that the
-/// translation buffers have something to do.
-fn translate(machine: &mut Machine) {
-    const BASE: u64 = 0x8000_0000;
-    const TABLES: u64 = BASE + (120 << 20);
-    const PAGES: u64 = 128 << 8;
-    let mut table = vec![0u64; (512 + 512 + PAGES) as usize];
-    table[2] = (TABLES >> 12) + 1 << 10 | 1;
-    for i in 0..PAGES / 512 {
-        table[(512 + i) as usize] = (TABLES >> 12) + 2 + i << 10 | 1;
-    }
-    for i in 0..PAGES {
-        table[(1024 + i) as usize] = (BASE >> 12) + i << 10 | 0xcf;
-    }
-    let bytes: Vec<u8> = table.iter().flat_map(|w| w.to_le_bytes()).collect();
-    machine.write_memory(TABLES, &bytes).expect("the tables fit");
-    let start = TABLES - 0x1000;
-    let op = |op, rd, rs1, imm| Insn::encode(op, Operands { rd, rs1, imm, ..Default::default() });
-    // satp, mtvec, mepc, mstatus with MPP supervisor and FS dirty; then a handler that skips what only M-mode may
-    // do, as the program's start-up does.
-    let code = [
-        op(Op::Csrrw, 0, 28, 0x180),
-        op(Op::Csrrw, 0, 31, 0x305),
-        op(Op::Csrrw, 0, 29, 0x341),
-        op(Op::Csrrw, 0, 30, 0x300),
-        op(Op::Mret, 0, 0, 0),
-        op(Op::Addi, 0, 0, 0),
-        op(Op::Csrrw, 31, 31, 0x341),
-        op(Op::Addi, 31, 31, 4),
-        op(Op::Csrrw, 31, 31, 0x341),
-        op(Op::Mret, 0, 0, 0),
-    ];
-    let bytes: Vec<u8> = code.iter().flat_map(|w| w.to_le_bytes()).collect();
-    machine.write_memory(start, &bytes).expect("it is in RAM");
-    machine.set_x(28, 8 << 60 | TABLES >> 12);
-    machine.set_x(29, machine.pc());
-    machine.set_x(30, 0x6800);
-    machine.set_x(31, start + 24);
-    machine.set_pc(start);
-}
-
 /// With a core attached; counting only caches and translation buffers when not `PIPE`.
 fn timed<const PIPE: bool>(elf: &Elf) -> (u64, f64, i32) {
     let core = Core::from_toml(CORE).expect("the core is valid");
     let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
     machine.load(elf).expect("the program fits");
-    translate(&mut machine);
     let mut fast = Fast::<PIPE>::new(&core).expect("the core is valid");
     let start = cpu_ns();
     let stop = machine.run(1 << 32, &mut fast);
