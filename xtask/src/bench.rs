@@ -152,6 +152,8 @@ fn riscv(_: &Tool, _: &Args) -> Result<Vec<Figure>> {
     let number = |line: &[&str]| figures::number_after(&text, line).unwrap_or(f64::NAN);
     Ok(vec![
         Figure::at_least("integer mix under Sv39, MIPS", number(&["mix", "blocks"]), 600.0),
+        Figure::at_least("five stages, caches, TLBs and ledger, MIPS", number(&["mix", "pipeline"]), 150.0),
+        Figure::at_least("caches and TLBs counted, MIPS", number(&["mix", "counting"]), 250.0),
         Figure::at_most("start to first instructions, ms", number(&["start", "instructions:"]) / 1e3, 5.0),
     ])
 }

@@ -237,7 +237,7 @@ impl Pipe {
         let pass = self.advance(shape, costs, Cause::Issue);
         self.fresh = false;
         if shape.gives != 0 {
-            let [_, _, execute, _, write] = pass.starts;
+            let (execute, write) = (pass.starts[2], self.write);
             let serial = self.kind != Kind::FiveStage;
             let ready = match shape.result {
                 // What is not pipelined has its results when the next one begins, unless they take longer.
@@ -384,12 +384,16 @@ impl Pipe {
 
     fn advance_serial(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
         let mut now = self.write + 1;
+        // Fetching begins when the one before is in the other stage; on a single-cycle core it is no stage.
+        let mut fetch = self.decode;
         if let Some(r) = redirect
             && r.at > now
         {
             pass.refill = Some((r.cause, (r.at - now) as u64));
             now = r.at;
+            fetch = now - 1;
         }
+        let mut begin = now;
         for (cost, cause) in [
             (costs.fetch_walk, Cause::TlbWalk),
             (costs.fetch_miss, Cause::IMiss),
@@ -397,6 +401,9 @@ impl Pipe {
         ] {
             now += i64::from(cost);
             pass.charges[cause as usize] += u64::from(cost);
+        }
+        if self.kind == Kind::TwoStage {
+            begin = now;
         }
         for register in shape.needs.into_iter().chain([shape.late]) {
             let (at, cause) = self.ready_at(register);
@@ -414,8 +421,8 @@ impl Pipe {
             now += i64::from(cost);
             pass.charges[cause as usize] += u64::from(cost);
         }
-        pass.starts = [self.write, now, now, now, now];
-        (self.decode, self.execute, self.memory, self.write) = (now, now, now, now);
+        pass.starts = [fetch, begin, begin, begin, begin];
+        (self.decode, self.execute, self.memory, self.write) = (begin, now, now, now);
     }
 
     /// From when a register can be used in EX, and why not before.

@@ -8,6 +8,7 @@ use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::Predict;
 use crate::hart::Privilege;
 use crate::insn::{Class, Insn, Op};
+use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
 use crate::trap::{self, Trap};
 
@@ -288,6 +289,33 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         self.model.memory.flush_all();
     }
 
+    /// Lets the machine external interrupt come in one exact cycle: runs until an instruction leaves the pipe in
+    /// that cycle or later, and raises it, so that it is taken behind that instruction, if the guest has it
+    /// enabled. Then the trap is taken. How long the guest was deaf is the handler's IF less `cycle`.
+    ///
+    /// # Errors
+    /// When `budget` steps were not enough, or the machine stopped: then with why.
+    pub fn interrupt_at(&mut self, machine: &mut Machine, cycle: u64, budget: u64) -> Result<(), Stop> {
+        let mut raised = false;
+        for _ in 0..budget {
+            // The last instruction leaves WB at the end of cycle `cycles() - 1`.
+            if !raised && self.cycles() > cycle {
+                machine.set_external_interrupt(true);
+                raised = true;
+            }
+            match machine.step(self) {
+                MachineStep::Stopped(stop) => return Err(stop),
+                MachineStep::Trapped if raised => {
+                    machine.set_external_interrupt(false);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        machine.set_external_interrupt(false);
+        Err(Stop::Budget)
+    }
+
     /// What tells the phases apart.
     pub fn phases(&mut self) -> &mut P {
         &mut self.phases
@@ -348,7 +376,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             super::Kind::TwoStage => starts[1..4].fill(None),
             super::Kind::SingleCycle => starts[..4].fill(None),
         }
-        let write = pass.starts[4];
+        let write = self.model.pipe.write();
         // What an instruction that is not pipelined waits for, it waits for in its only stage.
         let one = self.model.core.pipeline.kind != super::Kind::FiveStage;
         let mut stalls = stalls(&pass.charges, costs);
