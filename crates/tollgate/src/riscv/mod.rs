@@ -1,5 +1,6 @@
 //! `tollgate riscv`: the bill of a trap, caches, and programs on the embedded machine. One file for each command.
 
+mod icache;
 mod run;
 mod trap;
 
@@ -15,7 +16,7 @@ use tollgate_record::{Measurement, Run, SCHEMA, Tool, store};
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
 #[command(after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --kernel all\n  \
-                        tollgate riscv run --pk pk program --profile")]
+                        tollgate riscv icache\n  tollgate riscv run --pk pk program --profile")]
 pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,
@@ -25,6 +26,8 @@ pub(crate) struct RiscvArgs {
 enum RiscvCommand {
     /// The bill of a trap: what a system call costs, and where
     Trap(trap::TrapArgs),
+    /// What the C extension does for the instruction cache, on any program and cache
+    Icache(icache::IcacheArgs),
     /// Run a bare ELF, or a static Linux program on the proxy kernel
     Run(run::RunArgs),
 }
@@ -33,6 +36,7 @@ enum RiscvCommand {
 pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
     match &args.command {
         RiscvCommand::Trap(args) => trap::run(args),
+        RiscvCommand::Icache(args) => icache::run(args),
         RiscvCommand::Run(args) => run::run(args),
     }
 }
