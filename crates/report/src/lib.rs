@@ -6,6 +6,7 @@
 mod bar;
 mod findings;
 mod head;
+mod icache;
 mod ladder;
 mod notes;
 pub mod number;
@@ -17,14 +18,20 @@ mod text;
 mod words;
 
 pub use findings::findings;
+pub use icache::icache;
 pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};
 pub use ring::ring;
 pub use runs::runs;
 pub use style::Style;
 
-/// The view that suits what was run: the ring's for rings, the ladder for everything else.
+/// The view that suits what was run: the ring's for rings, that of caches for caches, the ladder for all else.
 pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
-    let of_rings = !run.results.is_empty() && run.results.iter().all(|result| result.family() == "ring");
-    if of_rings { ring(run, style) } else { ladder(run, style) }
+    let all = |family: &str| run.results.iter().all(|result| result.family() == family);
+    match () {
+        () if run.results.is_empty() => ladder(run, style),
+        () if all("ring") => ring(run, style),
+        () if all("riscv-icache") => icache(run, style),
+        () => ladder(run, style),
+    }
 }
