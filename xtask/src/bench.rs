@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the figures that the project promises, measured here and printed as they come
 //! out. Nothing in the tests is timed; this is where speed and repeatability are looked at.
 
+mod cache;
 mod figures;
 mod spinner;
 
@@ -21,7 +22,7 @@ pub(crate) struct Args {
     /// Use quick runs instead of default ones for repeatability
     #[arg(long)]
     quick: bool,
-    /// Only these benchmarks [possible: time, harness, proof, same-cpu, riscv, repeat, spinner]
+    /// Only these benchmarks [possible: time, harness, proof, same-cpu, riscv, cache, repeat, spinner]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 }
@@ -29,12 +30,13 @@ pub(crate) struct Args {
 /// One benchmark: its name and what it gives.
 type Bench = (&'static str, fn(&Tool, &Args) -> Result<Vec<Figure>>);
 
-const BENCHES: [Bench; 7] = [
+const BENCHES: [Bench; 8] = [
     ("time", time),
     ("harness", harness),
     ("proof", proof),
     ("same-cpu", on_spinner),
     ("riscv", riscv),
+    ("cache", |_, _| cache::cache()),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

@@ -6,6 +6,7 @@
 mod bar;
 mod findings;
 mod head;
+mod icache;
 mod ladder;
 mod notes;
 pub mod number;
@@ -18,6 +19,7 @@ mod text;
 mod words;
 
 pub use findings::findings;
+pub use icache::icache;
 pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};
 pub use ring::ring;
@@ -25,12 +27,17 @@ pub use riscv::riscv;
 pub use runs::runs;
 pub use style::Style;
 
-/// The view that suits what was run: the ring's for rings, that of the simulated machine, the ladder for everything else.
+/// The view that suits what was run: the ring's for rings, that of caches for caches, that of traps on
+/// the RISC-V machine for those, the ladder for all else.
 pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
-    let of_rings = !run.results.is_empty() && run.results.iter().all(|result| result.family() == "ring");
-    let simulated = |result: &tollgate_record::Measurement| riscv::FAMILIES.contains(&result.family());
-    if !run.results.is_empty() && run.results.iter().all(simulated) {
-        return riscv(run, style);
+    let all = |family: &str| run.results.iter().all(|result| result.family() == family);
+    match () {
+        () if run.results.is_empty() => ladder(run, style),
+        () if all("ring") => ring(run, style),
+        () if all("riscv-icache") => icache(run, style),
+        () if run.results.iter().all(|result| riscv::FAMILIES.contains(&result.family())) => {
+            riscv(run, style)
+        }
+        () => ladder(run, style),
     }
-    if of_rings { ring(run, style) } else { ladder(run, style) }
 }

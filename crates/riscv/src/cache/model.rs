@@ -102,6 +102,9 @@ pub struct Cache {
     ways: usize,
     set_mask: u64,
     shift: u32,
+    /// The place of the line that was accessed last, without its dirty bit: to read it again changes nothing, in
+    /// any policy. 0 when it is not there.
+    last: u64,
     /// Whether a hit in the first place of a set changes nothing.
     first_is_settled: bool,
     order: Order,
@@ -132,6 +135,7 @@ impl Cache {
             ways,
             set_mask: u64::from(geometry.sets()) - 1,
             shift: geometry.line_shift(),
+            last: 0,
             first_is_settled: ways == 1 || policy != Policy::Plru,
             order,
             counts: Counts::default(),
@@ -185,10 +189,14 @@ impl Cache {
     #[inline(always)]
     pub fn access_line(&mut self, line: u64, store: bool) -> Outcome {
         let wanted = line << LINE_SHIFT | VALID;
-        let start = (line & self.set_mask) as usize * self.ways;
         self.counts.reads += u64::from(!store);
         self.counts.writes += u64::from(store);
+        if !store && wanted == self.last {
+            return HIT;
+        }
+        let start = (line & self.set_mask) as usize * self.ways;
         if !store && self.first_is_settled && self.places.get(start).is_some_and(|p| p & !DIRTY == wanted) {
+            self.last = wanted;
             return HIT;
         }
         self.find(wanted, start, store)
@@ -201,6 +209,7 @@ impl Cache {
         }
         let dirt = if store && self.write.back { DIRTY } else { 0 };
         let set = &mut self.places[start..start + self.ways];
+        let before = std::mem::replace(&mut self.last, wanted);
         if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
             set[way] |= dirt;
             match &mut self.order {
@@ -213,6 +222,7 @@ impl Cache {
         if store {
             self.counts.write_misses += 1;
             if !self.write.allocate {
+                self.last = before;
                 return Outcome { hit: false, filled: false, evicted: None };
             }
         } else {
@@ -275,6 +285,7 @@ impl Cache {
         let set = &mut self.places[start..start + self.ways];
         let way = set.iter().position(|place| place & !DIRTY == wanted)?;
         let old = std::mem::take(&mut set[way]);
+        self.last = 0;
         if matches!(self.order, Order::Lru | Order::Fifo) {
             set[way..].rotate_left(1);
         }
@@ -296,6 +307,7 @@ impl Cache {
         let lines = self.places.iter().filter(|&&place| place != 0).count() as u64;
         let dirty = self.places.iter().filter(|&&place| place & DIRTY != 0).count() as u64;
         self.places.fill(0);
+        self.last = 0;
         if let Order::Plru(trees) = &mut self.order {
             trees.fill(0);
         }

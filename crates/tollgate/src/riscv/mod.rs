@@ -1,6 +1,7 @@
 //! `tollgate riscv`: the bill of a trap, caches, and programs on the embedded machine. One file for each command.
 
 mod core;
+mod icache;
 mod keep;
 mod pipeline;
 mod run;
@@ -19,7 +20,7 @@ use tollgate_record::{Measurement, Run, SCHEMA, Tool, store};
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
 #[command(after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --kernel all\n  \
-                        tollgate riscv run --pk pk program --profile")]
+                        tollgate riscv icache\n  tollgate riscv run --pk pk program --profile")]
 pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,
@@ -31,6 +32,8 @@ enum RiscvCommand {
     Trap(trap::TrapArgs),
     /// The stage diagram of a stretch of a run: hazards, traps, interrupts
     Pipeline(pipeline::PipelineArgs),
+    /// What the C extension does for the instruction cache, on any program and cache
+    Icache(icache::IcacheArgs),
     /// Run a bare ELF, or a static Linux program on the proxy kernel
     Run(run::RunArgs),
 }
@@ -40,6 +43,7 @@ pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
     match &args.command {
         RiscvCommand::Trap(args) => trap::run(args),
         RiscvCommand::Pipeline(args) => pipeline::run(args),
+        RiscvCommand::Icache(args) => icache::run(args),
         RiscvCommand::Run(args) => run::run(args),
     }
 }
