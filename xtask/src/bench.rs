@@ -2,6 +2,7 @@
 //! out. Nothing in the tests is timed; this is where speed and repeatability are looked at.
 
 mod cache;
+mod fault;
 mod figures;
 mod spinner;
 
@@ -22,7 +23,7 @@ pub(crate) struct Args {
     /// Use quick runs instead of default ones for repeatability
     #[arg(long)]
     quick: bool,
-    /// Only these benchmarks [possible: time, harness, proof, same-cpu, riscv, cache, repeat, spinner]
+    /// Only these benchmarks [possible: time, harness, proof, same-cpu, riscv, cache, fault, repeat, spinner]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 }
@@ -30,13 +31,14 @@ pub(crate) struct Args {
 /// One benchmark: its name and what it gives.
 type Bench = (&'static str, fn(&Tool, &Args) -> Result<Vec<Figure>>);
 
-const BENCHES: [Bench; 8] = [
+const BENCHES: [Bench; 9] = [
     ("time", time),
     ("harness", harness),
     ("proof", proof),
     ("same-cpu", on_spinner),
     ("riscv", riscv),
     ("cache", |_, _| cache::cache()),
+    ("fault", |tool, _| fault::fault(tool)),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

@@ -1,11 +1,50 @@
 //! Touches of memory that the processor cannot complete by itself.
 
 mod anonymous;
+mod cached;
+mod copy_on_write;
+mod first_write;
 #[cfg(target_arch = "x86_64")]
 mod handler;
+mod huge;
+mod kind;
+mod major;
+mod map;
+mod populate;
 mod protection;
+mod scratch;
+mod user;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
+mod zero_page;
 
 pub(crate) use anonymous::Anonymous;
 pub(crate) use protection::Protection;
+
+use tollgate_measure::Probe;
+
+/// Every kind of fault, in the order of their page. The ladder has `anonymous` and `protection` only: with
+/// all of them it would take longer than a minute.
+pub static FAULT_KINDS: &[&dyn Probe] = &[
+    &anonymous::Anonymous,
+    &zero_page::ZeroPage,
+    &zero_page::AfterZeroPage,
+    &copy_on_write::Shared,
+    &copy_on_write::Alone,
+    &first_write::SharedMemory,
+    &cached::OnePage,
+    &cached::Around,
+    &cached::LargeFolio,
+    &first_write::PrivateFile,
+    &first_write::SharedFile,
+    &huge::Transparent,
+    &huge::Hugetlb,
+    &populate::MapPopulate,
+    &populate::PopulateWrite,
+    &populate::PopulateRead,
+    &protection::Protection,
+    &user::SameCpu,
+    &user::OtherCpu,
+    &major::Major,
+    &major::DirectRead,
+];

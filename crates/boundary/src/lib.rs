@@ -22,6 +22,7 @@ mod thread;
 mod vdso;
 mod vm;
 
+pub use fault::FAULT_KINDS;
 pub use select::{UnknownProbe, select};
 
 use tollgate_measure::Probe;

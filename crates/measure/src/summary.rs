@@ -372,9 +372,14 @@ fn singles(collected: &Collected, per_pass: f64, to_ns: f64) -> Option<(Single, 
 /// HdrHistogram V2 of whole nanoseconds, base64. What the subtraction brought below zero stands at zero
 /// there, for the format knows no sign; `single.min` has the true value.
 fn histogram(nanos: &[f64]) -> Option<String> {
+    histogram_of(nanos.iter().map(|&nanos| (nanos, 1)))
+}
+
+/// The same from values with how often each occurred.
+pub fn histogram_of(values: impl IntoIterator<Item = (f64, u64)>) -> Option<String> {
     let mut histogram = Histogram::<u64>::new(HISTOGRAM_DIGITS).ok()?;
-    for value in nanos {
-        histogram.record(value.round().max(0.0) as u64).ok()?;
+    for (nanos, times) in values {
+        histogram.record_n(nanos.round().max(0.0) as u64, times).ok()?;
     }
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(&histogram, &mut bytes).ok()?;

@@ -4,6 +4,7 @@
 //! hostile: control characters never reach the text, and no string is long enough to break a line.
 
 mod bar;
+mod fault;
 mod findings;
 mod head;
 mod icache;
@@ -18,6 +19,7 @@ mod style;
 mod text;
 mod words;
 
+pub use fault::{fault_kinds, fault_scan};
 pub use findings::findings;
 pub use icache::icache;
 pub use ladder::ladder;
@@ -27,17 +29,25 @@ pub use riscv::riscv;
 pub use runs::runs;
 pub use style::Style;
 
-/// The view that suits what was run: the ring's for rings, that of caches for caches, that of traps on
-/// the RISC-V machine for those, the ladder for all else.
+/// The view that suits what was run: the ring's for rings, those of faults, of caches and of traps on the
+/// RISC-V machine for theirs, the ladder for everything else.
 pub fn view(run: &tollgate_record::Run, style: &Style) -> String {
-    let all = |family: &str| run.results.iter().all(|result| result.family() == family);
-    match () {
-        () if run.results.is_empty() => ladder(run, style),
-        () if all("ring") => ring(run, style),
-        () if all("riscv-icache") => icache(run, style),
-        () if run.results.iter().all(|result| riscv::FAMILIES.contains(&result.family())) => {
-            riscv(run, style)
-        }
-        () => ladder(run, style),
+    let all = |fits: fn(&tollgate_record::Measurement) -> bool| {
+        !run.results.is_empty() && run.results.iter().all(fits)
+    };
+    if all(|result| result.family() == "ring") {
+        ring(run, style)
+    } else if all(|result| result.family() == "riscv-icache") {
+        icache(run, style)
+    } else if all(|result| riscv::FAMILIES.contains(&result.family())) {
+        riscv(run, style)
+    } else if all(|result| result.probe == "fault/scan") {
+        fault_scan(run, style)
+    } else if all(|result| result.family() == "fault")
+        && run.results.iter().any(|result| result.probe == "fault/major")
+    {
+        fault_kinds(run, style)
+    } else {
+        ladder(run, style)
     }
 }

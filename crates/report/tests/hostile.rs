@@ -5,7 +5,7 @@ mod fixture;
 use proptest::prelude::*;
 use tollgate_record::store::{Entry, Summary};
 use tollgate_record::{Finding, Measurement, Per, Run, Severity, Status, Warning};
-use tollgate_report::{ProbeRow, Style, findings, ladder, probes, ring, runs};
+use tollgate_report::{ProbeRow, Style, fault_kinds, fault_scan, findings, ladder, probes, ring, runs};
 use unicode_width::UnicodeWidthChar;
 
 /// Words of many kinds: plain, wide, steering, joining, and long ones without a place to break.
@@ -122,6 +122,33 @@ proptest! {
             result.counters.insert(result.engine.clone(), ns);
         }
         check(&ring(&run, &style), &style)?;
+    }
+
+    #[test]
+    fn faults(run in run(), numbers in prop::collection::vec((figure(), figure(), figure()), 8), style in style()) {
+        const KEYS: [&str; 12] = [
+            "scan_minor", "scan_major", "page_bytes", "bytes_read", "elapsed_s", "cpu_share", "minor_faults",
+            "direct_read_p50_ns", "read_ahead_kib", "size", "memory_limit", "mapped_per_touch",
+        ];
+        let mut run = run;
+        for (place, (result, (a, b, c))) in run.results.iter_mut().zip(numbers).enumerate() {
+            result.probe = ["fault/scan", "fault/major", "fault/anonymous", "fault/direct-read"][place % 4].into();
+            for (key, value) in KEYS.iter().zip([a, b, c].into_iter().cycle()) {
+                result.counters.insert((*key).into(), value);
+            }
+            for name in ["entry and return", "waiting", "device wait"] {
+                let ns = Some(fixture::estimate(a, b));
+                let evidence = tollgate_record::Evidence::Measured;
+                result.phases.push(tollgate_record::Phase { ns, ..tollgate_record::Phase::new(name, evidence) });
+            }
+            for name in ["touches", "bytes read", "minor faults"] {
+                let points = vec![[0.0, a], [b, c], [c, b]];
+                let unit = result.engine.clone();
+                result.series.push(tollgate_record::Series { name: name.into(), x_unit: unit.clone(), y_unit: unit, points });
+            }
+        }
+        check(&fault_scan(&run, &style), &style)?;
+        check(&fault_kinds(&run, &style), &style)?;
     }
 
     #[test]

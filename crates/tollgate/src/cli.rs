@@ -50,6 +50,8 @@ pub(crate) enum Command {
     /// What lmbench's lat_ctx prints, called as it is called
     #[command(name = "lat_ctx")]
     LatCtx(crate::lat_ctx::Args),
+    /// Page faults: what each kind costs, and a scan of a file that does not fit into memory
+    Fault(crate::fault::Args),
     /// List every probe, and whether it can run here
     List(ListArgs),
     /// What on this host spoils a measurement, and what would mend it (changes nothing)
@@ -219,6 +221,9 @@ pub(crate) struct WorkerArgs {
     /// Rings to measure instead of the listed probes, as JSON
     #[arg(long)]
     pub(crate) rings: Option<String>,
+    /// The kinds of fault instead of the listed probes
+    #[arg(long, conflicts_with = "rings")]
+    pub(crate) faults: bool,
 }
 
 /// What somebody may have meant by a command line that is wrong, where clap does not know.

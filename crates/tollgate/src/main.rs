@@ -4,6 +4,7 @@
 
 mod cli;
 mod doctor;
+mod fault;
 mod lat_ctx;
 mod list;
 mod output;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Some(Command::Run(args)) => run::run(&args.sampling, &args.patterns),
         Some(Command::Ring(args)) => ring::ring(&args),
         Some(Command::LatCtx(args)) => lat_ctx::lat_ctx(&args),
+        Some(Command::Fault(args)) => fault::fault(args),
         Some(Command::List(args)) => list::list(&args),
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
     let source = args.clock.source();
     let stop = stop_flag()?;
     let before = run.warnings.clone();
-    let setting = Setting { site, source, patience_ms: args.patience_ms.try_into().unwrap_or(i32::MAX) };
+    let setting = Setting::of(args, site, List::Ladder);
     measure(&metas, &wanted, &setting, &plan, &stop, &mut |harvest, spans| {
         run.warnings.clone_from(&before);
         record(&mut run, &metas, &wanted, harvest, source);
@@ -72,7 +72,7 @@ pub(crate) fn new_record(host: Host, seed: u64) -> Run {
 }
 
 /// How long, how often, how exact.
-fn plan(args: &Sampling, seed: u64) -> Plan {
+pub(crate) fn plan(args: &Sampling, seed: u64) -> Plan {
     let (epochs, most_epochs, seconds, target, singles_ns) = match (args.quick, args.thorough) {
         (true, _) => (6, 6, 3.6, 0.0, 1_000_000),
         (_, true) => (30, 40, 240.0, 0.002, 4_000_000),
@@ -112,15 +112,40 @@ pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 /// Where and by what is measured.
-struct Setting {
+pub(crate) struct Setting {
     site: Site,
     source: Source,
     /// A worker that is silent for so long is taken for hung.
     patience_ms: i32,
+    list: List,
+}
+
+/// Which list the numbers of probes mean.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum List {
+    /// The ladder's.
+    Ladder,
+    /// The kinds of fault.
+    Faults,
+}
+
+impl Setting {
+    pub(crate) fn of(args: &Sampling, site: Site, list: List) -> Self {
+        let patience_ms = args.patience_ms.try_into().unwrap_or(i32::MAX);
+        Self { site, source: args.clock.source(), patience_ms, list }
+    }
+
+    fn worker(&self) -> Command {
+        let mut command = worker(self.site, self.source);
+        if self.list == List::Faults {
+            command.arg("--faults");
+        }
+        command
+    }
 }
 
 /// Runs the plan in worker processes; `keep` is called whenever there is something worth keeping.
-fn measure(
+pub(crate) fn measure(
     metas: &[&Meta],
     wanted: &[usize],
     setting: &Setting,
@@ -128,8 +153,8 @@ fn measure(
     stop: &AtomicBool,
     keep: &mut dyn FnMut(&Harvest, &[SpanNoise]),
 ) -> anyhow::Result<()> {
-    let Setting { site, source, patience_ms } = *setting;
-    let mut bench = Remote::new(|| worker(site, source), patience_ms);
+    let Setting { site, patience_ms, .. } = *setting;
+    let mut bench = Remote::new(|| setting.worker(), patience_ms);
     let refused =
         (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect();
     let progress = Progress::new();
@@ -188,13 +213,13 @@ fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
 }
 
 /// What else happened on the CPUs that were measured on.
-fn noise_warnings(spans: &[SpanNoise], metas: &[&Meta], wanted: &[usize]) -> Vec<Warning> {
+pub(crate) fn noise_warnings(spans: &[SpanNoise], metas: &[&Meta], wanted: &[usize]) -> Vec<Warning> {
     let with_peer = wanted.iter().any(|&probe| metas[probe].placement == Placement::Pair);
     SpanNoise::total(spans).map_or_else(Vec::new, |span| noise::warnings(&span, with_peer))
 }
 
 /// The record of what was asked for so far.
-fn record(run: &mut Run, metas: &[&Meta], wanted: &[usize], harvest: &Harvest, source: Source) {
+pub(crate) fn record(run: &mut Run, metas: &[&Meta], wanted: &[usize], harvest: &Harvest, source: Source) {
     session::record(run, metas, harvest, source);
     let mut place = 0;
     run.results.retain(|_| {

@@ -8,7 +8,8 @@ use tollgate_measure::{Probe, Site, worker};
 pub(crate) fn worker(args: &WorkerArgs) -> anyhow::Result<ExitCode> {
     let site = Site { cpu: args.cpu, peer: args.peer };
     let Some(rings) = &args.rings else {
-        worker::serve(tollgate_boundary::PROBES, site, args.clock.source(), args.parent)?;
+        let list = if args.faults { tollgate_boundary::FAULT_KINDS } else { tollgate_boundary::PROBES };
+        worker::serve(list, site, args.clock.source(), args.parent)?;
         return Ok(ExitCode::SUCCESS);
     };
     let specs: Vec<Spec> = serde_json::from_str(rings)?;

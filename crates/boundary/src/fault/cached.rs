@@ -1,0 +1,184 @@
+//! Reads of file pages that are in the page cache: one page, with those around it, a large folio.
+
+use super::kind::{Counted, MAPPED, MINOR, Pages, read_each};
+use super::map::{Map, page_bytes};
+use super::scratch;
+use std::ptr;
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `fault/cached-page`.
+pub(crate) struct OnePage;
+
+/// The probe `fault/around`.
+pub(crate) struct Around;
+
+/// The probe `fault/large-folio`.
+pub(crate) struct LargeFolio;
+
+static ONE: Meta = Meta {
+    id: "fault/cached-page",
+    what: "read of a cached file page whose neighbours are mapped: that one page is mapped",
+    per: Per::Touch,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &[MINOR, MAPPED],
+};
+
+static AROUND: Meta = Meta {
+    id: "fault/around",
+    what: "read of a cached file page: it is mapped, and those around it with it",
+    per: Per::Touch,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &[MINOR, MAPPED],
+};
+
+static LARGE: Meta = Meta {
+    id: "fault/large-folio",
+    what: "read of a page of a large folio in the page cache: the whole folio is mapped",
+    per: Per::Touch,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &[MINOR, MAPPED],
+};
+
+/// Pages that a fault on a file maps around the one that was touched, unless somebody has changed
+/// `fault_around_bytes` in debugfs.
+const WINDOW: usize = 16;
+
+/// Single pages: one in each window.
+struct Single {
+    map: Map,
+    touches: usize,
+}
+
+impl Pages for Single {
+    fn arm(&mut self, passes: usize) -> Result<(), Refusal> {
+        (0..passes).try_for_each(|touch| self.map.forget(touch * WINDOW, 1))
+    }
+
+    fn touch(&mut self, passes: usize) -> Result<(), Refusal> {
+        // SAFETY: there are `touches` windows, and `passes` is no more.
+        unsafe { read_each(self.map.page(0), WINDOW * self.map.page_bytes(), passes) };
+        Ok(())
+    }
+
+    fn most(&self) -> usize {
+        self.touches
+    }
+
+    fn mapped(&self) -> Option<u64> {
+        self.map.present_count(self.map.pages())
+    }
+}
+
+impl Probe for OnePage {
+    fn meta(&self) -> &Meta {
+        &ONE
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        const TOUCHES: usize = 256;
+        let file = scratch::file(TOUCHES * WINDOW * page_bytes(), page_bytes())?;
+        let map = Map::of_file(&file, TOUCHES * WINDOW)?;
+        // SAFETY: every page is mapped and readable. All of them are in the page table after this.
+        unsafe { read_each(map.page(0), map.page_bytes(), map.pages()) };
+        Counted::open(Single { map, touches: TOUCHES }, ONE.proof)
+    }
+}
+
+/// Pages each of which, touched in turn, is the first of those that its fault maps.
+struct Spread {
+    map: Map,
+    touched: Vec<usize>,
+}
+
+impl Spread {
+    /// Finds out by trying, for the kernel alone knows how much a fault maps.
+    fn new(map: Map) -> Result<Self, Refusal> {
+        let blind = || {
+            Refusal::skip(
+                "/proc/self/pagemap cannot be read, so that nobody can tell what a fault has mapped",
+                "mount /proc, and allow this program to read its own pagemap",
+            )
+        };
+        map.forget(0, map.pages())?;
+        let mut touched = Vec::new();
+        let mut next = Some(0);
+        while let Some(page) = next {
+            // SAFETY: the page is inside the mapping, which is readable.
+            unsafe { ptr::read_volatile(map.page(page)) };
+            touched.push(page);
+            let present = map.present(map.pages()).ok_or_else(blind)?;
+            next = (page + 1..map.pages()).find(|&page| !present[page]);
+        }
+        Ok(Self { map, touched })
+    }
+
+    fn pages_each(&self) -> f64 {
+        self.map.pages() as f64 / self.touched.len() as f64
+    }
+}
+
+impl Pages for Spread {
+    fn arm(&mut self, _: usize) -> Result<(), Refusal> {
+        self.map.forget(0, self.map.pages())
+    }
+
+    fn touch(&mut self, passes: usize) -> Result<(), Refusal> {
+        for &page in &self.touched[..passes] {
+            // SAFETY: the page is inside the mapping, which is readable.
+            unsafe { ptr::read_volatile(self.map.page(page)) };
+        }
+        Ok(())
+    }
+
+    fn most(&self) -> usize {
+        self.touched.len()
+    }
+
+    fn mapped(&self) -> Option<u64> {
+        self.map.present_count(self.map.pages())
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        vec![("pages_per_fault", format!("{:.1}", self.pages_each()))]
+    }
+}
+
+impl Probe for Around {
+    fn meta(&self) -> &Meta {
+        &AROUND
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        const PAGES: usize = 128 * WINDOW;
+        // Written page by page, so that the page cache holds single pages.
+        let file = scratch::file(PAGES * page_bytes(), page_bytes())?;
+        let spread = Spread::new(Map::of_file(&file, PAGES)?)?;
+        Counted::open(spread, AROUND.proof)
+    }
+}
+
+impl Probe for LargeFolio {
+    fn meta(&self) -> &Meta {
+        &LARGE
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        const BYTES: usize = 16 << 20;
+        let file = scratch::file(BYTES, 2 << 20)?;
+        let spread = Spread::new(Map::of_file(&file, BYTES / page_bytes())?)?;
+        if spread.pages_each() <= WINDOW as f64 {
+            return Err(Refusal::skip(
+                format!(
+                    "a fault maps {:.0} pages even of a file that was written in large pieces",
+                    spread.pages_each()
+                ),
+                "a kernel that maps whole folios (6.18), and TMPDIR on a file system with large folios (xfs, btrfs, ext4)",
+            ));
+        }
+        Counted::open(spread, LARGE.proof)
+    }
+}

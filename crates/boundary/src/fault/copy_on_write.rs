@@ -1,0 +1,151 @@
+//! The write to a page that a fork has made common: copied while a sharer lives, taken over when he is gone.
+
+use super::kind::{Counted, MINOR, Pages, write_each};
+use super::map::Map;
+use std::ptr;
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// The probe `fault/copy-on-write`.
+pub(crate) struct Shared;
+
+/// The probe `fault/copy-on-write-alone`.
+pub(crate) struct Alone;
+
+static SHARED: Meta = Meta {
+    id: "fault/copy-on-write",
+    what: "write to a page that a child still shares: a page is found, copied and mapped",
+    per: Per::Touch,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &[MINOR],
+};
+
+static ALONE: Meta = Meta {
+    id: "fault/copy-on-write-alone",
+    what: "write to a page that a child shared until it ended: the page is made writable again",
+    per: Per::Touch,
+    crossings_per_pass: 1,
+    placement: Placement::One,
+    proof: &[MINOR],
+};
+
+/// Pages that one fork makes common.
+const PAGES: usize = 512;
+
+struct Common {
+    map: Map,
+    /// Whether the child lives while its parent writes.
+    sharer: bool,
+    child: Option<libc::pid_t>,
+    /// The first page that has not been written to since the fork.
+    next: usize,
+    /// Of the batch in hand.
+    first: usize,
+}
+
+impl Common {
+    /// Makes every page ours alone and forks.
+    fn fork(&mut self) -> Result<(), Refusal> {
+        self.end_child();
+        // SAFETY: the whole mapping is writable.
+        unsafe { write_each(self.map.page(0), self.map.page_bytes(), PAGES) };
+        // SAFETY: no arguments.
+        let parent = unsafe { libc::getpid() };
+        // SAFETY: the child makes system calls only, and never comes back.
+        let child = unsafe { libc::fork() };
+        if child < 0 {
+            return Err(Refusal::os("fork"));
+        }
+        if child == 0 {
+            // SAFETY: system calls without memory arguments, which a child of a process with threads may make.
+            unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                while self.sharer && libc::getppid() == parent {
+                    libc::pause();
+                }
+                libc::_exit(0);
+            }
+        }
+        self.child = Some(child);
+        if !self.sharer {
+            self.reap();
+        }
+        self.next = 0;
+        Ok(())
+    }
+
+    fn end_child(&mut self) {
+        if let Some(child) = self.child {
+            // SAFETY: the child is ours and has not been waited for.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            self.reap();
+        }
+    }
+
+    fn reap(&mut self) {
+        if let Some(child) = self.child.take() {
+            // SAFETY: no status is asked for.
+            while unsafe { libc::waitpid(child, ptr::null_mut(), 0) } < 0
+                && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+            {}
+        }
+    }
+}
+
+impl Drop for Common {
+    fn drop(&mut self) {
+        self.end_child();
+    }
+}
+
+impl Pages for Common {
+    fn arm(&mut self, passes: usize) -> Result<(), Refusal> {
+        // One fork serves several batches, as far as its pages reach. Other probes may have forked since,
+        // which makes pages common again but leaves ours as they are.
+        if self.next + passes > PAGES {
+            self.fork()?;
+        }
+        self.first = self.next;
+        self.next += passes;
+        Ok(())
+    }
+
+    fn touch(&mut self, passes: usize) -> Result<(), Refusal> {
+        // SAFETY: arm has left at least `passes` pages from `first` on, all writable.
+        unsafe {
+            write_each(self.map.page(self.first), self.map.page_bytes(), passes.min(PAGES - self.first))
+        };
+        Ok(())
+    }
+
+    fn most(&self) -> usize {
+        PAGES
+    }
+}
+
+fn open(sharer: bool, meta: &'static Meta) -> Result<Box<dyn Crossing>, Refusal> {
+    let map = Map::private(PAGES)?;
+    map.small_pages()?;
+    Counted::open(Common { map, sharer, child: None, next: PAGES, first: 0 }, meta.proof)
+}
+
+impl Probe for Shared {
+    fn meta(&self) -> &Meta {
+        &SHARED
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        open(true, &SHARED)
+    }
+}
+
+impl Probe for Alone {
+    fn meta(&self) -> &Meta {
+        &ALONE
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        open(false, &ALONE)
+    }
+}

@@ -1,0 +1,203 @@
+//! What the kinds of fault have in common: pages are armed outside the clock, touched inside it, and
+//! counted by the kernel.
+
+use std::{mem, ptr};
+use tollgate_measure::clock::monotonic_raw_ns;
+use tollgate_measure::{Claim, Crossing, Refusal};
+
+/// The claim of exactly one minor fault for each touch.
+pub(super) const MINOR: Claim = Claim::exact("minor_per_touch");
+/// The claim of exactly one major fault for each touch.
+pub(super) const MAJOR: Claim = Claim::exact("major_per_touch");
+/// How many pages a touch has mapped: told, not claimed.
+pub(super) const MAPPED: Claim = told("mapped_per_touch");
+/// Time off the CPU, in nanoseconds: told, not claimed.
+pub(super) const OFF_CPU: Claim = told("off_cpu_ns_per_touch");
+/// Time in all from before the touches to the moment at which they were counted: told, not claimed.
+pub(super) const WALL: Claim = told("wall_ns_per_touch");
+
+/// A count that no value contradicts.
+const fn told(key: &'static str) -> Claim {
+    Claim { key, per_crossing: 1.0, tolerance: f64::INFINITY, divides: false }
+}
+
+/// The pages of one kind.
+pub(super) trait Pages {
+    /// Sees to it that each of the next `passes` touches faults. At most [`Pages::most`].
+    fn arm(&mut self, passes: usize) -> Result<(), Refusal>;
+
+    /// Makes `passes` touches: the only thing inside the clock.
+    fn touch(&mut self, passes: usize) -> Result<(), Refusal>;
+
+    /// The most touches of one batch.
+    fn most(&self) -> usize;
+
+    /// How many pages are mapped at present, where that tells something.
+    fn mapped(&self) -> Option<u64> {
+        None
+    }
+
+    /// What the kind itself has counted since the pages were armed: the claim of any other name.
+    fn counted(&self) -> Option<u64> {
+        None
+    }
+
+    /// Parameters for the record.
+    fn params(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
+/// What the kernel has counted for this thread.
+#[derive(Clone, Copy)]
+struct Usage {
+    minor: u64,
+    major: u64,
+    /// Nanoseconds on the CPU.
+    ran: u64,
+    /// Nanoseconds of the system's clock.
+    wall: u64,
+}
+
+impl Usage {
+    fn now(with_time: bool) -> Option<Self> {
+        // SAFETY: rusage is plain data for which all zeroes is valid.
+        let mut usage: libc::rusage = unsafe { mem::zeroed() };
+        // SAFETY: `usage` is a valid place to write to.
+        if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) } != 0 {
+            return None;
+        }
+        let (mut ran, mut wall) = (0, 0);
+        if with_time {
+            let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: `time` is a valid place to write to.
+            unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+            ran = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+            wall = monotonic_raw_ns();
+        }
+        let count = |count: libc::c_long| u64::try_from(count).unwrap_or_default();
+        Some(Self { minor: count(usage.ru_minflt), major: count(usage.ru_majflt), ran, wall })
+    }
+}
+
+/// A batch that is armed.
+struct Batch {
+    passes: u64,
+    before: Option<Usage>,
+    mapped: Option<u64>,
+}
+
+/// Pages of one kind with the counts that prove it.
+pub(super) struct Counted<P> {
+    pages: P,
+    claims: &'static [Claim],
+    with_time: bool,
+    batch: Option<Batch>,
+    /// One for each claim.
+    sums: Vec<Option<u64>>,
+}
+
+impl<P: Pages + 'static> Counted<P> {
+    /// Touches every page once, so that a page that a hypervisor has taken back is there again before
+    /// anything is timed, and opens.
+    pub(super) fn open(mut pages: P, claims: &'static [Claim]) -> Result<Box<dyn Crossing>, Refusal> {
+        let most = pages.most();
+        pages.arm(most)?;
+        pages.touch(most)?;
+        let with_time = claims.iter().any(|claim| claim.key == OFF_CPU.key);
+        Ok(Box::new(Self { pages, claims, with_time, batch: None, sums: vec![Some(0); claims.len()] }))
+    }
+}
+
+impl<P: Pages> Counted<P> {
+    /// Adds what was counted in the batch that has ended. Faults are those that the thread's count has
+    /// grown by, but no more than there were touches: the thread may have faulted elsewhere since, and to
+    /// read the count as soon as the batch ends would be in the clock.
+    fn close_batch(&mut self) {
+        let Some(Batch { passes, before, mapped }) = self.batch.take() else { return };
+        let now = Usage::now(self.with_time);
+        let grown = |of: fn(&Usage) -> u64| Some(of(&now?).saturating_sub(of(&before?)));
+        for (claim, sum) in self.claims.iter().zip(&mut self.sums) {
+            let more = match claim.key {
+                key if key == MINOR.key => grown(|usage| usage.minor).map(|minor| minor.min(passes)),
+                key if key == MAJOR.key => grown(|usage| usage.major).map(|major| major.min(passes)),
+                key if key == OFF_CPU.key => {
+                    let wall = grown(|usage| usage.wall);
+                    wall.zip(grown(|usage| usage.ran)).map(|(wall, ran)| wall.saturating_sub(ran))
+                }
+                key if key == WALL.key => grown(|usage| usage.wall),
+                key if key == MAPPED.key => {
+                    mapped.zip(self.pages.mapped()).map(|(before, now)| now.saturating_sub(before))
+                }
+                _ => self.pages.counted(),
+            };
+            *sum = sum.zip(more).map(|(sum, more)| sum + more);
+        }
+    }
+}
+
+impl<P: Pages> Crossing for Counted<P> {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.close_batch();
+        let most = self.pages.most();
+        let touches = usize::try_from(passes).unwrap_or(usize::MAX);
+        if touches > most {
+            return Err(Refusal::Failed(format!("{passes} touches do not fit into {most}")));
+        }
+        if touches > 0 {
+            self.pages.arm(touches)?;
+            let told = self.claims.iter().any(|claim| claim.key == MAPPED.key);
+            let mapped = if told { self.pages.mapped() } else { None };
+            self.batch = Some(Batch { passes, before: Usage::now(self.with_time), mapped });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.pages.touch((passes as usize).min(self.pages.most()))
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.close_batch();
+        counts.copy_from_slice(&self.sums);
+        self.sums.fill(Some(0));
+        Ok(())
+    }
+
+    fn most_passes(&self) -> u64 {
+        self.pages.most() as u64
+    }
+
+    fn params(&self) -> Vec<(&'static str, String)> {
+        self.pages.params()
+    }
+}
+
+/// Writes one byte at `first` and at each `step` bytes after it, `touches` times.
+///
+/// # Safety
+/// All those bytes are mapped and writable.
+#[inline]
+pub(super) unsafe fn write_each(first: *mut u8, step: usize, touches: usize) {
+    let mut page = first;
+    for _ in 0..touches {
+        // SAFETY: the caller's promise.
+        unsafe { ptr::write_volatile(page, 1) };
+        page = page.wrapping_add(step);
+    }
+}
+
+/// Reads one byte at `first` and at each `step` bytes after it, `touches` times.
+///
+/// # Safety
+/// All those bytes are mapped and readable.
+#[inline]
+pub(super) unsafe fn read_each(first: *mut u8, step: usize, touches: usize) {
+    let mut page = first;
+    for _ in 0..touches {
+        // SAFETY: the caller's promise.
+        unsafe { ptr::read_volatile(page) };
+        page = page.wrapping_add(step);
+    }
+}

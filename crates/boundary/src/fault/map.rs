@@ -1,0 +1,139 @@
+//! Mappings of the kinds of fault: of nothing or of a file, unmapped when dropped, with a view of which of
+//! their pages are in the page table.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::ptr;
+use tollgate_measure::Refusal;
+
+/// A mapping of whole pages.
+pub(super) struct Map {
+    base: *mut u8,
+    bytes: usize,
+    page: usize,
+    /// `/proc/self/pagemap`, where it may be read.
+    pagemap: Option<File>,
+}
+
+/// The kernel's bit for "this page is in memory and mapped" (Documentation/admin-guide/mm/pagemap.rst).
+const PRESENT: u64 = 1 << 63;
+
+impl Map {
+    /// Private memory, no page of it there yet.
+    pub(super) fn private(pages: usize) -> Result<Self, Refusal> {
+        Self::new(pages, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, None, true)
+    }
+
+    /// Memory that can be shared with a child.
+    pub(super) fn shared(pages: usize) -> Result<Self, Refusal> {
+        Self::new(pages, libc::MAP_SHARED | libc::MAP_ANONYMOUS, None, true)
+    }
+
+    /// The first pages of a file, to read.
+    pub(super) fn of_file(file: &File, pages: usize) -> Result<Self, Refusal> {
+        Self::new(pages, libc::MAP_SHARED, Some(file), false)
+    }
+
+    /// With flags of `mmap(2)`, of a file or of nothing.
+    pub(super) fn new(
+        pages: usize,
+        flags: libc::c_int,
+        file: Option<&File>,
+        writable: bool,
+    ) -> Result<Self, Refusal> {
+        let page = page_bytes();
+        let bytes = pages * page;
+        let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
+        let descriptor = file.map_or(-1, AsRawFd::as_raw_fd);
+        // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing of ours.
+        let base = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, descriptor, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(Refusal::os(&format!("map {pages} pages")));
+        }
+        let pagemap = File::open("/proc/self/pagemap").ok();
+        Ok(Self { base: base.cast(), bytes, page, pagemap })
+    }
+
+    /// The size of a page in bytes.
+    pub(super) fn page_bytes(&self) -> usize {
+        self.page
+    }
+
+    /// How many pages there are.
+    pub(super) fn pages(&self) -> usize {
+        self.bytes / self.page
+    }
+
+    /// Address of a page, which may be the end.
+    pub(super) fn page(&self, index: usize) -> *mut u8 {
+        assert!(index <= self.pages(), "page {index} of {}", self.pages());
+        // SAFETY: inside the mapping or one past its end, checked above.
+        unsafe { self.base.add(index * self.page) }
+    }
+
+    /// Advice about some pages, as the system answers it.
+    pub(super) fn try_advise(&self, first: usize, pages: usize, advice: libc::c_int) -> io::Result<()> {
+        assert!(first + pages <= self.pages(), "{pages} pages from {first} of {}", self.pages());
+        // SAFETY: the range is inside our own mapping, checked above. Advice may discard the contents, plain
+        // bytes that nobody holds a reference to.
+        match unsafe { libc::madvise(self.page(first).cast(), pages * self.page, advice) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Advice about some pages; `what` says what for.
+    pub(super) fn advise(
+        &self,
+        first: usize,
+        pages: usize,
+        advice: libc::c_int,
+        what: &str,
+    ) -> Result<(), Refusal> {
+        self.try_advise(first, pages, advice).map_err(|error| Refusal::Failed(format!("{what}: {error}")))
+    }
+
+    /// Takes pages out of the page table; private ones are lost.
+    pub(super) fn forget(&self, first: usize, pages: usize) -> Result<(), Refusal> {
+        self.advise(first, pages, libc::MADV_DONTNEED, "give pages back")
+    }
+
+    /// One fault must be one page. A kernel without huge pages does not know the advice.
+    pub(super) fn small_pages(&self) -> Result<(), Refusal> {
+        match self.try_advise(0, self.pages(), libc::MADV_NOHUGEPAGE) {
+            Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
+                Err(Refusal::Failed(format!("switch huge pages off: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Which of the first `pages` pages are in the page table; `None` where the kernel does not tell.
+    pub(super) fn present(&self, pages: usize) -> Option<Vec<bool>> {
+        let mut entries = vec![0_u8; pages.min(self.pages()) * 8];
+        let at = self.base as u64 / self.page as u64 * 8;
+        self.pagemap.as_ref()?.read_exact_at(&mut entries, at).ok()?;
+        let entry = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
+        Some(entries.chunks_exact(8).map(|bytes| entry(bytes) & PRESENT != 0).collect())
+    }
+
+    /// How many of them.
+    pub(super) fn present_count(&self, pages: usize) -> Option<u64> {
+        self.present(pages).map(|pages| pages.iter().filter(|&&there| there).count() as u64)
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping that was made; nothing refers to it any more.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+/// The size of a page on this system.
+pub(super) fn page_bytes() -> usize {
+    // SAFETY: sysconf has no memory arguments.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}

@@ -1,0 +1,205 @@
+//! The scans of a file: what `/usr/bin/time -v` tells of each, side by side, and why.
+
+use super::{bytes, explain, number, time, whole};
+use crate::head::head;
+use crate::notes::notes;
+use crate::number::{figure, percent};
+use crate::style::{Paint, Style};
+use crate::text::{clean, cut, left, lines, right, wrap};
+use tollgate_record::{Measurement, Run, Status};
+
+/// Columns of what a row tells of.
+const NAME: usize = 32;
+/// Columns of each scan.
+const CELL: usize = 12;
+/// The most scans of one table.
+const ACROSS: usize = 4;
+
+type Row = (&'static str, fn(&Measurement) -> Option<String>);
+
+/// What `/usr/bin/time -v` tells of a process, in its words and its order.
+const AS_TIME: [Row; 10] = [
+    ("Elapsed (wall clock) time, s", |it| seconds(it, "elapsed_s")),
+    ("User time, s", |it| seconds(it, "user_s")),
+    ("System time, s", |it| seconds(it, "system_s")),
+    ("Percent of CPU", |it| number(it, "cpu_share").map(percent)),
+    ("Major page faults", |it| number(it, "major_faults").map(whole)),
+    ("Minor page faults", |it| number(it, "minor_faults").map(whole)),
+    ("Voluntary context switches", |it| number(it, "voluntary_switches").map(whole)),
+    ("Involuntary context switches", |it| number(it, "involuntary_switches").map(whole)),
+    ("File system inputs (512 bytes)", |it| number(it, "file_system_inputs").map(whole)),
+    ("Maximum resident set, KiB", |it| number(it, "maximum_resident_kib").map(whole)),
+];
+
+/// What the scan itself counted, without the start of its process.
+const SCAN: [Row; 13] = [
+    ("Pages touched", |it| number(it, "pages_touched").map(whole)),
+    ("Touches", |it| Some(whole(it.crossings as f64))),
+    ("Scan, s", |it| seconds(it, "scan_s")),
+    ("Touches in a second", |it| number(it, "pages_per_second").map(whole)),
+    ("Read, MB in a second", |it| Some(figure(number(it, "bytes_read")? / 1e6 / number(it, "scan_s")?))),
+    ("Minor faults of the scan", |it| number(it, "scan_minor").map(whole)),
+    ("Major faults of the scan", |it| number(it, "scan_major").map(whole)),
+    ("Minor faults for each touch", |it| number(it, "minor_per_touch").map(figure)),
+    ("Major faults for each touch", |it| number(it, "major_per_touch").map(figure)),
+    ("Bytes read for each touched", |it| number(it, "read_per_touched").map(figure)),
+    ("One touch, p50", |it| Some(time(it.single?.p50))),
+    ("One touch, p99", |it| Some(time(it.single?.p99))),
+    ("One touch, longest", |it| Some(time(it.single?.max))),
+];
+
+/// The scans of a run in columns, where the time went, the timeline, and the explanation in numbers.
+pub fn fault_scan(run: &Run, style: &Style) -> String {
+    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    text.push(String::new());
+    if run.results.is_empty() {
+        text.push("Nothing was scanned.".into());
+    }
+    if let Some(first) = run.results.first() {
+        text.extend(
+            wrap(&title(first, style), style.prose(), "").iter().map(|it| style.paint(Paint::Bold, it)),
+        );
+        text.push(String::new());
+    }
+    let most = (style.columns().saturating_sub(NAME) / CELL).clamp(1, ACROSS);
+    for scans in run.results.chunks(most) {
+        text.extend(table(scans, style));
+    }
+    for scan in run.results.iter().filter(|scan| scan.ns.is_some()) {
+        text.extend(timeline(scan, style));
+        text.extend(explain::explain(scan).iter().flat_map(|line| wrap(line, style.prose(), "  ")));
+        text.push(String::new());
+    }
+    for scan in run.results.iter().filter(|scan| scan.status == Status::Failed) {
+        let why = clean(scan.reason.as_deref().unwrap_or("no reason given"), style);
+        text.extend(wrap(&format!("{} failed: {why}", name(scan)), style.prose(), "  "));
+    }
+    text.extend(notes(run, style));
+    lines(text)
+}
+
+/// The scan's size.
+fn name(scan: &Measurement) -> String {
+    number(scan, "size").map_or_else(|| "-".into(), bytes)
+}
+
+/// What all scans have in common.
+fn title(scan: &Measurement, style: &Style) -> String {
+    let word = |key: &str| scan.params.get(key).and_then(|it| it.as_str()).map(|it| clean(it, style));
+    let file = match word("file") {
+        Some(path) => cut(&path, 40, style),
+        None => "a file of its own".into(),
+    };
+    let file_bytes = number(scan, "file_bytes").map_or_else(|| "-".into(), bytes);
+    let limit = match (number(scan, "memory_limit"), word("limited_by")) {
+        (Some(limit), Some(by)) => format!(", in {} of memory ({by})", bytes(limit)),
+        _ => String::new(),
+    };
+    let ahead = number(scan, "read_ahead_kib")
+        .map_or_else(String::new, |kib| format!(", which reads {} ahead", bytes(kib * 1024.0)));
+    format!(
+        "Scan of {file} of {file_bytes} on a disk{ahead}; pattern {}, advice {}{limit}.",
+        word("pattern").unwrap_or_default(),
+        word("advice").unwrap_or_default(),
+    )
+}
+
+fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
+    let cells = |of: &dyn Fn(&Measurement) -> String| -> String {
+        scans.iter().map(|scan| right(&cut(&of(scan), CELL - 1, style), CELL)).collect()
+    };
+    let mut text = vec![style.paint(Paint::Dim, &fitted("the whole process", &cells(&name), style))];
+    let rows = |rows: &[Row]| -> Vec<String> {
+        let shown = rows.iter().filter(|(_, of)| scans.iter().any(|scan| of(scan).is_some()));
+        let line =
+            |(name, of): &Row| fitted(name, &cells(&|scan| of(scan).unwrap_or_else(|| "-".into())), style);
+        shown.map(line).collect()
+    };
+    text.extend(rows(&AS_TIME));
+    let scanned = rows(&SCAN);
+    if scans.iter().any(|scan| scan.ns.is_some()) {
+        text.push(style.paint(Paint::Dim, "the scan alone"));
+        text.extend(scanned);
+        for (name, phase) in [("in the program", "user"), ("in the kernel", "system"), ("waiting", "waiting")]
+        {
+            let part = |scan: &Measurement| {
+                let part = scan.phases.iter().find(|part| part.name == phase)?.ns?.estimate;
+                Some(percent(part / scan.ns?.estimate))
+            };
+            let of = |scan: &Measurement| part(scan).unwrap_or_else(|| "-".into());
+            text.push(fitted(&format!("Time {name}"), &cells(&of), style));
+        }
+    }
+    text.push(String::new());
+    text
+}
+
+/// A line of the table; in a narrow one the name is cut.
+fn fitted(name: &str, cells: &str, style: &Style) -> String {
+    let room = style.columns().saturating_sub(cells.len()).min(NAME);
+    format!("{}{cells}", left(&cut(name, room.saturating_sub(1), style), room))
+}
+
+fn seconds(result: &Measurement, key: &str) -> Option<String> {
+    number(result, key).map(|seconds| if seconds < 10.0 { format!("{seconds:.3}") } else { figure(seconds) })
+}
+
+/// Touches and major faults in equal parts of the scan's time, as bars of characters.
+fn timeline(scan: &Measurement, style: &Style) -> Vec<String> {
+    let find = |name: &str| scan.series.iter().find(|series| series.name == name);
+    let mut text = vec![style.paint(Paint::Bold, &format!("{} over its time", name(scan)))];
+    for (name, title) in
+        [("touches", "touches"), ("bytes read", "read"), ("minor faults", "minor"), ("major faults", "major")]
+    {
+        let Some(series) = find(name) else { continue };
+        let columns = (style.columns() - 24).min(50);
+        let parts = parts(&series.points, columns);
+        let most = parts.iter().copied().fold(0.0, f64::max);
+        let marks = style.pick(" ▁▂▃▄▅▆▇█", " .:-=+*#@");
+        let marks: Vec<char> = marks.chars().collect();
+        let bar: String = parts
+            .iter()
+            .map(|part| {
+                let share = if most > 0.0 { part / most } else { 0.0 };
+                marks[((share * (marks.len() - 1) as f64).ceil() as usize).min(marks.len() - 1)]
+            })
+            .collect();
+        let total = series.points.last().map_or(0.0, |point| point[1]);
+        let total = if name == "bytes read" { bytes(total) } else { whole(total) };
+        let total = cut(&total, 10, style);
+        text.push(format!("  {}|{}| {total}", left(title, 8), style.paint(Paint::Bar, &bar)));
+    }
+    text
+}
+
+/// How much a cumulated curve grows in each of `columns` equal parts of its time.
+fn parts(points: &[[f64; 2]], columns: usize) -> Vec<f64> {
+    let end = points.last().map_or(0.0, |point| point[0]);
+    let at = |x: f64| {
+        let after = points.partition_point(|point| point[0] < x);
+        match (after.checked_sub(1).map(|before| points[before]), points.get(after)) {
+            (Some(before), Some(after)) if after[0] > before[0] => {
+                before[1] + (after[1] - before[1]) * (x - before[0]) / (after[0] - before[0])
+            }
+            (_, Some(after)) => after[1],
+            (Some(before), None) => before[1],
+            (None, None) => 0.0,
+        }
+    };
+    let edge = |part: usize| at(end * part as f64 / columns as f64);
+    (0..columns).map(|part| (edge(part + 1) - edge(part)).max(0.0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn a_curve_is_cut_into_equal_times() {
+        // 10 in the first half, 30 in the second.
+        let points = [[0.0, 0.0], [5.0, 10.0], [10.0, 40.0]];
+        assert_eq!(parts(&points, 2), [10.0, 30.0]);
+        assert_eq!(parts(&points, 4), [5.0, 5.0, 15.0, 15.0]);
+        assert_eq!(parts(&[], 2), [0.0, 0.0]);
+    }
+}

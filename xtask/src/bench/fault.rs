@@ -1,0 +1,120 @@
+//! What is promised of `tollgate fault`.
+
+use super::{Figure, Tool};
+use anyhow::{Context, Result, bail};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// The plain loop that a scan is held against: it maps a file, and touches a byte of each page in order.
+const LOOP: &str = r#"
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int fd = open(argv[1], O_RDONLY);
+    struct stat st;
+    if (argc != 2 || fd < 0 || fstat(fd, &st)) return 1;
+    fsync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    volatile char *p = mmap(0, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED) return 1;
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (off_t at = 0; at < st.st_size; at += 4096) (void)p[at];
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    printf("%.9f\n", (b.tv_sec - a.tv_sec) + (b.tv_nsec - a.tv_nsec) / 1e9);
+    return 0;
+}
+"#;
+
+/// Runs of each of the two.
+const PAIRS: usize = 7;
+
+pub(super) fn fault(tool: &Tool) -> Result<Vec<Figure>> {
+    let (kinds, seconds) = tool.json(&["fault", "kinds", "--no-save"])?;
+    let mut figures = vec![Figure::at_most("tollgate fault kinds, seconds", seconds, 60.0)];
+    let p50 = |probe: &str| {
+        let results = kinds["results"].as_array().into_iter().flatten();
+        results.filter(|it| it["probe"] == probe).find_map(|it| it["single"]["p50"].as_f64())
+    };
+    figures.push(match (p50("fault/major"), p50("fault/direct-read")) {
+        (Some(major), Some(floor)) => Figure::at_most(
+            "random major fault, % of its median from that of an O_DIRECT read",
+            (major / floor - 1.0).abs() * 100.0,
+            15.0,
+        ),
+        _ => Figure::skipped("random major fault beside an O_DIRECT read", "one of them was not measured"),
+    });
+    figures.push(missed(tool)?);
+    figures.push(beside_c(tool)?);
+    Ok(figures)
+}
+
+/// Random touches under a limit miss as often as memory is too small.
+fn missed(tool: &Tool) -> Result<Figure> {
+    const WHAT: &str = "random major faults for each touch, 256 MiB over 1 GiB, % from 1 - limit/size";
+    let args = "fault scan --no-save --size 1G --memory-limit 256M --pattern random --advice random";
+    let args: Vec<&str> = args.split(' ').collect();
+    let Ok((scan, _)) = tool.json(&args) else {
+        return Ok(Figure::skipped(WHAT, "no control group may be made here"));
+    };
+    let result = &scan["results"][0];
+    let all = result["proof"]["major_per_touch"].as_f64().context("no count of major faults")?;
+    let steady = result["counters"]["steady_major_per_touch"].as_f64().context("memory was never full")?;
+    println!("  major for each touch: {all:.4} from an empty memory on, {steady:.4} once it was full");
+    Ok(Figure::at_most(WHAT, (steady / 0.75 - 1.0).abs() * 100.0, 5.0))
+}
+
+/// The scan and the plain loop in turn, over the same file.
+fn beside_c(tool: &Tool) -> Result<Figure> {
+    const WHAT: &str = "scan of 1 GiB, times a plain C loop";
+    let place = tempfile::tempdir()?;
+    let (source, program) = (place.path().join("loop.c"), place.path().join("loop"));
+    fs::write(&source, LOOP)?;
+    let built = Command::new("cc").arg("-O2").arg(&source).arg("-o").arg(&program).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Ok(Figure::skipped(WHAT, "there is no C compiler"));
+    }
+    let file = place.path().join("file");
+    write(&file, 1 << 30)?;
+    let name = file.to_str().context("a name in UTF-8")?;
+    let (mut scans, mut loops) = (Vec::new(), Vec::new());
+    for _ in 0..PAIRS {
+        let (scan, _) = tool.json(&["fault", "scan", "--no-save", "--size", "1G", "--file", name])?;
+        scans.push(scan["results"][0]["counters"]["scan_s"].as_f64().context("no time")?);
+        let output = Command::new(&program).arg(&file).stderr(Stdio::inherit()).output()?;
+        if !output.status.success() {
+            bail!("the plain loop failed");
+        }
+        loops.push(String::from_utf8_lossy(&output.stdout).trim().parse::<f64>()?);
+    }
+    println!("  seconds of the scan: {scans:.3?}\n  seconds of the loop: {loops:.3?}");
+    Ok(Figure::at_most(WHAT, median(&mut scans) / median(&mut loops), 1.1))
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// A file of real bytes.
+fn write(path: &Path, bytes: u64) -> Result<()> {
+    let start = Instant::now();
+    let mut file = File::create(path)?;
+    let words = (0..1_u64 << 17).map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut piece: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
+    for number in 0..bytes / piece.len() as u64 {
+        // Different in each piece, for devices that store equal blocks once.
+        piece[..8].copy_from_slice(&number.to_ne_bytes());
+        file.write_all(&piece)?;
+    }
+    file.sync_all()?;
+    println!("  a file of 1 GiB written in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
