@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the figures that the project promises, measured here and printed as they come
 //! out. Nothing in the tests is timed; this is where speed and repeatability are looked at.
 
+mod cache;
 mod crossing;
 mod fault;
 mod figures;
@@ -39,6 +40,7 @@ static BENCHES: &[Bench] = &[
     ("proof", proof),
     ("same-cpu", on_spinner),
     ("riscv", riscv),
+    ("cache", |_, _| cache::cache()),
     ("fault", |tool, _| fault::fault(tool)),
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
@@ -154,6 +156,8 @@ fn riscv(_: &Tool, _: &Args) -> Result<Vec<Figure>> {
     let number = |line: &[&str]| figures::number_after(&text, line).unwrap_or(f64::NAN);
     Ok(vec![
         Figure::at_least("integer mix under Sv39, MIPS", number(&["mix", "blocks"]), 600.0),
+        Figure::at_least("five stages, caches, TLBs and ledger, MIPS", number(&["mix", "pipeline"]), 150.0),
+        Figure::at_least("caches and TLBs counted, MIPS", number(&["mix", "counting"]), 250.0),
         Figure::at_most("start to first instructions, ms", number(&["start", "instructions:"]) / 1e3, 5.0),
     ])
 }

@@ -3,8 +3,8 @@
 //!
 //! A source file names its own images in its first lines: `// image: NAME [OPTION...]`, where an option is
 //! one for the compiler (`-DNAME`), `kernel=NAME` (which kernel a program runs on) or `linux` (a static program
-//! for Linux or the proxy kernel, without any kernel of ours) or `bare` (machine mode, by itself). A kernel
-//! carries the bill's program.
+//! for Linux or the proxy kernel, without any kernel of ours), `bare` (machine mode, by itself) or `alone` (one
+//! C file for RV32 and nothing else, not even a start). A kernel carries the bill's program.
 
 mod x86;
 
@@ -82,6 +82,19 @@ const WITH_KERNEL: &[&str] = &["-Wl,-T,link.ld"];
 const LINUX: &[&str] = &["-Wl,-e,user_start"];
 /// At the start of RAM; relaxation would use a gp that nobody sets.
 const BARE: &[&str] = &["-Wl,-Ttext-segment=0x80000000", "-Wl,--no-relax"];
+/// As anybody would link a file by itself, but at the start of RAM; relaxation is part of the experiment. The
+/// linker begins at the start of .text, and says so, for want of `_start`.
+const ALONE: &[&str] = &["-Wl,-Ttext-segment=0x80000000"];
+/// As anybody would compile it: what the other images need would move main.
+const COMPILE_ALONE: &[&str] = &[
+    "-mabi=ilp32",
+    "-fno-pic",
+    "-fno-ident",
+    "-fno-asynchronous-unwind-tables",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+];
 
 /// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf)
 #[derive(clap::Args)]
@@ -181,13 +194,14 @@ fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
             Some(("kernel", name)) => kernel = Some(format!("kernels/{name}.S")),
             None if word == "linux" => image.link = LINUX,
             None if word == "bare" => image.link = BARE,
+            None if word == "alone" => image.link = ALONE,
             _ if word.starts_with('-') => image.flags.push(word.to_owned()),
             _ => bail!("{source}: unknown image option `{word}`"),
         }
     }
     ensure!(
         kernel.is_some() == image.link.is_empty(),
-        "{source}: {} needs one of kernel=NAME, linux and bare",
+        "{source}: {} needs one of kernel=NAME, linux, bare and alone",
         image.name
     );
     let files = |files: &[&str]| files.iter().map(|&file| file.to_owned()).collect::<Vec<_>>();
@@ -218,7 +232,8 @@ fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
             let stem = source.rsplit('/').next().unwrap_or(source).replace('.', "-");
             let object = folder.join(format!("{prefix}{stem}.o"));
             let mut command = Command::new(COMPILER);
-            command.current_dir(root).args(COMPILE).args(&image.flags);
+            let usual = if image.link == ALONE { COMPILE_ALONE } else { COMPILE };
+            command.current_dir(root).args(usual).args(&image.flags);
             run(command.args(["-c", source, "-o"]).arg(&object))?;
             objects.push(object);
         }
@@ -226,6 +241,9 @@ fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
     let out = folder.join("image.elf");
     let mut command = Command::new(COMPILER);
     command.current_dir(root).args(LINK).args(image.link);
+    if image.link == ALONE {
+        command.arg("-mabi=ilp32").args(&image.flags);
+    }
     run(command.arg("-o").arg(&out).args(&objects))?;
     Ok(fs::read(&out)?)
 }

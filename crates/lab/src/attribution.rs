@@ -61,6 +61,8 @@ pub(crate) struct Attribution {
     finished: Option<(Spread, [Phases; 2])>,
     /// How many crossings the loop should have; more are not counted.
     wanted: u64,
+    /// How often a crossing began; one that begins within another replaces it.
+    begun: u64,
 }
 
 impl Attribution {
@@ -80,6 +82,7 @@ impl Attribution {
             stacking: Cost::default(),
             finished: None,
             wanted,
+            begun: 0,
         }
     }
 
@@ -89,6 +92,26 @@ impl Attribution {
             Some((spread, phases)) if spread.count == self.wanted => Ok((spread, phases)),
             seen => Err(seen.map_or(0, |(spread, _)| spread.count + 1)),
         }
+    }
+
+    /// Whether a crossing is going on.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// How many crossings have begun, finished or not.
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// How many crossings are finished, the single one among them.
+    pub(crate) fn closed(&self) -> u64 {
+        self.finished.as_ref().map_or(0, |(spread, _)| spread.count + 1)
+    }
+
+    /// The phase of the instruction at `pc`.
+    pub(crate) fn phase(&mut self, pc: u64) -> Phase {
+        self.map.at(pc)
     }
 
     fn close(&mut self) {
@@ -141,6 +164,7 @@ impl Observer for Attribution {
             && begin.contains(&retired.pc)
         {
             self.open = Some(Phases::default());
+            self.begun += 1;
         }
     }
 
@@ -154,6 +178,7 @@ impl Observer for Attribution {
             && trap.from == Privilege::User
         {
             self.open = Some(Phases::default());
+            self.begun += 1;
         }
         if let Some(phases) = &mut self.open {
             phases[Phase::HardwareTrap] += Cost { traps: 1, ..stacking };

@@ -13,19 +13,25 @@ const MAGIC: u64 = 0x3130_4c4c_4f54;
 
 /// The image of the experiment's kernel with the experiment written into it.
 pub fn prepare(experiment: &Experiment) -> Result<Vec<u8>, LabError> {
-    let mut image = experiment.design.image.to_vec();
     let (kind, number) = experiment.crossing.parameters();
     let words = [MAGIC, kind, number, experiment.iterations, u64::from(experiment.design.dirty_fp)];
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let at = file_offset(&image, "toll_params", bytes.len())?;
-    if image[at..at + 8] != MAGIC.to_le_bytes() {
-        return Err(LabError::Image("its parameters have another layout".into()));
-    }
-    image[at..at + bytes.len()].copy_from_slice(&bytes);
+    let mut image = with_words(experiment.design.image, "toll_params", &words)?;
     if experiment.crossing == Crossing::Timer {
         let at = file_offset(&image, "toll_wants_timer", 8)?;
         image[at..at + 8].copy_from_slice(&1u64.to_le_bytes());
     }
+    Ok(image)
+}
+
+/// An image with other words at a symbol; the first is a magic number that must be there already.
+pub(crate) fn with_words(image: &[u8], symbol: &str, words: &[u64]) -> Result<Vec<u8>, LabError> {
+    let mut image = image.to_vec();
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let at = file_offset(&image, symbol, bytes.len())?;
+    if image[at..at + 8] != bytes[..8] {
+        return Err(LabError::Image("its parameters have another layout".into()));
+    }
+    image[at..at + bytes.len()].copy_from_slice(&bytes);
     Ok(image)
 }
 

@@ -19,22 +19,29 @@
 mod attribution;
 mod bill;
 mod call;
+mod cycles;
 mod design;
+pub mod diagram;
 mod engine;
 mod guest;
+pub mod icache;
 mod image;
+pub mod latency;
 mod phase;
+pub mod pipeline;
 mod profile;
 pub mod program;
 pub mod record;
 mod symbols;
 pub mod text;
 mod trace;
+pub mod workload;
 
 pub use bill::{Cost, Experiment, Phases, Spread, TrapBill};
 pub use call::{Crossing, NAMED, USUAL};
+pub use cycles::{After, Cycles, Lost, Table, WARMING};
 pub use design::{DESIGNS, Design};
-pub use engine::{ENGINES, Embedded, Engine, Qemu, Spike, find as find_engine};
+pub use engine::{CycleBill, ENGINES, Embedded, Engine, Qemu, Spike, find as find_engine};
 pub use image::prepare;
 pub use phase::Phase;
 pub use profile::{CallProfile, Profile};
@@ -89,15 +96,16 @@ pub enum LabError {
     #[error("the guest {0}")]
     Guest(String),
     /// The bill and the guest's own counters do not say the same; one of them is wrong, so neither is shown.
-    #[error(
-        "the bill says {outside} instructions and the program's own counter {inside}: neither can be trusted"
-    )]
+    #[error("the bill says {outside} and the counter {inside}: neither can be trusted")]
     Disagreement {
         /// Seen from outside.
         outside: u64,
         /// Seen from inside.
         inside: u64,
     },
+    /// The core cannot be.
+    #[error("{0}")]
+    Core(#[from] tollgate_riscv::timing::CoreError),
     /// A file of our own could not be written or read.
     #[error("cannot use the temporary directory: {0}")]
     Scratch(std::io::Error),

@@ -97,13 +97,16 @@ const SLICE: u64 = 1 << 20;
 /// The same with a line for each instruction, which must not pile up.
 const TRACED_SLICE: u64 = 1 << 12;
 
-/// Runs a job. What the program writes goes to `console`, a trace to `trace`.
-pub fn run(
-    job: &Job,
-    watch: Watch,
-    console: &mut dyn Write,
-    trace: &mut dyn Write,
-) -> Result<Outcome, ProgramError> {
+/// A machine with everything loaded, before its first step.
+pub(crate) struct Booted {
+    pub(crate) machine: Machine,
+    pub(crate) program: Elf,
+    pub(crate) kernel: Option<Elf>,
+    files: Files,
+}
+
+/// Builds the machine that a job asks for.
+pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
     let program = Elf::parse(&job.program).map_err(ProgramError::Program)?;
     let kernel =
         job.proxy_kernel.as_deref().map(Elf::parse).transpose().map_err(ProgramError::ProxyKernel)?;
@@ -138,7 +141,17 @@ pub fn run(
             machine.load(kernel).map_err(ProgramError::ProxyKernel)?;
         }
     }
+    Ok(Booted { machine, program, kernel, files })
+}
 
+/// Runs a job. What the program writes goes to `console`, a trace to `trace`.
+pub fn run(
+    job: &Job,
+    watch: Watch,
+    console: &mut dyn Write,
+    trace: &mut dyn Write,
+) -> Result<Outcome, ProgramError> {
+    let Booted { mut machine, program, kernel, files } = boot(job)?;
     let mut profile = None;
     let ending = match watch {
         Watch::Nothing => drive(&mut machine, job, &mut (), SLICE, console, &mut |(): &mut ()| Ok(()))?,

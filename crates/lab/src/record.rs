@@ -1,10 +1,16 @@
 //! Bills as entries of the run document.
 
-use tollgate_record::{Evidence, Measurement, Per, Phase as RecordPhase, Status, Warning};
+use std::collections::BTreeMap;
+
+use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase as RecordPhase, Status, Warning};
+use tollgate_riscv::timing::Cause;
 
 use crate::LabError;
 use crate::bill::{Experiment, TrapBill};
+use crate::cycles::Table;
+use crate::engine::CycleBill;
 use crate::phase::Phase;
+use crate::workload::Slowdown;
 
 /// The entry for a bill. Instructions are counters; there are no cycles without a timing model.
 #[must_use]
@@ -43,6 +49,169 @@ pub fn measured(bill: &TrapBill) -> Measurement {
         entry.warnings.push(Warning::new("crossings-differ", text));
     }
     entry
+}
+
+/// The entries for a bill in cycles: with warm caches, and of a crossing for which all are empty.
+///
+/// Cycles are exact: the interval is the figure itself. Counters that begin with `after/` are what the program
+/// pays for each trap once it has returned.
+#[must_use]
+pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
+    let cycles = &bill.cycles;
+    let mut warm = measured(&bill.bill);
+    warm.params.insert("core".into(), bill.core.clone().into());
+    let mut cold = warm.clone();
+    warm.params.insert("caches".into(), "warm".into());
+    cold.params.insert("caches".into(), "cold".into());
+    warm.samples = cycles.crossings;
+    warm.crossings = cycles.crossings;
+    warm.cycles = Some(exact(&cycles.each));
+    charge(&mut warm, &cycles.warm, cycles.crossings);
+    if let Some(after) = cycles.after.as_ref().filter(|after| after.returns > 0) {
+        let each = |n: i64| n as f64 / after.returns as f64;
+        let mut counter = |name: &str, value: f64| warm.counters.insert(format!("after/{name}"), value);
+        counter("cycles", each(after.total()));
+        counter("returns", after.returns as f64);
+        counter("recovery-instructions", after.recovery as f64);
+        counter("steady-cpi", after.steady as f64 / after.instructions.max(1) as f64);
+        for (cause, &more) in Cause::ALL.into_iter().zip(&after.more) {
+            if more != 0 {
+                counter(cause.name(), each(more));
+            }
+        }
+        for (name, lost) in after.lost.named() {
+            counter(name, each(lost));
+        }
+    }
+    let stacked = bill.bill.phases.as_ref().map_or(0, |phases| {
+        let cost = phases[1][Phase::HardwareTrap];
+        cost.loads + cost.stores
+    });
+    if stacked > 0 {
+        let text = "the core does not time what the trap hardware itself loads and stores: add at least a cycle \
+                    for each";
+        warm.warnings.push(Warning::new("stacking-untimed", text));
+    }
+    cold.samples = 1;
+    cold.crossings = 1;
+    cold.cycles = Some(exact(&[(cycles.cold.total(), 1)].into()));
+    cold.warnings.clear();
+    cold.counters.clear();
+    cold.counters.insert("instructions".into(), bill.bill.spread.single as f64);
+    cold.phases.clear();
+    if let Some(phases) = &bill.bill.phases {
+        for (phase, cost) in phases[0].iter() {
+            let instructions = Some(cost.instructions as f64);
+            cold.phases
+                .push(RecordPhase { instructions, ..RecordPhase::new(slug(phase), Evidence::Simulated) });
+        }
+    }
+    charge(&mut cold, &cycles.cold, 1);
+    [warm, cold]
+}
+
+/// Adds the cycles to an entry's phases; each is a mean over the crossings, and their sum is that of the total.
+fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
+    let crossings = crossings.max(1) as f64;
+    for phase in Phase::ALL {
+        let cycles = table.of_phase(phase);
+        let name = slug(phase);
+        if cycles == 0 && entry.phases.iter().all(|known| known.name != name) {
+            continue;
+        }
+        let at = entry.phases.iter().position(|known| known.name == name).unwrap_or_else(|| {
+            entry.phases.push(RecordPhase::new(name, Evidence::Simulated));
+            entry.phases.len() - 1
+        });
+        let known = &mut entry.phases[at];
+        known.cycles = Some(single(cycles as f64 / crossings));
+        for (cause, &cycles) in Cause::ALL.into_iter().zip(table.row(phase)) {
+            if cycles > 0 {
+                known.causes.insert(cause.name().into(), cycles as f64 / crossings);
+            }
+        }
+    }
+}
+
+/// What the traps of a workload cost, each.
+#[must_use]
+pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
+    let point = &seen.point;
+    let probe = format!("riscv-workload/{}", point.workload.name);
+    let mut entry = Measurement::empty(&probe, "embedded", Per::Trap, Status::Measured);
+    let each = |n: f64| n / seen.traps.max(1) as f64;
+    entry.samples = seen.traps;
+    entry.crossings = seen.traps;
+    entry.params.insert("core".into(), core.into());
+    entry.params.insert("kernel".into(), "full".into());
+    entry.params.insert("set_bytes".into(), point.set.into());
+    entry.params.insert("touch_bytes".into(), point.touch.into());
+    entry.params.insert("every".into(), point.every.into());
+    entry.cycles = Some(single(each(seen.with_traps as f64 - seen.alone as f64)));
+    let [user, kernel] = seen.instructions;
+    entry.counters.insert("user-instructions".into(), each(user as f64));
+    entry.counters.insert("instructions".into(), each(kernel as f64));
+    entry.counters.insert("alone-cycles".into(), each(seen.alone as f64));
+    entry.counters.insert("slow-down".into(), seen.with_traps as f64 / seen.alone.max(1) as f64 - 1.0);
+    for (name, lost) in seen.lost.named() {
+        entry.counters.insert(format!("refill/{name}"), each(lost as f64));
+    }
+    let mut direct = RecordPhase::new("direct", Evidence::Simulated);
+    direct.cycles = Some(single(each(seen.direct() as f64)));
+    let mut refill = RecordPhase::new("refill", Evidence::Simulated);
+    refill.cycles = Some(single(each(seen.refill() as f64)));
+    for cause in Cause::ALL {
+        for (phase, cycles) in [
+            (&mut direct, seen.direct[cause as usize] as f64),
+            (&mut refill, seen.refill[cause as usize] as f64),
+        ] {
+            if cycles != 0.0 {
+                phase.causes.insert(cause.name().into(), each(cycles));
+            }
+        }
+    }
+    direct.instructions = Some(each(kernel as f64));
+    entry.phases = vec![direct, refill];
+    entry.proof.insert("traps_per_crossing".into(), 1.0);
+    entry
+}
+
+/// An exact figure.
+fn single(value: f64) -> Estimate {
+    Estimate {
+        estimate: value,
+        ci: [value; 2],
+        min: value,
+        p10: value,
+        p50: value,
+        p90: value,
+        p99: value,
+        mean: value,
+    }
+}
+
+/// Exact figures of several crossings: how often each occurred.
+fn exact(each: &BTreeMap<u64, u64>) -> Estimate {
+    let count: u64 = each.values().sum();
+    let sum: u64 = each.iter().map(|(cycles, count)| cycles * count).sum();
+    let mean = sum as f64 / count.max(1) as f64;
+    let at = |share: f64| {
+        let mut seen = 0;
+        let wanted = (share * count as f64).ceil().max(1.0) as u64;
+        let found = each.iter().find(|&(_, &count)| {
+            seen += count;
+            seen >= wanted
+        });
+        found.map_or(mean, |(&cycles, _)| cycles as f64)
+    };
+    Estimate {
+        min: each.keys().next().map_or(mean, |&n| n as f64),
+        p10: at(0.1),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        ..single(mean)
+    }
 }
 
 /// The entry for an experiment that gave no bill: skipped when nothing is wrong, failed otherwise.

@@ -67,6 +67,7 @@ impl Machine {
         } else {
             self.misaligned(va, size, access, None)?
         };
+        self.report_data_ways(va, size, access, obs);
         if O::MEMORY {
             obs.access(&Access {
                 kind,
@@ -99,10 +100,38 @@ impl Machine {
         } else {
             self.misaligned(va, size, AccessType::Store, Some(value))?.0
         };
+        self.report_data_ways(va, size, AccessType::Store, obs);
         if O::MEMORY {
             obs.access(&Access { kind, store: true, va: self.hart.outside(va), pa, size: size as u8, value });
         }
         Ok(())
+    }
+
+    /// Tells the observer the ways to the pages of an access that was done.
+    fn report_data_ways<O: Observer>(&self, va: u64, size: u64, access: AccessType, obs: &mut O) {
+        if O::WALK {
+            let privilege = self.hart.data_privilege();
+            self.report_way(va, access, privilege, obs);
+            if (va & (PAGE - 1)) + size > PAGE {
+                self.report_way(self.hart.canonical(va.wrapping_add(size - 1)), access, privilege, obs);
+            }
+        }
+    }
+
+    /// Tells the observer the way to a page.
+    #[inline(always)]
+    pub(crate) fn report_way<O: Observer>(
+        &self,
+        va: u64,
+        access: AccessType,
+        privilege: Privilege,
+        obs: &mut O,
+    ) {
+        if O::WALK
+            && let Some(way) = mmu::way_to_page(&self.hart, &self.bus, va, access, privilege)
+        {
+            obs.walk(&way);
+        }
     }
 
     fn translate_data(&self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
@@ -339,7 +368,12 @@ impl Machine {
                         self.hart.f[usize::from(rd)] = $ifx;
                         self.fp_done(fpu.flags);
                     })*
-                    $(Op::$c => self.csr_instruction(insn, |$cold, $cbb| $cx)?,)*
+                    $(Op::$c => {
+                        self.csr_instruction(insn, |$cold, $cbb| $cx)?;
+                        if O::WALK && insn.imm == i64::from(crate::csr::SATP) {
+                            obs.address_space(self.hart.satp);
+                        }
+                    })*
                     $(Op::$y => return self.$yx(insn, next, obs),)*
                 }
             };

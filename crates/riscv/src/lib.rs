@@ -26,7 +26,8 @@
 //! The rooms: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
 //! reference interpreter) and `engine` (the fast one) are made; `hart`, `csr`, `trap`, `pmp`, `mmu` are the
 //! privileged architecture; `bus`, `device`, `htif`, `host`, `dtb` the machine around the hart; `fp` is IEEE 754;
-//! [`custom`] our own extensions; [`Observer`] what can be watched.
+//! [`custom`] our own extensions; [`cache`] a model of caches that knows no time; [`Observer`] what can be watched;
+//! [`timing`] how many cycles it all takes.
 //!
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
 //! have a budget, and memory is bounded by the [`Config`].
@@ -34,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod bus;
+pub mod cache;
 pub mod compressed;
 mod config;
 pub mod csr;
@@ -57,6 +59,7 @@ mod mmu;
 mod observer;
 mod pmp;
 mod table;
+pub mod timing;
 mod trap;
 
 pub use config::{Config, ConfigError, MachineKind};
@@ -70,5 +73,5 @@ pub use insn::{Class, INSTRUCTIONS, Insn, Op, Operands, Row, Width};
 pub use isa::{Extension, Isa, IsaError, Xlen};
 pub use machine::{Machine, MemoryError, Step, Stop};
 pub use mmu::AccessType;
-pub use observer::{Access, AccessKind, Observer, Retired};
+pub use observer::{Access, AccessKind, BlockInsn, Observer, Passed, Retired, Walk};
 pub use trap::{Cause, TRAP_PHASES, Trap, TrapReturn};

@@ -215,6 +215,7 @@ impl Machine {
     /// ```
     pub fn run<O: Observer>(&mut self, budget: u64, obs: &mut O) -> Stop {
         let mut left = budget;
+        self.begin(obs);
         loop {
             if let Some(stop) = self.service() {
                 return stop;
@@ -241,8 +242,29 @@ impl Machine {
         }
     }
 
+    /// Tells a new observer where it is.
+    fn begin<O: Observer>(&mut self, obs: &mut O) {
+        if O::WALK {
+            obs.address_space(self.hart.satp);
+        }
+    }
+
+    /// Makes the machine show the way to every page again, to an observer that is attached when the machine has
+    /// already run.
+    pub fn forget_translations(&mut self) {
+        self.engine.flush_translations();
+    }
+
+    /// Raises or lowers the machine external interrupt, as a platform's interrupt controller does. It is taken
+    /// before the next instruction, if it is enabled.
+    pub fn set_external_interrupt(&mut self, raised: bool) {
+        self.hart.mip &= !interrupt::MEI;
+        self.hart.mip |= if raised { interrupt::MEI } else { 0 };
+    }
+
     /// Does one step with the reference interpreter: an instruction, a trap or a wait.
     pub fn step<O: Observer>(&mut self, obs: &mut O) -> Step {
+        self.begin(obs);
         if let Some(stop) = self.service() {
             return Step::Stopped(stop);
         }
@@ -254,6 +276,7 @@ impl Machine {
 
     /// Runs like [`run`](Self::run), with the reference interpreter only.
     pub fn run_reference<O: Observer>(&mut self, budget: u64, obs: &mut O) -> Stop {
+        self.begin(obs);
         for _ in 0..budget {
             if let Some(stop) = self.service() {
                 return stop;
@@ -273,6 +296,7 @@ impl Machine {
             self.wait();
             return Step::Waited;
         }
+        self.report_way(self.hart.pc, AccessType::Fetch, self.hart.privilege, obs);
         match self.fetch() {
             Ok((insn, word)) => self.execute_and_settle(&insn, word, obs),
             Err(e) => self.take_exception(e, obs),
@@ -282,13 +306,22 @@ impl Machine {
     fn execute_and_settle<O: Observer>(&mut self, insn: &Insn, word: u32, obs: &mut O) -> Step {
         self.word = word;
         let (pc, privilege, instret) = (self.hart.pc, self.hart.privilege, self.hart.retired);
+        let mut pa = 0;
+        if O::RETIRE || O::BLOCKS {
+            let translated = mmu::translate_page(&self.hart, &self.bus, pc, AccessType::Fetch, privilege);
+            pa = translated.unwrap_or_default();
+            if (pc & 0xfff) + u64::from(insn.len) > mmu::PAGE {
+                self.report_way(self.hart.canonical(pc.wrapping_add(2)), AccessType::Fetch, privilege, obs);
+            }
+        }
         match self.execute(insn, obs) {
             Ok(next) => {
                 self.hart.pc = next;
                 self.hart.retired = self.hart.retired.wrapping_add(1);
-                if O::RETIRE {
+                if O::RETIRE || O::BLOCKS {
                     obs.retire(&Retired {
                         pc: self.hart.outside(pc),
+                        pa,
                         next_pc: self.hart.outside(next),
                         insn: *insn,
                         word,

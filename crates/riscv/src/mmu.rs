@@ -5,6 +5,7 @@
 
 use crate::bus::Bus;
 use crate::hart::{Hart, Privilege, status};
+use crate::observer::Walk;
 use crate::pmp::Verdict;
 use crate::trap::{Cause, Exception};
 
@@ -112,13 +113,28 @@ pub(crate) fn translate_page(
     access: AccessType,
     privilege: Privilege,
 ) -> Result<u64, Exception> {
-    let scheme = match privilege {
+    match scheme_of(hart, privilege) {
+        None => Ok(hart.outside(va)),
+        Some(s) => walk(hart, bus, &s, va, access, privilege).map(|way| way.pa),
+    }
+}
+
+/// The same, telling the way.
+pub(crate) fn way_to_page(
+    hart: &Hart,
+    bus: &Bus,
+    va: u64,
+    access: AccessType,
+    privilege: Privilege,
+) -> Option<Walk> {
+    let way = walk(hart, bus, &scheme_of(hart, privilege)?, va, access, privilege).ok()?;
+    Some(Walk { va: hart.outside(va), ..way })
+}
+
+fn scheme_of(hart: &Hart, privilege: Privilege) -> Option<Scheme> {
+    match privilege {
         Privilege::Machine => None,
         _ => scheme(hart),
-    };
-    match scheme {
-        None => Ok(hart.outside(va)),
-        Some(s) => walk(hart, bus, &s, va, access, privilege),
     }
 }
 
@@ -129,7 +145,7 @@ fn walk(
     va: u64,
     access: AccessType,
     privilege: Privilege,
-) -> Result<u64, Exception> {
+) -> Result<Walk, Exception> {
     let fault = || access.page_fault(va);
     // The bits above the virtual address must all equal its top bit. (Sv32 uses every bit of a register.)
     let unused = 64 - s.va_bits;
@@ -137,10 +153,13 @@ fn walk(
         return Err(fault());
     }
     let mut table = s.root;
+    let (mut tables, mut levels) = ([0; 4], 0);
     for level in (0..s.levels).rev() {
         let shift = 12 + s.vpn_bits * level;
         let index = va >> shift & ((1 << s.vpn_bits) - 1);
         let at = table + index * s.pte_size;
+        tables[usize::from(levels) & 3] = at;
+        levels += 1;
         // The walk itself is an S-mode access, and one that memory or PMP refuses is an access fault (4.3.2).
         if hart.pmp.check(at, s.pte_size, AccessType::Load, Privilege::Supervisor) != Verdict::Allowed {
             return Err(access.access_fault(va));
@@ -170,7 +189,7 @@ fn walk(
             // A superpage that is not aligned to its size.
             return Err(fault());
         }
-        return Ok(base | va & offset_mask);
+        return Ok(Walk { va, pa: base | va & offset_mask, tables, levels, shift });
     }
     Err(fault())
 }

@@ -9,6 +9,8 @@ use crate::trap::{Trap, TrapReturn};
 pub struct Retired {
     /// Its address.
     pub pc: u64,
+    /// Its physical address (that of its first byte: the second half may lie in another page).
+    pub pa: u64,
     /// The address of the instruction that comes next, unless an interrupt does.
     pub next_pc: u64,
     /// The instruction.
@@ -53,6 +55,69 @@ pub struct Access {
     pub value: u64,
 }
 
+/// The way to a page: where its page table entries are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// The virtual address that was translated.
+    pub va: u64,
+    /// Its physical address.
+    pub pa: u64,
+    /// The physical addresses of the entries, from the root; the first `levels` count.
+    pub tables: [u64; 4],
+    /// How many.
+    pub levels: u8,
+    /// The size of the page as a power of two: 12, or more for large pages.
+    pub shift: u32,
+}
+
+impl Walk {
+    /// The physical addresses of the entries, from the root.
+    pub fn entries(&self) -> &[u64] {
+        &self.tables[..usize::from(self.levels).min(4)]
+    }
+}
+
+/// An instruction in a decoded block.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockInsn {
+    /// Its address, sign-extended on RV32.
+    pub pc: u64,
+    /// The instruction.
+    pub insn: Insn,
+    /// Its bits.
+    pub word: u32,
+    /// Its physical page: the physical address less the lowest 12 bits, shifted down by them.
+    pub page: u32,
+}
+
+/// Instructions of one decoded block that retired one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed<'a> {
+    /// They stand in the engine's memory from here: two runs of the same `epoch`, start and length are the same
+    /// instructions.
+    pub start: u16,
+    /// Counts how often decoded code was dropped.
+    pub epoch: u64,
+    /// The instructions; at least one.
+    pub insns: &'a [BlockInsn],
+    /// The address of the instruction that comes next, unless an interrupt does; sign-extended on RV32.
+    pub next_pc: u64,
+    /// The mode.
+    pub privilege: Privilege,
+    /// Whether addresses have 32 bits.
+    pub rv32: bool,
+    /// Instructions retired before the first of them, since reset.
+    pub instret: u64,
+}
+
+impl Passed<'_> {
+    /// An address as [`Retired`] shows it.
+    #[inline(always)]
+    pub fn outside(&self, pc: u64) -> u64 {
+        if self.rv32 { u64::from(pc as u32) } else { pc }
+    }
+}
+
 /// Watches a machine. What the constants switch off costs nothing, and is never called.
 ///
 /// For one instruction, its accesses come first, then [`retire`](Observer::retire) or
@@ -84,10 +149,29 @@ pub trait Observer {
     const MEMORY: bool = false;
     /// Whether `trap` and `trap_return` are called.
     const TRAP: bool = false;
+    /// Whether `passed` is called for the instructions of decoded blocks, instead of `retire` for each of them.
+    /// The others come one by one.
+    const BLOCKS: bool = false;
+    /// Whether `walk` and `address_space` are called.
+    const WALK: bool = false;
 
     /// An instruction retired.
     #[inline(always)]
     fn retire(&mut self, _retired: &Retired) {}
+
+    /// Instructions retired; their accesses came before, in order.
+    #[inline(always)]
+    fn passed(&mut self, _passed: &Passed) {}
+
+    /// The machine looked for the way to a page and found it. It keeps what it finds: the way to a page is shown
+    /// before the first access to it, and again after `sfence.vma`, but not each time. Which translations a
+    /// buffer would hold is the observer's business.
+    #[inline(always)]
+    fn walk(&mut self, _walk: &Walk) {}
+
+    /// `satp` has this value from now on; also called when a run begins.
+    #[inline(always)]
+    fn address_space(&mut self, _satp: u64) {}
 
     /// Memory was accessed.
     #[inline(always)]
@@ -104,3 +188,78 @@ pub trait Observer {
 
 /// Watches nothing.
 impl Observer for () {}
+
+/// Two that watch the same; neither may want blocks where the other wants single instructions.
+impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
+    const RETIRE: bool = A::RETIRE || B::RETIRE;
+    const MEMORY: bool = A::MEMORY || B::MEMORY;
+    const TRAP: bool = A::TRAP || B::TRAP;
+    const BLOCKS: bool = {
+        assert!(!(A::BLOCKS && B::RETIRE || B::BLOCKS && A::RETIRE), "blocks and single instructions");
+        A::BLOCKS || B::BLOCKS
+    };
+    const WALK: bool = A::WALK || B::WALK;
+    #[inline(always)]
+    fn retire(&mut self, retired: &Retired) {
+        if A::RETIRE || A::BLOCKS {
+            self.0.retire(retired);
+        }
+        if B::RETIRE || B::BLOCKS {
+            self.1.retire(retired);
+        }
+    }
+    #[inline(always)]
+    fn passed(&mut self, passed: &Passed) {
+        if A::BLOCKS {
+            self.0.passed(passed);
+        }
+        if B::BLOCKS {
+            self.1.passed(passed);
+        }
+    }
+    #[inline(always)]
+    fn walk(&mut self, walk: &Walk) {
+        if A::WALK {
+            self.0.walk(walk);
+        }
+        if B::WALK {
+            self.1.walk(walk);
+        }
+    }
+    #[inline(always)]
+    fn address_space(&mut self, satp: u64) {
+        if A::WALK {
+            self.0.address_space(satp);
+        }
+        if B::WALK {
+            self.1.address_space(satp);
+        }
+    }
+    #[inline(always)]
+    fn access(&mut self, access: &Access) {
+        if A::MEMORY {
+            self.0.access(access);
+        }
+        if B::MEMORY {
+            self.1.access(access);
+        }
+    }
+    #[inline(always)]
+    fn trap(&mut self, trap: &Trap) {
+        if A::TRAP {
+            self.0.trap(trap);
+        }
+        if B::TRAP {
+            self.1.trap(trap);
+        }
+    }
+    #[inline(always)]
+    fn trap_return(&mut self, ret: &TrapReturn) {
+        if A::TRAP {
+            self.0.trap_return(ret);
+        }
+        if B::TRAP {
+            self.1.trap_return(ret);
+        }
+    }
+}

@@ -103,6 +103,17 @@ static long sys_nest(void) {
 volatile u64 switches;
 static long sys_switches(void) { return switches; }
 
+#ifdef WORKLOAD
+// A kernel with data of its own: reads as much of it as it is asked to, a line at a time.
+static volatile u8 kernel_data[1 << 20];
+static long sys_touch(u64 bytes) {
+    if (bytes > sizeof kernel_data) return -EINVAL;
+    u64 sum = 0;
+    for (u64 i = 0; i < bytes; i += 64) sum += kernel_data[i];
+    return sum;
+}
+#endif
+
 // The software interrupt's handler: acknowledge, and tell whoever waits.
 extern volatile u64 toll_flag;
 void soft_interrupt(void) {
@@ -126,4 +137,7 @@ void *const call_table[CALL_TABLE_SIZE] = {
     [174] = sys_getuid,
     [244] = sys_nest,
     [245] = sys_switches,
+#ifdef WORKLOAD
+    [250] = sys_touch,
+#endif
 };

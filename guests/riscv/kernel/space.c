@@ -9,6 +9,16 @@ static u64 middle[2][512] __attribute__((aligned(4096)));
 
 static u64 entry(u64 address, u64 flags) { return address >> 12 << 10 | flags | V; }
 
+#ifdef WORKLOAD
+// Pages of 4 KiB, as programs have them: the entries of the TLB are what a trap costs, too.
+static u64 leaf[4][512] __attribute__((aligned(4096)));
+
+static u64 region(int which, u64 address, u64 flags) {
+    for (u64 page = 0; page < 512; page++) leaf[which][page] = entry(address + page * 4096, flags);
+    return entry((u64)leaf[which], 0);
+}
+#endif
+
 u64 space_make(int which, int asid) {
     u64 data = R | W | A | D;
     // The kernel's own pages are global; a flush of one address space need not drop them.
@@ -18,5 +28,13 @@ u64 space_make(int which, int asid) {
     middle[which][1] = entry(USER_BASE, data | X | U);
     middle[which][2] = entry(which ? PRIVATE_B : PRIVATE_A, data | U);
     middle[which][3] = which ? 0 : entry(PRIVATE_B, data | U);
+#ifdef WORKLOAD
+    if (which == 0) {
+        middle[0][0] = region(0, KERNEL_BASE, data | X | G);
+        middle[0][1] = region(1, USER_BASE, data | X | U);
+        middle[0][2] = region(2, PRIVATE_A, data | U);
+        middle[0][3] = region(3, PRIVATE_B, data | U);
+    }
+#endif
     return 8UL << 60 | (u64)asid << 44 | (u64)root[which] >> 12;
 }

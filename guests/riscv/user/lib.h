@@ -3,6 +3,7 @@
 #ifndef TOLL_LIB_H
 #define TOLL_LIB_H
 
+typedef unsigned char u8;
 typedef unsigned long u64;
 
 static inline long system_call(long number, long a, long b, long c) {

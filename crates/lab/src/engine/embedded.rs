@@ -1,12 +1,14 @@
 //! The machine of our own: every instruction is seen, so every instruction is charged to a phase.
 
-use tollgate_riscv::{Config, Elf, Machine, Stop};
+use tollgate_riscv::timing::Core;
+use tollgate_riscv::{Config, Elf, Machine, Observer, Stop};
 
 use super::Engine;
 use crate::LabError;
 use crate::attribution::Attribution;
 use crate::bill::{Experiment, Spread, TrapBill};
 use crate::call::Crossing;
+use crate::cycles::{CycleAttribution, Cycles};
 use crate::guest::Report;
 use crate::image;
 
@@ -31,31 +33,75 @@ impl Engine for Embedded {
     }
 
     fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
-        let elf = Elf::parse(&image::prepare(experiment)?).map_err(refused)?;
-        let isa = experiment.design.isa.parse().map_err(|e| LabError::Machine(format!("{e}")))?;
-        let mut machine =
-            Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
-        machine.load(&elf).map_err(refused)?;
-
+        let (elf, machine) = boot(experiment)?;
         let mut watch = Attribution::new(&elf, experiment.crossing, experiment.iterations);
-        let budget = experiment.iterations.saturating_mul(BUDGET_EACH).saturating_add(BUDGET);
-        let stop = machine.run(budget, &mut watch);
-        let console = String::from_utf8_lossy(&machine.take_console()).into_owned();
-        match stop {
-            Stop::Exit { code: 0 } => {}
-            Stop::Exit { code } => {
-                let said = console.lines().last().unwrap_or_default();
-                return Err(LabError::Guest(format!("stopped with status {code}: {said}")));
-            }
-            other => return Err(LabError::Guest(format!("did not end: {other:?}"))),
-        }
-        let (spread, phases) = watch.finish().map_err(|seen| {
-            LabError::Guest(format!("crossed {seen} times, not once and {} times", experiment.iterations))
-        })?;
-        let result = second_opinion(experiment, spread, &console)?;
-        let phases = Some(Box::new(phases));
-        Ok(TrapBill { experiment: *experiment, engine: NAME, result, spread, phases })
+        let console = run(machine, experiment, &mut watch)?;
+        settle(watch, experiment, &console)
     }
+}
+
+/// A bill with its cycles on a core.
+#[derive(Clone, Debug)]
+pub struct CycleBill {
+    /// The instructions.
+    pub bill: TrapBill,
+    /// What the core is called.
+    pub core: String,
+    /// The cycles.
+    pub cycles: Cycles,
+}
+
+impl Embedded {
+    /// Runs an experiment on a core, and counts cycles besides.
+    ///
+    /// # Errors
+    /// Those of [`Engine::measure`], and a core that cannot be.
+    pub fn measure_cycles(&self, experiment: &Experiment, core: &Core) -> Result<CycleBill, LabError> {
+        let (elf, machine) = boot(experiment)?;
+        let bill = Attribution::new(&elf, experiment.crossing, experiment.iterations);
+        let follows = !experiment.crossing.is_switch();
+        let mut watch = CycleAttribution::new(bill, core, experiment.iterations, follows)?;
+        let console = run(machine, experiment, &mut watch)?;
+        let (bill, cycles) = watch.finish();
+        Ok(CycleBill { bill: settle(bill, experiment, &console)?, core: core.name.clone(), cycles })
+    }
+}
+
+fn boot(experiment: &Experiment) -> Result<(Elf, Machine), LabError> {
+    let elf = Elf::parse(&image::prepare(experiment)?).map_err(refused)?;
+    let isa = experiment.design.isa.parse().map_err(|e| LabError::Machine(format!("{e}")))?;
+    let mut machine = Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
+    machine.load(&elf).map_err(refused)?;
+    Ok((elf, machine))
+}
+
+/// Runs the guest to its end and gives what it printed.
+fn run<O: Observer>(
+    mut machine: Machine,
+    experiment: &Experiment,
+    watch: &mut O,
+) -> Result<String, LabError> {
+    let budget = experiment.iterations.saturating_mul(BUDGET_EACH).saturating_add(BUDGET);
+    let stop = machine.run(budget, watch);
+    let console = String::from_utf8_lossy(&machine.take_console()).into_owned();
+    match stop {
+        Stop::Exit { code: 0 } => Ok(console),
+        Stop::Exit { code } => {
+            let said = console.lines().last().unwrap_or_default();
+            Err(LabError::Guest(format!("stopped with status {code}: {said}")))
+        }
+        other => Err(LabError::Guest(format!("did not end: {other:?}"))),
+    }
+}
+
+/// The bill, when the guest did what it was built for.
+fn settle(watch: Attribution, experiment: &Experiment, console: &str) -> Result<TrapBill, LabError> {
+    let (spread, phases) = watch.finish().map_err(|seen| {
+        LabError::Guest(format!("crossed {seen} times, not once and {} times", experiment.iterations))
+    })?;
+    let result = second_opinion(experiment, spread, console)?;
+    let phases = Some(Box::new(phases));
+    Ok(TrapBill { experiment: *experiment, engine: NAME, result, spread, phases })
 }
 
 fn refused(error: impl std::fmt::Display) -> LabError {

@@ -8,7 +8,7 @@ mod spike;
 use crate::LabError;
 use crate::bill::{Experiment, TrapBill};
 
-pub use embedded::Embedded;
+pub use embedded::{CycleBill, Embedded};
 pub use qemu::Qemu;
 pub use spike::Spike;
 

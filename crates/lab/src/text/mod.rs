@@ -3,11 +3,13 @@
 mod bill;
 mod designs;
 mod engines;
+mod icache;
 mod profile;
 mod words;
 
 pub use bill::bills;
 pub use designs::{comparison, list};
 pub use engines::{engines, missing};
+pub use icache::icache;
 pub use profile::profile;
 pub use words::{grouped, wrapped};

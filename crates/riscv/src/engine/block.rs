@@ -78,7 +78,7 @@ impl Builder<'_> {
 
     /// Ends the block: execution goes on at `pc`.
     fn leave(&mut self, pc: u64) {
-        let meta = Meta { pc, insn: NO_INSN, word: 0 };
+        let meta = Meta { pc, insn: NO_INSN, word: 0, page: 0 };
         self.push(MicroOp { code: Code::Goto, imm: pc, ..MicroOp::NOTHING }, meta);
     }
 }
@@ -100,7 +100,7 @@ impl Machine {
         // Room for this block.
         let room = start + 2 * LONGEST_BLOCK as usize + 3;
         if arena.meta.len() < room {
-            arena.meta.resize(room + 4096, Meta { pc: 0, insn: NO_INSN, word: 0 });
+            arena.meta.resize(room + 4096, Meta { pc: 0, insn: NO_INSN, word: 0, page: 0 });
         }
         let mut b = Builder { arena, start, next: start, done: 0, precise: self.engine.precise };
         let target_mask = self.hart.target_mask();
@@ -120,12 +120,12 @@ impl Machine {
             let Some(insn) = decoded else {
                 // Illegal, or in two pages: the reference interpreter fetches it again.
                 b.done += 1;
-                b.push(MicroOp::NOTHING, Meta { pc, insn: NO_INSN, word });
+                b.push(MicroOp::NOTHING, Meta { pc, insn: NO_INSN, word, page: 0 });
                 break;
             };
             let next = self.hart.canonical(pc.wrapping_add(u64::from(insn.len)));
             let target = self.hart.canonical(pc.wrapping_add(insn.imm as u64));
-            let meta = Meta { pc, insn, word };
+            let meta = Meta { pc, insn, word, page: (page >> 12) as u32 };
             let step = MicroOp { code: Code::Step, ..MicroOp::NOTHING };
             let rd = if insn.rd == 0 { DISCARD } else { insn.rd };
             let plain = |code: Code, rd: u8| MicroOp {

@@ -26,9 +26,9 @@ pub(crate) use run::Pause;
 use std::collections::HashMap;
 
 use crate::hart::{Hart, Privilege, status};
-use crate::insn::Insn;
 use crate::machine::Machine;
 use crate::mmu::{self, AccessType, PAGE};
+use crate::observer::{BlockInsn, Observer};
 use crate::pmp::Verdict;
 use block::MicroOp;
 
@@ -42,12 +42,7 @@ const TLB_ENTRIES: usize = 256;
 const CONTEXTS: usize = 8;
 
 /// What is known of an op besides how to do it.
-#[derive(Clone, Copy)]
-struct Meta {
-    pc: u64,
-    insn: Insn,
-    word: u32,
-}
+type Meta = BlockInsn;
 
 /// An entry of the table of jump targets.
 #[derive(Clone, Copy)]
@@ -224,7 +219,8 @@ impl Engine {
 
 impl Machine {
     /// The block at an address, built if need be; `None` when the reference interpreter has to fetch there.
-    fn find_block(&mut self, pc: u64, context: Context, id: u32) -> Option<u16> {
+    fn find_block<O: Observer>(&mut self, pc: u64, context: Context, id: u32, obs: &mut O) -> Option<u16> {
+        self.report_way(pc, AccessType::Fetch, context.privilege, obs);
         let pa = mmu::translate_page(&self.hart, &self.bus, pc, AccessType::Fetch, context.privilege).ok()?;
         let page = pa & !(PAGE - 1);
         if self.hart.pmp.check(page, PAGE, AccessType::Fetch, context.privilege) != Verdict::Allowed {
@@ -247,13 +243,14 @@ impl Machine {
     }
 
     /// Puts the page of an access into the TLB; false when the reference interpreter has to do the access.
-    fn fill_tlb(&mut self, slot: usize, va: u64, store: bool) -> bool {
+    fn fill_tlb<O: Observer>(&mut self, slot: usize, va: u64, store: bool, obs: &mut O) -> bool {
         let access = if store { AccessType::Store } else { AccessType::Load };
         let privilege = self.hart.data_privilege();
         if self.hart.canonical(va) != va {
             return false;
         }
         let Ok(pa) = mmu::translate_page(&self.hart, &self.bus, va, access, privilege) else { return false };
+        self.report_way(va, access, privilege, obs);
         let pa = pa & !(PAGE - 1);
         if self.hart.pmp.check(pa, PAGE, access, privilege) != Verdict::Allowed
             || self.bus.ram_slice(pa, PAGE).is_none()

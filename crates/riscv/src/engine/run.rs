@@ -9,7 +9,7 @@ use crate::hart::Privilege;
 use crate::insn::{Insn, Op};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
-use crate::observer::{Access, AccessKind, Observer, Retired};
+use crate::observer::{Access, AccessKind, Observer, Passed, Retired};
 use crate::table::instruction_table;
 
 /// Why the engine handed control back.
@@ -51,15 +51,17 @@ struct Hot<'a> {
     privilege: Privilege,
     rv32: bool,
     retired: u64,
+    epoch: u64,
 }
 
 impl Machine {
     /// Runs blocks until about `horizon` instructions have retired, or one comes that blocks cannot do. Never
     /// more than `horizon`; the hart's pc and instruction count are exact when it returns.
     pub(crate) fn run_blocks<O: Observer>(&mut self, horizon: u64, obs: &mut O) -> Pause {
-        if self.engine.precise != O::RETIRE {
+        let precise = O::RETIRE || O::BLOCKS;
+        if self.engine.precise != precise {
             self.engine.flush_blocks();
-            self.engine.precise = O::RETIRE;
+            self.engine.precise = precise;
         }
         let limit = horizon.saturating_sub(LONGEST_BLOCK);
         let context = Context::of(&self.hart);
@@ -69,7 +71,7 @@ impl Machine {
         let mut pc = self.hart.pc;
         let pause = 'find: loop {
             let drops = self.engine.drops;
-            let Some(mut at) = self.block_at(pc, context, id) else { break Pause::Fetch };
+            let Some(mut at) = self.block_at(pc, context, id, obs) else { break Pause::Fetch };
             if self.engine.flushed_since(drops) {
                 // Room was made for the block: what was linked is gone.
                 link = None;
@@ -85,7 +87,7 @@ impl Machine {
                 match leave {
                     Leave::Miss { at: op, va, size, store } => {
                         // A misaligned address never matches; only an aligned one may try again.
-                        if va & (size - 1) == 0 && self.fill_tlb(slot, va, store) {
+                        if va & (size - 1) == 0 && self.fill_tlb(slot, va, store, obs) {
                             at = op;
                             continue;
                         }
@@ -126,14 +128,14 @@ impl Machine {
     }
 
     /// The block at `pc`: from the table of jump targets, or found and built.
-    fn block_at(&mut self, pc: u64, context: Context, id: u32) -> Option<u16> {
+    fn block_at<O: Observer>(&mut self, pc: u64, context: Context, id: u32, obs: &mut O) -> Option<u16> {
         if let Some(arena) = &self.engine.arena {
             let entry = arena.jumps[jump_index(pc)];
             if entry.pc == pc && entry.context == id {
                 return Some(entry.start);
             }
         }
-        self.find_block(pc, context, id)
+        self.find_block(pc, context, id, obs)
     }
 
     /// Stops before an op that the reference interpreter does.
@@ -156,9 +158,22 @@ impl Machine {
         let meta = arena.meta[usize::from(op)];
         self.hart.x[usize::from(rd)] = arena.ops[usize::from(op.wrapping_add(1))].imm;
         *count += u64::from(done);
+        if O::BLOCKS {
+            let at = usize::from(op);
+            obs.passed(&Passed {
+                start: op,
+                epoch: self.engine.drops,
+                insns: &arena.meta[at..=at],
+                next_pc: to,
+                privilege: self.hart.privilege,
+                rv32: !self.hart.isa.is_rv64(),
+                instret: self.hart.retired.wrapping_add(*count - 1),
+            });
+        }
         if O::RETIRE {
             obs.retire(&Retired {
                 pc: self.hart.outside(meta.pc),
+                pa: u64::from(meta.page) << 12 | meta.pc & (PAGE - 1),
                 next_pc: self.hart.outside(to),
                 insn: meta.insn,
                 word: meta.word,
@@ -192,6 +207,7 @@ impl Machine {
             context,
             privilege: self.hart.privilege,
             retired: self.hart.retired,
+            epoch: self.engine.drops,
         };
         hot.run(*at, count, limit, obs)
     }
@@ -270,11 +286,13 @@ macro_rules! define {
             /// each jump, and the limit is looked at there.
             #[inline(never)]
             fn run<O: Observer>(self, start: u16, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
-                let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired } = self;
+                let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
                 let Arena { ops, links, meta, jumps, loads, stores } = arena;
                 let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
                 let mut i = start;
+                // The first op of those that the observer has not been told of.
+                let mut from = start;
                 let mut n = *count;
                 loop {
                     let op = &ops[usize::from(i)];
@@ -286,6 +304,7 @@ macro_rules! define {
                                 let m = &meta[usize::from(i)];
                                 obs.retire(&Retired {
                                     pc: outside(m.pc),
+                                    pa: u64::from(m.page) << 12 | m.pc & (PAGE - 1),
                                     next_pc: outside($next),
                                     insn: m.insn,
                                     word: m.word,
@@ -293,6 +312,25 @@ macro_rules! define {
                                     value: $value,
                                     instret: retired.wrapping_add(n + u64::from(op.done) - 1),
                                 });
+                            }
+                        };
+                    }
+                    /// Tells the observer that the ops up to `$end` retired.
+                    macro_rules! passed {
+                        ($end:expr, $next:expr) => {
+                            if O::BLOCKS {
+                                let (first, end): (usize, usize) = (usize::from(from), $end);
+                                if first < end {
+                                    obs.passed(&Passed {
+                                        start: from,
+                                        epoch,
+                                        insns: &meta[first..end],
+                                        next_pc: $next,
+                                        privilege,
+                                        rv32,
+                                        instret: retired.wrapping_add(n + u64::from(ops[first].done) - 1),
+                                    });
+                                }
                             }
                         };
                     }
@@ -309,6 +347,13 @@ macro_rules! define {
                             return $leave;
                         }};
                     }
+                    /// Leaves before the op.
+                    macro_rules! leave_before {
+                        ($leave:expr) => {{
+                            passed!(usize::from(i), meta[usize::from(i)].pc);
+                            leave!($leave)
+                        }};
+                    }
                     macro_rules! write {
                         ($value:expr) => {{
                             let value = $value;
@@ -322,12 +367,12 @@ macro_rules! define {
                             let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);
                             let entry = &$tlb[tlb_index($va)];
                             if entry.tag != $va & !(PAGE - 1) | $va & ($size - 1) {
-                                leave!(Leave::Miss { at: i, va: $va, size: $size, store: $store });
+                                leave_before!(Leave::Miss { at: i, va: $va, size: $size, store: $store });
                             }
                             let $page = entry.page as usize;
                             let offset = $va as usize & (PAGE as usize - $size);
                             let Some($bytes) = ram.get_mut($page) else {
-                                leave!(Leave::Step(i));
+                                leave_before!(Leave::Step(i));
                             };
                             let $bytes = &mut $bytes[offset..offset + $size];
                         };
@@ -366,7 +411,8 @@ macro_rules! define {
                     }
                     /// Goes to where a jump leads, by its link, else by the table.
                     macro_rules! jump {
-                        ($to:expr) => {{
+                        ($to:expr, $end:expr) => {{
+                            passed!($end, $to);
                             n += u64::from(op.done);
                             let link = links[usize::from(i)];
                             if n > limit {
@@ -374,6 +420,7 @@ macro_rules! define {
                             }
                             if link != 0 {
                                 i = link;
+                                from = i;
                             } else {
                                 let entry = &jumps[jump_index($to)];
                                 if entry.pc != $to || entry.context != context {
@@ -383,6 +430,7 @@ macro_rules! define {
                                     links[usize::from(i)] = entry.start;
                                 }
                                 i = entry.start;
+                                from = i;
                             }
                         }};
                     }
@@ -406,7 +454,7 @@ macro_rules! define {
                             let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
                             if $bx {
                                 retire!(op.imm, 0);
-                                jump!(op.imm);
+                                jump!(op.imm, usize::from(i) + 1);
                             } else {
                                 next!(0);
                             }
@@ -415,16 +463,18 @@ macro_rules! define {
                             let to = x[usize::from(op.rs1)].wrapping_add(op.imm) & !1;
                             let entry = &jumps[jump_index(to)];
                             if entry.pc != to || entry.context != context {
-                                leave!(Leave::Indirect { at: i, to });
+                                leave_before!(Leave::Indirect { at: i, to });
                             }
                             let link = ops[usize::from(i.wrapping_add(1))].imm;
                             x[usize::from(op.rd)] = link;
                             retire!(to, if op.rd < 32 { outside(link) } else { 0 });
+                            passed!(usize::from(i) + 1, to);
                             n += u64::from(op.done);
                             if n > limit {
                                 leave!(Leave::Limit(to));
                             }
                             i = entry.start;
+                            from = i;
                         })*
                         $(Code::$fl => {
                             read!($fls, $flv);
@@ -458,9 +508,10 @@ macro_rules! define {
                             next!(value);
                         })*
                         Code::Nop => next!(0),
-                        Code::Goto => jump!(op.imm),
-                        Code::Step => leave!(Leave::Step(i)),
+                        Code::Goto => jump!(op.imm, usize::from(i)),
+                        Code::Step => leave_before!(Leave::Step(i)),
                         Code::Fetch => {
+                            passed!(usize::from(i), meta[usize::from(i)].pc);
                             n += u64::from(op.done) - 1;
                             leave!(Leave::Fetch(meta[usize::from(i)].pc));
                         }

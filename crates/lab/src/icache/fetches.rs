@@ -1,0 +1,152 @@
+//! Which addresses are fetched: one for each instruction, or one for each cycle of a five-stage pipeline.
+
+use tollgate_riscv::{Class, Insn, Observer, RegClass, Retired, Trap};
+
+use super::code::{Code, Mix};
+use super::seen::Seen;
+use super::{Build, Count, Report};
+
+/// Fetches behind the last instruction until it has left a pipeline of five stages, and one that Ripes counts for
+/// the cycle in which nothing is left.
+const DRAIN: u64 = 5;
+/// Instructions fetched in vain when the third stage finds that a branch is taken.
+const IN_VAIN: u64 = 2;
+
+/// Watches a machine and tells the caches.
+pub(super) struct Fetches<'a> {
+    code: &'a Code,
+    count: Count,
+    seen: Seen,
+    mix: Mix,
+    accesses: u64,
+    /// The register that the instruction before loads.
+    loaded: Option<u8>,
+    /// Where execution goes on, and whether a taken branch led there.
+    next: u64,
+    jumped: bool,
+    /// The last trap that nobody handled: where and why, and how many there were since an instruction retired.
+    trap: Option<(u64, String)>,
+    traps_in_a_row: u64,
+}
+
+impl<'a> Fetches<'a> {
+    pub(super) fn new(code: &'a Code, count: Count, seen: Seen) -> Self {
+        Self {
+            code,
+            count,
+            seen,
+            mix: Mix::default(),
+            accesses: 0,
+            loaded: None,
+            next: 0,
+            jumped: false,
+            trap: None,
+            traps_in_a_row: 0,
+        }
+    }
+
+    pub(super) fn retired(&self) -> u64 {
+        self.mix.instructions
+    }
+
+    /// Whether execution went on where there is no code, which is how a program without a caller ends.
+    pub(super) fn has_left(&self) -> bool {
+        self.is_stuck() && self.retired() > 0 && !self.code.contains(self.next)
+    }
+
+    /// Whether nothing but traps is left.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.traps_in_a_row > 1
+    }
+
+    pub(super) fn stuck(&self) -> Option<(u64, String)> {
+        self.trap.clone().filter(|_| self.is_stuck())
+    }
+
+    fn access(&mut self, address: u64, bytes: u64) {
+        self.accesses += 1;
+        self.seen.access(address, bytes);
+    }
+
+    /// A cycle's fetch: of the pc's word.
+    fn cycle(&mut self, pc: u64) {
+        self.access(pc & !3, 4);
+    }
+
+    fn cycles_of(&mut self, retired: &Retired) {
+        self.cycle(retired.pc);
+        let insn = &retired.insn;
+        if self.loaded.is_some_and(|register| reads(insn, register)) {
+            // The fetch of what comes next is repeated; that it is counted here, before it, changes no miss.
+            self.cycle(retired.pc);
+        }
+        self.loaded = (insn.row().class == Class::Load && insn.rd != 0).then_some(insn.rd);
+        if self.jumped {
+            let mut pc = retired.pc + u64::from(insn.len);
+            for _ in 0..IN_VAIN {
+                self.cycle(pc);
+                pc += self.code.length_at(pc);
+            }
+        }
+    }
+
+    /// What the caches saw.
+    pub(super) fn finish(mut self, build: &Build, ended: bool) -> Report {
+        let mut cycles = self.accesses;
+        if self.count == Count::Cycle {
+            let done = if self.jumped { IN_VAIN } else { 0 };
+            let mut pc = self.next;
+            for _ in done..DRAIN {
+                self.cycle(pc);
+                pc += self.code.length_at(pc);
+            }
+            cycles = self.accesses - 1;
+        }
+        let (caches, sweep) = self.seen.reports();
+        Report {
+            name: build.name.clone(),
+            isa: build.isa,
+            count: self.count,
+            object_text: build.object_text,
+            text: self.code.bytes(),
+            static_mix: self.code.mix,
+            dynamic_mix: self.mix,
+            accesses: self.accesses,
+            bytes: self.mix.bytes,
+            cycles,
+            ended,
+            caches,
+            sweep,
+        }
+    }
+}
+
+/// Whether an instruction reads an integer register.
+fn reads(insn: &Insn, register: u8) -> bool {
+    let format = &insn.row().format;
+    (format.rs1() == RegClass::X && insn.rs1 == register)
+        || (format.rs2() == RegClass::X && insn.rs2 == register)
+}
+
+impl Observer for Fetches<'_> {
+    const RETIRE: bool = true;
+    const TRAP: bool = true;
+
+    fn retire(&mut self, retired: &Retired) {
+        self.traps_in_a_row = 0;
+        self.mix.add(&retired.insn);
+        self.next = retired.next_pc;
+        self.jumped = retired.next_pc != retired.pc + u64::from(retired.insn.len);
+        match self.count {
+            Count::Fetch => self.access(retired.pc, u64::from(retired.insn.len)),
+            Count::Cycle => self.cycles_of(retired),
+        }
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        self.traps_in_a_row += 1;
+        if self.traps_in_a_row == 1 {
+            self.trap = Some((trap.epc, trap.cause.to_string()));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! How long a timer interrupt takes to reach its handler, at every cycle of a loop at which it can come.
+//!
+//! The machine takes an interrupt between two instructions; a core sees it when the instruction that it is
+//! behind retires. So one run for each instruction of the loop finds what there is to find, and an interrupt that
+//! comes in a cycle between two retirements waits for the second. The latency counts from the cycle in which the
+//! interrupt is there to the cycle in which the handler's first instruction retires.
+
+use std::collections::BTreeMap;
+
+use tollgate_riscv::timing::Core;
+use tollgate_riscv::{Isa, MachineKind};
+
+use crate::diagram::Lane;
+use crate::image;
+use crate::pipeline::{self, Around, PipelineError, View, Wanted};
+use crate::program::Job;
+
+/// The bundled loop; see `guests/riscv/programs/latency.S`.
+static IMAGE: &[u8] = include_bytes!("../../../guests/riscv/images/latency.elf");
+const MAGIC: u64 = 0x31_3054_414c;
+/// Instructions of the loop.
+const LOOP: u64 = 8;
+/// The first interrupt finds the handler in no cache.
+const WARM: u64 = 2;
+
+/// Latencies at every cycle of the loop.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    /// How many of the loop's cycles have this latency.
+    pub cycles: BTreeMap<u64, u64>,
+    /// Cycles of one round of the loop, which is how many were tried.
+    pub period: u64,
+    /// The run in which the interrupt comes at the worst of them.
+    pub view: View,
+}
+
+impl Latency {
+    /// The smallest.
+    #[must_use]
+    pub fn min(&self) -> u64 {
+        self.cycles.keys().next().copied().unwrap_or(0)
+    }
+
+    /// The largest.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.cycles.keys().next_back().copied().unwrap_or(0)
+    }
+
+    /// The smallest that at least half of the cycles do not exceed.
+    #[must_use]
+    pub fn median(&self) -> u64 {
+        let mut seen = 0;
+        let half = self.period.div_ceil(2);
+        let middle = self.cycles.iter().find(|&(_, &count)| {
+            seen += count;
+            seen >= half
+        });
+        middle.map_or(0, |(&latency, _)| latency)
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        let sum: u64 = self.cycles.iter().map(|(latency, count)| latency * count).sum();
+        sum as f64 / self.period as f64
+    }
+}
+
+/// The bundled loop, interrupted so many instructions later in it.
+///
+/// # Panics
+/// Never: the image is part of the program and has the parameter.
+#[must_use]
+pub fn job(offset: u64) -> Job {
+    Job {
+        isa: isa(),
+        machine: MachineKind::Spike,
+        ram_bytes: 1 << 20,
+        bootargs: String::new(),
+        program: image::with_words(IMAGE, "latency_offset", &[MAGIC, offset]).unwrap_or_default(),
+        proxy_kernel: None,
+        arguments: vec!["latency".into()],
+        files: Vec::new(),
+        max_instructions: 1_000_000,
+    }
+}
+
+fn isa() -> Isa {
+    "rv64gc".parse().unwrap_or_default()
+}
+
+/// The cycle in which a lane retires.
+fn retires(lane: &Lane) -> u64 {
+    lane.end().saturating_sub(1)
+}
+
+/// Tries every cycle of the bundled loop on a core.
+///
+/// # Errors
+/// A core that cannot be.
+pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
+    // For each instruction of the loop that an interrupt can follow: how far the handler is behind it.
+    let mut behind: BTreeMap<u64, (u64, View)> = BTreeMap::new();
+    // When each instruction of the loop retires, from its first.
+    let mut pace: Vec<(u64, u64)> = Vec::new();
+    for offset in 0..LOOP {
+        let wanted = Wanted { around: Around::Interrupt, nth: WARM, count: count.max(60) };
+        let view = pipeline::view(&job(offset), core, &wanted)?;
+        let event = &view.lanes[view.event];
+        let handler = view.lanes[view.event + 1..].iter().find(|lane| lane.squash.is_none());
+        let Some(handler) = handler else { continue };
+        let distance = retires(handler).saturating_sub(retires(event));
+        if pace.is_empty() {
+            pace = round(&view.lanes[..=view.event]);
+        }
+        behind.insert(event.pc, (distance, view));
+    }
+    let period: u64 = pace.iter().map(|step| step.1).sum();
+    let mut cycles: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut worst = 0;
+    let mut view = None;
+    for &(pc, step) in &pace {
+        let Some((distance, seen)) = behind.get(&pc) else { continue };
+        // It comes in the cycle of the retirement, or in one of those since the retirement before.
+        for wait in 0..step {
+            *cycles.entry(distance + wait).or_default() += 1;
+        }
+        if distance + step > worst {
+            worst = distance + step;
+            view = Some(seen.clone());
+        }
+    }
+    let view = view.ok_or(PipelineError::NotSeen {
+        what: Around::Interrupt.name().to_owned(),
+        seen: 0,
+        nth: WARM,
+        instructions: 0,
+        how: "ended".to_owned(),
+    })?;
+    Ok(Latency { cycles, period, view: trimmed(view, count) })
+}
+
+/// One round of the loop before its last lane: each instruction's address, and the cycles since the one before.
+fn round(lanes: &[Lane]) -> Vec<(u64, u64)> {
+    let retired: Vec<&Lane> = lanes.iter().filter(|lane| lane.squash.is_none()).collect();
+    let Some(last) = retired.last() else { return Vec::new() };
+    let steps: Vec<(u64, u64)> =
+        retired.windows(2).map(|pair| (pair[1].pc, retires(pair[1]) - retires(pair[0]))).collect();
+    let before =
+        steps.iter().rev().skip(1).position(|step| step.0 == last.pc).map_or(steps.len(), |at| at + 1);
+    steps[steps.len() - before.min(steps.len())..].to_vec()
+}
+
+/// So many lanes, a third of them before the event.
+fn trimmed(mut view: View, count: usize) -> View {
+    let first = view.event.saturating_sub(count / 3);
+    view.lanes = view.lanes.into_iter().skip(first).take(count.max(2)).collect();
+    view.event -= first;
+    if let Some(hazard) = &mut view.hazard {
+        hazard.next -= first;
+    }
+    view
+}

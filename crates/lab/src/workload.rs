@@ -1,0 +1,298 @@
+//! The other cost of a trap: a program with a working set, trapped into again and again by a kernel with one of
+//! its own.
+//!
+//! Two copies of the core run at once. The first sees everything; the second, the twin, only the program's own
+//! instructions, as though no trap ever came. What the first takes longer is what the traps cost. The cycles
+//! that it spends outside the program, and the refilling of the pipe on the way in and out, are direct; what the
+//! program's own instructions take longer than the twin's is refill. The two add up to the slow-down, exactly.
+
+use tollgate_riscv::timing::{Cause, Causes, Core};
+use tollgate_riscv::{
+    Access, Config, Elf, Machine, Observer, Privilege, Retired, Stop, Trap, TrapReturn, Walk,
+};
+
+use crate::cycles::{Lost, Model, causes, fetched, model};
+use crate::{LabError, image};
+
+/// A bundled program with a working set.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// What `--workload` calls it.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub about: &'static str,
+    /// What `guests/riscv/programs/workload.c` calls it.
+    kind: u64,
+    /// Instructions of one step of its loop.
+    step: u64,
+}
+
+/// All of them. The first is the default.
+pub static WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "chase",
+        about: "follows a list through its working set, in random order",
+        kind: 1,
+        step: 3,
+    },
+    Workload {
+        name: "walk",
+        about: "reads its working set from one end to the other, again and again",
+        kind: 0,
+        step: 5,
+    },
+    Workload {
+        name: "compute",
+        about: "multiplies and adds in registers, and has no working set",
+        kind: 2,
+        step: 4,
+    },
+];
+
+impl Workload {
+    /// The workload of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        WORKLOADS.iter().find(|workload| workload.name == name)
+    }
+}
+
+/// The most bytes that the program and the kernel can have.
+pub const MOST_BYTES: u64 = 1 << 20;
+/// A line of the guest's working set.
+pub const LINE: u64 = 64;
+const MAGIC: u64 = 0x3130_4b52_4f57;
+static IMAGE: &[u8] = include_bytes!("../../../guests/riscv/images/workload.elf");
+
+/// One point of a sweep.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// What the program does.
+    pub workload: &'static Workload,
+    /// Its working set in bytes: a multiple of [`LINE`], at most [`MOST_BYTES`].
+    pub set: u64,
+    /// Instructions of the program from one trap to the next, about.
+    pub every: u64,
+    /// Bytes that the kernel reads in each trap, at most [`MOST_BYTES`].
+    pub touch: u64,
+    /// How many traps are measured.
+    pub traps: u64,
+}
+
+/// What the traps of a workload cost.
+#[derive(Clone, Debug)]
+pub struct Slowdown {
+    /// What was measured.
+    pub point: Point,
+    /// Traps seen between the marks; equal to those asked for.
+    pub traps: u64,
+    /// Instructions of the program, and of the kernel.
+    pub instructions: [u64; 2],
+    /// Cycles that the program takes when no trap comes.
+    pub alone: u64,
+    /// Cycles of the whole.
+    pub with_traps: u64,
+    /// Cycles outside the program, by cause.
+    pub direct: Causes,
+    /// Cycles that the program's own instructions take longer, by cause; signed.
+    pub refill: [i64; Cause::COUNT],
+    /// What the program fetched again.
+    pub lost: Lost,
+}
+
+impl Slowdown {
+    /// Cycles of all traps outside the program.
+    #[must_use]
+    pub fn direct(&self) -> u64 {
+        self.direct.iter().sum()
+    }
+
+    /// Cycles of all traps inside the program.
+    #[must_use]
+    pub fn refill(&self) -> i64 {
+        self.refill.iter().sum()
+    }
+}
+
+/// Watches from one mark to the other.
+struct Meter {
+    begin: u64,
+    end: u64,
+    model: Model,
+    twin: Option<Model>,
+    twin_at: Causes,
+    at: Causes,
+    returned: bool,
+    user: Causes,
+    direct: Causes,
+    traps: u64,
+    instructions: [u64; 2],
+    user_fetched: Lost,
+    /// At the first mark, and then from there to the second.
+    cycles: u64,
+    done: bool,
+}
+
+impl Meter {
+    fn step(&mut self) -> Causes {
+        let now = causes(&self.model);
+        let spent = std::array::from_fn(|i| now[i] - self.at[i]);
+        self.at = now;
+        spent
+    }
+
+    fn measuring(&self) -> bool {
+        self.twin.is_some() && !self.done
+    }
+}
+
+fn add(sum: &mut Causes, spent: &Causes) {
+    for (sum, spent) in sum.iter_mut().zip(spent) {
+        *sum += spent;
+    }
+}
+
+impl Observer for Meter {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+    const TRAP: bool = true;
+    const WALK: bool = true;
+
+    fn walk(&mut self, walk: &Walk) {
+        self.model.walk(walk);
+        if let Some(twin) = &mut self.twin {
+            twin.walk(walk);
+        }
+    }
+
+    fn address_space(&mut self, satp: u64) {
+        self.model.address_space(satp);
+        if let Some(twin) = &mut self.twin {
+            twin.address_space(satp);
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        self.model.access(access);
+        // Which mode it was is known when the instruction retires; one that traps makes no access.
+        if let Some(twin) = &mut self.twin
+            && self.returned
+        {
+            twin.access(access);
+        }
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        if self.measuring() && retired.pc == self.end {
+            self.cycles = self.model.cycles() - self.cycles;
+            self.done = true;
+        }
+        let before = fetched(&self.model);
+        self.model.retire(retired);
+        let mut spent = self.step();
+        if self.measuring() {
+            if retired.privilege == Privilege::User {
+                let flush = std::mem::take(&mut spent[Cause::TrapFlush as usize]);
+                self.direct[Cause::TrapFlush as usize] += flush;
+                add(&mut self.user, &spent);
+                self.instructions[0] += 1;
+                if let Some(twin) = &mut self.twin {
+                    let unharmed = fetched(twin);
+                    twin.retire(retired);
+                    let grown = |now: [u64; 5], old: [u64; 5]| std::array::from_fn(|i| now[i] - old[i]);
+                    self.user_fetched
+                        .add(grown(fetched(&self.model), before), grown(fetched(twin), unharmed));
+                }
+            } else {
+                add(&mut self.direct, &spent);
+                self.instructions[1] += 1;
+            }
+        } else if retired.pc == self.begin {
+            self.cycles = self.model.cycles();
+            let twin = self.model.clone();
+            self.twin_at = causes(&twin);
+            self.twin = Some(twin);
+            self.returned = true;
+        }
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        self.model.trap(trap);
+        let spent = self.step();
+        if self.measuring() {
+            self.traps += u64::from(trap.from == Privilege::User);
+            add(&mut self.direct, &spent);
+            self.returned = false;
+        }
+    }
+
+    fn trap_return(&mut self, ret: &TrapReturn) {
+        self.model.trap_return(ret);
+        self.returned = ret.to == Privilege::User;
+    }
+}
+
+/// The kernel, the program and its pages.
+const RAM: u64 = 8 << 20;
+/// Boot, shuffling and three rounds of the largest working set take about two million.
+const BUDGET: u64 = 50_000_000;
+
+/// Runs one point on a core.
+///
+/// # Errors
+/// A core that cannot be, and a guest that does not do what it was built for.
+pub fn measure(point: &Point, core: &Core) -> Result<Slowdown, LabError> {
+    let steps = (point.every / point.workload.step).max(1);
+    let words = [MAGIC, point.workload.kind, point.set, steps, point.traps, point.touch];
+    let bytes = image::with_words(IMAGE, "toll_workload", &words)?;
+    let elf = Elf::parse(&bytes).map_err(|e| LabError::Machine(e.to_string()))?;
+    let mut machine = Machine::new(Config { ram_bytes: RAM, ..Config::default() })
+        .map_err(|e| LabError::Machine(e.to_string()))?;
+    machine.load(&elf).map_err(|e| LabError::Machine(e.to_string()))?;
+    let mark =
+        |name: &str| elf.symbol(name).ok_or_else(|| LabError::Image(format!("it has no symbol {name}")));
+    let model = model(core)?;
+    let mut meter = Meter {
+        begin: mark("toll.begin.work")?,
+        end: mark("toll.end.work")?,
+        at: causes(&model),
+        twin: None,
+        twin_at: [0; Cause::COUNT],
+        model,
+        returned: false,
+        user: [0; Cause::COUNT],
+        direct: [0; Cause::COUNT],
+        traps: 0,
+        instructions: [0; 2],
+        user_fetched: Lost::default(),
+        cycles: 0,
+        done: false,
+    };
+    // Eight instructions a line for each kernel call, and as many again for the rest of it.
+    let each = point.every.saturating_add(point.touch / 4).saturating_add(20_000);
+    let budget = point.traps.saturating_mul(each).saturating_add(BUDGET);
+    match machine.run(budget, &mut meter) {
+        Stop::Exit { code: 0 } => {}
+        other => return Err(LabError::Guest(format!("did not end well: {other:?}"))),
+    }
+    if !meter.done || meter.traps != point.traps {
+        return Err(LabError::Guest(format!("was trapped into {} times, not {}", meter.traps, point.traps)));
+    }
+    let twin = meter.twin.as_ref().map_or([0; Cause::COUNT], causes);
+    let alone: Causes = std::array::from_fn(|i| twin[i] - meter.twin_at[i]);
+    let alone_total: u64 = alone.iter().sum();
+    let with_traps = meter.user.iter().chain(&meter.direct).sum();
+    if with_traps != meter.cycles {
+        return Err(LabError::Disagreement { outside: with_traps, inside: meter.cycles });
+    }
+    Ok(Slowdown {
+        point: *point,
+        traps: meter.traps,
+        instructions: meter.instructions,
+        alone: alone_total,
+        with_traps,
+        direct: meter.direct,
+        refill: std::array::from_fn(|i| meter.user[i] as i64 - alone[i] as i64),
+        lost: meter.user_fetched,
+    })
+}

@@ -1,0 +1,167 @@
+//! Bills in cycles: what has to add up does, and what can be said beforehand comes out.
+
+use std::collections::BTreeMap;
+
+use tollgate_lab::latency;
+use tollgate_lab::pipeline::{Around, PipelineError, Wanted, view};
+use tollgate_lab::workload::{self, Point, WORKLOADS, Workload};
+use tollgate_lab::{Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, record};
+use tollgate_riscv::timing::{Cause, Core};
+
+fn core(name: &str) -> Core {
+    Core::preset(name).expect("a preset")
+}
+
+fn getpid(kernel: &str, iterations: u64) -> Experiment {
+    let design = Design::find(kernel).expect("a design");
+    Experiment { design, crossing: Crossing::parse("getpid").expect("a call"), iterations }
+}
+
+/// On every core and for every kernel: rows and columns add up, and the instructions are those of the bill
+/// without cycles.
+#[test]
+fn every_bill_adds_up_and_timing_changes_no_instruction() {
+    for name in Core::PRESETS {
+        let designs = if *name == "cva6-like" { DESIGNS } else { &DESIGNS[..1] };
+        for design in designs {
+            let crossing = design.crossing.unwrap_or(Crossing::Call(172));
+            let experiment = Experiment { design, crossing, iterations: 20 };
+            let timed = Embedded.measure_cycles(&experiment, &core(name)).expect("a bill");
+            let plain = Embedded.measure(&experiment).expect("a bill");
+            assert_eq!(timed.bill.spread, plain.spread, "{name} {}", design.name);
+            assert_eq!(timed.bill.phases, plain.phases, "{name} {}", design.name);
+            let cycles = &timed.cycles;
+            assert_eq!(cycles.crossings, 12, "the loop less the warming ones");
+            assert_eq!(cycles.each.values().sum::<u64>(), cycles.crossings);
+            for table in [&cycles.cold, &cycles.warm] {
+                let by_cause: u64 = Cause::ALL.into_iter().map(|cause| table.of_cause(cause)).sum();
+                let by_phase: u64 = Phase::ALL.into_iter().map(|phase| table.of_phase(phase)).sum();
+                assert_eq!((by_cause, by_phase), (table.total(), table.total()), "{name} {}", design.name);
+            }
+            let sum: u64 = cycles.each.iter().map(|(cycles, count)| cycles * count).sum();
+            assert_eq!(sum, cycles.warm.total(), "{name} {}", design.name);
+            // Every instruction has a cycle of its own, and nothing else is issued.
+            let instructions = cycles.cold.of_cause(Cause::Issue);
+            assert_eq!(instructions, plain.spread.single, "{name} {}", design.name);
+        }
+    }
+}
+
+/// A core without any hazard: an instruction takes a cycle, and so does the slot of the trap. Nothing is paid
+/// afterwards.
+#[test]
+fn on_a_core_without_hazards_a_trap_is_its_instructions() {
+    let bill = Embedded.measure_cycles(&getpid("full", 20), &core("single-cycle")).expect("a bill");
+    let each = bill.cycles.warm.total() / bill.cycles.crossings;
+    assert_eq!(each, bill.bill.spread.min + 1);
+    let after = bill.cycles.after.expect("the program goes on");
+    assert_eq!((after.total(), after.recovery), (0, 0));
+    assert!(after.returns > 0 && after.instructions > 0);
+    // Cold caches are no slower where there are none.
+    assert_eq!(bill.cycles.cold.total(), each);
+}
+
+/// The classic five stages: what is fetched behind an ecall is thrown away when the ecall is in WB, so four
+/// fetches are lost besides its own slot; the way back loses as many behind sret.
+#[test]
+fn the_trap_of_the_five_stages_by_hand() {
+    let bill = Embedded.measure_cycles(&getpid("full", 20), &core("ripes-5stage")).expect("a bill");
+    let warm = &bill.cycles.warm;
+    let flush = |phase| warm.row(phase)[Cause::TrapFlush as usize] / bill.cycles.crossings;
+    let penalty = core("ripes-5stage").trap;
+    assert_eq!(flush(Phase::HardwareTrap), 1 + u64::from(penalty.exception));
+    assert_eq!(flush(Phase::Return), u64::from(penalty.return_));
+    assert_eq!(
+        warm.of_cause(Cause::TrapFlush) / bill.cycles.crossings,
+        1 + u64::from(penalty.exception + penalty.return_)
+    );
+}
+
+/// The record keeps what the bill says: phases sum to the total, causes to their phase.
+#[test]
+fn entries_add_up() {
+    let bill = Embedded.measure_cycles(&getpid("full", 20), &core("cva6-like")).expect("a bill");
+    for entry in record::measured_cycles(&bill) {
+        let total = entry.cycles.expect("cycles").estimate;
+        let phases: f64 = entry.phases.iter().map(|p| p.cycles.expect("cycles").estimate).sum();
+        assert!((phases - total).abs() < 1e-6, "{phases} {total}");
+        for phase in &entry.phases {
+            let causes: f64 = phase.causes.values().sum();
+            assert!((causes - phase.cycles.expect("cycles").estimate).abs() < 1e-6, "{}", phase.name);
+        }
+    }
+}
+
+fn point(workload: &str, set: u64, touch: u64) -> Point {
+    let workload = Workload::find(workload).expect("a workload");
+    Point { workload, set, every: 2_000, touch, traps: 8 }
+}
+
+/// Direct and refill are the whole slow-down; without caches and prediction there is nothing to refill.
+#[test]
+fn a_slow_down_is_direct_and_refill_and_nothing_else() {
+    for workload in WORKLOADS {
+        for name in ["cva6-like", "rocket-like", "single-cycle"] {
+            let seen =
+                workload::measure(&point(workload.name, 8 << 10, 64 << 10), &core(name)).expect("a run");
+            let slower = seen.with_traps as i64 - seen.alone as i64;
+            assert_eq!(slower, seen.direct() as i64 + seen.refill(), "{} {name}", workload.name);
+            assert_eq!(seen.traps, 8);
+            if name == "single-cycle" {
+                assert_eq!(seen.refill(), 0);
+                // Its instructions, and a slot for each trap.
+                assert_eq!(seen.direct(), seen.instructions[1] + seen.traps);
+            }
+        }
+    }
+}
+
+/// A kernel that touches nothing throws nothing out; one that touches far more than the cache holds throws out
+/// all of a working set that fits: 64 lines of 64 bytes.
+#[test]
+fn what_the_kernel_touches_is_what_the_program_fetches_again() {
+    let core = core("cva6-like");
+    // cva6-like's data cache holds 32 KiB in lines of 64 bytes.
+    let line = 64;
+    let set = 4 << 10;
+    let none = workload::measure(&point("walk", set, 0), &core).expect("a run");
+    assert_eq!(none.lost.l1d, 0, "nothing is touched, nothing is lost");
+    let all = workload::measure(&point("walk", set, 1 << 20), &core).expect("a run");
+    let lines = (set / line) as i64;
+    let each = all.lost.l1d / all.traps as i64;
+    // Page table entries are lines of the data cache, too, and random replacement may spare a few.
+    assert!((lines * 9 / 10..=lines + 8).contains(&each), "{each} of {lines} lines");
+    assert!(all.refill() > 0 && all.refill[Cause::DMiss as usize] > 0);
+}
+
+/// Every cycle of the loop is tried once; the longest latency is the shortest and the loop's longest wait.
+#[test]
+fn interrupts_come_at_every_cycle() {
+    for name in ["ripes-5stage", "ibex-like", "cva6-like", "single-cycle"] {
+        let found = latency::measure(&core(name), 16).expect("latencies");
+        assert_eq!(found.cycles.values().sum::<u64>(), found.period, "{name}");
+        assert!(found.min() <= found.median() && found.median() <= found.max(), "{name}");
+    }
+    // One instruction a cycle, nothing to wait for: the interrupt is seen in the cycle that it comes in.
+    let ideal = latency::measure(&core("single-cycle"), 16).expect("latencies");
+    assert_eq!(ideal.period, 8, "the loop has eight instructions");
+    let penalty = u64::from(core("single-cycle").trap.interrupt);
+    assert_eq!(ideal.cycles, BTreeMap::from([(1 + penalty, 8)]));
+}
+
+#[test]
+fn a_diagram_needs_something_to_be_about() {
+    let job = latency::job(0);
+    let core = core("ripes-5stage");
+    let around = |around, nth| view(&job, &core, &Wanted { around, nth, count: 12 });
+    // No exception in this program, two interrupts.
+    assert!(matches!(around(Around::Trap, 1), Err(PipelineError::NotSeen { seen: 0, .. })));
+    assert!(matches!(around(Around::Interrupt, 3), Err(PipelineError::NotSeen { seen: 2, .. })));
+    let Err(PipelineError::Symbol { nearest, .. }) = around(Around::Symbol("timr".into()), 1) else {
+        panic!("no such symbol")
+    };
+    assert_eq!(nearest.as_deref(), Some("timer"));
+    let at = around(Around::Symbol("timer".into()), 1).expect("the handler");
+    assert_eq!((at.event, at.lanes.len(), at.lanes[0].place.as_str()), (0, 12, "timer"));
+    assert!(at.hazard.is_none());
+}

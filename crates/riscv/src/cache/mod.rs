@@ -1,0 +1,34 @@
+//! Caches: what is in them, what is thrown out, and why an access missed.
+//!
+//! [`Cache`] is the model: a [`Geometry`], a [`Policy`], a [`WritePolicy`], one call for each access and what it
+//! did. It knows no time; whoever asks decides what a miss costs. A TLB is the same thing with pages for lines.
+//!
+//! What is learnt from a stream of accesses without choosing a cache first: [`Distances`] gives the misses of a
+//! fully associative LRU cache of every size in one pass, [`Causes`] splits the misses of one cache into
+//! compulsory, capacity and conflict, and [`Sweep`] counts the misses of many geometries at once.
+//!
+//! ```
+//! use tollgate_riscv::cache::{Cache, Policy, WritePolicy};
+//! // Eight lines of eight bytes: a loop of 56 bytes fits, and is missed once.
+//! let mut icache = Cache::new("8:1:8".parse().unwrap(), Policy::Lru, WritePolicy::default()).unwrap();
+//! for _ in 0..100 {
+//!     for pc in (0x8000_0000_u64..0x8000_0038).step_by(4) {
+//!         icache.access(pc, false);
+//!     }
+//! }
+//! assert_eq!((icache.counts().accesses(), icache.counts().misses()), (1400, 7));
+//! ```
+
+mod causes;
+mod distances;
+mod geometry;
+mod model;
+mod policy;
+mod sweep;
+
+pub use causes::{Causes, MissCause, Split};
+pub use distances::Distances;
+pub use geometry::{CacheError, Geometry};
+pub use model::{Cache, Counts, Evicted, Outcome};
+pub use policy::{Policy, WritePolicy};
+pub use sweep::Sweep;

@@ -1,0 +1,337 @@
+//! The model of one cache.
+
+use super::geometry::{CacheError, Geometry};
+use super::policy::{Choices, Policy, WritePolicy};
+
+/// A place is the number of its line, shifted, with these two bits; an empty one is zero.
+const VALID: u64 = 1;
+const DIRTY: u64 = 2;
+const LINE_SHIFT: u32 = 2;
+
+/// A line that was thrown out, or taken away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Evicted {
+    /// Its first address.
+    pub address: u64,
+    /// Whether it was written since it came, so that it has to be written to memory.
+    pub dirty: bool,
+}
+
+/// What an access did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether the line was there.
+    pub hit: bool,
+    /// Whether the line was brought in: on every miss but that of a store which does not allocate.
+    pub filled: bool,
+    /// What had to leave for it.
+    pub evicted: Option<Evicted>,
+}
+
+const HIT: Outcome = Outcome { hit: true, filled: false, evicted: None };
+
+/// What happened in a cache since it was made or [reset](Cache::reset_counts).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counts {
+    /// Loads and fetches.
+    pub reads: u64,
+    /// Stores.
+    pub writes: u64,
+    /// Reads that missed.
+    pub read_misses: u64,
+    /// Stores that missed.
+    pub write_misses: u64,
+    /// Lines that were brought in.
+    pub fills: u64,
+    /// Lines that had to leave for another.
+    pub evictions: u64,
+    /// Those of them, and of the lines taken away by [`Cache::invalidate`] and [`Cache::clear`], that were dirty.
+    pub writebacks: u64,
+    /// Stores that went to memory at once.
+    pub writes_through: u64,
+}
+
+impl Counts {
+    /// Reads and stores.
+    #[must_use]
+    pub fn accesses(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// Accesses that missed.
+    #[must_use]
+    pub fn misses(&self) -> u64 {
+        self.read_misses + self.write_misses
+    }
+
+    /// Accesses that hit.
+    #[must_use]
+    pub fn hits(&self) -> u64 {
+        self.accesses() - self.misses()
+    }
+
+    /// Hits as a share of the accesses; `None` without any.
+    #[must_use]
+    pub fn hit_rate(&self) -> Option<f64> {
+        (self.accesses() > 0).then(|| self.hits() as f64 / self.accesses() as f64)
+    }
+}
+
+/// What a set remembers beside its lines.
+#[derive(Clone, Debug)]
+enum Order {
+    /// Most recently used first.
+    Lru,
+    /// Most recently come first.
+    Fifo,
+    /// The tree's bits for each set. Node 1 is the root and node `n` has the children `2n` and `2n + 1`; bit `n`
+    /// is set when the victim is on the side of the higher ways.
+    Plru(Vec<u64>),
+    Random(Choices),
+}
+
+/// One cache. Two caches that are made alike and asked alike answer alike.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    geometry: Geometry,
+    policy: Policy,
+    write: WritePolicy,
+    /// All sets one after the other. In LRU and FIFO the order in a set means something, and what is empty is at
+    /// its end; in the other two a line stays where it is.
+    places: Vec<u64>,
+    ways: usize,
+    set_mask: u64,
+    shift: u32,
+    /// The place of the line that was accessed last, without its dirty bit: to read it again changes nothing, in
+    /// any policy. 0 when it is not there.
+    last: u64,
+    /// Whether a hit in the first place of a set changes nothing.
+    first_is_settled: bool,
+    order: Order,
+    counts: Counts,
+}
+
+impl Cache {
+    /// An empty cache.
+    ///
+    /// # Errors
+    /// Tree-PLRU with a number of ways that is no power of two or over 64.
+    pub fn new(geometry: Geometry, policy: Policy, write: WritePolicy) -> Result<Self, CacheError> {
+        let ways = geometry.ways() as usize;
+        let order = match policy {
+            Policy::Lru => Order::Lru,
+            Policy::Fifo => Order::Fifo,
+            Policy::Plru if ways.is_power_of_two() && ways <= 64 => {
+                Order::Plru(vec![0; geometry.sets() as usize])
+            }
+            Policy::Plru => return Err(CacheError::Tree(geometry)),
+            Policy::Random { seed } => Order::Random(Choices::new(seed)),
+        };
+        Ok(Self {
+            geometry,
+            policy,
+            write,
+            places: vec![0; geometry.sets() as usize * ways],
+            ways,
+            set_mask: u64::from(geometry.sets()) - 1,
+            shift: geometry.line_shift(),
+            last: 0,
+            first_is_settled: ways == 1 || policy != Policy::Plru,
+            order,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// Who has to leave.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// What becomes of stores.
+    #[must_use]
+    pub fn write_policy(&self) -> WritePolicy {
+        self.write
+    }
+
+    /// What happened in it.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Counts from zero; the content stays.
+    pub fn reset_counts(&mut self) {
+        self.counts = Counts::default();
+    }
+
+    /// Counts reads that are known to hit and to change nothing: those of the line that was accessed last.
+    #[inline(always)]
+    pub fn count_repeated_reads(&mut self, n: u64) {
+        self.counts.reads += n;
+    }
+
+    /// Reads or writes at an address. What reaches into the next line is an access of its own.
+    #[inline(always)]
+    pub fn access(&mut self, address: u64, store: bool) -> Outcome {
+        self.access_line(address >> self.shift, store)
+    }
+
+    /// The same with the number of a line: its address over the line's length, or any key below 2^62 that stands
+    /// for one, such as a page with an address-space number above it. The lowest bits choose the set. Other calls
+    /// know the line by the address `line * geometry.line()`.
+    #[inline(always)]
+    pub fn access_line(&mut self, line: u64, store: bool) -> Outcome {
+        let wanted = line << LINE_SHIFT | VALID;
+        self.counts.reads += u64::from(!store);
+        self.counts.writes += u64::from(store);
+        if !store && wanted == self.last {
+            return HIT;
+        }
+        let start = (line & self.set_mask) as usize * self.ways;
+        if !store && self.first_is_settled && self.places.get(start).is_some_and(|p| p & !DIRTY == wanted) {
+            self.last = wanted;
+            return HIT;
+        }
+        self.find(wanted, start, store)
+    }
+
+    /// The rest of an access.
+    fn find(&mut self, wanted: u64, start: usize, store: bool) -> Outcome {
+        if store && !self.write.back {
+            self.counts.writes_through += 1;
+        }
+        let dirt = if store && self.write.back { DIRTY } else { 0 };
+        let set = &mut self.places[start..start + self.ways];
+        let before = std::mem::replace(&mut self.last, wanted);
+        if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
+            set[way] |= dirt;
+            match &mut self.order {
+                Order::Lru => set[..=way].rotate_right(1),
+                Order::Fifo | Order::Random(_) => {}
+                Order::Plru(trees) => point_away(&mut trees[start / self.ways], way, self.ways),
+            }
+            return HIT;
+        }
+        if store {
+            self.counts.write_misses += 1;
+            if !self.write.allocate {
+                self.last = before;
+                return Outcome { hit: false, filled: false, evicted: None };
+            }
+        } else {
+            self.counts.read_misses += 1;
+        }
+        self.counts.fills += 1;
+        let new = wanted | dirt;
+        let old = match &mut self.order {
+            Order::Lru | Order::Fifo => {
+                set.rotate_right(1);
+                std::mem::replace(&mut set[0], new)
+            }
+            Order::Plru(trees) => {
+                let tree = &mut trees[start / self.ways];
+                let way = set.iter().position(|&p| p == 0).unwrap_or_else(|| pointed_at(*tree, self.ways));
+                point_away(tree, way, self.ways);
+                std::mem::replace(&mut set[way], new)
+            }
+            Order::Random(choices) => {
+                let way = set.iter().position(|&p| p == 0).unwrap_or_else(|| choices.below(set.len()));
+                std::mem::replace(&mut set[way], new)
+            }
+        };
+        let evicted = self.evicted(old);
+        self.counts.evictions += u64::from(evicted.is_some());
+        Outcome { hit: false, filled: true, evicted }
+    }
+
+    /// What was in a place that has been overwritten; counts its write-back.
+    fn evicted(&mut self, old: u64) -> Option<Evicted> {
+        let evicted = self.content(old)?;
+        self.counts.writebacks += u64::from(evicted.dirty);
+        Some(evicted)
+    }
+
+    fn content(&self, place: u64) -> Option<Evicted> {
+        let line = Evicted { address: place >> LINE_SHIFT << self.shift, dirty: place & DIRTY != 0 };
+        (place != 0).then_some(line)
+    }
+
+    /// Whether the line of an address is there. Nothing changes and nothing is counted.
+    #[must_use]
+    pub fn contains(&self, address: u64) -> bool {
+        let line = address >> self.shift;
+        let start = (line & self.set_mask) as usize * self.ways;
+        let wanted = line << LINE_SHIFT | VALID;
+        self.places[start..start + self.ways].iter().any(|place| place & !DIRTY == wanted)
+    }
+
+    /// The lines that are in it, set by set.
+    pub fn content_lines(&self) -> impl Iterator<Item = Evicted> {
+        self.places.iter().filter_map(|&place| self.content(place))
+    }
+
+    /// Takes the line of an address away. A dirty one is counted as written back.
+    pub fn invalidate(&mut self, address: u64) -> Option<Evicted> {
+        let line = address >> self.shift;
+        let start = (line & self.set_mask) as usize * self.ways;
+        let wanted = line << LINE_SHIFT | VALID;
+        let set = &mut self.places[start..start + self.ways];
+        let way = set.iter().position(|place| place & !DIRTY == wanted)?;
+        let old = std::mem::take(&mut set[way]);
+        self.last = 0;
+        if matches!(self.order, Order::Lru | Order::Fifo) {
+            set[way..].rotate_left(1);
+        }
+        self.evicted(old)
+    }
+
+    /// Takes away every line for which `gone` says so, and gives them. Dirty ones are counted as written back.
+    pub fn invalidate_where(&mut self, mut gone: impl FnMut(&Evicted) -> bool) -> Vec<Evicted> {
+        let leaving: Vec<Evicted> = self.content_lines().filter(|line| gone(line)).collect();
+        for line in &leaving {
+            self.invalidate(line.address);
+        }
+        leaving
+    }
+
+    /// Takes every line away; gives how many there were, and how many of them were dirty and count as written
+    /// back. The order of a policy begins anew, the choices of a random one go on.
+    pub fn clear(&mut self) -> (u64, u64) {
+        let lines = self.places.iter().filter(|&&place| place != 0).count() as u64;
+        let dirty = self.places.iter().filter(|&&place| place & DIRTY != 0).count() as u64;
+        self.places.fill(0);
+        self.last = 0;
+        if let Order::Plru(trees) = &mut self.order {
+            trees.fill(0);
+        }
+        self.counts.writebacks += dirty;
+        (lines, dirty)
+    }
+}
+
+/// Turns the bits on the way to `way` away from it.
+fn point_away(tree: &mut u64, way: usize, ways: usize) {
+    let mut node = way + ways;
+    while node > 1 {
+        let parent = node / 2;
+        let high = (node & 1) as u64;
+        *tree = *tree & !(1 << parent) | (1 - high) << parent;
+        node = parent;
+    }
+}
+
+/// The way that the bits lead to.
+fn pointed_at(tree: u64, ways: usize) -> usize {
+    let mut node = 1;
+    while node < ways {
+        node = 2 * node + (tree >> node & 1) as usize;
+    }
+    node - ways
+}

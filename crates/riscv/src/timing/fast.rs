@@ -1,0 +1,462 @@
+//! The fast path: blocks, memorised.
+//!
+//! The pipe is made of maxima and sums, so with the same state at entry (relative to the last write-back), the
+//! same predictions and no miss, a block of instructions takes the same cycles and leaves the same state: what
+//! was found once is looked up from then on. Where something misses the block goes through the plain scoreboard
+//! again, with the misses that were seen. Nothing is approximated: cycles and ledger equal
+//! [`Timed`](super::Timed)'s.
+
+use std::collections::HashMap;
+
+use super::core::{Core, CoreError};
+use super::ledger::{Cause, Causes, Ledger};
+use super::memory::{Data, Waits};
+use super::pipe::{Costs, Key, Shape};
+use super::timed::{Model, Step, TimingCounts};
+use crate::insn::Class;
+use crate::observer::{Access, AccessKind, BlockInsn, Observer, Passed, Retired, Walk};
+use crate::trap::Trap;
+
+/// Entries of the table of results; a power of two.
+const RESULTS: usize = 1 << 14;
+/// Entries of the table of blocks; a power of two.
+const BLOCKS: usize = 1 << 13;
+/// States and blocks that are kept before all is forgotten.
+const MOST: usize = 1 << 16;
+/// Two bits for each prediction in a block.
+const MOST_PREDICTIONS: usize = 32;
+const NOTHING: u32 = u32::MAX;
+
+/// What is known of a run of instructions.
+struct Block {
+    shapes: Vec<Shape>,
+    /// Cache lines in the order of fetching.
+    lines: Vec<u64>,
+    /// When they were last seen in the cache.
+    verified: u64,
+    /// Which instructions access memory, in order.
+    memory: Vec<u8>,
+    /// Which may jump.
+    jumps: Vec<u8>,
+    /// The privilege mode's number.
+    phase: u8,
+}
+
+/// What a block did from a state.
+#[derive(Clone, Copy)]
+struct Known {
+    block: u32,
+    state: u32,
+    predictions: u64,
+    next: u32,
+    cycles: u32,
+    /// How often it was used since it was last charged.
+    count: u64,
+}
+
+const UNKNOWN: Known = Known { block: NOTHING, state: 0, predictions: 0, next: 0, cycles: 0, count: 0 };
+
+/// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), by
+/// memorised blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
+///
+/// ```
+/// use tollgate_riscv::timing::{Core, Fast};
+/// use tollgate_riscv::{Config, Machine};
+/// let mut machine = Machine::new(Config::default()).unwrap();
+/// // addi a0, a0, 1; j back
+/// machine.write_memory(0x8000_0000, &[0x13, 0x05, 0x15, 0, 0x6f, 0xf0, 0xdf, 0xff]).unwrap();
+/// let mut fast: Fast = Fast::new(&Core::preset("ripes-5stage").unwrap()).unwrap();
+/// machine.run(2000, &mut fast);
+/// // Each jump squashes two instructions; the last one's refill is not in yet.
+/// assert_eq!(fast.cycles(), 2000 + 4 + 2 * 999);
+/// assert_eq!(fast.ledger().total(), fast.cycles());
+/// ```
+pub struct Fast<const PIPE: bool = true> {
+    model: Model,
+    accesses: Vec<Data>,
+    epoch: u64,
+    blocks: Vec<Block>,
+    /// Address in the engine, length and whether the last one jumped; which block.
+    block_table: Box<[(u64, u32)]>,
+    states: Vec<Key>,
+    state_numbers: HashMap<Key, u32>,
+    results: Box<[Known]>,
+    /// What each charges.
+    charges: Box<[Causes]>,
+    /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
+    state: u32,
+    write: i64,
+    /// For one block: penalties of its jumps, and misses by number of access.
+    penalties: Vec<u32>,
+    misses: Vec<(usize, Waits)>,
+    /// How often a block was found, and how often it was replayed.
+    hits: u64,
+    replays: u64,
+}
+
+impl<const PIPE: bool> Fast<PIPE> {
+    /// A core with empty pipe and caches.
+    pub fn new(core: &Core) -> Result<Self, CoreError> {
+        let model = Model::new(core)?;
+        Ok(Fast {
+            model,
+            accesses: Vec::with_capacity(128),
+            epoch: u64::MAX,
+            blocks: Vec::new(),
+            block_table: vec![(u64::MAX, 0); BLOCKS].into_boxed_slice(),
+            states: Vec::new(),
+            state_numbers: HashMap::new(),
+            results: vec![UNKNOWN; RESULTS].into_boxed_slice(),
+            charges: vec![[0; Cause::COUNT]; RESULTS].into_boxed_slice(),
+            state: NOTHING,
+            write: 0,
+            penalties: Vec::new(),
+            misses: Vec::new(),
+            hits: 0,
+            replays: 0,
+        })
+    }
+
+    /// Cycles so far: until the last instruction has left the pipe.
+    pub fn cycles(&self) -> u64 {
+        match self.state {
+            NOTHING => self.model.cycles(),
+            _ => (self.write + 1) as u64,
+        }
+    }
+
+    /// Where they went, by privilege mode.
+    pub fn ledger(&mut self) -> &Ledger {
+        self.settle();
+        &self.model.ledger
+    }
+
+    /// What was counted besides.
+    pub fn counts(&self) -> TimingCounts {
+        self.model.counts()
+    }
+
+    /// Runs of instructions that were looked up, and that were replayed.
+    pub fn memo_counts(&self) -> (u64, u64) {
+        (self.hits, self.replays)
+    }
+
+    /// Empties caches and translation buffers (not the pipe).
+    pub fn flush_caches(&mut self) {
+        self.model.memory.flush_all();
+    }
+
+    /// Charges what results were used for.
+    fn settle(&mut self) {
+        for at in 0..RESULTS {
+            self.charge(at);
+        }
+    }
+
+    /// Forgets blocks and results.
+    fn forget(&mut self) {
+        self.materialise();
+        self.settle();
+        self.results.fill(UNKNOWN);
+        self.blocks.clear();
+        self.block_table.fill((u64::MAX, 0));
+        self.states.clear();
+        self.state_numbers.clear();
+    }
+
+    /// Makes the model's pipe the one that counts.
+    fn materialise(&mut self) {
+        if self.state != NOTHING {
+            self.model.pipe.restore(&self.states[self.state as usize], self.write);
+            self.state = NOTHING;
+        }
+    }
+
+    /// The number of the state that the model's pipe is in; from now on that counts.
+    fn number(&mut self) -> u32 {
+        if self.state == NOTHING {
+            let key = self.model.pipe.key();
+            self.write = self.model.pipe.write();
+            self.state = match self.state_numbers.get(&key) {
+                Some(&n) => n,
+                None => {
+                    let n = self.states.len() as u32;
+                    self.states.push(key.clone());
+                    self.state_numbers.insert(key, n);
+                    n
+                }
+            };
+        }
+        self.state
+    }
+
+    fn block(&mut self, passed: &Passed) -> usize {
+        if self.epoch != passed.epoch || self.blocks.len() + self.states.len() > MOST {
+            self.forget();
+            self.epoch = passed.epoch;
+        }
+        let len = passed.insns.len();
+        let last = &passed.insns[len - 1];
+        let jumped = passed.next_pc != last.pc.wrapping_add(u64::from(last.insn.len));
+        let key = u64::from(passed.start)
+            | (len as u64) << 16
+            | u64::from(jumped) << 32
+            | (passed.privilege as u64) << 33;
+        let at = (usize::from(passed.start) ^ len << 7 ^ usize::from(jumped) << 12) & (BLOCKS - 1);
+        let (known, number) = self.block_table[at];
+        if known == key {
+            return number as usize;
+        }
+        let number = self.blocks.len();
+        let block = self.describe(passed);
+        self.blocks.push(block);
+        self.block_table[at] = (key, number as u32);
+        number
+    }
+
+    #[cold]
+    fn describe(&self, passed: &Passed) -> Block {
+        let mut block = Block {
+            shapes: Vec::new(),
+            lines: Vec::new(),
+            verified: u64::MAX,
+            memory: Vec::new(),
+            jumps: Vec::new(),
+            phase: passed.privilege as u8,
+        };
+        let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
+        for (i, op) in passed.insns.iter().enumerate() {
+            block.shapes.push(Shape::new(&op.insn, &self.model.core));
+            let pa = physical(op);
+            for byte in [pa, pa + u64::from(op.insn.len) - 1] {
+                if let Some(shift) = shift
+                    && block.lines.last() != Some(&(byte >> shift))
+                {
+                    block.lines.push(byte >> shift);
+                }
+            }
+            match op.insn.row().class {
+                Class::Load | Class::Store | Class::FpLoad | Class::FpStore => block.memory.push(i as u8),
+                Class::Branch | Class::Jump | Class::JumpReg => block.jumps.push(i as u8),
+                _ => {}
+            }
+        }
+        block
+    }
+
+    /// Everything in order, instruction by instruction.
+    fn plainly(&mut self, number: usize, passed: &Passed) {
+        self.materialise();
+        self.replays += 1;
+        let mut accesses = self.accesses.iter();
+        for (i, op) in passed.insns.iter().enumerate() {
+            let next = passed.insns.get(i + 1).map_or(passed.next_pc, |n| n.pc);
+            let memory = self.blocks[number].memory.contains(&(i as u8));
+            let access = if memory { accesses.next() } else { None };
+            let step = Step {
+                pc: passed.outside(op.pc),
+                pa: physical(op),
+                next_pc: passed.outside(next),
+                insn: &op.insn,
+                privilege: passed.privilege,
+                phase: passed.privilege as u8,
+            };
+            if PIPE {
+                self.model.retire(&step, access.map_or(&[], std::slice::from_ref));
+            } else {
+                self.model.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+                if let Some(access) = access {
+                    self.model.memory.data(access, step.privilege);
+                }
+                self.model.instructions += 1;
+            }
+        }
+        self.accesses.clear();
+    }
+
+    /// Predicts and resolves all jumps of the block; two bits for each.
+    #[inline]
+    fn predict(&mut self, number: usize, passed: &Passed) -> u64 {
+        let block = &self.blocks[number];
+        let mut predictions = 0;
+        self.penalties.clear();
+        let mispredict = self.model.core.branch.mispredict;
+        for &i in &block.jumps {
+            let op = &passed.insns[usize::from(i)];
+            let next = passed.insns.get(usize::from(i) + 1).map_or(passed.next_pc, |n| n.pc);
+            let (pc, next) = (passed.outside(op.pc), passed.outside(next));
+            let penalty = self.model.predict.resolve(pc, &op.insn, next);
+            self.penalties.push(penalty);
+            let bits = match penalty {
+                0 => 0,
+                p if p == mispredict => 1,
+                _ => 2,
+            };
+            predictions = predictions << 2 | bits;
+        }
+        predictions
+    }
+
+    /// The block through the pipe, with the penalties and misses that were found.
+    fn replay(&mut self, number: usize, passed: &Passed) -> (Causes, u32) {
+        self.materialise();
+        let phase = passed.privilege as u8;
+        self.model.start(phase);
+        let before = self.model.pipe.cycles();
+        let mut charges = [0; Cause::COUNT];
+        let (mut access, mut jump, mut miss) = (0, 0, 0);
+        for (i, op) in passed.insns.iter().enumerate() {
+            let block = &self.blocks[number];
+            let (pc, next) = {
+                let next = passed.insns.get(i + 1).map_or(passed.next_pc, |n| n.pc);
+                (passed.outside(op.pc), passed.outside(next))
+            };
+            let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
+            if block.memory.get(access).is_some_and(|&m| usize::from(m) == i) {
+                if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| m.0 == access) {
+                    (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
+                    miss += 1;
+                }
+                access += 1;
+            }
+            let pass = self.model.pipe.pass(&block.shapes[i], &costs);
+            for (sum, c) in charges.iter_mut().zip(&pass.charges) {
+                *sum += c;
+            }
+            if let Some((cause, cycles)) = pass.refill {
+                charges[cause as usize] += cycles;
+            }
+            if block.jumps.get(jump).is_some_and(|&j| usize::from(j) == i) {
+                let penalty = self.penalties[jump];
+                jump += 1;
+                let step =
+                    Step { pc, pa: 0, next_pc: next, insn: &op.insn, privilege: passed.privilege, phase };
+                self.model.behind(&step, penalty);
+            }
+        }
+        (charges, (self.model.pipe.cycles() - before) as u32)
+    }
+
+    #[cold]
+    fn learn(&mut self, number: usize, state: u32, predictions: u64, passed: &Passed, at: usize) {
+        self.replays += 1;
+        let (charges, cycles) = self.replay(number, passed);
+        let next = self.number();
+        self.charge(at);
+        self.results[at] = Known { block: number as u32, state, predictions, next, cycles, count: 1 };
+        self.charges[at] = charges;
+    }
+
+    /// Charges what a result was used for.
+    fn charge(&mut self, at: usize) {
+        let known = &mut self.results[at];
+        if known.count > 0 {
+            let phase = self.blocks[known.block as usize].phase;
+            let charges = self.charges[at].map(|c| c * known.count);
+            self.model.ledger.charge_all(phase, &charges);
+            known.count = 0;
+        }
+    }
+
+    /// One instruction through the plain scoreboard.
+    fn single(&mut self, retired: &Retired) {
+        self.materialise();
+        let step = Step {
+            pc: retired.pc,
+            pa: retired.pa,
+            next_pc: retired.next_pc,
+            insn: &retired.insn,
+            privilege: retired.privilege,
+            phase: retired.privilege as u8,
+        };
+        self.model.retire(&step, &self.accesses);
+        self.accesses.clear();
+    }
+}
+
+fn physical(op: &BlockInsn) -> u64 {
+    u64::from(op.page) << 12 | op.pc & 0xfff
+}
+
+impl<const PIPE: bool> Observer for Fast<PIPE> {
+    const MEMORY: bool = true;
+    const TRAP: bool = true;
+    const BLOCKS: bool = true;
+    const WALK: bool = true;
+
+    #[inline(always)]
+    fn access(&mut self, access: &Access) {
+        if access.kind != AccessKind::Stacking {
+            self.accesses.push(Data { va: access.va, pa: access.pa, size: access.size, store: access.store });
+        }
+    }
+
+    #[inline(never)]
+    fn passed(&mut self, passed: &Passed) {
+        let number = self.block(passed);
+        let phase = passed.privilege as u8;
+        let block = &mut self.blocks[number];
+        let pc = passed.outside(passed.insns[0].pc);
+        let same = !PIPE || self.model.refill_phase == phase && self.model.started;
+        if !same
+            || block.jumps.len() > MOST_PREDICTIONS
+            || !self.model.memory.fetch_block(pc, &block.lines, &mut block.verified, passed.privilege)
+        {
+            self.plainly(number, passed);
+            return;
+        }
+        self.model.instructions += passed.insns.len() as u64;
+        let mut missed = false;
+        self.misses.clear();
+        for (i, access) in self.accesses.iter().enumerate() {
+            let waits = self.model.memory.data(access, passed.privilege);
+            if waits != Waits::default() {
+                missed = true;
+                self.misses.push((i, waits));
+            }
+        }
+        self.accesses.clear();
+        if !PIPE {
+            return;
+        }
+        let predictions = self.predict(number, passed);
+        if missed {
+            self.replays += 1;
+            let (charges, _) = self.replay(number, passed);
+            self.model.ledger.charge_all(phase, &charges);
+            return;
+        }
+        let state = self.number();
+        let at = (number as u32
+            ^ state.wrapping_mul(0x9e37_79b1)
+            ^ (predictions as u32).wrapping_mul(0x85eb_ca77)) as usize
+            & (RESULTS - 1);
+        let known = &mut self.results[at];
+        if known.block == number as u32 && known.state == state && known.predictions == predictions {
+            known.count += 1;
+            self.state = known.next;
+            self.write += i64::from(known.cycles);
+            self.hits += 1;
+        } else {
+            self.learn(number, state, predictions, passed, at);
+        }
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        self.single(retired);
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        self.materialise();
+        self.accesses.clear();
+        self.model.trap(trap, trap.from as u8);
+    }
+
+    fn walk(&mut self, walk: &Walk) {
+        self.model.memory.learn(walk);
+    }
+
+    fn address_space(&mut self, satp: u64) {
+        self.model.memory.set_satp(satp);
+    }
+}

@@ -1,0 +1,142 @@
+//! Where every cycle goes: by phase and by cause.
+
+/// What a cycle was spent on. A cycle that two causes share goes to the one that comes first in the pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Cause {
+    /// An instruction's own cycle; also the cycles in which the empty pipe fills at the beginning.
+    Issue = 0,
+    /// Waiting for what a load yields, or, without forwarding, for any register.
+    LoadUse,
+    /// Waiting for a control and status register, or for what `fence.i` and `sfence.vma` empty.
+    Csr,
+    /// Refilling after a branch or a jump.
+    Branch,
+    /// A trap's slot, and refilling after a trap or a return.
+    TrapFlush,
+    /// Instruction cache miss.
+    IMiss,
+    /// Data cache miss.
+    DMiss,
+    /// Page table walk, for an instruction or for data.
+    TlbWalk,
+    /// Multiplication, division, floating point, atomics: the unit is busy or the result is not there yet.
+    LongOperation,
+    /// Something is there once only: a second fetch for an instruction that lies across two words.
+    Structural,
+}
+
+impl Cause {
+    /// How many there are.
+    pub const COUNT: usize = 10;
+
+    /// All, in the order of [`Ledger`]'s columns.
+    pub const ALL: [Cause; Self::COUNT] = [
+        Cause::Issue,
+        Cause::LoadUse,
+        Cause::Csr,
+        Cause::Branch,
+        Cause::TrapFlush,
+        Cause::IMiss,
+        Cause::DMiss,
+        Cause::TlbWalk,
+        Cause::LongOperation,
+        Cause::Structural,
+    ];
+
+    /// A short name in lower case, as tables show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Issue => "issue",
+            Cause::LoadUse => "load-use",
+            Cause::Csr => "csr",
+            Cause::Branch => "branch",
+            Cause::TrapFlush => "trap-flush",
+            Cause::IMiss => "i-miss",
+            Cause::DMiss => "d-miss",
+            Cause::TlbWalk => "tlb-walk",
+            Cause::LongOperation => "long-operation",
+            Cause::Structural => "structural",
+        }
+    }
+}
+
+/// Cycles by [`Cause`].
+pub type Causes = [u64; Cause::COUNT];
+
+/// Cycles by phase and cause. Phases are the caller's numbers ([`super::Phases`]).
+///
+/// ```
+/// use tollgate_riscv::timing::{Cause, Ledger};
+/// let mut ledger = Ledger::default();
+/// ledger.charge(2, Cause::Branch, 3);
+/// ledger.charge(0, Cause::Issue, 1);
+/// assert_eq!((ledger.total(), ledger.of_phase(2), ledger.of_cause(Cause::Issue)), (4, 3, 1));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    rows: Vec<Causes>,
+}
+
+impl Ledger {
+    /// Charges cycles.
+    #[inline]
+    pub fn charge(&mut self, phase: u8, cause: Cause, cycles: u64) {
+        if cycles > 0 {
+            self.row(phase)[cause as usize] += cycles;
+        }
+    }
+
+    /// Charges a whole row.
+    pub fn charge_all(&mut self, phase: u8, causes: &Causes) {
+        if causes.iter().any(|&c| c > 0) {
+            for (sum, c) in self.row(phase).iter_mut().zip(causes) {
+                *sum += c;
+            }
+        }
+    }
+
+    fn row(&mut self, phase: u8) -> &mut Causes {
+        let at = usize::from(phase);
+        if at >= self.rows.len() {
+            self.rows.resize(at + 1, [0; Cause::COUNT]);
+        }
+        &mut self.rows[at]
+    }
+
+    /// Phases from 0 to the highest that was charged; each row is the cycles by cause.
+    pub fn rows(&self) -> &[Causes] {
+        &self.rows
+    }
+
+    /// Cycles of one phase and cause.
+    pub fn get(&self, phase: u8, cause: Cause) -> u64 {
+        self.rows.get(usize::from(phase)).map_or(0, |row| row[cause as usize])
+    }
+
+    /// Cycles of a phase.
+    pub fn of_phase(&self, phase: u8) -> u64 {
+        self.rows.get(usize::from(phase)).map_or(0, |row| row.iter().sum())
+    }
+
+    /// Cycles of a cause in all phases.
+    pub fn of_cause(&self, cause: Cause) -> u64 {
+        self.rows.iter().map(|row| row[cause as usize]).sum()
+    }
+
+    /// All cycles: equal to [`super::Timed::cycles`].
+    pub fn total(&self) -> u64 {
+        self.rows.iter().flatten().sum()
+    }
+
+    /// What was charged since `earlier`, an older copy of this ledger.
+    pub fn since(&self, earlier: &Ledger) -> Ledger {
+        let mut rows = self.rows.clone();
+        for (row, old) in rows.iter_mut().zip(&earlier.rows) {
+            for (sum, c) in row.iter_mut().zip(old) {
+                *sum -= c;
+            }
+        }
+        Ledger { rows }
+    }
+}

@@ -1,0 +1,353 @@
+//! Caches, translation buffers and the page table walker: what an access waits.
+
+use std::collections::HashMap;
+
+use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
+use crate::bus::RAM_BASE;
+use crate::cache::{Cache, Evicted};
+use crate::hart::Privilege;
+use crate::observer::Walk;
+
+/// Counts of the memory side. An access that lies in two lines counts twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryCounts {
+    /// Instruction lines that missed.
+    pub l1i_misses: u64,
+    /// Data accesses, page table walks included.
+    pub l1d_accesses: u64,
+    /// Those that missed.
+    pub l1d_misses: u64,
+    /// Accesses to the second level.
+    pub l2_accesses: u64,
+    /// Those that missed.
+    pub l2_misses: u64,
+    /// Dirty lines that were written back from the first level.
+    pub write_backs: u64,
+    /// Instruction translations that were walked for.
+    pub itlb_misses: u64,
+    /// Data translations that were walked for.
+    pub dtlb_misses: u64,
+    /// Walks whose way the machine had not shown before, so that they cost no loads: none unless the observer
+    /// was attached to a machine that had run (see [`crate::Machine::forget_translations`]).
+    pub unknown_walks: u64,
+}
+
+/// No line has this number.
+const NO_LINE: u64 = u64::MAX;
+
+/// A translation: address space, page number, size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    satp: u64,
+    page: u64,
+    shift: u32,
+}
+
+/// A fully associative translation buffer, most recent first.
+#[derive(Clone, Debug)]
+struct Tlb {
+    entries: Vec<Entry>,
+    capacity: usize,
+}
+
+impl Tlb {
+    #[inline]
+    fn first(&self, satp: u64, va: u64) -> bool {
+        self.entries.first().is_some_and(|e| e.page == va >> e.shift && e.satp == satp)
+    }
+
+    fn find(&self, satp: u64, va: u64) -> Option<usize> {
+        self.entries.iter().position(|e| e.page == va >> e.shift && e.satp == satp)
+    }
+
+    /// Whether the translation is there; it becomes the most recent.
+    #[inline]
+    fn touch(&mut self, satp: u64, va: u64) -> bool {
+        if self.first(satp, va) {
+            return true;
+        }
+        match self.find(satp, va) {
+            Some(at) => {
+                self.entries[..=at].rotate_right(1);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn fill(&mut self, satp: u64, va: u64, shift: u32) {
+        if self.entries.len() == self.capacity {
+            self.entries.pop();
+        }
+        self.entries.insert(0, Entry { satp, page: va >> shift, shift });
+    }
+}
+
+/// What one access waits, in cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waits {
+    pub(super) walk: u32,
+    pub(super) miss: u32,
+}
+
+/// The memory side of a core.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    pub(super) l1i: Option<Cache>,
+    l1d: Option<Cache>,
+    l2: Option<Cache>,
+    l2_hit: u32,
+    itlb: Option<Tlb>,
+    dtlb: Option<Tlb>,
+    latencies: Latencies,
+    satp: u64,
+    /// The way to each 4096-byte page, as the machine showed it.
+    ways: HashMap<(u64, u64), Walk>,
+    /// The instruction line that was touched last.
+    last_line: u64,
+    /// How often what is in the instruction cache changed.
+    pub(super) fills: u64,
+    counts: MemoryCounts,
+}
+
+impl Memory {
+    pub(super) fn new(core: &Core) -> Result<Self, CoreError> {
+        let cache = |shape: &Option<CacheShape>, key| shape.as_ref().map(|s| s.cache(key)).transpose();
+        let tlb = |shape: Option<super::core::TlbShape>| {
+            shape.map(|s| Tlb { entries: Vec::new(), capacity: s.entries as usize })
+        };
+        Ok(Memory {
+            l1i: cache(&core.l1i, "l1i")?,
+            l1d: cache(&core.l1d, "l1d")?,
+            l2: cache(&core.l2, "l2")?,
+            l2_hit: core.l2.as_ref().map_or(0, |c| c.hit),
+            itlb: tlb(core.itlb),
+            dtlb: tlb(core.dtlb),
+            latencies: core.memory,
+            satp: 0,
+            ways: HashMap::new(),
+            last_line: NO_LINE,
+            fills: 0,
+            counts: MemoryCounts::default(),
+        })
+    }
+
+    pub(super) fn counts(&self) -> MemoryCounts {
+        let of =
+            |c: &Option<Cache>| c.as_ref().map_or((0, 0), |c| (c.counts().accesses(), c.counts().misses()));
+        let ((_, l1i_misses), (l1d_accesses, l1d_misses), (l2_accesses, l2_misses)) =
+            (of(&self.l1i), of(&self.l1d), of(&self.l2));
+        MemoryCounts { l1i_misses, l1d_accesses, l1d_misses, l2_accesses, l2_misses, ..self.counts }
+    }
+
+    /// The machine showed the way to a page.
+    pub(super) fn learn(&mut self, walk: &Walk) {
+        self.ways.insert((self.satp, walk.va >> 12), *walk);
+    }
+
+    pub(super) fn set_satp(&mut self, satp: u64) {
+        self.satp = satp;
+    }
+
+    /// Empties the instruction cache.
+    pub(super) fn flush_instructions(&mut self) {
+        if let Some(cache) = &mut self.l1i {
+            cache.clear();
+        }
+        self.last_line = NO_LINE;
+        self.fills += 1;
+    }
+
+    /// Empties the translation buffers.
+    pub(super) fn flush_translations(&mut self) {
+        for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
+            tlb.entries.clear();
+        }
+        // The machine shows its ways again, since its own translations are void as well.
+        self.ways.clear();
+    }
+
+    /// Empties everything: cold caches.
+    pub(super) fn flush_all(&mut self) {
+        self.flush_instructions();
+        for cache in [&mut self.l1d, &mut self.l2].into_iter().flatten() {
+            cache.clear();
+        }
+        for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
+            tlb.entries.clear();
+        }
+    }
+
+    fn translating(&self, privilege: Privilege) -> bool {
+        privilege != Privilege::Machine && self.satp >> 31 != 0
+    }
+
+    /// The physical address of an instruction that was not executed, if its page is known.
+    pub(super) fn physical(&self, va: u64, privilege: Privilege) -> Option<u64> {
+        if !self.translating(privilege) {
+            return Some(va);
+        }
+        self.ways.get(&(self.satp, va >> 12)).map(|w| w.pa & !0xfff | va & 0xfff)
+    }
+
+    /// An instruction is fetched, all its lines and pages.
+    pub(super) fn fetch(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> Waits {
+        let mut waits = Waits::default();
+        let last = u64::from(len) - 1;
+        self.fetch_part(pc, pa, privilege, &mut waits);
+        let other_page = (pc & 0xfff) + last > 0xfff;
+        let line = self.l1i.as_ref().map_or(4096, |c| u64::from(c.geometry().line()));
+        if other_page {
+            let end = self.physical(pc.wrapping_add(last), privilege).unwrap_or(pa + last);
+            self.fetch_part(pc.wrapping_add(last), end, privilege, &mut waits);
+        } else if (pa & (line - 1)) + last >= line {
+            self.fetch_part(pc.wrapping_add(last), pa + last, privilege, &mut waits);
+        }
+        waits
+    }
+
+    fn fetch_part(&mut self, pc: u64, pa: u64, privilege: Privilege, waits: &mut Waits) {
+        if self.itlb.is_some() && self.translating(privilege) {
+            waits.walk += self.translate(true, pc);
+        }
+        let Some(cache) = &mut self.l1i else { return };
+        let line = pa >> cache.geometry().line_shift();
+        if self.last_line == line {
+            return;
+        }
+        self.last_line = line;
+        if !cache.access_line(line, false).hit {
+            self.fills += 1;
+            waits.miss += self.next_level(pa, false);
+        }
+    }
+
+    /// Touches the lines of a block, if all are there; false, and nothing has changed, if not. `verified` is the
+    /// block's note of when it last saw them.
+    #[inline]
+    pub(super) fn fetch_block(
+        &mut self,
+        pc: u64,
+        lines: &[u64],
+        verified: &mut u64,
+        privilege: Privilege,
+    ) -> bool {
+        let translating = self.itlb.is_some() && self.translating(privilege);
+        if *verified != self.fills
+            && let Some(cache) = &self.l1i
+        {
+            let shift = cache.geometry().line_shift();
+            if !lines.iter().all(|line| cache.contains(line << shift)) {
+                return false;
+            }
+            *verified = self.fills;
+        }
+        if translating
+            && let Some(tlb) = &mut self.itlb
+            && !tlb.touch(self.satp, pc)
+        {
+            return false;
+        }
+        if let Some(cache) = &mut self.l1i
+            && let Some(&last) = lines.last()
+        {
+            for &line in lines {
+                if line != self.last_line {
+                    cache.access_line(line, false);
+                }
+            }
+            self.last_line = last;
+        }
+        true
+    }
+
+    /// Data is accessed; stores that no line takes wait only where there is no store buffer.
+    #[inline]
+    pub(super) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
+        let &Data { va, pa, size, store } = access;
+        let mut waits = Waits::default();
+        // With MPRV, M-mode's accesses are translated: then the addresses differ, or it does not matter.
+        let translated = if privilege == Privilege::Machine { va != pa } else { self.translating(privilege) };
+        if translated && self.dtlb.is_some() {
+            waits.walk += self.translate(false, va);
+        }
+        if pa < RAM_BASE {
+            waits.miss += self.latencies.device;
+            return waits;
+        }
+        let miss = self.data_line(pa, store);
+        let line = self.l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line()));
+        let mut both = miss;
+        if (pa & (line - 1)) + u64::from(size) > line {
+            both += self.data_line(pa + u64::from(size) - 1, store);
+        }
+        if !store || self.latencies.stores_wait {
+            waits.miss += both;
+        }
+        waits
+    }
+
+    #[inline]
+    fn data_line(&mut self, pa: u64, store: bool) -> u32 {
+        let Some(cache) = &mut self.l1d else { return 0 };
+        let answer = cache.access(pa, store);
+        let through = store && !cache.write_policy().back;
+        if let Some(Evicted { address, dirty: true }) = answer.evicted {
+            // Buffered: the line goes down, and nobody waits.
+            self.counts.write_backs += 1;
+            self.next_level(address, true);
+        }
+        if !answer.hit {
+            self.next_level(pa, store)
+        } else {
+            if through {
+                self.next_level(pa, true);
+            }
+            0
+        }
+    }
+
+    /// What the first level waits for a line.
+    fn next_level(&mut self, pa: u64, store: bool) -> u32 {
+        match &mut self.l2 {
+            None => self.latencies.latency,
+            Some(l2) => {
+                let answer = l2.access(pa, store);
+                self.l2_hit + if answer.hit { 0 } else { self.latencies.latency }
+            }
+        }
+    }
+
+    /// Looks a translation up; yields the cycles of the walk, if one is needed. Its loads go through the data
+    /// cache.
+    fn translate(&mut self, instruction: bool, va: u64) -> u32 {
+        let satp = self.satp;
+        let tlb = if instruction { &mut self.itlb } else { &mut self.dtlb };
+        let Some(tlb) = tlb else { return 0 };
+        if tlb.touch(satp, va) {
+            return 0;
+        }
+        let way = self.ways.get(&(satp, va >> 12)).copied();
+        tlb.fill(satp, va, way.map_or(12, |w| w.shift));
+        if instruction {
+            self.counts.itlb_misses += 1;
+        } else {
+            self.counts.dtlb_misses += 1;
+        }
+        let Some(way) = way else {
+            self.counts.unknown_walks += 1;
+            return self.latencies.walk;
+        };
+        let loads: u32 = way.entries().iter().map(|&at| 1 + self.data_line(at, false)).sum();
+        self.latencies.walk + loads
+    }
+}
+
+/// A data access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Data {
+    pub(super) va: u64,
+    pub(super) pa: u64,
+    pub(super) size: u8,
+    pub(super) store: bool,
+}

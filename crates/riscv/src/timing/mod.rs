@@ -1,0 +1,45 @@
+//! How many cycles it all takes: an in-order core attached to the machine from outside.
+//!
+//! The machine executes; what retires, traps and is accessed goes through a [`Core`]'s pipe, caches, translation
+//! buffers and predictors, and every cycle is charged to a phase and a [`Cause`]. The guest does not notice: its
+//! `mcycle` and `mtime` stay what the functional machine makes them.
+//!
+//! [`Timed`] is the plain scoreboard, instruction by instruction: it is the reference, and tells phases and
+//! stage diagrams apart. [`Fast`] gives the same cycles and the same ledger by privilege mode, from memorised
+//! blocks; or, without the pipe, counts what caches and translation buffers do.
+//!
+//! ```
+//! use tollgate_riscv::timing::{Cause, Core, Timed};
+//! use tollgate_riscv::{Config, Machine};
+//! let mut machine = Machine::new(Config::default()).unwrap();
+//! // lw a0, 0(sp); addi a0, a0, 1
+//! for (i, word) in [0x0001_2503u32, 0x0015_0513].iter().enumerate() {
+//!     machine.write_memory(0x8000_0000 + 4 * i as u64, &word.to_le_bytes()).unwrap();
+//! }
+//! machine.set_x(2, 0x8000_1000);
+//! let mut timed = Timed::new(&Core::preset("ripes-5stage").unwrap(), (), ()).unwrap();
+//! machine.run(2, &mut timed);
+//! // Two instructions, four cycles to fill the pipe, one to wait for the load.
+//! assert_eq!(timed.cycles(), 7);
+//! assert_eq!(timed.ledger().of_cause(Cause::LoadUse), 1);
+//! assert_eq!(timed.ledger().total(), timed.cycles());
+//! ```
+
+mod core;
+mod fast;
+mod ledger;
+mod memory;
+mod passage;
+mod pipe;
+mod predict;
+mod timed;
+
+pub use self::core::{
+    Branches, CacheShape, Core, CoreError, Kind, Memory, Operation, Operations, Pipeline, Predictor,
+    Replacement, System, TlbShape, Traps,
+};
+pub use fast::Fast;
+pub use ledger::{Cause, Causes, Ledger};
+pub use memory::MemoryCounts;
+pub use passage::{Flush, Passage, Sink, Stage, Stall};
+pub use timed::{ByPrivilege, Phases, Timed, TimingCounts};

@@ -1,0 +1,108 @@
+//! One instruction's way through the pipe, for stage diagrams.
+
+use super::Cause;
+use crate::hart::Privilege;
+
+/// A stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Stage {
+    /// Instruction fetch.
+    Fetch = 0,
+    /// Decode and read registers; operands are waited for here.
+    Decode,
+    /// Execute.
+    Execute,
+    /// Memory access.
+    Memory,
+    /// Write back; the instruction retires when it leaves.
+    WriteBack,
+}
+
+impl Stage {
+    /// In the order of the pipe.
+    pub const ALL: [Stage; 5] =
+        [Stage::Fetch, Stage::Decode, Stage::Execute, Stage::Memory, Stage::WriteBack];
+
+    /// `IF`, `ID`, `EX`, `MEM` or `WB`.
+    pub fn name(self) -> &'static str {
+        ["IF", "ID", "EX", "MEM", "WB"][self as usize]
+    }
+}
+
+/// Why fetched instructions were thrown away, or the pipe was started anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flush {
+    /// A branch or jump went elsewhere than was fetched.
+    Branch,
+    /// An exception.
+    Trap,
+    /// An interrupt.
+    Interrupt,
+    /// `mret` or `sret`.
+    Return,
+    /// A CSR write, `fence.i` or `sfence.vma` that empties the pipe.
+    System,
+}
+
+/// Cycles in which an instruction stood in a stage for a reason of its own: those in which it merely waits for
+/// the one before it are no stall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// Where.
+    pub stage: Stage,
+    /// Why.
+    pub cause: Cause,
+    /// How many cycles that it costs.
+    pub cycles: u64,
+}
+
+/// One instruction's way through the pipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Counts fetched instructions, squashed ones too, from 0, in the order of fetching.
+    pub sequence: u64,
+    /// Its address.
+    pub pc: u64,
+    /// Its bits; `None` when it was squashed, or could not be fetched: the model does not see those. Whoever
+    /// holds the machine can read them at `pc`.
+    pub word: Option<u32>,
+    /// The mode.
+    pub privilege: Privilege,
+    /// The cycle in which it enters each [`Stage`]; `None` for stages that a core lacks (a single-cycle core has
+    /// only `WriteBack`, a two-stage core `Fetch` and `WriteBack`) or that were not reached before the squash.
+    pub starts: [Option<u64>; 5],
+    /// The first cycle in which it is gone.
+    pub end: u64,
+    /// Why it stood where it stood.
+    pub stalls: Vec<Stall>,
+    /// It did not retire: why. For an instruction that raises an exception this is [`Flush::Trap`], too, and it
+    /// reaches write-back; `pc` is then the trap's `epc`.
+    pub squashed: Option<Flush>,
+}
+
+/// Takes passages. `()` takes none and costs nothing.
+pub trait Sink {
+    /// Whether passages are made at all.
+    const ACTIVE: bool = true;
+
+    /// An instruction's way is known. They come in order of `sequence`.
+    fn passage(&mut self, passage: Passage);
+}
+
+impl Sink for () {
+    const ACTIVE: bool = false;
+    fn passage(&mut self, _: Passage) {}
+}
+
+impl Sink for Vec<Passage> {
+    fn passage(&mut self, passage: Passage) {
+        self.push(passage);
+    }
+}
+
+impl<F: FnMut(Passage)> Sink for F {
+    fn passage(&mut self, passage: Passage) {
+        self(passage);
+    }
+}

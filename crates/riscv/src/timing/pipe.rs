@@ -1,0 +1,504 @@
+//! The plain scoreboard: when each instruction is in each stage, one instruction at a time. It is the reference
+//! for everything faster.
+//!
+//! Times are cycles. With a dash for the instruction before, the five stages are
+//!
+//! ```text
+//! IF  = max(ID', redirect)                              ID' leaves IF free
+//! ID  = max(IF + 1 + walk + i-miss + second fetch, EX')
+//! EX  = max(ID + 1, MEM', operands ready)
+//! MEM = max(EX + cycles of the operation, WB')
+//! WB  = max(MEM + 1 + walk + d-miss + wait, WB' + 1)
+//! ```
+//!
+//! An instruction is charged `WB - WB'` cycles. One is its own; the others are found by letting its delays in one
+//! after the other, in the order of the pipe, each charged with what it adds. (With no delay at all `WB` is
+//! `WB' + 1`, whatever the state: each stage of the one before begins later than its own stage before.)
+
+use super::passage::{Flush, Stall};
+use super::{Cause, Causes, Core, Kind, Stage};
+use crate::format::RegClass;
+use crate::insn::{Class, Insn, Op};
+
+/// What an instruction costs by itself, as the core's configuration has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Registers that are needed in EX: 1 to 31 integer, 32 to 63 floating point; 0 is none.
+    needs: [u8; 3],
+    /// A register that is needed in MEM.
+    late: u8,
+    /// The destination, or 0.
+    gives: u8,
+    /// When the result is there, and why that takes time.
+    result: Ready,
+    /// Cycles in EX.
+    cycles: u32,
+    /// More cycles in MEM.
+    wait: u32,
+    /// Waits until the pipe is empty.
+    drain: bool,
+}
+
+/// When a result is there.
+#[derive(Clone, Copy, Debug)]
+enum Ready {
+    /// When the instruction leaves EX.
+    Execute,
+    /// So many cycles after entering EX.
+    Later(u32),
+    /// So many bubbles behind an instruction that uses it, from when MEM is done.
+    Memory(u32, Cause),
+}
+
+impl Shape {
+    /// Needs nothing and gives nothing.
+    pub(super) const PLAIN: Shape =
+        Shape { needs: [0; 3], late: 0, gives: 0, result: Ready::Execute, cycles: 1, wait: 0, drain: false };
+
+    pub(super) fn new(insn: &Insn, core: &Core) -> Self {
+        let row = insn.row();
+        let register = |class: RegClass, number: u8| match class {
+            RegClass::X => number,
+            RegClass::F => 32 + number,
+            RegClass::None => 0,
+        };
+        let mut needs = [
+            register(row.format.rs1(), insn.rs1),
+            register(row.format.rs2(), insn.rs2),
+            register(row.format.rs3(), insn.rs3),
+        ];
+        let mut late = 0;
+        if matches!(row.class, Class::Store | Class::FpStore) && core.pipeline.store_data_late {
+            late = std::mem::take(&mut needs[1]);
+        }
+        let operation = operation(insn, core);
+        let (cycles, mut result) = match operation {
+            Some(o) if o.pipelined => (1, Ready::Later(o.cycles)),
+            Some(o) => (o.cycles, Ready::Execute),
+            None => (1, Ready::Execute),
+        };
+        let mut wait = 0;
+        match row.class {
+            Class::Load | Class::FpLoad | Class::LoadReserved | Class::StoreConditional | Class::Amo => {
+                result = Ready::Memory(core.pipeline.load_use, Cause::LoadUse);
+                wait = core.pipeline.memory_wait;
+            }
+            Class::Store | Class::FpStore => wait = core.pipeline.memory_wait,
+            Class::Csr if core.system.csr_use > 0 => {
+                result = Ready::Memory(core.system.csr_use, Cause::Csr);
+            }
+            _ => {}
+        }
+        let drain = row.class == Class::Csr && core.system.csr_drain;
+        Shape { needs, late, gives: register(row.format.rd(), insn.rd), result, cycles, wait, drain }
+    }
+}
+
+/// The long operation that an instruction is.
+fn operation(insn: &Insn, core: &Core) -> Option<super::core::Operation> {
+    use Op::*;
+    let o = &core.operation;
+    Some(match insn.op {
+        Mul | Mulh | Mulhsu | Mulhu | Mulw | Mul32 | Mulh32 | Mulhsu32 | Mulhu32 => o.multiply,
+        Div | Divu | Rem | Remu | Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => o.divide,
+        _ => match insn.row().class {
+            Class::Amo => o.atomic,
+            Class::FpFp | Class::FpInt | Class::IntFp => {
+                let name = insn.row().mnemonic;
+                if name.starts_with("fdiv") || name.starts_with("fsqrt") {
+                    o.float_divide
+                } else if name.starts_with("fmul")
+                    || name.starts_with("fm") && name.contains("add.")
+                    || name.starts_with("fm") && name.contains("sub.")
+                    || name.starts_with("fnm")
+                {
+                    o.float_multiply
+                } else {
+                    o.float
+                }
+            }
+            _ => return None,
+        },
+    })
+}
+
+/// What happens to one instruction on the way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Costs {
+    /// Cycles of walks for its fetch.
+    pub(super) fetch_walk: u32,
+    /// Cycles of misses of its fetch.
+    pub(super) fetch_miss: u32,
+    /// Further fetches.
+    pub(super) second: u32,
+    /// Cycles of walks for its data.
+    pub(super) data_walk: u32,
+    /// Cycles of misses of its data.
+    pub(super) data_miss: u32,
+}
+
+/// Where the next instruction's fetch has to wait for this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Redirect {
+    /// The earliest IF (the earliest WB on a core that is not pipelined).
+    pub(super) at: i64,
+    pub(super) cause: Cause,
+    pub(super) flush: Flush,
+}
+
+/// When the instruction was where, and what that is charged to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pass {
+    /// What is the instruction's own.
+    pub(super) charges: Causes,
+    /// What the one that redirected the fetch is charged.
+    pub(super) refill: Option<(Cause, u64)>,
+    /// When it entered each stage.
+    pub(super) starts: [i64; 5],
+}
+
+impl Pass {
+    /// All its cycles.
+    pub(super) fn total(&self) -> u64 {
+        self.charges.iter().sum::<u64>() + self.refill.map_or(0, |(_, n)| n)
+    }
+}
+
+/// A register that is not ready yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pending {
+    pub(super) register: u8,
+    pub(super) cause: Cause,
+    pub(super) at: i64,
+}
+
+/// Everything about the past that the future depends on, relative to the last write-back: the key of memos.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    decode: i64,
+    execute: i64,
+    memory: i64,
+    last_write: i64,
+    redirect: Option<Redirect>,
+    fresh: bool,
+    pending: Vec<Pending>,
+}
+
+/// The scoreboard.
+#[derive(Clone, Debug)]
+pub(super) struct Pipe {
+    kind: Kind,
+    forwarding: bool,
+    ecall_reads: bool,
+    /// When the last instruction entered these; it leaves each when it enters the next.
+    decode: i64,
+    execute: i64,
+    memory: i64,
+    write: i64,
+    /// When the last register was written.
+    last_write: i64,
+    pub(super) redirect: Option<Redirect>,
+    /// Whether the next fetch is not in sequence.
+    pub(super) fresh: bool,
+    /// From when each register can be used by an instruction in EX, and why not before.
+    ready: [(i64, Cause); 64],
+}
+
+impl Pipe {
+    pub(super) fn new(core: &Core) -> Self {
+        let write = match core.pipeline.kind {
+            Kind::SingleCycle => -1,
+            Kind::TwoStage => 0,
+            Kind::FiveStage => 3,
+        };
+        Pipe {
+            kind: core.pipeline.kind,
+            forwarding: core.pipeline.forwarding,
+            ecall_reads: core.trap.ecall_reads,
+            decode: 0,
+            execute: 1,
+            memory: 2,
+            write,
+            last_write: i64::MIN / 2,
+            redirect: None,
+            fresh: true,
+            ready: [(i64::MIN / 2, Cause::Issue); 64],
+        }
+    }
+
+    /// Cycles until the last instruction is gone; the cycles of filling alone before the first.
+    pub(super) fn cycles(&self) -> u64 {
+        (self.write + 1) as u64
+    }
+
+    /// Lets one instruction through.
+    pub(super) fn pass(&mut self, shape: &Shape, costs: &Costs) -> Pass {
+        let before = self.write;
+        let pass = self.advance(shape, costs, Cause::Issue);
+        self.fresh = false;
+        if shape.gives != 0 {
+            let (execute, write) = (pass.starts[2], self.write);
+            let serial = self.kind != Kind::FiveStage;
+            let ready = match shape.result {
+                // What is not pipelined has its results when the next one begins, unless they take longer.
+                Ready::Memory(n, cause) if serial => (write + 1 + i64::from(n), cause),
+                Ready::Execute if serial => (write + 1, Cause::LongOperation),
+                _ if !self.forwarding => (write + 1, Cause::LoadUse),
+                Ready::Execute => (execute + i64::from(shape.cycles), Cause::LongOperation),
+                Ready::Later(n) => (execute + i64::from(n), Cause::LongOperation),
+                Ready::Memory(n, cause) => (write - 1 + i64::from(n), cause),
+            };
+            self.ready[usize::from(shape.gives)] = ready;
+            self.last_write = write;
+        }
+        debug_assert_eq!(pass.total() as i64, self.write - before);
+        pass
+    }
+
+    /// An instruction that traps takes its slot; the handler is fetched behind it.
+    pub(super) fn trap(&mut self, ecall: bool, penalty: u32, costs: &Costs) -> Pass {
+        let needs = [if ecall && self.ecall_reads { ECALL } else { 0 }, 0, 0];
+        let shape = Shape { needs, ..Shape::PLAIN };
+        let pass = self.advance(&shape, costs, Cause::TrapFlush);
+        self.redirect_from_write(penalty, Cause::TrapFlush, Flush::Trap);
+        pass
+    }
+
+    /// The next instruction is fetched `penalty` bubbles late, counted from the last one's EX.
+    pub(super) fn redirect_from_execute(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        let at = match self.kind {
+            Kind::FiveStage => self.execute - 1,
+            _ => self.write + 1,
+        };
+        self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// The same, counted from its WB.
+    pub(super) fn redirect_from_write(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        let at = match self.kind {
+            Kind::FiveStage => self.write - 3,
+            _ => self.write + 1,
+        };
+        self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    fn set_redirect(&mut self, at: i64, cause: Cause, flush: Flush) {
+        self.fresh = true;
+        // Of two that meet, an interrupt behind a branch say, the later holds.
+        if self.redirect.is_none_or(|r| r.at < at) {
+            self.redirect = Some(Redirect { at, cause, flush });
+        }
+    }
+
+    fn advance(&mut self, shape: &Shape, costs: &Costs, own: Cause) -> Pass {
+        let redirect = self.redirect.take();
+        let mut pass = Pass::default();
+        pass.charges[own as usize] = 1;
+        if self.kind == Kind::FiveStage {
+            self.advance_five(shape, costs, &mut pass, redirect);
+        } else {
+            self.advance_serial(shape, costs, &mut pass, redirect);
+        }
+        pass
+    }
+
+    fn advance_five(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
+        let (decode1, execute1, memory1, write1) = (self.decode, self.execute, self.memory, self.write);
+        let mut fetch = decode1;
+        let mut fetched = fetch + 1;
+        let mut operands = i64::MIN;
+        let mut cycles = 1;
+        let mut memory_cycles = 1;
+        let times = |fetch: i64, fetched: i64, operands: i64, cycles: i64, memory_cycles: i64| {
+            let decode = fetched.max(execute1);
+            let execute = (decode + 1).max(memory1).max(operands);
+            let memory = (execute + cycles).max(write1);
+            let write = (memory + memory_cycles).max(write1 + 1);
+            [fetch, decode, execute, memory, write]
+        };
+        let mut now = write1 + 1;
+        macro_rules! let_in {
+            ($cause:expr) => {
+                let write = times(fetch, fetched, operands, cycles, memory_cycles)[4];
+                pass.charges[$cause as usize] += (write - now) as u64;
+                now = write;
+            };
+        }
+        if let Some(r) = redirect
+            && r.at > fetch
+        {
+            fetch = r.at;
+            fetched = fetch + 1;
+            let write = times(fetch, fetched, operands, cycles, memory_cycles)[4];
+            pass.refill = Some((r.cause, (write - now) as u64));
+            now = write;
+        }
+        for (cost, cause) in [
+            (costs.fetch_walk, Cause::TlbWalk),
+            (costs.fetch_miss, Cause::IMiss),
+            (costs.second, Cause::Structural),
+        ] {
+            if cost > 0 {
+                fetched += i64::from(cost);
+                let_in!(cause);
+            }
+        }
+        if shape.drain {
+            // The one before has left WB.
+            operands = write1 + 1;
+            let_in!(Cause::Csr);
+        }
+        for register in shape.needs {
+            let (at, cause) = self.ready_at(register);
+            if at > operands {
+                operands = at;
+                let_in!(cause);
+            }
+        }
+        if shape.late != 0 {
+            let (at, cause) = self.ready_at(shape.late);
+            // Needed in MEM, a cycle later.
+            if at - 1 > operands {
+                operands = at - 1;
+                let_in!(cause);
+            }
+        }
+        if shape.cycles > 1 {
+            cycles = i64::from(shape.cycles);
+            let_in!(Cause::LongOperation);
+        }
+        for (cost, cause) in [
+            (costs.data_walk, Cause::TlbWalk),
+            (costs.data_miss, Cause::DMiss),
+            (shape.wait, Cause::Structural),
+        ] {
+            if cost > 0 {
+                memory_cycles += i64::from(cost);
+                let_in!(cause);
+            }
+        }
+        pass.starts = times(fetch, fetched, operands, cycles, memory_cycles);
+        debug_assert_eq!(pass.starts[4], now);
+        [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
+    }
+
+    fn advance_serial(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
+        let mut now = self.write + 1;
+        // Fetching begins when the one before is in the other stage; on a single-cycle core it is no stage.
+        let mut fetch = self.decode;
+        if let Some(r) = redirect
+            && r.at > now
+        {
+            pass.refill = Some((r.cause, (r.at - now) as u64));
+            now = r.at;
+            fetch = now - 1;
+        }
+        let mut begin = now;
+        for (cost, cause) in [
+            (costs.fetch_walk, Cause::TlbWalk),
+            (costs.fetch_miss, Cause::IMiss),
+            (costs.second, Cause::Structural),
+        ] {
+            now += i64::from(cost);
+            pass.charges[cause as usize] += u64::from(cost);
+        }
+        if self.kind == Kind::TwoStage {
+            begin = now;
+        }
+        for register in shape.needs.into_iter().chain([shape.late]) {
+            let (at, cause) = self.ready_at(register);
+            if at > now {
+                pass.charges[cause as usize] += (at - now) as u64;
+                now = at;
+            }
+        }
+        for (cost, cause) in [
+            (shape.cycles - 1, Cause::LongOperation),
+            (costs.data_walk, Cause::TlbWalk),
+            (costs.data_miss, Cause::DMiss),
+            (shape.wait, Cause::Structural),
+        ] {
+            now += i64::from(cost);
+            pass.charges[cause as usize] += u64::from(cost);
+        }
+        pass.starts = [fetch, begin, begin, begin, begin];
+        (self.decode, self.execute, self.memory, self.write) = (begin, now, now, now);
+    }
+
+    /// From when a register can be used in EX, and why not before.
+    fn ready_at(&self, register: u8) -> (i64, Cause) {
+        match register {
+            0 => (i64::MIN / 2, Cause::Issue),
+            // From the register file: behind the write-back.
+            ECALL => (self.last_write + 1, Cause::LoadUse),
+            r => self.ready[usize::from(r)],
+        }
+    }
+
+    /// The state relative to the last write-back.
+    pub(super) fn key(&self) -> Key {
+        let w = self.write;
+        let pending = (1..64u8)
+            .filter_map(|register| {
+                let (at, cause) = self.ready[usize::from(register)];
+                // Nothing enters EX before the last one has left it; MEM's operands are due a cycle later.
+                (at > self.memory.min(w)).then_some(Pending { register, cause, at: at - w })
+            })
+            .collect();
+        Key {
+            decode: self.decode - w,
+            execute: self.execute - w,
+            memory: self.memory - w,
+            last_write: if self.ecall_reads { (self.last_write - w).max(-8) } else { 0 },
+            // A redirect to when IF is not free anyway is none.
+            redirect: self.redirect.filter(|r| r.at > self.decode).map(|r| Redirect { at: r.at - w, ..r }),
+            fresh: self.fresh,
+            pending,
+        }
+    }
+
+    /// The state of a key, with the last write-back at `write`.
+    pub(super) fn restore(&mut self, key: &Key, write: i64) {
+        self.write = write;
+        self.decode = key.decode + write;
+        self.execute = key.execute + write;
+        self.memory = key.memory + write;
+        self.last_write = key.last_write + write;
+        self.redirect = key.redirect.map(|r| Redirect { at: r.at + write, ..r });
+        self.fresh = key.fresh;
+        self.ready = [(i64::MIN / 2, Cause::Issue); 64];
+        for p in &key.pending {
+            self.ready[usize::from(p.register)] = (p.at + write, p.cause);
+        }
+    }
+
+    pub(super) fn write(&self) -> i64 {
+        self.write
+    }
+}
+
+/// Stands for what `ecall` reads.
+const ECALL: u8 = 255;
+
+/// The stalls of a passage, from what was charged.
+pub(super) fn stalls(charges: &Causes, costs: &Costs) -> Vec<Stall> {
+    let mut all = Vec::new();
+    let mut left = *charges;
+    let mut add = |stage, cause: Cause, most: u64| {
+        let cycles = left[cause as usize].min(most);
+        left[cause as usize] -= cycles;
+        if cycles > 0 {
+            all.push(Stall { stage, cause, cycles });
+        }
+    };
+    add(Stage::Fetch, Cause::TlbWalk, costs.fetch_walk.into());
+    add(Stage::Fetch, Cause::IMiss, u64::MAX);
+    add(Stage::Fetch, Cause::Structural, costs.second.into());
+    add(Stage::Decode, Cause::LoadUse, u64::MAX);
+    add(Stage::Decode, Cause::Csr, u64::MAX);
+    add(Stage::Execute, Cause::LongOperation, u64::MAX);
+    add(Stage::Memory, Cause::TlbWalk, u64::MAX);
+    add(Stage::Memory, Cause::DMiss, u64::MAX);
+    add(Stage::Memory, Cause::Structural, u64::MAX);
+    all
+}

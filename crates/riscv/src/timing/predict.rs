@@ -1,0 +1,131 @@
+//! Branch prediction: direction, targets, returns.
+
+use super::core::{Core, Predictor};
+use crate::insn::{Class, Insn};
+
+/// What the front end does behind an instruction that may jump: bubbles that it costs.
+#[derive(Clone, Debug)]
+pub(super) struct Predict {
+    predictor: Predictor,
+    counters: Vec<u8>,
+    /// Address and target.
+    btb: Vec<(u64, u64)>,
+    returns: Vec<u64>,
+    depth: usize,
+    mispredict: u32,
+    taken: u32,
+    jump: u32,
+    indirect: u32,
+    pub(super) mispredicts: u64,
+}
+
+const NONE: (u64, u64) = (1, 0);
+
+impl Predict {
+    pub(super) fn new(core: &Core) -> Self {
+        let b = &core.branch;
+        Predict {
+            predictor: b.predictor,
+            // Weakly not taken.
+            counters: vec![1; if b.predictor == Predictor::Bimodal { b.counters as usize } else { 0 }],
+            btb: vec![NONE; b.btb as usize],
+            returns: Vec::new(),
+            depth: b.return_stack as usize,
+            mispredict: b.mispredict,
+            taken: b.taken,
+            jump: b.jump,
+            indirect: b.indirect,
+            mispredicts: 0,
+        }
+    }
+
+    /// A branch or jump went to `next`; yields the bubbles, and learns.
+    pub(super) fn resolve(&mut self, pc: u64, insn: &Insn, next: u64) -> u32 {
+        let sequential = pc.wrapping_add(u64::from(insn.len));
+        match insn.row().class {
+            Class::Branch => self.branch(pc, insn, next, sequential),
+            Class::Jump => {
+                if is_link(insn.rd) {
+                    self.push(sequential);
+                }
+                if self.target(pc, next) { 0 } else { self.jump }
+            }
+            Class::JumpReg => self.jump_reg(pc, insn, next, sequential),
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    fn branch(&mut self, pc: u64, insn: &Insn, next: u64, sequential: u64) -> u32 {
+        // A branch to the instruction behind it is not taken in all that matters here.
+        let taken = next != sequential;
+        let predicted = match self.predictor {
+            Predictor::NotTaken => false,
+            Predictor::BackwardTaken => insn.imm < 0,
+            Predictor::Bimodal => {
+                let at = (pc >> 1) as usize & (self.counters.len() - 1);
+                let counter = &mut self.counters[at];
+                let predicted = *counter >= 2;
+                *counter = if taken { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
+                predicted
+            }
+        };
+        if predicted != taken {
+            self.mispredicts += 1;
+            if taken {
+                self.learn(pc, next);
+            }
+            return self.mispredict;
+        }
+        match taken {
+            false => 0,
+            true if self.target(pc, next) => 0,
+            true => self.taken,
+        }
+    }
+
+    fn jump_reg(&mut self, pc: u64, insn: &Insn, next: u64, sequential: u64) -> u32 {
+        // Unprivileged specification, table 2.1: hints for the return stack.
+        let (rd, rs1) = (is_link(insn.rd), is_link(insn.rs1));
+        let popped = rs1 && (!rd || insn.rd != insn.rs1) && self.depth > 0;
+        let predicted = if popped { self.returns.pop() } else { None };
+        if rd {
+            self.push(sequential);
+        }
+        let right = if popped { predicted == Some(next) } else { self.target(pc, next) };
+        if right {
+            0
+        } else {
+            self.mispredicts += 1;
+            self.indirect
+        }
+    }
+
+    fn push(&mut self, address: u64) {
+        if self.depth > 0 {
+            if self.returns.len() == self.depth {
+                self.returns.remove(0);
+            }
+            self.returns.push(address);
+        }
+    }
+
+    /// Whether the target buffer has this target; afterwards it does.
+    fn target(&mut self, pc: u64, target: u64) -> bool {
+        if self.btb.is_empty() {
+            return false;
+        }
+        let at = (pc >> 1) as usize & (self.btb.len() - 1);
+        let known = self.btb[at] == (pc, target);
+        self.btb[at] = (pc, target);
+        known
+    }
+
+    fn learn(&mut self, pc: u64, target: u64) {
+        self.target(pc, target);
+    }
+}
+
+fn is_link(register: u8) -> bool {
+    register == 1 || register == 5
+}

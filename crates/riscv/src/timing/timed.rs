@@ -1,0 +1,464 @@
+//! The plain scoreboard as an observer.
+
+use super::core::{Core, CoreError};
+use super::ledger::{Cause, Ledger};
+use super::memory::{Data, Memory, MemoryCounts, Waits};
+use super::passage::{Flush, Passage, Sink, Stage};
+use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
+use super::predict::Predict;
+use crate::hart::Privilege;
+use crate::insn::{Class, Insn, Op};
+use crate::machine::{Machine, Step as MachineStep, Stop};
+use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
+use crate::trap::{self, Trap};
+
+/// Says to which phase an instruction's cycles go. Phases are small numbers of the caller's own.
+pub trait Phases {
+    /// The phase of an instruction that retired. Called once for each, in order.
+    fn of(&mut self, retired: &Retired) -> u8;
+    /// The phase of a trap: its slot, and the refill behind it.
+    fn of_trap(&mut self, trap: &Trap) -> u8;
+}
+
+/// All one phase.
+impl Phases for () {
+    fn of(&mut self, _: &Retired) -> u8 {
+        0
+    }
+    fn of_trap(&mut self, _: &Trap) -> u8 {
+        0
+    }
+}
+
+/// The privilege mode's number: 0 user, 1 supervisor, 3 machine. A trap belongs to the mode that it leaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByPrivilege;
+
+impl Phases for ByPrivilege {
+    fn of(&mut self, retired: &Retired) -> u8 {
+        retired.privilege as u8
+    }
+    fn of_trap(&mut self, trap: &Trap) -> u8 {
+        trap.from as u8
+    }
+}
+
+/// What was counted besides cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimingCounts {
+    /// Instructions that retired.
+    pub instructions: u64,
+    /// Branches and indirect jumps that went elsewhere than predicted.
+    pub mispredicts: u64,
+    /// Exceptions and interrupts.
+    pub traps: u64,
+    /// Caches and translation buffers.
+    pub memory: MemoryCounts,
+}
+
+/// Core, pipe, caches and ledger together: what [`Timed`] and the fast path share.
+#[derive(Clone)]
+pub(super) struct Model {
+    pub(super) core: Core,
+    pub(super) pipe: Pipe,
+    pub(super) memory: Memory,
+    pub(super) predict: Predict,
+    pub(super) ledger: Ledger,
+    pub(super) instructions: u64,
+    pub(super) traps: u64,
+    /// Whom the next refill is charged to.
+    pub(super) refill_phase: u8,
+    pub(super) started: bool,
+}
+
+/// An instruction on its way into the model.
+pub(super) struct Step<'a> {
+    pub(super) pc: u64,
+    pub(super) pa: u64,
+    pub(super) next_pc: u64,
+    pub(super) insn: &'a Insn,
+    pub(super) privilege: Privilege,
+    pub(super) phase: u8,
+}
+
+impl Model {
+    pub(super) fn new(core: &Core) -> Result<Self, CoreError> {
+        core.check()?;
+        Ok(Model {
+            pipe: Pipe::new(core),
+            memory: Memory::new(core)?,
+            predict: Predict::new(core),
+            ledger: Ledger::default(),
+            core: core.clone(),
+            instructions: 0,
+            traps: 0,
+            refill_phase: 0,
+            started: false,
+        })
+    }
+
+    pub(super) fn cycles(&self) -> u64 {
+        if self.started { self.pipe.cycles() } else { 0 }
+    }
+
+    pub(super) fn counts(&self) -> TimingCounts {
+        TimingCounts {
+            instructions: self.instructions,
+            mispredicts: self.predict.mispredicts,
+            traps: self.traps,
+            memory: self.memory.counts(),
+        }
+    }
+
+    /// The first instruction pays for filling the pipe.
+    pub(super) fn start(&mut self, phase: u8) {
+        if !self.started {
+            self.ledger.charge(phase, Cause::Issue, self.pipe.cycles());
+            self.started = true;
+        }
+    }
+
+    /// Further fetches that an instruction needs.
+    pub(super) fn second_fetches(&self, pc: u64, len: u8) -> u32 {
+        second_fetches(self.core.pipeline.fetch_width, self.pipe.fresh, pc, len)
+    }
+
+    pub(super) fn charge(&mut self, phase: u8, pass: &Pass) {
+        self.ledger.charge_all(phase, &pass.charges);
+        if let Some((cause, cycles)) = pass.refill {
+            self.ledger.charge(self.refill_phase, cause, cycles);
+        }
+        self.refill_phase = phase;
+    }
+
+    /// One instruction retires.
+    pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
+        self.start(step.phase);
+        let second = self.second_fetches(step.pc, step.insn.len);
+        let fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+        let mut data = Waits::default();
+        for access in accesses {
+            let waits = self.memory.data(access, step.privilege);
+            data.walk += waits.walk;
+            data.miss += waits.miss;
+        }
+        let costs = Costs {
+            fetch_walk: fetch.walk,
+            fetch_miss: fetch.miss,
+            second,
+            data_walk: data.walk,
+            data_miss: data.miss,
+        };
+        let shape = Shape::new(step.insn, &self.core);
+        let pass = self.pipe.pass(&shape, &costs);
+        self.charge(step.phase, &pass);
+        self.instructions += 1;
+        let penalty = self.predict.resolve(step.pc, step.insn, step.next_pc);
+        self.behind(step, penalty);
+        (pass, costs)
+    }
+
+    /// What an instruction does to the fetch of the next one.
+    pub(super) fn behind(&mut self, step: &Step, penalty: u32) {
+        let s = &self.core.system;
+        match step.insn.row().class {
+            Class::Branch | Class::Jump | Class::JumpReg => {
+                if penalty > 0 {
+                    self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
+                } else if step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
+                    self.pipe.fresh = true;
+                }
+            }
+            Class::Csr => {
+                let writes = matches!(step.insn.op, Op::Csrrw | Op::Csrrwi) || step.insn.rs1 != 0;
+                if writes && s.csr_flush > 0 {
+                    self.pipe.redirect_from_write(s.csr_flush, Cause::Csr, Flush::System);
+                }
+            }
+            Class::System => match step.insn.op {
+                Op::Mret | Op::Sret => {
+                    let penalty = self.core.return_penalty();
+                    self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Return);
+                }
+                Op::FenceI => {
+                    self.memory.flush_instructions();
+                    self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
+                }
+                Op::SfenceVma => {
+                    self.memory.flush_translations();
+                    self.pipe.redirect_from_write(s.sfence_vma, Cause::Csr, Flush::System);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// A trap is taken; yields the slot of the instruction that traps, if one does.
+    pub(super) fn trap(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
+        self.start(phase);
+        self.traps += 1;
+        if trap.cause.is_interrupt() {
+            self.pipe.redirect_from_write(self.core.trap.interrupt, Cause::TrapFlush, Flush::Interrupt);
+            self.refill_phase = phase;
+            return None;
+        }
+        let ecall = matches!(
+            trap.cause,
+            trap::Cause::UserEcall | trap::Cause::SupervisorEcall | trap::Cause::MachineEcall
+        );
+        let cannot_fetch = matches!(
+            trap.cause,
+            trap::Cause::InstructionMisaligned
+                | trap::Cause::InstructionAccessFault
+                | trap::Cause::InstructionPageFault
+        );
+        let mut costs = Costs::default();
+        if !cannot_fetch && let Some(pa) = self.memory.physical(trap.epc, trap.from) {
+            let waits = self.memory.fetch(trap.epc, pa, 1, trap.from);
+            (costs.fetch_walk, costs.fetch_miss) = (waits.walk, waits.miss);
+        }
+        let pass = self.pipe.trap(ecall, self.core.trap.exception, &costs);
+        self.charge(phase, &pass);
+        Some((pass, costs))
+    }
+}
+
+/// Further fetches that an instruction needs: one fetch brings `width` aligned bytes, and what the one before
+/// left over is at hand unless the fetch is `fresh`.
+pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> u32 {
+    if width == 0 {
+        return 0;
+    }
+    let width = u64::from(width);
+    let (first, last) = (pc / width, (pc + u64::from(len) - 1) / width);
+    let at_hand = !fresh && !pc.is_multiple_of(width);
+    ((last - first + 1 - u64::from(at_hand)) as u32).saturating_sub(1)
+}
+
+/// Attaches a core to a machine: the plain scoreboard.
+///
+/// `P` tells phases apart, `S` takes each instruction's way through the pipe; `()` is none of either.
+#[derive(Clone)]
+pub struct Timed<P: Phases = (), S: Sink = ()> {
+    model: Model,
+    phases: P,
+    sink: S,
+    accesses: Vec<Data>,
+    sequence: u64,
+    /// Where the fetch went on when it should not have: for the squashed.
+    last: Option<LastFetch>,
+}
+
+/// The last instruction, as far as squashed ones behind it are concerned.
+#[derive(Clone, Copy)]
+struct LastFetch {
+    /// Behind it.
+    sequential: u64,
+    privilege: Privilege,
+}
+
+impl<P: Phases, S: Sink> Timed<P, S> {
+    /// A core with empty pipe and caches.
+    pub fn new(core: &Core, phases: P, sink: S) -> Result<Self, CoreError> {
+        Ok(Timed { model: Model::new(core)?, phases, sink, accesses: Vec::new(), sequence: 0, last: None })
+    }
+
+    /// The core.
+    pub fn core(&self) -> &Core {
+        &self.model.core
+    }
+
+    /// Cycles so far: until the last instruction has left the pipe.
+    pub fn cycles(&self) -> u64 {
+        self.model.cycles()
+    }
+
+    /// Where they went. The sum of all entries is [`cycles`](Self::cycles).
+    pub fn ledger(&self) -> &Ledger {
+        &self.model.ledger
+    }
+
+    /// What was counted besides.
+    pub fn counts(&self) -> TimingCounts {
+        self.model.counts()
+    }
+
+    /// Empties caches and translation buffers (not the pipe): what comes next finds them cold.
+    pub fn flush_caches(&mut self) {
+        self.model.memory.flush_all();
+    }
+
+    /// Lets the machine external interrupt come in one exact cycle: runs until an instruction leaves the pipe in
+    /// that cycle or later, and raises it, so that it is taken behind that instruction, if the guest has it
+    /// enabled. Then the trap is taken. How long the guest was deaf is the handler's IF less `cycle`.
+    ///
+    /// # Errors
+    /// When `budget` steps were not enough, or the machine stopped: then with why.
+    pub fn interrupt_at(&mut self, machine: &mut Machine, cycle: u64, budget: u64) -> Result<(), Stop> {
+        let mut raised = false;
+        for _ in 0..budget {
+            // The last instruction leaves WB at the end of cycle `cycles() - 1`.
+            if !raised && self.cycles() > cycle {
+                machine.set_external_interrupt(true);
+                raised = true;
+            }
+            match machine.step(self) {
+                MachineStep::Stopped(stop) => return Err(stop),
+                MachineStep::Trapped if raised => {
+                    machine.set_external_interrupt(false);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        machine.set_external_interrupt(false);
+        Err(Stop::Budget)
+    }
+
+    /// What tells the phases apart.
+    pub fn phases(&mut self) -> &mut P {
+        &mut self.phases
+    }
+
+    /// What takes the passages.
+    pub fn sink(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// The ledger, the phases and the sink.
+    pub fn into_parts(self) -> (Ledger, P, S) {
+        (self.model.ledger, self.phases, self.sink)
+    }
+
+    /// Tells of the instructions that were fetched behind the last one and are thrown away.
+    fn squash(&mut self) {
+        let (Some(redirect), Some(last)) = (self.model.pipe.redirect, self.last) else { return };
+        if self.model.core.pipeline.kind != super::Kind::FiveStage {
+            return;
+        }
+        let mut pipe = self.model.pipe.clone();
+        pipe.redirect = None;
+        // The pipe holds no more than these behind the last one.
+        for k in 0..4 {
+            let pass = pipe.pass(&Shape::PLAIN, &Costs::default());
+            if pass.starts[0] >= redirect.at {
+                break;
+            }
+            self.sink.passage(Passage {
+                sequence: self.sequence,
+                pc: last.sequential.wrapping_add(4 * k),
+                word: None,
+                privilege: last.privilege,
+                starts: pass.starts.map(|t| (t < redirect.at).then_some(t as u64)),
+                end: redirect.at as u64,
+                stalls: Vec::new(),
+                squashed: Some(redirect.flush),
+            });
+            self.sequence += 1;
+        }
+    }
+
+    #[expect(clippy::too_many_arguments)]
+    fn emit(
+        &mut self,
+        pc: u64,
+        word: Option<u32>,
+        len: u8,
+        privilege: Privilege,
+        pass: &Pass,
+        costs: &Costs,
+        squashed: Option<Flush>,
+    ) {
+        let mut starts = pass.starts.map(|t| Some(t.max(0) as u64));
+        match self.model.core.pipeline.kind {
+            super::Kind::FiveStage => {}
+            super::Kind::TwoStage => starts[1..4].fill(None),
+            super::Kind::SingleCycle => starts[..4].fill(None),
+        }
+        let write = self.model.pipe.write();
+        // What an instruction that is not pipelined waits for, it waits for in its only stage.
+        let one = self.model.core.pipeline.kind != super::Kind::FiveStage;
+        let mut stalls = stalls(&pass.charges, costs);
+        for stall in &mut stalls {
+            if one {
+                stall.stage = Stage::WriteBack;
+            }
+        }
+        self.sink.passage(Passage {
+            sequence: self.sequence,
+            pc,
+            word,
+            privilege,
+            starts,
+            end: write as u64 + 1,
+            stalls,
+            squashed,
+        });
+        self.sequence += 1;
+        self.last = Some(LastFetch { sequential: pc.wrapping_add(u64::from(len)), privilege });
+    }
+}
+
+impl<P: Phases, S: Sink> Observer for Timed<P, S> {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+    const TRAP: bool = true;
+    const WALK: bool = true;
+
+    fn access(&mut self, access: &Access) {
+        // What a trap's hardware stacks goes through the caches as well, but is not an instruction's.
+        if access.kind != AccessKind::Stacking {
+            self.accesses.push(Data { va: access.va, pa: access.pa, size: access.size, store: access.store });
+        }
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        let phase = self.phases.of(retired);
+        let step = Step {
+            pc: retired.pc,
+            pa: retired.pa,
+            next_pc: retired.next_pc,
+            insn: &retired.insn,
+            privilege: retired.privilege,
+            phase,
+        };
+        if S::ACTIVE {
+            self.squash();
+        }
+        let (pass, costs) = self.model.retire(&step, &self.accesses);
+        self.accesses.clear();
+        if S::ACTIVE {
+            self.emit(
+                retired.pc,
+                Some(retired.word),
+                retired.insn.len,
+                retired.privilege,
+                &pass,
+                &costs,
+                None,
+            );
+        }
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        self.accesses.clear();
+        let phase = self.phases.of_trap(trap);
+        if S::ACTIVE && !trap.cause.is_interrupt() {
+            self.squash();
+        }
+        if let Some((pass, costs)) = self.model.trap(trap, phase)
+            && S::ACTIVE
+        {
+            self.emit(trap.epc, None, 4, trap.from, &pass, &costs, Some(Flush::Trap));
+        }
+    }
+
+    fn walk(&mut self, walk: &Walk) {
+        self.model.memory.learn(walk);
+    }
+
+    fn address_space(&mut self, satp: u64) {
+        self.model.memory.set_satp(satp);
+    }
+}

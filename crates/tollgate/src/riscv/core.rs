@@ -1,0 +1,25 @@
+//! Which core: a preset's name, or a file.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use tollgate_riscv::timing::Core;
+
+use crate::cli::Usage;
+
+/// The core that `--core` names.
+pub(super) fn read(name: &str) -> Result<Core> {
+    let is_file = Path::new(name).extension().is_some_and(|extension| extension == "toml");
+    let core = if is_file {
+        let text = fs::read_to_string(name).map_err(|e| Usage::error(format!("--core {name}: {e}")))?;
+        Core::from_toml(&text)
+    } else {
+        Core::preset(name)
+    };
+    let mut core = core.map_err(|e| Usage::error(format!("--core {name}: {e}")))?;
+    if core.name.is_empty() {
+        core.name = name.to_owned();
+    }
+    Ok(core)
+}

@@ -1,0 +1,257 @@
+//! `tollgate riscv pipeline`: the stage diagram of a stretch of a run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use tollgate_lab::diagram::text::Look;
+use tollgate_lab::diagram::{kanata, o3pipeview, svg, text};
+use tollgate_lab::latency::{self, Latency};
+use tollgate_lab::pipeline::{self, Around, PipelineError, View, Wanted};
+use tollgate_lab::program::Job;
+use tollgate_lab::text as words;
+use tollgate_lab::{Crossing, Design, Experiment, prepare};
+
+use crate::cli::{Output, Usage};
+use crate::output::Sink;
+
+/// The call that is drawn of the bundled program: its caches are warm then.
+const WARM: u64 = 10;
+/// The jump that is drawn: a core that learns does not go wrong often.
+const LEARNING: u64 = 3;
+/// More would be no diagram.
+const MOST: usize = 10_000;
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Hazard {
+    /// A system call or a fault
+    Trap,
+    /// The timer or another interrupt
+    Interrupt,
+    /// A branch or jump that goes elsewhere than was fetched
+    Branch,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    /// For the terminal
+    Text,
+    /// A picture
+    Svg,
+    /// A Kanata 0004 log, for Konata
+    Kanata,
+    /// gem5's O3PipeView trace
+    O3pipeview,
+}
+
+/// `tollgate riscv pipeline`.
+#[derive(Args)]
+#[command(
+    after_help = "Without ELF a bundled program is drawn: a system call on the kernel 'full' for traps and \
+                  symbols, and for branches and interrupts a loop that the timer interrupts, with the latency \
+                  at each of its cycles.\n\nExamples:\n  tollgate riscv pipeline\n  tollgate riscv pipeline --around interrupt \
+                  --core ibex-like\n  tollgate riscv pipeline --from trap_vector --format svg --out trap.svg\n  \
+                  tollgate riscv pipeline program.elf --around branch --nth 100 --format kanata --out p.kanata"
+)]
+pub(super) struct PipelineArgs {
+    /// A bare ELF, or with --pk a static Linux program
+    elf: Option<PathBuf>,
+
+    /// Draw from the arrival at this symbol
+    #[arg(long, value_name = "SYMBOL", conflicts_with = "around")]
+    from: Option<String>,
+
+    /// Draw around a hazard [default: trap]
+    #[arg(long, value_enum, value_name = "HAZARD")]
+    around: Option<Hazard>,
+
+    /// Which one of its kind, from 1 [default: 1; a later one in the bundled programs, with warm caches]
+    #[arg(long, value_name = "N")]
+    nth: Option<u64>,
+
+    /// Instructions to draw, thrown-away ones too
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    count: usize,
+
+    /// The core: a preset, or a file that ends in .toml
+    #[arg(long, default_value = "ripes-5stage", value_name = "CORE")]
+    core: String,
+
+    /// How it is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// The machine's instructions
+    #[arg(long, default_value = "rv64gc", value_name = "ISA")]
+    isa: String,
+
+    /// Run the program on this proxy kernel (riscv-pk)
+    #[arg(long, value_name = "PK", requires = "elf")]
+    pk: Option<PathBuf>,
+
+    /// Give up after so many instructions
+    #[arg(long, default_value_t = 100_000_000, value_name = "N")]
+    max_instructions: u64,
+
+    /// Write to a file in place of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Draws what the command line asks for.
+pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
+    let output = Output { json: false, out: args.out.clone() };
+    let sink = Sink::open(&output)?;
+    if !(2..=MOST).contains(&args.count) {
+        return Err(Usage::error(format!("--count {}: give a number from 2 to {MOST}", args.count)));
+    }
+    if args.nth == Some(0) {
+        return Err(Usage::error("--nth 0: they are counted from 1"));
+    }
+    let core = super::core::read(&args.core)?;
+    let around = match (&args.from, args.around) {
+        (Some(symbol), _) => Around::Symbol(symbol.clone()),
+        (None, Some(Hazard::Interrupt)) => Around::Interrupt,
+        (None, Some(Hazard::Branch)) => Around::Branch,
+        (None, _) => Around::Trap,
+    };
+    let (view, latency) = if args.elf.is_none() && around == Around::Interrupt && args.nth.is_none() {
+        let latency = latency::measure(&core, args.count).map_err(|error| explained(args, &error))?;
+        (latency.view.clone(), Some(latency))
+    } else {
+        let bundled = if around == Around::Branch { LEARNING } else { WARM };
+        let nth = args.nth.unwrap_or(if args.elf.is_none() { bundled } else { 1 });
+        let wanted = Wanted { around: around.clone(), nth, count: args.count };
+        let view = pipeline::view(&job(args, &around)?, &core, &wanted).map_err(|e| explained(args, &e))?;
+        (view, None)
+    };
+    let said = sentence(&view, &around);
+    let shown = match args.format {
+        Format::Text => {
+            let style = sink.style();
+            let look = Look { width: style.width.min(200), unicode: style.unicode };
+            let mut shown =
+                format!("{}\n\n{}\n{}", core.name, text::draw(&view.lanes, look), words::wrapped(&said));
+            if let Some(latency) = &latency {
+                shown.push('\n');
+                shown.push_str(&distribution(latency));
+            }
+            shown
+        }
+        Format::Svg => svg::draw(&view.lanes, &format!("{} on {}", around.name(), core.name), &said),
+        Format::Kanata => kanata::write(&view.lanes),
+        Format::O3pipeview => o3pipeview::write(&view.lanes),
+    };
+    sink.deliver(&shown)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Which option is wrong, and what to do.
+fn explained(args: &PipelineArgs, error: &PipelineError) -> anyhow::Error {
+    let program = args.elf.as_deref().unwrap_or(Path::new("the bundled program")).display();
+    Usage::error(match error {
+        PipelineError::Symbol { .. } => format!("--from: {error}"),
+        PipelineError::Core(_) => format!("--core {}: {error}", args.core),
+        PipelineError::NotSeen { seen: 0, .. } => {
+            format!("{program}: {error}; choose another --around, or --from SYMBOL")
+        }
+        PipelineError::NotSeen { seen, .. } => format!("{program}: {error}; give --nth 1 to {seen}"),
+        _ => format!("{program}: {error}"),
+    })
+}
+
+fn job(args: &PipelineArgs, around: &Around) -> Result<Job> {
+    let read = |path: &Path| fs::read(path).map_err(|e| Usage::error(format!("{}: {e}", path.display())));
+    if args.max_instructions == 0 {
+        return Err(Usage::error("--max-instructions 0: give at least 1"));
+    }
+    let isa = args.isa.parse().map_err(|e| Usage::error(format!("--isa: {e}")))?;
+    if args.elf.is_none() && matches!(around, Around::Interrupt | Around::Branch) {
+        return Ok(latency::job(0));
+    }
+    let (program, name) = match &args.elf {
+        Some(path) => (read(path)?, path.to_string_lossy().into_owned()),
+        None => {
+            let design = Design::find("full").unwrap_or(&tollgate_lab::DESIGNS[0]);
+            let crossing = Crossing::parse("getpid")?;
+            let iterations = args.nth.unwrap_or(WARM).saturating_add(10).min(100_000);
+            (prepare(&Experiment { design, crossing, iterations })?, "the bundled program".to_owned())
+        }
+    };
+    Ok(Job {
+        isa,
+        machine: "spike".parse()?,
+        ram_bytes: 128 << 20,
+        bootargs: String::new(),
+        program,
+        proxy_kernel: args.pk.as_deref().map(read).transpose()?,
+        arguments: vec![name],
+        files: Vec::new(),
+        max_instructions: args.max_instructions,
+    })
+}
+
+/// What the hazard costs, in a sentence.
+fn sentence(view: &View, around: &Around) -> String {
+    let Some(hazard) = &view.hazard else {
+        return match around {
+            Around::Symbol(name) => format!("{} instructions from {name} on.", view.lanes.len()),
+            _ => "The next instruction to retire is beyond this diagram; --count shows more.".to_owned(),
+        };
+    };
+    let event = &view.lanes[view.event];
+    let next = &view.lanes[hazard.next];
+    let name = if event.text.is_empty() { "the instruction".to_owned() } else { format!("'{}'", event.text) };
+    let what = match around {
+        Around::Trap => format!("The trap at {name}"),
+        Around::Interrupt => format!("The interrupt behind {name}"),
+        _ => format!("The jump at {name}"),
+    };
+    let thrown = match hazard.squashed {
+        0 => "no fetched instruction is thrown away".to_owned(),
+        1 => "one fetched instruction is thrown away".to_owned(),
+        n => format!("{n} fetched instructions are thrown away"),
+    };
+    let cycles = if hazard.lost == 1 { "cycle" } else { "cycles" };
+    let mut said = format!(
+        "{what} costs {} {cycles} in which nothing retires: {thrown}, and '{}' is the next to retire, in cycle {}.",
+        hazard.lost,
+        next.text,
+        next.end().saturating_sub(1)
+    );
+    let waits: Vec<String> = hazard
+        .waits
+        .iter()
+        .filter(|wait| !matches!(wait.0, "branch" | "trap-flush"))
+        .map(|(cause, cycles)| format!("{cycles} for {cause}"))
+        .collect();
+    if !waits.is_empty() {
+        said.push_str(&format!(
+            " Of these that instruction waits {} on its own account.",
+            waits.join(" and ")
+        ));
+    }
+    said
+}
+
+/// The latencies at every cycle of the loop.
+fn distribution(latency: &Latency) -> String {
+    const WIDEST: u64 = 40;
+    let most = latency.cycles.values().copied().max().unwrap_or(1);
+    let mut out = format!(
+        "Timer interrupt latency over all {} cycles of the loop, to the retirement of the\nhandler's first \
+         instruction: min {}, median {}, mean {:.2}, max {} cycles\n",
+        latency.period,
+        latency.min(),
+        latency.median(),
+        latency.mean(),
+        latency.max()
+    );
+    for (cycles, count) in &latency.cycles {
+        let marks = (count * WIDEST).div_ceil(most.max(WIDEST)) as usize;
+        out.push_str(&format!("{cycles:>8}{count:>6}  {}\n", "#".repeat(marks)));
+    }
+    out
+}

@@ -1,0 +1,165 @@
+//! `tollgate riscv icache` from end to end: what it prints, what it saves, and what it says to bad input.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tollgate_testkit::{program, skip};
+
+/// Runs the command with a home of its own.
+fn icache(home: &TempDir, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(["riscv", "icache"])
+        .args(arguments)
+        .current_dir(home.path())
+        .env("XDG_DATA_HOME", home.path().join("data"))
+        .env("TMPDIR", home.path())
+        .output()
+        .expect("tollgate starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn good(home: &TempDir, arguments: &[&str]) -> String {
+    let output = icache(home, arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn home() -> TempDir {
+    TempDir::new().expect("a temporary folder")
+}
+
+/// The course note's rates, from the cache that gives them and from the one that it states.
+#[test]
+fn the_notes_rates_come_out() {
+    let home = home();
+    let arguments = ["--opt-level", "1", "--icache", "4:1:8,8:1:8", "--count", "cycle", "--no-save"];
+    let shown = good(&home, &arguments);
+    let rates: Vec<&str> = shown.lines().filter(|line| line.contains("hit rate per fetch")).collect();
+    assert!(rates[0].contains("0.4999") && rates[0].contains("0.7498"), "{shown}");
+    assert!(rates[1].contains("0.9992") && rates[1].contains("0.9995"), "{shown}");
+    assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 0, "--no-save leaves nothing");
+}
+
+/// What is printed as JSON is saved as well, with its curves, and is the same every time.
+#[test]
+fn the_record_is_saved_and_repeats() {
+    let home = home();
+    let arguments = ["--sweep", "--icache", "8:1:8,2:4:8", "--policy", "random", "--seed", "7", "--json"];
+    let results = |text: String| serde_json::from_str::<Value>(&text).expect("JSON")["results"].clone();
+    let first = results(good(&home, &arguments));
+    assert_eq!(first, results(good(&home, &arguments)));
+    assert_eq!(first.as_array().map(Vec::len), Some(4));
+    let one = &first[0];
+    assert_eq!(one["counters"]["text-bytes"], 156.0);
+    assert_eq!(one["counters"]["object-text-bytes"], 160.0);
+    let causes = ["compulsory", "capacity", "conflict"];
+    let sum: f64 = causes.iter().filter_map(|c| one["counters"][format!("misses-{c}")].as_f64()).sum();
+    assert_eq!(one["counters"]["misses"], sum);
+    let series: Vec<&str> =
+        one["series"].as_array().expect("series").iter().filter_map(|s| s["name"].as_str()).collect();
+    assert!(series.contains(&"miss-ratio") && series.contains(&"sweep/16-way/128-byte-lines"), "{series:?}");
+    let runs = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(["show", "latest", "--json"])
+        .env("XDG_DATA_HOME", home.path().join("data"))
+        .output()
+        .expect("tollgate starts");
+    assert_eq!(results(text(&runs.stdout)), first);
+}
+
+/// A source is built for each ISA that is asked for.
+#[test]
+fn a_source_is_built_for_each_isa() {
+    if program("riscv64-unknown-elf-gcc").is_none() {
+        return skip!("no riscv64-unknown-elf-gcc: apt-get install gcc-riscv64-unknown-elf");
+    }
+    let home = home();
+    let source = "int main(void) { volatile int n = 0; for (int i = 0; i < 100; i++) n += i; return n; }";
+    fs::write(home.path().join("-loop.c"), source).expect("written");
+    let arguments = ["--isa", "rv32im,rv64imc,rv64gc", "--opt-level", "s", "--no-save", "--", "-loop.c"];
+    let shown = good(&home, &arguments);
+    assert!(
+        shown.lines().next().is_some_and(|line| line.ends_with("rv32im      rv64imc       rv64gc")),
+        "{shown}"
+    );
+    assert_eq!(fs::read_dir(home.path()).expect("a folder").count(), 1, "nothing but the source is left");
+    // A program that is built already has no object, and is itself enough.
+    let elf = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/icache-rv32imc-O1.elf");
+    let shown = good(&home, &[elf, "--no-save"]);
+    let object = shown.lines().find(|line| line.starts_with("code, object")).expect("a row");
+    assert!(object.ends_with(" -"), "{object}");
+}
+
+/// Each kind of bad input: a sentence, exit status 2, and nothing half-written.
+#[test]
+fn bad_input_ends_with_a_sentence() {
+    let home = home();
+    fs::write(home.path().join("wrong.c"), "int main(void) { return missing }\n").expect("written");
+    fs::write(home.path().join("fine.c"), "int main(void) { return 0; }\n").expect("written");
+    fs::write(home.path().join("words.txt"), "These are words, and quite a few of them.\n".repeat(9))
+        .expect("written");
+    fs::write(home.path().join("empty.elf"), "").expect("written");
+    let image = |name: &str| format!("{}/../../guests/riscv/images/{name}.elf", env!("CARGO_MANIFEST_DIR"));
+    let (rv32, linux) = (image("icache-rv32im-O1"), image("note-linux"));
+    let rows: &[(&[&str], &str)] = &[
+        (&["--icache", "7:1:8"], "power of two"),
+        (&["--icache", "8:1:12"], "power of two, from 4 to 4096"),
+        (&["--icache", "8:1:2"], "from 4 to 4096"),
+        (&["--icache", "8:1:8192"], "from 4 to 4096"),
+        (&["--icache", "8:0:8"], "at least 1"),
+        (&["--icache", "8:8"], "sets:ways:line"),
+        (&["--icache", "8:1:8,"], "sets:ways:line"),
+        (&["--icache", "4194304:1:4096"], "too large"),
+        (&["--icache", "8:3:8", "--policy", "plru"], "tree-PLRU"),
+        (&["--policy", "best"], "lru, plru, fifo or random"),
+        (&["--count", "word"], "fetch, cycle"),
+        (&["--opt-level", "9"], "possible values"),
+        (&["--max-instructions", "0"], "not in 1.."),
+        (&["--isa", "rv32imq"], "'q'"),
+        (&["--isa", ""], "rv32 or rv64"),
+        (&["missing.c"], "missing.c"),
+        (&["words.txt"], "no C source"),
+        (&["fine.c", "fine.c"], "a source comes alone"),
+        (&["empty.elf"], "empty"),
+        (&[&linux], "outside RAM"),
+        (&[&rv32, "--isa", "rv64gc"], "Rv32"),
+        (&[&rv32, "--isa", "rv32im,rv32imc"], "give one --isa"),
+        (&["--out", "no/such/folder/file"], "--out"),
+    ];
+    let before = fs::read_dir(home.path()).expect("a folder").count();
+    for (arguments, expected) in rows {
+        let output = icache(&home, arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+        assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    }
+    // Without any compiler.
+    let output = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(["riscv", "icache", "fine.c", "--no-save"])
+        .current_dir(home.path())
+        .env("PATH", home.path())
+        .output()
+        .expect("tollgate starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("apt-get install gcc-riscv64-unknown-elf"),
+        "{}",
+        text(&output.stderr)
+    );
+    // With one, its own words are shown.
+    if program("riscv64-unknown-elf-gcc").is_some() {
+        let output = icache(&home, &["wrong.c"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("wrong.c:1:") && said.contains("'missing' undeclared"), "{said}");
+    }
+    let store = home.path().join("data").exists();
+    let after = fs::read_dir(home.path()).expect("a folder").count() - usize::from(store);
+    assert_eq!(after, before, "nothing is left behind");
+}
