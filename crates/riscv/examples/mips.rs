@@ -1,6 +1,6 @@
 //! How fast the machine is: instructions per microsecond of processor time, median of several runs.
 //!
-//! `cargo run --release -p tollgate-riscv --example mips [RUNS]`
+//! `cargo run --release -p tollgate-riscv --example mips [RUNS] [--only KIND] [--detail]`
 #![allow(clippy::print_stdout)]
 
 use tollgate_riscv::timing::{Core, Fast};
@@ -65,7 +65,7 @@ fn timed<const PIPE: bool>(elf: &Elf) -> (u64, f64, i32) {
     machine.load(elf).expect("the program fits");
     let mut fast = Fast::<PIPE>::new(&core).expect("the core is valid");
     let start = cpu_ns();
-    let stop = machine.run(1 << 32, &mut fast);
+    let stop = machine.run(1 << 40, &mut fast);
     let time = (cpu_ns() - start) as f64 / 1000.0;
     if PIPE {
         assert_eq!(fast.ledger().total(), fast.cycles(), "every cycle is in the ledger");
@@ -127,6 +127,9 @@ fn main() {
     for (name, bytes) in programs {
         let elf = Elf::parse(bytes).expect("the image is an ELF file");
         for kind in ["blocks", "observed", "counting", "pipeline", "reference"] {
+            if std::env::args().skip_while(|a| a != "--only").nth(1).is_some_and(|only| only != kind) {
+                continue;
+            }
             let mut speeds: Vec<f64> = Vec::new();
             let mut last = (0, 0.0, 0);
             for _ in 0..if matches!(kind, "observed" | "reference") { 1 } else { runs } {

@@ -195,8 +195,16 @@ impl Cache {
             return HIT;
         }
         let start = (line & self.set_mask) as usize * self.ways;
-        if !store && self.first_is_settled && self.places.get(start).is_some_and(|p| p & !DIRTY == wanted) {
+        if self.first_is_settled
+            && let Some(first) = self.places.get_mut(start)
+            && *first & !DIRTY == wanted
+        {
             self.last = wanted;
+            if store && self.write.back {
+                *first |= DIRTY;
+            } else if store {
+                self.counts.writes_through += 1;
+            }
             return HIT;
         }
         self.find(wanted, start, store)
@@ -213,7 +221,7 @@ impl Cache {
         if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
             set[way] |= dirt;
             match &mut self.order {
-                Order::Lru => set[..=way].rotate_right(1),
+                Order::Lru => move_to_front(&mut set[..=way]),
                 Order::Fifo | Order::Random(_) => {}
                 Order::Plru(trees) => point_away(&mut trees[start / self.ways], way, self.ways),
             }
@@ -232,7 +240,7 @@ impl Cache {
         let new = wanted | dirt;
         let old = match &mut self.order {
             Order::Lru | Order::Fifo => {
-                set.rotate_right(1);
+                move_to_front(set);
                 std::mem::replace(&mut set[0], new)
             }
             Order::Plru(trees) => {
@@ -313,6 +321,17 @@ impl Cache {
         }
         self.counts.writebacks += dirty;
         (lines, dirty)
+    }
+}
+
+/// The last becomes the first. (The library's rotation is made for long slices.)
+#[inline(always)]
+fn move_to_front(set: &mut [u64]) {
+    if let Some(&last) = set.last() {
+        for i in (1..set.len()).rev() {
+            set[i] = set[i - 1];
+        }
+        set[0] = last;
     }
 }
 

@@ -3,7 +3,7 @@
 //! The pipe is made of maxima and sums, so with the same state at entry (relative to the last write-back), the
 //! same predictions and no miss, a block of instructions takes the same cycles and leaves the same state: what
 //! was found once is looked up from then on. Where something misses the block goes through the plain scoreboard
-//! again, with the misses that were seen. Nothing is approximated: cycles and ledger equal
+//! again, with the misses that were seen; one or two are part of what is looked up. Nothing is approximated: cycles and ledger equal
 //! [`Timed`](super::Timed)'s.
 
 use std::collections::HashMap;
@@ -48,13 +48,21 @@ struct Known {
     block: u32,
     state: u32,
     predictions: u64,
+    misses: [u64; 2],
     next: u32,
     cycles: u32,
     /// How often it was used since it was last charged.
     count: u64,
 }
 
-const UNKNOWN: Known = Known { block: NOTHING, state: 0, predictions: 0, next: 0, cycles: 0, count: 0 };
+const UNKNOWN: Known =
+    Known { block: NOTHING, state: 0, predictions: 0, misses: [0; 2], next: 0, cycles: 0, count: 0 };
+
+/// One miss as a number; `None` when it does not fit.
+fn miss_code(access: usize, waits: Waits) -> Option<u64> {
+    let fits = waits.walk < 1 << 24 && waits.miss < 1 << 24;
+    fits.then_some((access as u64 + 1) << 48 | u64::from(waits.walk) << 24 | u64::from(waits.miss))
+}
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), by
 /// memorised blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
@@ -338,12 +346,12 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 
     #[cold]
-    fn learn(&mut self, number: usize, state: u32, predictions: u64, passed: &Passed, at: usize) {
+    fn learn(&mut self, found: Known, passed: &Passed, at: usize) {
         self.replays += 1;
-        let (charges, cycles) = self.replay(number, passed);
+        let (charges, cycles) = self.replay(found.block as usize, passed);
         let next = self.number();
         self.charge(at);
-        self.results[at] = Known { block: number as u32, state, predictions, next, cycles, count: 1 };
+        self.results[at] = Known { next, cycles, count: 1, ..found };
         self.charges[at] = charges;
     }
 
@@ -420,25 +428,36 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
             return;
         }
         let predictions = self.predict(number, passed);
+        let mut misses = [0; 2];
         if missed {
-            self.replays += 1;
-            let (charges, _) = self.replay(number, passed);
-            self.model.ledger.charge_all(phase, &charges);
-            return;
+            // One or two misses are part of what is looked up; more are replayed.
+            let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
+            let fit = self.misses.len() <= misses.len()
+                && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
+            if !fit {
+                self.replays += 1;
+                let (charges, _) = self.replay(number, passed);
+                self.model.ledger.charge_all(phase, &charges);
+                return;
+            }
         }
         let state = self.number();
-        let at = (number as u32
-            ^ state.wrapping_mul(0x9e37_79b1)
-            ^ (predictions as u32).wrapping_mul(0x85eb_ca77)) as usize
-            & (RESULTS - 1);
+        let mixed = (u64::from(number as u32) << 32 | u64::from(state))
+            ^ predictions.wrapping_mul(0x85eb_ca77_c2b2_ae63)
+            ^ (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RESULTS - 1);
         let known = &mut self.results[at];
-        if known.block == number as u32 && known.state == state && known.predictions == predictions {
+        if known.block == number as u32
+            && known.state == state
+            && known.predictions == predictions
+            && known.misses == misses
+        {
             known.count += 1;
             self.state = known.next;
             self.write += i64::from(known.cycles);
             self.hits += 1;
         } else {
-            self.learn(number, state, predictions, passed, at);
+            self.learn(Known { block: number as u32, state, predictions, misses, ..UNKNOWN }, passed, at);
         }
     }
 

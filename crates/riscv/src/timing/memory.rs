@@ -268,7 +268,10 @@ impl Memory {
         let mut waits = Waits::default();
         // With MPRV, M-mode's accesses are translated: then the addresses differ, or it does not matter.
         let translated = if privilege == Privilege::Machine { va != pa } else { self.translating(privilege) };
-        if translated && self.dtlb.is_some() {
+        if translated
+            && let Some(tlb) = &self.dtlb
+            && !tlb.first(self.satp, va)
+        {
             waits.walk += self.translate(false, va);
         }
         if pa < RAM_BASE {
