@@ -63,12 +63,18 @@ fn the_record_is_saved_and_repeats() {
     let series: Vec<&str> =
         one["series"].as_array().expect("series").iter().filter_map(|s| s["name"].as_str()).collect();
     assert!(series.contains(&"miss-ratio") && series.contains(&"sweep/16-way/128-byte-lines"), "{series:?}");
-    let runs = Command::new(env!("CARGO_BIN_EXE_tollgate"))
-        .args(["show", "latest", "--json"])
-        .env("XDG_DATA_HOME", home.path().join("data"))
-        .output()
-        .expect("tollgate starts");
-    assert_eq!(results(text(&runs.stdout)), first);
+    let show = |arguments: &[&str]| {
+        let shown = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+            .args(["show", "latest"])
+            .args(arguments)
+            .env("XDG_DATA_HOME", home.path().join("data"))
+            .output()
+            .expect("tollgate starts");
+        text(&shown.stdout)
+    };
+    assert_eq!(results(show(&["--json"])), first);
+    let table = show(&[]);
+    assert!(table.starts_with("program") && table.contains("rv32imc      2:4:8"), "{table}");
 }
 
 /// A source is built for each ISA that is asked for.
