@@ -118,6 +118,24 @@ impl Machine {
         }
     }
 
+    /// The physical address of a page whose way the observer is told; one walk does both.
+    #[inline(always)]
+    pub(crate) fn way_told<O: Observer>(
+        &self,
+        va: u64,
+        access: AccessType,
+        privilege: Privilege,
+        obs: &mut O,
+    ) -> Outcome<u64> {
+        if O::WALK
+            && let Some(way) = mmu::way_to_page(&self.hart, &self.bus, va, access, privilege)
+        {
+            obs.walk(&way);
+            return Ok(way.pa);
+        }
+        mmu::translate_page(&self.hart, &self.bus, va, access, privilege)
+    }
+
     /// Tells the observer the way to a page.
     #[inline(always)]
     pub(crate) fn report_way<O: Observer>(

@@ -115,7 +115,7 @@ pub(crate) fn translate_page(
 ) -> Result<u64, Exception> {
     match scheme_of(hart, privilege) {
         None => Ok(hart.outside(va)),
-        Some(s) => walk(hart, bus, &s, va, access, privilege).map(|way| way.pa),
+        Some(s) => walk(hart, bus, &s, va, access, privilege, |_| {}).map(|(pa, _)| pa),
     }
 }
 
@@ -127,8 +127,13 @@ pub(crate) fn way_to_page(
     access: AccessType,
     privilege: Privilege,
 ) -> Option<Walk> {
-    let way = walk(hart, bus, &scheme_of(hart, privilege)?, va, access, privilege).ok()?;
-    Some(Walk { va: hart.outside(va), ..way })
+    let (mut tables, mut levels) = ([0; 4], 0_u8);
+    let note = |at: u64| {
+        tables[usize::from(levels) & 3] = at;
+        levels += 1;
+    };
+    let (pa, shift) = walk(hart, bus, &scheme_of(hart, privilege)?, va, access, privilege, note).ok()?;
+    Some(Walk { va: hart.outside(va), pa, tables, levels, shift })
 }
 
 fn scheme_of(hart: &Hart, privilege: Privilege) -> Option<Scheme> {
@@ -138,6 +143,8 @@ fn scheme_of(hart: &Hart, privilege: Privilege) -> Option<Scheme> {
     }
 }
 
+/// The physical address and the size of the page as a power of two; `note` is told of the address of each entry.
+/// (Keeping them for everybody would cost a fifth of the speed of a program that misses the machine's TLB.)
 fn walk(
     hart: &Hart,
     bus: &Bus,
@@ -145,7 +152,8 @@ fn walk(
     va: u64,
     access: AccessType,
     privilege: Privilege,
-) -> Result<Walk, Exception> {
+    mut note: impl FnMut(u64),
+) -> Result<(u64, u32), Exception> {
     let fault = || access.page_fault(va);
     // The bits above the virtual address must all equal its top bit. (Sv32 uses every bit of a register.)
     let unused = 64 - s.va_bits;
@@ -153,13 +161,11 @@ fn walk(
         return Err(fault());
     }
     let mut table = s.root;
-    let (mut tables, mut levels) = ([0; 4], 0);
     for level in (0..s.levels).rev() {
         let shift = 12 + s.vpn_bits * level;
         let index = va >> shift & ((1 << s.vpn_bits) - 1);
         let at = table + index * s.pte_size;
-        tables[usize::from(levels) & 3] = at;
-        levels += 1;
+        note(at);
         // The walk itself is an S-mode access, and one that memory or PMP refuses is an access fault (4.3.2).
         if hart.pmp.check(at, s.pte_size, AccessType::Load, Privilege::Supervisor) != Verdict::Allowed {
             return Err(access.access_fault(va));
@@ -189,7 +195,7 @@ fn walk(
             // A superpage that is not aligned to its size.
             return Err(fault());
         }
-        return Ok(Walk { va, pa: base | va & offset_mask, tables, levels, shift });
+        return Ok((base | va & offset_mask, shift));
     }
     Err(fault())
 }

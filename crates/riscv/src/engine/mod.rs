@@ -27,7 +27,7 @@ use std::collections::HashMap;
 
 use crate::hart::{Hart, Privilege, status};
 use crate::machine::Machine;
-use crate::mmu::{self, AccessType, PAGE};
+use crate::mmu::{AccessType, PAGE};
 use crate::observer::{BlockInsn, Observer};
 use crate::pmp::Verdict;
 use block::MicroOp;
@@ -220,8 +220,7 @@ impl Engine {
 impl Machine {
     /// The block at an address, built if need be; `None` when the reference interpreter has to fetch there.
     fn find_block<O: Observer>(&mut self, pc: u64, context: Context, id: u32, obs: &mut O) -> Option<u16> {
-        self.report_way(pc, AccessType::Fetch, context.privilege, obs);
-        let pa = mmu::translate_page(&self.hart, &self.bus, pc, AccessType::Fetch, context.privilege).ok()?;
+        let pa = self.way_told(pc, AccessType::Fetch, context.privilege, obs).ok()?;
         let page = pa & !(PAGE - 1);
         if self.hart.pmp.check(page, PAGE, AccessType::Fetch, context.privilege) != Verdict::Allowed {
             return None;
@@ -249,8 +248,7 @@ impl Machine {
         if self.hart.canonical(va) != va {
             return false;
         }
-        let Ok(pa) = mmu::translate_page(&self.hart, &self.bus, va, access, privilege) else { return false };
-        self.report_way(va, access, privilege, obs);
+        let Ok(pa) = self.way_told(va, access, privilege, obs) else { return false };
         let pa = pa & !(PAGE - 1);
         if self.hart.pmp.check(pa, PAGE, access, privilege) != Verdict::Allowed
             || self.bus.ram_slice(pa, PAGE).is_none()
