@@ -12,6 +12,7 @@ mod segv;
 mod signal;
 mod state;
 
+pub(crate) use fault::ANONYMOUS;
 pub(crate) use filtered::{BY_ARGUMENT, BY_NUMBER};
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -21,12 +21,13 @@ mod zero_page;
 pub(crate) use anonymous::{Anonymous, minor_faults};
 pub(crate) use protection::Protection;
 
+use crate::crossing;
 use tollgate_measure::Probe;
 
 /// Every kind of fault, in the order of their page. The ladder has `anonymous` and `protection` only: with
-/// all of them it would take longer than a minute.
+/// all of them it would take longer than a minute. The first is the one that is taken apart, for its bill.
 pub static FAULT_KINDS: &[&dyn Probe] = &[
-    &anonymous::Anonymous,
+    &crossing::ANONYMOUS,
     &zero_page::ZeroPage,
     &zero_page::AfterZeroPage,
     &copy_on_write::Shared,

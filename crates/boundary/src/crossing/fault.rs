@@ -9,7 +9,7 @@ use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::{Evidence, Per};
 
 /// A kind of touch that faults.
-pub(super) struct Fault {
+pub(crate) struct Fault {
     meta: Meta,
     kind: Kind,
 }
@@ -36,7 +36,7 @@ const META: Meta = Meta {
     proof: &PROOF,
 };
 
-pub(super) static ANONYMOUS: Fault = Fault {
+pub(crate) static ANONYMOUS: Fault = Fault {
     meta: Meta {
         id: "fault/anonymous",
         what: "first write to a page of anonymous memory: a page is found, cleared and mapped",

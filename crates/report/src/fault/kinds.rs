@@ -97,6 +97,9 @@ fn parts(result: &Measurement, style: &Style) -> Vec<String> {
         let evidence = match (part.evidence, part.name.as_str()) {
             (Evidence::Measured, "device wait") => "measured: the thread was off the CPU",
             (Evidence::Measured, _) => "measured: populate-write",
+            (Evidence::KernelTimestamp, _) => "the kernel's stamp of the fault",
+            (_, "handling") => "between two stamps of the kernel's",
+            (_, "return") => "the kernel's last stamp to user mode",
             (_, "entry and return") => "anonymous less populate-write",
             (_, "mapping") => "(around less cached-page) for each page more",
             _ => "what is left",

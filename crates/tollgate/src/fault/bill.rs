@@ -15,7 +15,9 @@ pub(super) fn arrange(results: &mut [Measurement]) {
         }
     }
     let parts = Parts::of(results);
-    if let Some(minor) = results.iter_mut().find(|result| result.probe == "fault/anonymous")
+    // Its own stamps tell more, where the kernel gives them.
+    let whole = |result: &&mut Measurement| result.probe == "fault/anonymous" && result.phases.is_empty();
+    if let Some(minor) = results.iter_mut().find(whole)
         && let (Some(exception), Some(work)) = (parts.exception, parts.populated)
     {
         minor.phases = vec![
@@ -161,5 +163,18 @@ mod tests {
         let mut alone = vec![kind("fault/major", 80_000.0, &[])];
         arrange(&mut alone);
         assert!(alone[0].phases.is_empty());
+    }
+
+    #[test]
+    fn parts_by_the_kernels_stamps_are_not_replaced() {
+        let mut results = kinds();
+        results[0].phases = vec![Phase::new("entry", Evidence::KernelTimestamp)];
+        arrange(&mut results);
+        let names =
+            |result: &Measurement| result.phases.iter().map(|phase| phase.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&results[0]), ["entry"]);
+        results[0].phases.clear();
+        arrange(&mut results);
+        assert_eq!(names(&results[0]), ["entry and return", "page and mapping"]);
     }
 }
