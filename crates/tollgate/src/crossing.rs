@@ -6,7 +6,7 @@ pub(crate) mod hardware;
 
 use crate::cli::{self, Sampling};
 use crate::output::Sink;
-use crate::run::{self, Keeper, List, Setting, new_record, noise_warnings, stop_flag, verdict};
+use crate::run::{self, Effort, Keeper, List, Setting, new_record, noise_warnings, stop_flag, verdict};
 use hardware::Hardware;
 use std::process::ExitCode;
 use tollgate_boundary::CROSSINGS;
@@ -51,11 +51,18 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     })?;
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
     if let Some(units) = units.filter(|units| guest && units.ticks && run.complete) {
-        // The calling thread runs the guest. Where it cannot be pinned its figures are as good as they are.
-        let _ = placement::pin(site.cpu);
-        let hypervisor = run.host.hypervisor.clone();
-        let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();
-        bill::finish(&mut run, &rows);
+        // The calling thread runs the guest: where it cannot be pinned there is no figure.
+        match placement::pin(site.cpu) {
+            Ok(()) => {
+                let hypervisor = run.host.hypervisor.clone();
+                let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();
+                bill::finish(&mut run, &rows);
+            }
+            Err(error) => {
+                let text = format!("the bare guest was not run: {error}");
+                run.warnings.push(Warning::new("guest-unpinned", text));
+            }
+        }
     }
     keeper.finish(&mut run);
     let text =
@@ -79,18 +86,12 @@ fn coarse(host: &Host) -> Option<Warning> {
 
 /// How long, how often.
 fn plan(args: &Sampling, seed: u64) -> Plan {
-    let (epochs, seconds, singles_ns) = match (args.quick, args.thorough) {
-        (true, _) => (6, 3.5, 500_000),
-        (_, true) => (30, 120.0, 2_000_000),
-        _ => (12, 14.0, 1_000_000),
-    };
-    Plan {
+    let effort = |epochs, seconds, singles_ns| Effort::new(epochs, epochs, seconds, 0.0, singles_ns);
+    run::planned(
+        args,
         seed,
-        epochs,
-        most_epochs: epochs,
-        budget_ns: args.budget_ms.map_or((seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000),
-        batch_ns: 300_000,
-        target: 0.0,
-        singles_ns,
-    }
+        effort(6, 3.5, 500_000),
+        effort(12, 14.0, 1_000_000),
+        effort(30, 120.0, 2_000_000),
+    )
 }

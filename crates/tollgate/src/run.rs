@@ -73,20 +73,47 @@ pub(crate) fn new_record(host: Host, seed: u64) -> Run {
 }
 
 /// How long, how often, how exact.
+pub(crate) struct Effort {
+    epochs: u32,
+    most_epochs: u32,
+    seconds: f64,
+    /// Half the relative width of an interval that is narrow enough to stop at.
+    target: f64,
+    singles_ns: u64,
+}
+
+impl Effort {
+    pub(crate) fn new(epochs: u32, most_epochs: u32, seconds: f64, target: f64, singles_ns: u64) -> Self {
+        Self { epochs, most_epochs, seconds, target, singles_ns }
+    }
+}
+
+/// The ladder's.
 pub(crate) fn plan(args: &Sampling, seed: u64) -> Plan {
-    let (epochs, most_epochs, seconds, target, singles_ns) = match (args.quick, args.thorough) {
-        (true, _) => (6, 6, 3.6, 0.0, 1_000_000),
-        (_, true) => (30, 40, 240.0, 0.002, 4_000_000),
-        _ => (12, 20, 32.0, 0.005, 2_000_000),
+    planned(
+        args,
+        seed,
+        Effort::new(6, 6, 3.6, 0.0, 1_000_000),
+        Effort::new(12, 20, 32.0, 0.005, 2_000_000),
+        Effort::new(30, 40, 240.0, 0.002, 4_000_000),
+    )
+}
+
+/// The plan of what the options ask for: quick, usual or thorough.
+pub(crate) fn planned(args: &Sampling, seed: u64, quick: Effort, usual: Effort, thorough: Effort) -> Plan {
+    let effort = match (args.quick, args.thorough) {
+        (true, _) => quick,
+        (_, true) => thorough,
+        _ => usual,
     };
     Plan {
         seed,
-        epochs,
-        most_epochs,
-        budget_ns: args.budget_ms.map_or((seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000),
+        epochs: effort.epochs,
+        most_epochs: effort.most_epochs,
+        budget_ns: args.budget_ms.map_or((effort.seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000),
         batch_ns: 300_000,
-        target,
-        singles_ns,
+        target: effort.target,
+        singles_ns: effort.singles_ns,
     }
 }
 

@@ -113,10 +113,16 @@ impl Open {
         cleared.map_err(|error| Refusal::Failed(format!("give {pages} pages back: {error}")))
     }
 
-    /// The thread may have faulted elsewhere since the batch: no more than were touched can count.
+    /// The thread may have faulted elsewhere since the batch: no more than were touched can count, and of
+    /// anonymous pages no more than are there now.
     fn close_batch(&mut self) {
         let Some((touches, before)) = self.before.take() else { return };
-        let grown = before.zip(minor_faults()).map(|(before, now)| (now - before).min(touches));
+        let most = match self.kind {
+            Kind::Anonymous => self.region.resident(touches as usize).ok().map(|pages| pages as u64),
+            Kind::Zero | Kind::File => Some(touches),
+        };
+        let grown = before.zip(minor_faults()).and_then(|(before, now)| now.checked_sub(before));
+        let grown = grown.zip(most).map(|(grown, most)| grown.min(most));
         self.faults = self.faults.zip(grown).map(|(sum, more)| sum + more);
     }
 

@@ -116,18 +116,19 @@ impl<P: Pages> Counted<P> {
     fn close_batch(&mut self) {
         let Some(Batch { passes, before, mapped }) = self.batch.take() else { return };
         let now = Usage::now(self.with_time);
-        let grown = |of: fn(&Usage) -> u64| Some(of(&now?).saturating_sub(of(&before?)));
+        // What ran backwards is not known: absent, never zero.
+        let grown = |of: fn(&Usage) -> u64| of(&now?).checked_sub(of(&before?));
         for (claim, sum) in self.claims.iter().zip(&mut self.sums) {
             let more = match claim.key {
                 key if key == MINOR.key => grown(|usage| usage.minor).map(|minor| minor.min(passes)),
                 key if key == MAJOR.key => grown(|usage| usage.major).map(|major| major.min(passes)),
                 key if key == OFF_CPU.key => {
                     let wall = grown(|usage| usage.wall);
-                    wall.zip(grown(|usage| usage.ran)).map(|(wall, ran)| wall.saturating_sub(ran))
+                    wall.zip(grown(|usage| usage.ran)).and_then(|(wall, ran)| wall.checked_sub(ran))
                 }
                 key if key == WALL.key => grown(|usage| usage.wall),
                 key if key == MAPPED.key => {
-                    mapped.zip(self.pages.mapped()).map(|(before, now)| now.saturating_sub(before))
+                    mapped.zip(self.pages.mapped()).and_then(|(before, now)| now.checked_sub(before))
                 }
                 _ => self.pages.counted(),
             };

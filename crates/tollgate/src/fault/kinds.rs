@@ -3,7 +3,9 @@
 use super::bill;
 use crate::cli::{self, Sampling};
 use crate::output::Sink;
-use crate::run::{Keeper, List, Setting, measure, new_record, noise_warnings, record, stop_flag, verdict};
+use crate::run::{
+    Effort, Keeper, List, Setting, measure, new_record, noise_warnings, planned, record, stop_flag, verdict,
+};
 use std::process::ExitCode;
 use tollgate_boundary::FAULT_KINDS;
 use tollgate_measure::sampler::Plan;
@@ -46,18 +48,11 @@ pub(crate) fn kinds(args: &Sampling) -> anyhow::Result<ExitCode> {
 
 /// As the ladder's, with fewer epochs: each has files to write.
 fn plan(args: &Sampling, seed: u64) -> Plan {
-    let (epochs, most_epochs, seconds, target, singles_ns) = match (args.quick, args.thorough) {
-        (true, _) => (3, 3, 3.0, 0.0, 500_000),
-        (_, true) => (20, 24, 180.0, 0.002, 4_000_000),
-        _ => (8, 10, 30.0, 0.005, 2_000_000),
-    };
-    Plan {
+    planned(
+        args,
         seed,
-        epochs,
-        most_epochs,
-        budget_ns: args.budget_ms.map_or((seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000),
-        batch_ns: 300_000,
-        target,
-        singles_ns,
-    }
+        Effort::new(3, 3, 3.0, 0.0, 500_000),
+        Effort::new(8, 10, 30.0, 0.005, 2_000_000),
+        Effort::new(20, 24, 180.0, 0.002, 4_000_000),
+    )
 }
