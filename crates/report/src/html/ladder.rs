@@ -241,7 +241,7 @@ fn table(runs: &Runs, rows: &[Row]) -> Table {
             Cell::maybe(it.cycles.map(|cycles| cycles.estimate)),
             ns(|ns| ns.mean),
             Cell::maybe(it.single.map(|single| single.p99)),
-            Cell::number(it.samples as f64),
+            Cell::count(it.samples),
             Cell::text(words::per(it.per)),
             Cell::text(proof(it)),
         ];
