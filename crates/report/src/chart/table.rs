@@ -72,7 +72,7 @@ impl Table {
             .with(el("tbody").all(body));
         el("div")
             .class("scroll")
-            .set("role", "region")
+            .set("role", "group")
             .set("tabindex", "0")
             .set("aria-label", self.caption.as_str())
             .with(table)
