@@ -100,8 +100,11 @@ pub(super) fn family(name: &str) -> String {
     }
 }
 
-/// Parameters that tell results of one probe apart, each with how it is said.
-const TELLING: [(&str, fn(&serde_json::Value) -> Option<String>); 9] = [
+/// A parameter, and how its value is said.
+type Telling = (&'static str, fn(&serde_json::Value) -> Option<String>);
+
+/// Parameters that tell results of one probe apart.
+const TELLING: [Telling; 9] = [
     ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
     ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
     ("tasks", |value| {
