@@ -50,7 +50,7 @@ const CLOSE: f64 = 4.0;
 /// A track with the marks of its points, one below the other, so that none hides another. A number without a place on
 /// the scale gets none; the caller says so.
 pub(crate) fn track(scale: &Scale, points: &[Point]) -> Element {
-    // Many are drawn smaller.
+    // Many are closer, with thinner intervals.
     let (pitch, class, thick) =
         if points.len() <= APART { (LINE, "track", 5.0) } else { (CLOSE, "track close", 2.0) };
     let height = TRACK + pitch * points.len().saturating_sub(1) as f64;
