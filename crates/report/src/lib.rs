@@ -4,6 +4,7 @@
 //! hostile: control characters never reach the text, and no string is long enough to break a line.
 
 mod bar;
+mod compare;
 mod crossing;
 mod fault;
 mod findings;
@@ -22,6 +23,10 @@ mod text;
 mod view;
 mod words;
 
+pub use compare::{
+    CompareError, Comparison, Counter, Difference, MARGIN, Options, Part, Row, Side, Verdict, Weight, compare, comparison,
+    comparison_markdown,
+};
 pub use crossing::crossing;
 pub use fault::{fault_kinds, fault_scan};
 pub use findings::findings;

@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Print a saved run
     Show(ShowArgs),
+    /// Compare runs: better, worse, same, or too noisy to tell
+    Compare(crate::compare::Args),
     /// The bill of a trap, and programs, on a RISC-V machine in which every instruction is seen
     Riscv(crate::riscv::RiscvArgs),
     /// Answers the requests of the process that started it

@@ -3,6 +3,7 @@
 //! Glue only: parse, plan, measure, save, show.
 
 mod cli;
+mod compare;
 mod crossing;
 mod doctor;
 mod fault;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Show(args)) => runs::show(&args),
+        Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };

@@ -66,6 +66,7 @@ pub(crate) fn new_record(host: Host, seed: u64) -> Run {
         tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
         command: std::env::args().skip(1).collect(),
         complete: false,
+        interleaved_with: None,
         host,
         warnings: Vec::new(),
         results: Vec::new(),

@@ -77,6 +77,7 @@ pub(crate) fn sample() -> Run {
         tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
         command: vec!["run".into(), "--quick".into()],
         complete: true,
+        interleaved_with: None,
         host,
         warnings: vec![Warning::new("steal", "the hypervisor took 1 % of the time")],
         results: vec![futex, skipped, failed],
