@@ -15,6 +15,7 @@ mod table;
 mod verdict;
 
 pub use explain::{Counter, Part};
+pub(crate) use facts::{changed, effort};
 pub use facts::{Difference, Weight};
 pub use markdown::comparison_markdown;
 pub use table::comparison;

@@ -9,6 +9,7 @@ mod crossing;
 mod fault;
 mod findings;
 mod head;
+mod history;
 mod icache;
 mod ladder;
 mod notes;
@@ -30,6 +31,7 @@ pub use compare::{
 pub use crossing::crossing;
 pub use fault::{fault_kinds, fault_scan};
 pub use findings::findings;
+pub use history::{Change, Group, History, Point, Series, history, history_table};
 pub use icache::icache;
 pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};

@@ -96,6 +96,16 @@ pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     found
 }
 
+/// What changed from one run to another that figures can hang on, in words.
+pub(crate) fn changed(before: &Run, after: &Run) -> Vec<String> {
+    let side = std::slice::from_ref;
+    differences(side(before), side(after))
+        .into_iter()
+        .filter(|difference| difference.weight != Weight::Fact)
+        .map(|difference| format!("{} {} -> {}", difference.what, difference.a, difference.b))
+        .collect()
+}
+
 /// The place itself, or all places below it in any of the runs.
 fn places<'v>(place: &str, name: &str, runs: impl Iterator<Item = &'v Value>) -> BTreeSet<(String, String)> {
     let Some(above) = place.strip_suffix('/') else { return BTreeSet::from([(place.into(), name.into())]) };
@@ -133,7 +143,7 @@ fn difference(what: &str, a: &BTreeSet<String>, b: &BTreeSet<String>, weight: We
 }
 
 /// How much was measured: the options that decide how long and how often. Seeds do not matter.
-pub(super) fn effort(run: &Run) -> String {
+pub(crate) fn effort(run: &Run) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut rest = run.command.iter().map(String::as_str);
     while let Some(word) = rest.next() {

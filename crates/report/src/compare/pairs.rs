@@ -20,6 +20,7 @@ static FOUND_OUT: &[&str] = &[
     "left_out_cells",
     "ring_ratio",
     "pages_per_fault",
+    "resident_kib",
 ];
 
 /// One probe on both sides, with its result in each run that has one.
