@@ -2,6 +2,7 @@
 //! out. Nothing in the tests is timed; this is where speed and repeatability are looked at.
 
 mod cache;
+mod compare;
 mod crossing;
 mod fault;
 mod figures;
@@ -44,6 +45,7 @@ static BENCHES: &[Bench] = &[
     ("fault", |tool, _| fault::fault(tool)),
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
+    ("compare", compare::compare),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

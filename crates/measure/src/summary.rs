@@ -131,8 +131,7 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
     result.cycles = units.core.map(|core| ns.scaled(core.cycles(Nanos(1.0)).0));
     result.ns = Some(ns);
     result.ticks = units.ticks.then_some(ticks);
-    result.epochs =
-        of_epochs.iter().map(|&level| EpochFigure { ns: level * to_ns, core_hz: None }).collect();
+    result.epochs = of_epochs.iter().map(|&level| EpochFigure { ns: level * to_ns, core_hz: None }).collect();
     result.samples = samples.len() as u64;
     result.crossings = collected
         .epochs

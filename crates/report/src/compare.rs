@@ -15,8 +15,8 @@ mod table;
 mod verdict;
 
 pub use explain::{Counter, Part};
-pub(crate) use facts::{changed, effort};
 pub use facts::{Difference, Weight};
+pub(crate) use facts::{changed, effort};
 pub use markdown::comparison_markdown;
 pub use table::comparison;
 
@@ -224,7 +224,8 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         return Err(CompareError::Twice(short(&twice.id)));
     }
     // What a record says in figures that are no numbers is not compared.
-    let clean = |runs: &[Run]| -> Vec<Run> { runs.iter().map(|run| run.without_non_finite().into_owned()).collect() };
+    let clean =
+        |runs: &[Run]| -> Vec<Run> { runs.iter().map(|run| run.without_non_finite().into_owned()).collect() };
     let (a, b) = (clean(a), clean(b));
     let differences = facts::differences(&a, &b);
     let spoiled = differences.iter().any(|difference| difference.weight == Weight::Spoils);

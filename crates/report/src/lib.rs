@@ -25,8 +25,8 @@ mod view;
 mod words;
 
 pub use compare::{
-    CompareError, Comparison, Counter, Difference, MARGIN, Options, Part, Row, Side, Verdict, Weight, compare, comparison,
-    comparison_markdown,
+    CompareError, Comparison, Counter, Difference, MARGIN, Options, Part, Row, Side, Verdict, Weight,
+    compare, comparison, comparison_markdown,
 };
 pub use crossing::crossing;
 pub use fault::{fault_kinds, fault_scan};

@@ -91,7 +91,9 @@ impl Other {
         let before = baseline.against_with.as_deref().unwrap_or_default();
         let mut words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
         if baseline.against_with.is_some() && words.is_empty() {
-            return Err(Usage::error("--against-with needs a command, for example --against-with 'setarch -R'"));
+            return Err(Usage::error(
+                "--against-with needs a command, for example --against-with 'setarch -R'",
+            ));
         }
         let program = match &baseline.against {
             Some(path) if path.is_file() => path.canonicalize().unwrap_or_else(|_| path.clone()),

@@ -10,12 +10,14 @@ use tollgate_report::{Comparison, MARGIN, Options};
 
 /// The options of `tollgate compare`.
 #[derive(clap::Args)]
-#[command(after_help = "A run is an id, the beginning of one, 'latest', or the path of a record; a directory stands \
+#[command(
+    after_help = "A run is an id, the beginning of one, 'latest', or the path of a record; a directory stands \
                         for all runs in it.\n\nExit status: 0 compared; 1 a probe is slower by more than \
                         --fail-above, even at the lower end of its interval; 2 the command line or a record is \
                         wrong.\n\nExamples:\n  tollgate compare 20261120 latest --fail-above 5%\n  \
                         tollgate compare before/ --with after/ --explain\n  \
-                        tollgate compare base.json new.json --markdown")]
+                        tollgate compare base.json new.json --markdown"
+)]
 pub(crate) struct Args {
     /// What to compare with, then what to compare; with --with, all of them are what to compare with
     #[arg(value_name = "RUN", required = true)]
@@ -65,8 +67,11 @@ impl Judging {
     /// # Errors
     /// Runs that cannot be compared, and output that cannot be written.
     pub(crate) fn show(&self, a: &[Run], b: &[Run], sink: &Sink<'_>) -> anyhow::Result<ExitCode> {
-        let options =
-            Options { margin: self.fail_above.unwrap_or(MARGIN), fail_above: self.fail_above, by_time: self.by_time };
+        let options = Options {
+            margin: self.fail_above.unwrap_or(MARGIN),
+            fail_above: self.fail_above,
+            by_time: self.by_time,
+        };
         let found = tollgate_report::compare(a, b, &options).map_err(Usage::error)?;
         sink.deliver(&self.text(&found, sink)?)?;
         Ok(if found.exceeded.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -136,7 +141,10 @@ fn load_directory(path: &Path) -> anyhow::Result<Vec<Run>> {
     let directory = Store::open(path.to_owned()).map_err(Usage::error)?;
     let entries = directory.list().map_err(Usage::error)?;
     if entries.is_empty() {
-        return Err(Usage::error(format!("there is no run in {}; a run is a file that ends in .json", path.display())));
+        return Err(Usage::error(format!(
+            "there is no run in {}; a run is a file that ends in .json",
+            path.display()
+        )));
     }
     entries.iter().map(|entry| store::read(&entry.path).map_err(Usage::error)).collect()
 }

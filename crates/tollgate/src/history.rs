@@ -10,8 +10,10 @@ use tollgate_report::History;
 
 /// The options of `tollgate history`.
 #[derive(clap::Args)]
-#[command(after_help = "Exit status: 0 done; 2 the command line is wrong, or there is no run to show.\n\nExamples:\n  \
-                        tollgate history\n  tollgate history syscall 'thread/*'\n  tollgate history --all-hosts --json")]
+#[command(
+    after_help = "Exit status: 0 done; 2 the command line is wrong, or there is no run to show.\n\nExamples:\n  \
+                        tollgate history\n  tollgate history syscall 'thread/*'\n  tollgate history --all-hosts --json"
+)]
 pub(crate) struct Args {
     /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); all when none is given
     #[arg(value_name = "PROBE")]
@@ -56,7 +58,9 @@ pub(crate) fn history(args: &Args) -> anyhow::Result<ExitCode> {
     let wanted = |probe: &str| args.patterns.is_empty() || args.patterns.iter().any(|it| matches(it, probe));
     let found = tollgate_report::history(&runs, &wanted, args.by_time);
     if found.groups.is_empty() {
-        return Err(Usage::error("no complete run has a figure of that: an interrupted run is no point of a history"));
+        return Err(Usage::error(
+            "no complete run has a figure of that: an interrupted run is no point of a history",
+        ));
     }
     sink.deliver(&text(&found, &sink)?)?;
     Ok(ExitCode::SUCCESS)

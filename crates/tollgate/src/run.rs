@@ -211,7 +211,10 @@ pub(crate) fn refusals(metas: &[&Meta], wanted: &[usize], site: Site) -> Vec<Opt
 }
 
 /// Runs the plan on a bench; `begins` is called when an epoch begins.
-#[allow(clippy::too_many_arguments, reason = "each is used once, and a struct of them would be made for one call")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each is used once, and a struct of them would be made for one call"
+)]
 pub(crate) fn measure_on(
     bench: &mut impl Bench,
     metas: &[&Meta],

@@ -53,8 +53,22 @@ fn normal() -> f64 {
 }
 
 const NAMES: [&str; 16] = [
-    "call/a", "call/b", "syscall/a", "syscall/b", "syscall/c", "syscall/d", "fault/a", "fault/b", "signal/a",
-    "vdso/a", "fiber/a", "fiber/b", "vm/a", "syscall/e", "fault/c", "signal/b",
+    "call/a",
+    "call/b",
+    "syscall/a",
+    "syscall/b",
+    "syscall/c",
+    "syscall/d",
+    "fault/a",
+    "fault/b",
+    "signal/a",
+    "vdso/a",
+    "fiber/a",
+    "fiber/b",
+    "vm/a",
+    "syscall/e",
+    "fault/c",
+    "signal/b",
 ];
 
 struct Known {
@@ -108,7 +122,12 @@ impl Bench for Scene<'_> {
                 let seen = SPEED.get() * (READING_OF_FREQUENCY * normal()).exp();
                 let multiply = MULTIPLY_CYCLES.unwrap_or(1.0) * HZ / (CORE_HZ * seen);
                 let add = multiply / MULTIPLY_CYCLES.unwrap_or(1.0);
-                Ok(Reply::Core { multiply: vec![multiply], add: vec![add], thousand: vec![1.0], pair: vec![30] })
+                Ok(Reply::Core {
+                    multiply: vec![multiply],
+                    add: vec![add],
+                    thousand: vec![1.0],
+                    pair: vec![30],
+                })
             }
             _ => self.local.ask(request),
         }
@@ -203,9 +222,14 @@ fn a_slow_down_of_three_per_cent_is_found_and_nothing_else() {
         return tollgate_testkit::skip!("the core's frequency cannot be measured on this architecture");
     }
     let (found, worse, better, others) = pairs(12, SPIN);
-    println!("found in {found} of {PAIRS} pairs; of {others} others {worse} were called worse, {better} better");
+    println!(
+        "found in {found} of {PAIRS} pairs; of {others} others {worse} were called worse, {better} better"
+    );
     assert!(found >= 95, "found in {found} of {PAIRS}");
-    assert!((worse + better) * 100 <= others, "{worse} worse and {better} better of {others} that had not changed");
+    assert!(
+        (worse + better) * 100 <= others,
+        "{worse} worse and {better} better of {others} that had not changed"
+    );
 }
 
 #[test]

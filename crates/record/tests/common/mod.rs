@@ -5,8 +5,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use tollgate_record::{
-    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single, Status, Tool,
-    Warning,
+    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single,
+    Status, Tool, Warning,
 };
 
 /// An estimate around `x`.

@@ -77,7 +77,8 @@ static RULES: &[Rule] = &[
 /// All that differs, worst first.
 pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     let (efforts_a, efforts_b) = (values(a, effort), values(b, effort));
-    let mut found: Vec<Difference> = difference("effort", &efforts_a, &efforts_b, Weight::Spoils).into_iter().collect();
+    let mut found: Vec<Difference> =
+        difference("effort", &efforts_a, &efforts_b, Weight::Spoils).into_iter().collect();
     let whole = |runs: &[Run]| -> Vec<Value> {
         let facts = |run: &Run| {
             // Figures are not looked at here, and are most of a record.

@@ -24,11 +24,8 @@ pub fn comparison_markdown(found: &Comparison) -> String {
     text.extend(Some(how(found)).filter(|how| !how.is_empty()));
     text.push(tally(found));
     text.extend(Some(threshold(found, &STYLE)).filter(|line| !line.is_empty()).map(|line| escape(&line)));
-    let moved: Vec<&Row> = found
-        .rows
-        .iter()
-        .filter(|row| matches!(row.verdict, Verdict::Better | Verdict::Worse))
-        .collect();
+    let moved: Vec<&Row> =
+        found.rows.iter().filter(|row| matches!(row.verdict, Verdict::Better | Verdict::Worse)).collect();
     if !moved.is_empty() {
         text.push(String::new());
         text.extend(table(&moved));

@@ -45,7 +45,8 @@ type Found<'r> = Vec<(Name<'r>, Params, Vec<(usize, &'r Measurement)>)>;
 /// The probes that have a figure on both sides, in A's order.
 pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
     let (a, mut b) = (gather(a), gather(b));
-    let alone = |all: &Found<'_>, name: Name<'_>| all.iter().filter(|(other, ..)| *other == name).count() == 1;
+    let alone =
+        |all: &Found<'_>, name: Name<'_>| all.iter().filter(|(other, ..)| *other == name).count() == 1;
     // A name that stands once on each side is the same probe whatever its parameters.
     let single: Vec<bool> = a.iter().map(|(name, ..)| alone(&a, *name) && alone(&b, *name)).collect();
     let mut pairs = Vec::new();

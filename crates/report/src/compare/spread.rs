@@ -44,7 +44,7 @@ impl Class {
 }
 
 /// Probes of a class from which its spread can be taken.
-const ENOUGH: usize = 5;
+const ENOUGH: usize = 8;
 /// The most that is taken for noise, as a standard deviation of a difference.
 const CAP: f64 = 0.05;
 /// The median of the absolute value of a standard normal variable.
@@ -78,10 +78,10 @@ mod tests {
     #[test]
     fn one_probe_that_changed_does_not_move_it_and_many_that_vary_do() {
         let floor = Class::Alone.floor() * std::f64::consts::SQRT_2;
-        assert_eq!(between_runs(Class::Alone, &shifts(&[0.3])), floor, "too few to tell");
-        let quiet = shifts(&[0.001, -0.002, 0.3, 0.001, -0.001, 0.002]);
+        assert_eq!(between_runs(Class::Alone, &shifts(&[0.3; 7])), floor, "too few to tell");
+        let quiet = shifts(&[0.001, -0.002, 0.3, 0.001, -0.001, 0.002, -0.3, 0.001, 0.0]);
         assert_eq!(between_runs(Class::Alone, &quiet), floor);
-        let restless = shifts(&[0.02, -0.02, 0.02, -0.02, 0.02, -0.02]);
+        let restless = shifts(&[0.02, -0.02, 0.02, -0.02, 0.02, -0.02, 0.02, -0.02]);
         assert!((between_runs(Class::Alone, &restless) - 0.02 / HALF).abs() < 1e-3);
         let all_changed = shifts(&[0.3; 8]);
         assert_eq!(between_runs(Class::Alone, &all_changed), CAP, "a change of all probes is no noise");

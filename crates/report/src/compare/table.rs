@@ -13,6 +13,8 @@ const COLUMN: usize = 9;
 const CHANGE: usize = 9;
 const INTERVAL: usize = 15;
 const SEEN: usize = 7;
+/// What the name takes on narrow terminals.
+const NARROW: usize = 20;
 /// Phases and counts of a probe that are shown.
 const SHOWN: usize = 6;
 
@@ -22,7 +24,7 @@ pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
     for (name, side) in [("A", &found.a), ("B", &found.b)] {
         text.extend(wrap(&side_words(side, style), style.columns(), &format!("{name}  ")));
     }
-    text.extend(wrap(&how(found), style.prose(), ""));
+    text.extend(sentences(&how(found), style));
     text.push(String::new());
     text.extend(differences(found, explain, style));
     text.extend(rows(found, style));
@@ -39,13 +41,19 @@ pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
     if explain {
         text.extend(found.rows.iter().filter(|row| moved(row)).flat_map(|row| explanation(row, style)));
     }
-    text.extend(wrap(&threshold(found, style), style.prose(), ""));
+    text.extend(sentences(&threshold(found, style), style));
     lines(text)
+}
+
+/// Wrapped prose; nothing for nothing.
+fn sentences(text: &str, style: &Style) -> Vec<String> {
+    if text.is_empty() { Vec::new() } else { wrap(text, style.prose(), "") }
 }
 
 /// Whether there is a difference to explain.
 fn moved(row: &Row) -> bool {
-    matches!(row.verdict, Verdict::Better | Verdict::Worse) && !(row.parts.is_empty() && row.counters.is_empty())
+    matches!(row.verdict, Verdict::Better | Verdict::Worse)
+        && !(row.parts.is_empty() && row.counters.is_empty())
 }
 
 pub(super) fn side_words(side: &Side, style: &Style) -> String {
@@ -80,7 +88,9 @@ pub(super) fn how(found: &Comparison) -> String {
             let word = if ratio > 1.0 { "faster" } else { "slower" };
             format!("The core ran {:.1} % {word} in B", (ratio - 1.0).abs() * 100.0)
         };
-        sentences.push(format!("{words}; changes are at one frequency, in core cycles (core/* and --by-time: in ns)."));
+        sentences.push(format!(
+            "{words}; changes are at one frequency, in core cycles (core/* and --by-time: in ns)."
+        ));
     }
     if found.interleaved {
         sentences.push("The processes of A and B took turns.".into());
@@ -98,8 +108,12 @@ fn differences(found: &Comparison, explain: bool, style: &Style) -> Vec<String> 
             Weight::Fact => (Paint::Dim, "fact"),
         };
         let value = |value: &str| cut(&clean(value, style), 100, style);
-        let line =
-            format!("{}: {} in A, {} in B", clean(&difference.what, style), value(&difference.a), value(&difference.b));
+        let line = format!(
+            "{}: {} in A, {} in B",
+            clean(&difference.what, style),
+            value(&difference.a),
+            value(&difference.b)
+        );
         let mut wrapped = wrap(&line, style.prose(), &format!("{}  ", left(word, 9)));
         if let Some(first) = wrapped.first_mut() {
             *first = first.replacen(word, &style.paint(paint, word), 1);
@@ -126,13 +140,18 @@ fn rows(found: &Comparison, style: &Style) -> Vec<String> {
         right("99 % interval", INTERVAL),
         right("sees", SEEN),
     ];
-    let mut text = vec![style.paint(Paint::Dim, head.concat().trim_end())];
+    let head = if is_narrow(style) {
+        format!("{}{}", left("", NARROW), right("change", CHANGE))
+    } else {
+        head.concat()
+    };
+    let mut text = vec![style.paint(Paint::Dim, head.trim_end())];
     let mut family = "";
     for row in &found.rows {
         if row.family() != family {
             family = row.family();
             if row.probe.contains('/') {
-                text.push(cut(&clean(family, style), style.columns(), style));
+                text.push(cut(&clean(family, style), style.columns(), style).trim_end().to_owned());
             }
         }
         text.push(line(row, found, style));
@@ -149,7 +168,8 @@ fn line(row: &Row, found: &Comparison, style: &Style) -> String {
         name = format!("{name} ({})", clean(&row.engine, style));
     }
     // Rows of one probe are told apart by what is asked of them.
-    let twins = found.rows.iter().filter(|other| other.probe == row.probe && other.engine == row.engine).count();
+    let twins =
+        found.rows.iter().filter(|other| other.probe == row.probe && other.engine == row.engine).count();
     if twins > 1 {
         let params: Vec<String> = row.params.values().map(|value| clean(value, style)).collect();
         name = format!("{name} {}", params.join(" "));
@@ -180,7 +200,17 @@ fn line(row: &Row, found: &Comparison, style: &Style) -> String {
         Verdict::Same => (Paint::Plain, "same"),
         Verdict::CannotTell => (Paint::Dim, "?"),
     };
-    format!("{}  {}", cells.concat(), style.paint(paint, word))
+    let cells = if is_narrow(style) {
+        format!("{}{}", left(&cut(&name, NARROW, style), NARROW), right(&change, CHANGE))
+    } else {
+        cells.concat()
+    };
+    format!("{cells}  {}", style.paint(paint, word))
+}
+
+/// Whether there is room for the change and the verdict only.
+fn is_narrow(style: &Style) -> bool {
+    style.columns() < 80
 }
 
 /// A share as a signed percentage without its sign of per cent: `+3.0`, `-12`, `>999`.
@@ -238,7 +268,11 @@ fn why(found: &Comparison, style: &Style) -> Vec<String> {
 fn explanation(row: &Row, style: &Style) -> Vec<String> {
     let name = cut(&clean(&row.probe, style), 60, style);
     let whole = if row.at_one_frequency { ", B's times at A's frequency" } else { "" };
-    let mut text = vec![String::new(), format!("{}{whole}", style.paint(Paint::Bold, &name))];
+    let mut text = vec![String::new()];
+    text.extend(wrap(&format!("{name}{whole}"), style.columns(), ""));
+    if let Some(title) = text.last_mut() {
+        *title = style.paint(Paint::Bold, title);
+    }
     text.extend(row.parts.iter().take(SHOWN).map(|part| part_line(part, style)));
     for counter in row.counters.iter().take(SHOWN) {
         let value = |value: Option<f64>| value.map_or_else(|| "none".into(), figure);
@@ -251,10 +285,9 @@ fn explanation(row: &Row, style: &Style) -> Vec<String> {
 
 fn part_line(part: &Part, style: &Style) -> String {
     let share = part.share.map_or_else(String::new, |share| format!("{} % of it", signed(share)));
-    let interval = part.interval.map_or_else(
-        || "exact".to_owned(),
-        |[low, high]| format!("{} to {}", fit(low, 8), fit(high, 8)),
-    );
+    let interval = part
+        .interval
+        .map_or_else(|| "exact".to_owned(), |[low, high]| format!("{} to {}", fit(low, 8), fit(high, 8)));
     let name = cut(&clean(&part.name, style), 20, style);
     debug_assert!(width(&name) <= 20, "a name was not cut");
     let cells = [
@@ -264,7 +297,7 @@ fn part_line(part: &Part, style: &Style) -> String {
         left(&interval, 21),
         share,
     ];
-    cells.concat().trim_end().to_owned()
+    cut(&cells.concat(), style.columns(), style).trim_end().to_owned()
 }
 
 /// What the threshold decided.

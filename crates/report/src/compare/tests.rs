@@ -66,7 +66,8 @@ fn of_one(a: Measurement, b: Measurement) -> Row {
 #[test]
 fn a_faster_core_is_no_better_program() {
     let (a, b) = (measured("syscall/x", 300.0, 3.0e9, 12), measured("syscall/x", 300.0, 3.3e9, 12));
-    let found = compare(&[run("a", vec![a.clone()])], &[run("b", vec![b.clone()])], &Options::default()).unwrap();
+    let found =
+        compare(&[run("a", vec![a.clone()])], &[run("b", vec![b.clone()])], &Options::default()).unwrap();
     assert!((found.frequency_ratio.unwrap() - 1.1).abs() < 1e-9);
     assert!((found.rows[0].ratio.unwrap() - 1.0).abs() < 1e-9);
     assert_eq!(found.rows[0].verdict, Verdict::Same);
@@ -82,7 +83,10 @@ fn a_faster_core_is_no_better_program() {
 fn slower_faster_and_the_same_are_told_apart() {
     let row = |cycles| of_one(measured("syscall/x", 300.0, 3e9, 12), measured("syscall/x", cycles, 3e9, 12));
     let (worse, better, same) = (row(315.0), row(285.0), row(300.0));
-    assert_eq!((worse.verdict, better.verdict, same.verdict), (Verdict::Worse, Verdict::Better, Verdict::Same));
+    assert_eq!(
+        (worse.verdict, better.verdict, same.verdict),
+        (Verdict::Worse, Verdict::Better, Verdict::Same)
+    );
     assert!((worse.ratio.unwrap() - 1.05).abs() < 1e-9);
     assert_eq!((worse.effect, better.effect), (Some(1.0), Some(-1.0)));
     let [low, high] = worse.interval.unwrap();

@@ -65,7 +65,10 @@ impl Judge<'_> {
         }
         let all = || pair.a.iter().chain(&pair.b).map(|(_, result)| *result);
         let Some(estimates) = all().map(estimate).collect::<Option<Vec<&Estimate>>>() else {
-            return done(Kind::None("its figure is in nanoseconds on one side and in cycles on the other"), false);
+            return done(
+                Kind::None("its figure is in nanoseconds on one side and in cycles on the other"),
+                false,
+            );
         };
         if estimates.iter().any(|it| it.is_zero_within_error() || it.estimate <= 0.0) {
             return done(
@@ -159,15 +162,17 @@ impl Judge<'_> {
             })
             .collect();
         // Runs that are pooled average out part of it.
-        let runs = |side: &dyn Fn(&Pair<'_>) -> usize| pairs.iter().map(side).max().unwrap_or(1).max(1) as f64;
+        let runs =
+            |side: &dyn Fn(&Pair<'_>) -> usize| pairs.iter().map(side).max().unwrap_or(1).max(1) as f64;
         let (a, b) = (runs(&|pair| pair.a.len()), runs(&|pair| pair.b.len()));
         between_runs(class, &shifts) * (1.0 / a + 1.0 / b).sqrt() / std::f64::consts::SQRT_2
     }
 
     fn row(&self, pair: &Pair<'_>, draft: Draft, chance: Option<f64>, between: f64) -> Row {
         let unit = if pair.a[0].1.ns.is_some() { "ns" } else { "cycles" };
-        let figures =
-            |side: &[(usize, &Measurement)]| median(&side.iter().filter_map(|(_, it)| Some(estimate(it)?.estimate)).collect::<Vec<_>>());
+        let figures = |side: &[(usize, &Measurement)]| {
+            median(&side.iter().filter_map(|(_, it)| Some(estimate(it)?.estimate)).collect::<Vec<_>>())
+        };
         let mut row = Row {
             probe: pair.probe.into(),
             engine: pair.engine.into(),
@@ -194,7 +199,8 @@ impl Judge<'_> {
             Kind::Exact([a, b]) => exactly(&mut row, a, b),
             Kind::Intervals(shift) => {
                 self.put(&mut row, shift, 0.0);
-                row.why = Some("the records keep no processes, so that only intervals can be held together".into());
+                row.why =
+                    Some("the records keep no processes, so that only intervals can be held together".into());
                 row.verdict = self.verdict(&row);
             }
             Kind::Sampled { a, b, shift } => {
@@ -286,7 +292,8 @@ fn by_intervals(a: &[(usize, &Measurement)], b: &[(usize, &Measurement)]) -> Kin
     };
     let ([below_a, above_a], [below_b, above_b]) = (halves(a), halves(b));
     let estimate = (b.estimate / a.estimate).ln();
-    let (low, high) = (estimate - below_b.hypot(above_a), estimate + above_b.hypot(below_a));
+    // The halves are added in full: without a test it takes two intervals that do not even overlap.
+    let (low, high) = (estimate - below_b - above_a, estimate + above_b + below_a);
     if [estimate, low, high].iter().all(|value| value.is_finite()) {
         Kind::Intervals(Shift { estimate, low: low.min(estimate), high: high.max(estimate) })
     } else {

@@ -106,7 +106,15 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let found = (0..50)
             .filter(|_| {
-                let level = |i: usize| if i < 12 { 0.0 } else if i < 22 { 0.03 } else { -0.02 };
+                let level = |i: usize| {
+                    if i < 12 {
+                        0.0
+                    } else if i < 22 {
+                        0.03
+                    } else {
+                        -0.02
+                    }
+                };
                 let values: Vec<f64> = (0..36).map(|i| level(i) + 0.004 * noise(&mut rng)).collect();
                 let at: Vec<usize> = changes(&values).iter().map(|change| change.at).collect();
                 at == [12, 22]

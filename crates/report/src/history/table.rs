@@ -33,11 +33,18 @@ fn group_lines(group: &Group, style: &Style) -> Vec<String> {
         plural(group.runs, "run", "runs"),
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    let mut text: Vec<String> =
-        wrap(&facts.join(", "), style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect();
-    let head =
-        [left("", NAME), right("runs", RUNS), right("first", VALUE), right("last", VALUE), "  over time".into()];
-    text.push(style.paint(Paint::Dim, &head.concat()));
+    let mut text: Vec<String> = wrap(&facts.join(", "), style.columns(), "")
+        .iter()
+        .map(|line| style.paint(Paint::Bold, line))
+        .collect();
+    let head = [
+        left("", NAME),
+        right("runs", RUNS),
+        right("first", VALUE),
+        right("last", VALUE),
+        "  over time".into(),
+    ];
+    text.push(style.paint(Paint::Dim, cut(&head.concat(), style.columns(), style).trim_end()));
     for series in &group.series {
         text.push(line(series, style));
         text.extend(changes(series, style));
@@ -65,7 +72,7 @@ fn line(series: &Series, style: &Style) -> String {
         value(series.points.last()),
         format!("  {}", curve(series, style)),
     ];
-    cells.concat().trim_end().to_owned()
+    cut(&cells.concat(), style.columns(), style).trim_end().to_owned()
 }
 
 /// One character for each run, the higher the more it took.

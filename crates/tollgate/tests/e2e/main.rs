@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod case;
+mod comparing;
 mod crossing;
 mod happy;
 mod help;
@@ -18,9 +19,10 @@ mod stores;
 use case::Case;
 
 /// Every table of cases.
-fn tables() -> [(&'static str, &'static [Case]); 7] {
+fn tables() -> [(&'static str, &'static [Case]); 8] {
     [
         ("bad input", bad_input::CASES),
+        ("comparing", comparing::CASES),
         ("crossing", crossing::CASES),
         ("output", output::CASES),
         ("places", places::CASES),
