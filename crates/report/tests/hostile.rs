@@ -192,7 +192,7 @@ proptest! {
 
     #[test]
     fn comparisons_and_histories(
-        a in run(), b in run(), numbers in prop::collection::vec((figure(), figure(), figure()), 8..40),
+        a in run(), b in run(), numbers in prop::collection::vec((figure(), figure(), figure()), 4..9),
         alike in any::<[bool; 4]>(), style in style(),
     ) {
         let (a, mut b) = ({ let mut a = a; dress(&mut a, &numbers); a }, b);

@@ -1,10 +1,11 @@
 //! `tollgate compare`: two runs, or two sets of runs, against each other.
 
 use crate::cli::{Output, StoreArgs, Usage};
-use crate::output::{self, Sink};
+use crate::output::{self, Sink, say};
 use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
+use tollgate_record::text::printable;
 use tollgate_record::{Run, Store, store};
 use tollgate_report::{Comparison, MARGIN, Options};
 
@@ -74,7 +75,12 @@ impl Judging {
         };
         let found = tollgate_report::compare(a, b, &options).map_err(Usage::error)?;
         sink.deliver(&self.text(&found, sink)?)?;
-        Ok(if found.exceeded.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        if found.exceeded.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let names: Vec<_> = found.exceeded.iter().map(|name| printable(name)).collect();
+        say(format!("tollgate: slower than --fail-above allows, for sure: {}", names.join(", ")));
+        Ok(ExitCode::FAILURE)
     }
 
     fn text(&self, found: &Comparison, sink: &Sink<'_>) -> anyhow::Result<String> {

@@ -42,6 +42,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "compare with a threshold that is exceeded",
         args: "compare old new --fail-above 4% --store {dir}/store",
         exit: 1,
+        says: &["slower than --fail-above allows, for sure: user/ecall"],
         prints: &["Slower by more than 4.0 %", "user/ecall"],
         scene: two,
         ..CASE
