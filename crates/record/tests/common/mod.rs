@@ -210,7 +210,20 @@ pub(crate) fn arbitrary_run(float: BoxedStrategy<f64>) -> impl Strategy<Value = 
         .prop_map(|(id, words, seed, command, complete, host, warnings, results)| {
             let [started, version, commit] = words;
             let tool = Tool { version, commit };
-            Run { schema: SCHEMA.into(), id, started, seed, tool, command, complete, host, warnings, results }
+            let interleaved_with = command.first().cloned();
+            Run {
+                schema: SCHEMA.into(),
+                id,
+                started,
+                seed,
+                tool,
+                command,
+                complete,
+                interleaved_with,
+                host,
+                warnings,
+                results,
+            }
         })
 }
 

@@ -152,7 +152,8 @@ fn what_differs_is_told_and_spoils_what_it_must() {
             run("b", vec![measured("syscall/x", 600.0, 3e9, 12), simulated("riscv-trap/x", 11.0)]),
         )
     };
-    let spoilers: [(&str, fn(&mut Run)); 3] = [
+    type Spoiler = (&'static str, fn(&mut Run));
+    let spoilers: [Spoiler; 3] = [
         ("effort", |run| run.command = vec!["run".into(), "--quick".into(), "--seed".into(), "4".into()]),
         ("clock", |run| run.host.clock.source = "os".into()),
         ("complete", |run| run.complete = false),
