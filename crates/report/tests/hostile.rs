@@ -191,6 +191,39 @@ proptest! {
     }
 
     #[test]
+    fn lists_of_runs(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
+        let entry = |(id, a, b, complete): (String, String, String, bool)| {
+            let summary = Summary { started: a.clone(), command: vec![b.clone()], complete, host: b, ..Summary::default() };
+            Entry { id, path: "x".into(), content: if complete { Ok(summary) } else { Err(a) } }
+        };
+        let entries: Vec<Entry> = rows.into_iter().map(entry).collect();
+        check(&runs(&entries, &style), &style)?;
+    }
+
+    #[test]
+    fn lists_of_probes(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
+        let row = |(id, what, reason, can): (String, String, String, bool)| {
+            ProbeRow { enable: (!can).then(|| id.clone()), reason: (!can).then_some(reason), id, what, per: Per::Operation }
+        };
+        let rows: Vec<ProbeRow> = rows.into_iter().map(row).collect();
+        check(&probes(&rows, true, &style), &style)?;
+    }
+
+    #[test]
+    fn lists_of_findings(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
+        let finding = |(code, what, effect, ok): (String, String, String, bool)| {
+            let severity = if ok { Severity::Ok } else { Severity::Spoils };
+            Finding { severity, fix: Some(what.clone()), code, what, effect }
+        };
+        let list: Vec<Finding> = rows.into_iter().map(finding).collect();
+        check(&findings(&list, &style), &style)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(80) })]
+
+    #[test]
     fn comparisons_and_histories(
         a in run(), b in run(), numbers in prop::collection::vec((figure(), figure(), figure()), 4..9),
         alike in any::<[bool; 4]>(), style in style(),
@@ -234,34 +267,5 @@ proptest! {
         if let Ok(read) = document::from_json(&text) {
             both(&[fixture::ladder()], &[read], &Options::default(), &style)?;
         }
-    }
-
-    #[test]
-    fn lists_of_runs(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
-        let entry = |(id, a, b, complete): (String, String, String, bool)| {
-            let summary = Summary { started: a.clone(), command: vec![b.clone()], complete, host: b, ..Summary::default() };
-            Entry { id, path: "x".into(), content: if complete { Ok(summary) } else { Err(a) } }
-        };
-        let entries: Vec<Entry> = rows.into_iter().map(entry).collect();
-        check(&runs(&entries, &style), &style)?;
-    }
-
-    #[test]
-    fn lists_of_probes(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
-        let row = |(id, what, reason, can): (String, String, String, bool)| {
-            ProbeRow { enable: (!can).then(|| id.clone()), reason: (!can).then_some(reason), id, what, per: Per::Operation }
-        };
-        let rows: Vec<ProbeRow> = rows.into_iter().map(row).collect();
-        check(&probes(&rows, true, &style), &style)?;
-    }
-
-    #[test]
-    fn lists_of_findings(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
-        let finding = |(code, what, effect, ok): (String, String, String, bool)| {
-            let severity = if ok { Severity::Ok } else { Severity::Spoils };
-            Finding { severity, fix: Some(what.clone()), code, what, effect }
-        };
-        let list: Vec<Finding> = rows.into_iter().map(finding).collect();
-        check(&findings(&list, &style), &style)?;
     }
 }
