@@ -2,6 +2,7 @@
 //! out. Nothing in the tests is timed; this is where speed and repeatability are looked at.
 
 mod cache;
+mod compare;
 mod crossing;
 mod fault;
 mod figures;
@@ -46,6 +47,7 @@ static BENCHES: &[Bench] = &[
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
     ("report", |tool, _| report::report(tool)),
+    ("compare", compare::compare),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

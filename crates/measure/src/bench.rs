@@ -8,6 +8,10 @@ use crate::noise::BatchNoise;
 use crate::stamps::Dissection;
 use serde::{Deserialize, Serialize};
 
+/// Version of what sampler and worker say to each other. It changes whenever [`Request`] or [`Reply`] does, or
+/// what they mean: two programs take turns (`tollgate run --against`) only when both speak the same.
+pub const PROTOCOL: u32 = 1;
+
 /// What the sampler asks for. Probes are named by their place in the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {

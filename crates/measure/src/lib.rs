@@ -20,6 +20,7 @@ pub mod session;
 pub mod stamps;
 pub mod stats;
 pub mod summary;
+pub mod turns;
 pub mod worker;
 
 pub use probe::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};

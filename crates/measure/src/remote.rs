@@ -36,6 +36,13 @@ impl<F: FnMut() -> Command> Remote<F> {
         Self { command, worker: None, patience_ms }
     }
 
+    /// Ends the worker, if there is one; the next is started by [`Bench::restart`].
+    pub fn end(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            worker.end(false);
+        }
+    }
+
     /// Process id of the worker, which is also its process group's.
     pub fn worker_id(&self) -> Option<u32> {
         self.worker.as_ref().map(|worker| worker.child.id())

@@ -5,10 +5,10 @@ use crate::bench::{Bench, Reply, Request};
 use crate::clock::{CoreClock, Counter, Os, Scale, Source};
 use crate::local::Local;
 use crate::probe::{Meta, Site};
-use crate::sampler::{Core, Harvest};
+use crate::sampler::{Collected, Core, Harvest};
 use crate::stats::median;
 use crate::summary::{self, Units};
-use tollgate_record::{Run, Warning};
+use tollgate_record::{Measurement, Run, Warning};
 
 /// Change of the core's frequency within a run that is worth a warning.
 const FREQUENCY_DRIFT: f64 = 0.02;
@@ -37,6 +37,9 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
         .zip(&harvest.probes)
         .map(|(meta, probe)| summary::measurement(meta, probe, &units))
         .collect();
+    for (result, probe) in run.results.iter_mut().zip(&harvest.probes) {
+        put_frequencies(result, probe, &harvest.core, scale);
+    }
     run.complete = harvest.complete;
     if let Some(lost) = &harvest.lost {
         run.warnings.push(Warning::new("worker-lost", format!("the run ended early: {lost}")));
@@ -104,6 +107,19 @@ fn check(bench: &mut impl Bench) -> Option<SelfCheck> {
 fn hz(core: &Core, scale: Scale) -> Option<f64> {
     let cycles = arch::MULTIPLY_CYCLES?;
     (core.multiply > 0.0).then(|| cycles / core.multiply * scale.hz)
+}
+
+/// Writes into each epoch of a result the core's rate in it: the mean of the readings at its two ends. A probe
+/// takes part in all epochs from the first on until it is left out; where its epochs and the readings cannot be
+/// matched (an epoch without batches, a reading that is missing) nothing is written.
+fn put_frequencies(result: &mut Measurement, probe: &Collected, core: &[Core], scale: Scale) {
+    let (pairs, rest) = core.as_chunks::<2>();
+    if result.epochs.len() != probe.epochs.len() || pairs.len() + rest.len() < result.epochs.len() {
+        return;
+    }
+    for (epoch, [start, end]) in result.epochs.iter_mut().zip(pairs) {
+        epoch.core_hz = hz(start, scale).zip(hz(end, scale)).map(|(start, end)| f64::midpoint(start, end));
+    }
 }
 
 /// The core's rate over the run: the median of all times that it was measured.

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde_json::Value;
-use tollgate_record::{Estimate, Measurement, Single, Status, Warning};
+use tollgate_record::{EpochFigure, Estimate, Measurement, Single, Status, Warning};
 
 /// Which quantile of an epoch's samples the headline is made of.
 ///
@@ -123,6 +123,7 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
         return result;
     }
     let by_batches = stamped.is_none();
+    let of_epochs = if by_batches { epoch_levels(collected, per_pass) } else { bill.stamped_total.clone() };
     let (figure, samples) = stamped.unwrap_or_else(|| (figure, samples(collected, per_pass)));
     let ticks = estimate(&figure.at_other_rates(units.core_spread), &samples);
     let to_ns = units.nanos(1.0);
@@ -130,6 +131,7 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
     result.cycles = units.core.map(|core| ns.scaled(core.cycles(Nanos(1.0)).0));
     result.ns = Some(ns);
     result.ticks = units.ticks.then_some(ticks);
+    result.epochs = of_epochs.iter().map(|&level| EpochFigure { ns: level * to_ns, core_hz: None }).collect();
     result.samples = samples.len() as u64;
     result.crossings = collected
         .epochs
@@ -170,6 +172,12 @@ fn stamped_total(collected: &Collected, bill: &Bill) -> Option<(Figure, Vec<f64>
 pub(crate) fn level(collected: &Collected, epoch: &Epoch, per_pass: f64) -> f64 {
     let values: Vec<f64> = of_batches(&epoch.batches, empty_ticks(collected), per_pass).collect();
     quantile(&sorted(&values), HEADLINE_QUANTILE)
+}
+
+/// The headline's quantile of each epoch that has batches, in ticks for each crossing.
+fn epoch_levels(collected: &Collected, per_pass: f64) -> Vec<f64> {
+    let epochs = collected.epochs.iter().filter(|epoch| !epoch.batches.is_empty());
+    epochs.map(|epoch| level(collected, epoch, per_pass)).collect()
 }
 
 /// A count of the proof over all epochs; `None` when any part of it is missing.

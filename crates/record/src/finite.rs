@@ -76,6 +76,11 @@ fn clean_measurement(measurement: &mut Measurement) -> bool {
         }
     }
     clean_map(&mut measurement.proof, "proof", &mut lost);
+    let before = measurement.epochs.len();
+    measurement.epochs.retain(|epoch| epoch.ns.is_finite() && epoch.core_hz.is_none_or(f64::is_finite));
+    if measurement.epochs.len() < before {
+        lost.push("epochs".into());
+    }
     clean_map(&mut measurement.counters, "counter", &mut lost);
     if lost.is_empty() {
         return false;

@@ -45,6 +45,9 @@ pub struct Run {
     pub command: Vec<String>,
     /// False when the run was interrupted or is still going on.
     pub complete: bool,
+    /// Id of the run whose processes took turns with those of this one (`tollgate run --against`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interleaved_with: Option<String>,
     /// The machine that was measured.
     pub host: Host,
     /// What spoiled the run as a whole.
@@ -274,6 +277,16 @@ pub struct Single {
     pub mean: f64,
 }
 
+/// What one epoch gave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EpochFigure {
+    /// The epoch's headline in nanoseconds.
+    pub ns: f64,
+    /// The core's frequency in that epoch, in Hz, where it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_hz: Option<f64>,
+}
+
 /// What one probe gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
@@ -310,6 +323,10 @@ pub struct Measurement {
     /// Counts showing that the crossing happened, each per crossing (or per touch, as the key says).
     #[serde(default)]
     pub proof: BTreeMap<String, f64>,
+    /// The headline of each epoch, which is a process of its own: what the headline is the median of, in the
+    /// order in which they were made. Empty in records of before it was kept, and for simulated figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub epochs: Vec<EpochFigure>,
     /// The parts that make up the total.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
@@ -350,6 +367,7 @@ impl Measurement {
             samples: 0,
             crossings: 0,
             proof: BTreeMap::new(),
+            epochs: Vec::new(),
             phases: Vec::new(),
             counters: BTreeMap::new(),
             series: Vec::new(),

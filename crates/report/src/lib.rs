@@ -5,11 +5,13 @@
 
 mod bar;
 mod chart;
+mod compare;
 mod crossing;
 mod fault;
 mod findings;
 mod head;
 mod html;
+mod history;
 mod icache;
 mod ladder;
 mod markup;
@@ -25,10 +27,15 @@ mod text;
 mod view;
 mod words;
 
+pub use compare::{
+    CompareError, Comparison, Counter, Difference, MARGIN, Options, Part, Row, Side, Verdict, Weight,
+    compare, comparison, comparison_markdown,
+};
 pub use crossing::crossing;
 pub use fault::{fault_kinds, fault_scan};
 pub use findings::findings;
 pub use html::html;
+pub use history::{Change, Group, History, Point, Series, history, history_table};
 pub use icache::icache;
 pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};

@@ -4,8 +4,13 @@ mod fixture;
 
 use proptest::prelude::*;
 use tollgate_record::store::{Entry, Summary};
-use tollgate_record::{Finding, Measurement, Per, Run, Severity, Status, Warning};
-use tollgate_report::{ProbeRow, Style, fault_kinds, fault_scan, findings, ladder, probes, ring, runs};
+use tollgate_record::{
+    EpochFigure, Evidence, Finding, Measurement, Per, Phase, Run, Severity, Status, Warning, document,
+};
+use tollgate_report::{
+    Options, ProbeRow, Style, compare, comparison, comparison_markdown, fault_kinds, fault_scan, findings,
+    history, history_table, ladder, probes, ring, runs,
+};
 use unicode_width::UnicodeWidthChar;
 
 /// Words of many kinds: plain, wide, steering, joining, and long ones without a place to break.
@@ -90,6 +95,39 @@ fn check(text: &str, style: &Style) -> Result<String, TestCaseError> {
         prop_assert!(!line.ends_with(' '), "space at the end: {line:?}");
     }
     Ok(text)
+}
+
+/// Gives the results processes and phases.
+fn dress(run: &mut Run, numbers: &[(f64, f64, f64)]) {
+    for (place, result) in run.results.iter_mut().enumerate() {
+        let epoch = |(a, b, c): &(f64, f64, f64)| EpochFigure { ns: *a, core_hz: (*b > 0.0).then_some(*c) };
+        result.epochs = numbers.iter().skip(place % 3).map(epoch).collect();
+        let ns = numbers.first().map(|(a, b, _)| fixture::estimate(*a, *b));
+        let name = result.engine.clone();
+        result.phases.push(Phase { ns, ..Phase::new(name, Evidence::Measured) });
+    }
+}
+
+/// A comparison and a history of whatever it is: refused in a sentence, or shown in good order.
+fn both(a: &[Run], b: &[Run], options: &Options, style: &Style) -> Result<(), TestCaseError> {
+    match compare(a, b, options) {
+        Ok(found) => {
+            check(&comparison(&found, true, style), style)?;
+            let markdown = comparison_markdown(&found);
+            prop_assert!(!markdown.chars().any(|c| c.is_control() && c != '\n'), "control: {markdown:?}");
+            let markup =
+                markdown.replace("<details><summary>All probes</summary>", "").replace("</details>", "");
+            prop_assert!(!markup.contains('<'), "markup: {markdown:?}");
+            prop_assert!(serde_json::to_string(&found).is_ok());
+        }
+        Err(error) => prop_assert!(!error.to_string().chars().any(char::is_control), "{error}"),
+    }
+    let all: Vec<Run> = a.iter().chain(b).cloned().collect();
+    let found = history(&all, &|_| true, options.by_time);
+    if !found.groups.is_empty() {
+        check(&history_table(&found, style), style)?;
+    }
+    Ok(())
 }
 
 proptest! {
@@ -179,5 +217,55 @@ proptest! {
         };
         let list: Vec<Finding> = rows.into_iter().map(finding).collect();
         check(&findings(&list, &style), &style)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(80) })]
+
+    #[test]
+    fn comparisons_and_histories(
+        a in run(), b in run(), numbers in prop::collection::vec((figure(), figure(), figure()), 4..9),
+        alike in any::<[bool; 4]>(), style in style(),
+    ) {
+        let (a, mut b) = ({ let mut a = a; dress(&mut a, &numbers); a }, b);
+        dress(&mut b, &numbers[numbers.len() / 2..]);
+        b.id = "20261122T000000Z-other".into();
+        if alike[0] {
+            b.host = a.host.clone();
+        }
+        for (theirs, ours) in b.results.iter_mut().zip(&a.results) {
+            theirs.probe.clone_from(&ours.probe);
+            if alike[1] {
+                theirs.per = ours.per;
+                theirs.engine.clone_from(&ours.engine);
+            }
+        }
+        let options = Options { fail_above: alike[2].then_some(0.05), by_time: alike[3], ..Options::default() };
+        both(&[a], &[b], &options, &style)?;
+    }
+
+    #[test]
+    fn mutated_records_are_refused_or_compared(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4u8), 1..12), style in style(),
+    ) {
+        let mut whole = fixture::ladder();
+        whole.id = "20261122T000000Z-other".into();
+        dress(&mut whole, &[(1.0, 2.0, 3.0), (5.0, 6.0, 7.0)]);
+        let mut text = document::to_json(&whole).unwrap().into_bytes();
+        for (place, byte, how) in changes {
+            let place = place.index(text.len());
+            match how {
+                // Digits become other digits: the record still reads, and says something else.
+                0 | 1 if text[place].is_ascii_digit() => text[place] = b'0' + byte % 10,
+                0 => text[place] = byte,
+                1 => text.insert(place, b"-e9.,}]\"\0"[usize::from(byte) % 9]),
+                2 => { text.remove(place); }
+                _ => text.truncate(place.max(1)),
+            }
+        }
+        if let Ok(read) = document::from_json(&text) {
+            both(&[fixture::ladder()], &[read], &Options::default(), &style)?;
+        }
     }
 }

@@ -45,6 +45,7 @@ fn run(results: Vec<Measurement>) -> Run {
         tool: tollgate_record::Tool { version: "0".into(), commit: "0".into() },
         command: vec!["switch".into()],
         complete: true,
+        interleaved_with: None,
         host: tollgate_record::Host::default(),
         warnings: vec![Warning::new("a", "\u{1b}[31mred")],
         results,

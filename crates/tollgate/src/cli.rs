@@ -67,6 +67,13 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Saved runs as one HTML page that needs nothing else
     Report(crate::report::Args),
+    /// The saved runs of this host over time, and where a probe's figure changed
+    History(crate::history::Args),
+    /// What this program's worker understands
+    #[command(hide = true)]
+    Protocol,
+    /// Compare runs: better, worse, same, or too noisy to tell
+    Compare(crate::compare::Args),
     /// The bill of a trap, and programs, on a RISC-V machine in which every instruction is seen
     Riscv(crate::riscv::RiscvArgs),
     /// Answers the requests of the process that started it
@@ -76,12 +83,18 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tollgate run 'thread/*'\n  tollgate run syscall fault/anonymous --quick"
+    after_help = "Examples:\n  tollgate run 'thread/*'\n  tollgate run syscall fault/anonymous --quick\n  \
+                  tollgate run syscall --against ./tollgate-before --fail-above 5%\n  \
+                  tollgate run call --against-with 'setarch -R' --explain"
 )]
 pub(crate) struct RunArgs {
     /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); all when none is given
     #[arg(value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
+    #[command(flatten)]
+    pub(crate) baseline: crate::against::Baseline,
+    #[command(flatten)]
+    pub(crate) judging: crate::compare::Judging,
     #[command(flatten)]
     pub(crate) sampling: Sampling,
 }

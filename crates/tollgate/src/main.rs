@@ -2,10 +2,13 @@
 //!
 //! Glue only: parse, plan, measure, save, show.
 
+mod against;
 mod cli;
+mod compare;
 mod crossing;
 mod doctor;
 mod fault;
+mod history;
 mod lat_ctx;
 mod list;
 mod output;
@@ -33,7 +36,7 @@ fn main() -> ExitCode {
     });
     let done = match cli.command {
         None => run::run(&cli.ladder, &[]),
-        Some(Command::Run(args)) => run::run(&args.sampling, &args.patterns),
+        Some(Command::Run(args)) => measure(&args),
         Some(Command::Ring(args)) => ring::ring(&args),
         Some(Command::LatCtx(args)) => lat_ctx::lat_ctx(&args),
         Some(Command::Fault(args)) => fault::fault(args),
@@ -44,6 +47,9 @@ fn main() -> ExitCode {
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Show(args)) => runs::show(&args),
         Some(Command::Report(args)) => report::report(&args),
+        Some(Command::History(args)) => history::history(&args),
+        Some(Command::Protocol) => against::protocol(),
+        Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };
@@ -53,5 +59,16 @@ fn main() -> ExitCode {
             output::say(format!("tollgate: {error:#}"));
             if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
+    }
+}
+
+/// One run, or two that take turns.
+fn measure(args: &cli::RunArgs) -> anyhow::Result<ExitCode> {
+    match args.judging.given() {
+        _ if args.baseline.is_asked() => against::run(args),
+        Some(option) => Err(cli::Usage::error(format!(
+            "{option} is for a comparison: add --against PROGRAM or --against-with COMMAND"
+        ))),
+        None => run::run(&args.sampling, &args.patterns),
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use tollgate_boundary::{PROBES, select};
+use tollgate_measure::bench::Bench;
 use tollgate_measure::clock::Source;
 use tollgate_measure::noise::{SpanNoise, Watch};
 use tollgate_measure::remote::Remote;
@@ -66,6 +67,7 @@ pub(crate) fn new_record(host: Host, seed: u64) -> Run {
         tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
         command: std::env::args().skip(1).collect(),
         complete: false,
+        interleaved_with: None,
         host,
         warnings: Vec::new(),
         results: Vec::new(),
@@ -180,7 +182,7 @@ impl Setting {
         Self { site, source: args.clock.source(), patience_ms: patience_ms(args), list }
     }
 
-    fn worker(&self) -> Command {
+    pub(crate) fn worker(&self) -> Command {
         let mut command = worker(self.site, self.source);
         if let Some(list) = self.list.to_possible_value() {
             command.args(["--list", list.get_name()]);
@@ -200,8 +202,29 @@ pub(crate) fn measure(
 ) -> anyhow::Result<()> {
     let Setting { site, patience_ms, .. } = *setting;
     let mut bench = Remote::new(|| setting.worker(), patience_ms);
-    let refused =
-        (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect();
+    measure_on(&mut bench, metas, refusals(metas, wanted, site), site, plan, stop, &|| {}, keep)
+}
+
+/// Why each probe is not even tried, where it is not.
+pub(crate) fn refusals(metas: &[&Meta], wanted: &[usize], site: Site) -> Vec<Option<Outcome>> {
+    (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect()
+}
+
+/// Runs the plan on a bench; `begins` is called when an epoch begins.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each is used once, and a struct of them would be made for one call"
+)]
+pub(crate) fn measure_on(
+    bench: &mut impl Bench,
+    metas: &[&Meta],
+    refused: Vec<Option<Outcome>>,
+    site: Site,
+    plan: &Plan,
+    stop: &AtomicBool,
+    begins: &dyn Fn(),
+    keep: &mut dyn FnMut(&Harvest, &[SpanNoise]),
+) -> anyhow::Result<()> {
     let progress = Progress::new();
     let mut saved = Instant::now();
     let watch = Watch::new(site.cpu, site.peer);
@@ -209,7 +232,10 @@ pub(crate) fn measure(
     let mut tell = |event: Event<'_>| {
         match event {
             Event::Sampling => mark = Some(watch.mark()),
-            Event::Epoch(epoch, most) => progress.say(format!("epoch {} of at most {most}", epoch + 1)),
+            Event::Epoch(epoch, most) => {
+                begins();
+                progress.say(format!("epoch {} of at most {most}", epoch + 1));
+            }
             Event::Warming(probe) => progress.say(format!("warming {}", metas[probe].id)),
             Event::Round(share, harvest) => {
                 progress.share(share);
@@ -225,7 +251,7 @@ pub(crate) fn measure(
         }
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let harvest = sampler::run(&mut bench, metas, refused, plan, &summary::relative_half_width, &mut tell);
+    let harvest = sampler::run(bench, metas, refused, plan, &summary::relative_half_width, &mut tell);
     let harvest = harvest.map_err(|lost| anyhow!("nothing could be measured: {lost}"))?;
     keep(&harvest, &spans);
     Ok(())

@@ -5,8 +5,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use tollgate_record::{
-    Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single, Status, Tool,
-    Warning,
+    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single,
+    Status, Tool, Warning,
 };
 
 /// An estimate around `x`.
@@ -77,6 +77,7 @@ pub(crate) fn sample() -> Run {
         tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
         command: vec!["run".into(), "--quick".into()],
         complete: true,
+        interleaved_with: None,
         host,
         warnings: vec![Warning::new("steal", "the hypervisor took 1 % of the time")],
         results: vec![futex, skipped, failed],
@@ -119,6 +120,10 @@ fn arbitrary_series(float: BoxedStrategy<f64>) -> impl Strategy<Value = Series> 
         .prop_map(|([name, x_unit, y_unit], points)| Series { name, x_unit, y_unit, points })
 }
 
+fn arbitrary_epoch(float: BoxedStrategy<f64>) -> impl Strategy<Value = EpochFigure> {
+    (float.clone(), option::of(float)).prop_map(|(ns, core_hz)| EpochFigure { ns, core_hz })
+}
+
 fn arbitrary_warning() -> impl Strategy<Value = Warning> {
     any::<(String, String)>().prop_map(|(code, text)| Warning { code, text })
 }
@@ -138,6 +143,7 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
         vec(arbitrary_warning(), 0..3),
         vec(arbitrary_phase(float.clone()), 0..3),
         vec(arbitrary_series(float.clone()), 0..3),
+        vec(arbitrary_epoch(float.clone()), 0..3),
     );
     let single = option::of(arbitrary_single(float.clone()));
     (words, kinds, counts, figure(), figure(), figure(), single, more).prop_map(
@@ -155,6 +161,7 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
             samples: counts.0,
             crossings: counts.1,
             proof: more.0,
+            epochs: more.6,
             phases: more.4,
             counters: more.1,
             series: more.5,
@@ -203,7 +210,20 @@ pub(crate) fn arbitrary_run(float: BoxedStrategy<f64>) -> impl Strategy<Value = 
         .prop_map(|(id, words, seed, command, complete, host, warnings, results)| {
             let [started, version, commit] = words;
             let tool = Tool { version, commit };
-            Run { schema: SCHEMA.into(), id, started, seed, tool, command, complete, host, warnings, results }
+            let interleaved_with = command.first().cloned();
+            Run {
+                schema: SCHEMA.into(),
+                id,
+                started,
+                seed,
+                tool,
+                command,
+                complete,
+                interleaved_with,
+                host,
+                warnings,
+                results,
+            }
         })
 }
 

@@ -60,6 +60,7 @@ fn document(results: Vec<Measurement>) -> Run {
         tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
         command: env::args().skip(1).collect(),
         complete: true,
+        interleaved_with: None,
         host: host::here(),
         warnings: Vec::new(),
         results,

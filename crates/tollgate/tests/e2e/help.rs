@@ -5,8 +5,8 @@ use crate::scene::call;
 use insta::assert_snapshot;
 
 const COMMANDS: &[&str] = &[
-    "", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "report",
-    "riscv",
+    "", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "history",
+    "compare", "report", "riscv",
 ];
 
 #[test]

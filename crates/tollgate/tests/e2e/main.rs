@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod case;
+mod comparing;
 mod crossing;
 mod happy;
 mod help;
@@ -22,6 +23,7 @@ use case::Case;
 fn tables() -> [(&'static str, &'static [Case]); 8] {
     [
         ("bad input", bad_input::CASES),
+        ("comparing", comparing::CASES),
         ("crossing", crossing::CASES),
         ("output", output::CASES),
         ("places", places::CASES),

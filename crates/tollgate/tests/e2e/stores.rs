@@ -251,6 +251,7 @@ pub(crate) fn record(id: &str) -> String {
         tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
         command: vec!["--quick".into()],
         complete: true,
+        interleaved_with: None,
         host: Host::default(),
         warnings: Vec::new(),
         results: Vec::new(),

@@ -1,0 +1,329 @@
+//! Two sets of runs against each other: which probes became faster or slower, by how much, and how sure that is.
+//!
+//! Everything here is a pure function of records. METHOD.md says how a verdict comes about; in short: figures of
+//! one host are compared in core cycles, because its core's frequency is what moves all probes of a run alike;
+//! the test is a permutation of processes that corrects for the number of probes; and what two runs of the same
+//! thing differ by anyway is taken from the probes of this comparison themselves.
+
+mod explain;
+mod facts;
+mod markdown;
+mod pairs;
+mod spread;
+pub(crate) mod stats;
+mod table;
+mod verdict;
+
+pub use explain::{Counter, Part};
+pub use facts::{Difference, Weight};
+pub(crate) use facts::{changed, effort};
+pub use markdown::comparison_markdown;
+pub use table::comparison;
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tollgate_record::{Per, Run, Status};
+
+/// What the JSON of a comparison says it is.
+const SCHEMA: &str = "tollgate-compare/1";
+
+/// Why there is nothing to compare.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// One side has no run.
+    #[error("there is no run on side {0}; give at least one")]
+    NoRun(char),
+    /// The same run on both sides.
+    #[error("the run `{0}` stands on both sides; a run does not differ from itself")]
+    Twice(String),
+    /// No probe has a figure on both sides.
+    #[error("no probe was measured on both sides: A has {a}, B has {b}; `tollgate show ID` lists them")]
+    NothingInCommon {
+        /// What A measured.
+        a: String,
+        /// What B measured.
+        b: String,
+    },
+    /// Simulated and measured units under one name.
+    #[error("{0} stands for one {1} in A and one {2} in B; these cannot be compared")]
+    OtherUnit(String, &'static str, &'static str),
+}
+
+/// How to compare.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// A change up to this share counts as none: an interval within it either way is `same`. The threshold of
+    /// `--fail-above`, where one was given.
+    pub margin: f64,
+    /// A probe whose whole interval lies above this share makes the comparison fail.
+    pub fail_above: Option<f64>,
+    /// Compare nanoseconds even on one host, so that a change of the core's frequency counts as a change.
+    pub by_time: bool,
+}
+
+/// The margin when none was given.
+pub const MARGIN: f64 = 0.03;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { margin: MARGIN, fail_above: None, by_time: false }
+    }
+}
+
+/// What is said of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// B takes less.
+    Better,
+    /// B takes more.
+    Worse,
+    /// The interval lies within the margin.
+    Same,
+    /// Neither can be said.
+    CannotTell,
+}
+
+impl Verdict {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// One side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Ids of its runs.
+    pub runs: Vec<String>,
+    /// Node name of the host.
+    pub host: String,
+    /// Start of the first run.
+    pub started: String,
+    /// `quick`, `usual`, `thorough`, or the command's own.
+    pub effort: String,
+    /// Most processes (epochs) of a probe, over all runs.
+    pub processes: usize,
+    /// The core's frequency, median over all processes, in Hz.
+    pub core_hz: Option<f64>,
+}
+
+/// One probe on both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The probe.
+    pub probe: String,
+    /// What ran it.
+    pub engine: String,
+    /// Parameters, of which some tell it from another row of the same probe.
+    pub params: BTreeMap<String, String>,
+    /// What one figure stands for.
+    pub per: Per,
+    /// Unit of `a` and `b`: `ns` or `cycles`.
+    pub unit: &'static str,
+    /// A's figure; the median of its runs. Where frequencies are compared away it is still as it was measured.
+    pub a: f64,
+    /// B's figure.
+    pub b: f64,
+    /// B over A, at one core frequency where `at_one_frequency` says so. Absent where it would mean nothing.
+    pub ratio: Option<f64>,
+    /// Its 99 % interval.
+    pub interval: Option<[f64; 2]>,
+    /// Whether the ratio is one of core cycles.
+    pub at_one_frequency: bool,
+    /// Whether both figures are counts of a simulator, where any difference is one.
+    pub exact: bool,
+    /// The chance of the test, corrected for the number of probes; absent where there was no test.
+    pub chance: Option<f64>,
+    /// Cliff's delta, from -1 (every value of B is below every value of A) to 1.
+    pub effect: Option<f64>,
+    /// What the test dealt out on each side: processes, or runs where there are enough.
+    pub units: [usize; 2],
+    /// The smallest change, as a share, that would have been found with 80 % of the chances.
+    pub smallest_seen: Option<f64>,
+    /// What is said of it.
+    pub verdict: Verdict,
+    /// Why it cannot be told, or what else to know.
+    pub why: Option<String>,
+    /// Phases, those that carry most of the difference first.
+    pub parts: Vec<Part>,
+    /// Counts that differ.
+    pub counters: Vec<Counter>,
+}
+
+impl Row {
+    /// The change as a share: 0.03 for three per cent more.
+    pub fn change(&self) -> Option<f64> {
+        self.ratio.map(|ratio| ratio - 1.0)
+    }
+
+    fn family(&self) -> &str {
+        self.probe.split('/').next().unwrap_or(&self.probe)
+    }
+}
+
+/// Two sets of runs against each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Always `tollgate-compare/1`.
+    pub schema: &'static str,
+    /// What is compared with.
+    pub a: Side,
+    /// What is compared.
+    pub b: Side,
+    /// Whether the processes of both took turns.
+    pub interleaved: bool,
+    /// Whether the units of the test are runs and not processes.
+    pub by_runs: bool,
+    /// A change up to this share counts as none.
+    pub margin: f64,
+    /// What differs besides the figures, worst first.
+    pub differences: Vec<Difference>,
+    /// B's core frequency over A's, where both are known.
+    pub frequency_ratio: Option<f64>,
+    /// One entry for each probe that both have.
+    pub rows: Vec<Row>,
+    /// Probes that only A measured, with what became of them in B.
+    pub only_a: Vec<String>,
+    /// Probes that only B measured, with what became of them in A.
+    pub only_b: Vec<String>,
+    /// The threshold, and the probes that exceed it for sure.
+    pub fail_above: Option<f64>,
+    /// Names of those probes.
+    pub exceeded: Vec<String>,
+}
+
+impl Comparison {
+    /// How many rows have that verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// Whether what differs withholds the verdicts of measured figures.
+    pub fn is_spoiled(&self) -> bool {
+        self.differences.iter().any(|difference| difference.weight == Weight::Spoils)
+    }
+}
+
+/// Compares B with A.
+///
+/// # Errors
+/// [`CompareError`] when there is nothing to compare.
+pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, CompareError> {
+    for (side, runs) in [('A', a), ('B', b)] {
+        if runs.is_empty() {
+            return Err(CompareError::NoRun(side));
+        }
+    }
+    if let Some(twice) = a.iter().find(|of_a| b.iter().any(|of_b| of_a.id == of_b.id)) {
+        return Err(CompareError::Twice(short(&twice.id)));
+    }
+    // What a record says in figures that are no numbers is not compared.
+    let clean =
+        |runs: &[Run]| -> Vec<Run> { runs.iter().map(|run| run.without_non_finite().into_owned()).collect() };
+    let (a, b) = (clean(a), clean(b));
+    let differences = facts::differences(&a, &b);
+    let spoiled = differences.iter().any(|difference| difference.weight == Weight::Spoils);
+    let interleaved = facts::interleaved(&a, &b);
+    let by_runs = a.len().min(b.len()) >= verdict::ENOUGH_RUNS;
+    let at_one_frequency = facts::one_host(&a, &b) && !options.by_time;
+    let pairs = pairs::pairs(&a, &b);
+    if let Some(pair) = pairs.iter().find(|pair| pair.per_a != pair.per_b) {
+        let name = short(pair.probe);
+        return Err(CompareError::OtherUnit(
+            name,
+            crate::words::per(pair.per_a),
+            crate::words::per(pair.per_b),
+        ));
+    }
+    if pairs.is_empty() {
+        return Err(CompareError::NothingInCommon { a: measured(&a), b: measured(&b) });
+    }
+    let judge = verdict::Judge { options, spoiled, interleaved, by_runs, at_one_frequency };
+    let (side_a, side_b) = (side(&a), side(&b));
+    let frequency_ratio =
+        side_a.core_hz.zip(side_b.core_hz).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite());
+    let mut rows = judge.rows(&pairs);
+    for (row, pair) in rows.iter_mut().zip(&pairs) {
+        let scale = if row.at_one_frequency { frequency_ratio.unwrap_or(1.0) } else { 1.0 };
+        row.parts = explain::parts(pair, scale, row.exact);
+        row.counters = explain::counters(pair);
+    }
+    let exceeds = |row: &&Row| {
+        let low = row.interval.map(|interval| interval[0] - 1.0);
+        row.verdict == Verdict::Worse && low.zip(options.fail_above).is_some_and(|(low, most)| low > most)
+    };
+    Ok(Comparison {
+        schema: SCHEMA,
+        interleaved,
+        by_runs,
+        margin: options.margin,
+        frequency_ratio,
+        exceeded: rows.iter().filter(exceeds).map(|row| row.probe.clone()).collect(),
+        rows,
+        only_a: pairs::missing(&a, &b),
+        only_b: pairs::missing(&b, &a),
+        differences,
+        a: side_a,
+        b: side_b,
+        fail_above: options.fail_above,
+    })
+}
+
+fn side(runs: &[Run]) -> Side {
+    let first = &runs[0];
+    let epochs = || runs.iter().flat_map(|run| &run.results).map(|result| result.epochs.len());
+    Side {
+        runs: runs.iter().map(|run| run.id.clone()).collect(),
+        host: first.host.name.clone(),
+        started: first.started.clone(),
+        effort: facts::effort(first),
+        processes: epochs().max().unwrap_or(0) * runs.len(),
+        core_hz: core_hz(runs),
+    }
+}
+
+/// The median over all processes; the readings at the two ends of each run where processes have none.
+fn core_hz(runs: &[Run]) -> Option<f64> {
+    let of_epochs = runs
+        .iter()
+        .filter_map(|run| run.results.iter().max_by_key(|result| result.epochs.len()))
+        .flat_map(|result| &result.epochs)
+        .filter_map(|epoch| epoch.core_hz);
+    let mut all: Vec<f64> = of_epochs.collect();
+    if all.is_empty() {
+        all = runs
+            .iter()
+            .flat_map(|run| [run.host.cpu.core_hz_before, run.host.cpu.core_hz_after])
+            .flatten()
+            .collect();
+    }
+    all.retain(|hz| hz.is_finite() && *hz > 0.0);
+    (!all.is_empty()).then(|| stats::median(&all))
+}
+
+/// Some of the probes that were measured, for a sentence.
+fn measured(runs: &[Run]) -> String {
+    let mut names: Vec<String> = runs
+        .iter()
+        .flat_map(|run| &run.results)
+        .filter(|result| result.status == Status::Measured)
+        .map(|result| short(&result.probe))
+        .collect();
+    names.sort();
+    names.dedup();
+    if names.is_empty() { "no figure".into() } else { crate::text::list(&names, 3) }
+}
+
+/// A string of a record in a sentence.
+fn short(text: &str) -> String {
+    tollgate_record::text::printable(text).chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! What differs between two sides besides the figures, as data.
+
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use tollgate_record::Run;
+
+/// What a difference does to a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weight {
+    /// Verdicts of measured figures are withheld.
+    Spoils,
+    /// The figures can differ because of it: to be known before blaming the code.
+    Matters,
+    /// A fact that `--explain` lists.
+    Fact,
+}
+
+/// Something that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What: `clock`, `effort`, `kernel`.
+    pub what: String,
+    /// How it is in A.
+    pub a: String,
+    /// How it is in B.
+    pub b: String,
+    /// What it does to the comparison.
+    pub weight: Weight,
+}
+
+/// A fact of the record: its place in it, its name, and what a difference in it does. A place that ends in `/`
+/// stands for everything below.
+type Rule = (&'static str, &'static str, Weight);
+
+static RULES: &[Rule] = &[
+    ("/host/clock/source", "clock", Weight::Spoils),
+    ("/complete", "complete", Weight::Spoils),
+    ("/host/name", "host", Weight::Matters),
+    ("/host/arch", "architecture", Weight::Matters),
+    ("/host/cpu/model", "processor", Weight::Matters),
+    ("/host/cpu/family_model_stepping", "stepping", Weight::Matters),
+    ("/host/cpu/microcode", "microcode", Weight::Matters),
+    ("/host/kernel/release", "kernel", Weight::Matters),
+    ("/host/kernel/version", "kernel build", Weight::Matters),
+    ("/host/kernel/command_line", "kernel command line", Weight::Matters),
+    ("/host/kernel/mitigations/", "mitigation", Weight::Matters),
+    ("/host/kernel/seccomp", "seccomp filter", Weight::Matters),
+    ("/host/kernel/traced", "traced", Weight::Matters),
+    ("/host/cpu/governor", "governor", Weight::Matters),
+    ("/host/cpu/frequency_driver", "frequency driver", Weight::Matters),
+    ("/host/cpu/turbo", "turbo", Weight::Matters),
+    ("/host/cpu/smt", "SMT", Weight::Matters),
+    ("/host/cpu/online", "CPUs online", Weight::Matters),
+    ("/host/cpu/measured", "measured CPU", Weight::Matters),
+    ("/host/cpu/peer", "peer CPU", Weight::Matters),
+    ("/host/cpu/isolated", "isolated CPUs", Weight::Matters),
+    ("/host/cpu/tickless", "tickless CPUs", Weight::Matters),
+    ("/host/hypervisor", "hypervisor", Weight::Matters),
+    ("/host/machine", "machine", Weight::Matters),
+    ("/host/page_bytes", "page size", Weight::Matters),
+    ("/host/transparent_huge_pages", "huge pages", Weight::Matters),
+    ("/host/cgroup/cpu_max", "CPU limit", Weight::Matters),
+    ("/tool/version", "tollgate", Weight::Matters),
+    ("/tool/commit", "tollgate commit", Weight::Matters),
+    ("/host/cpu/flags", "processor flags", Weight::Fact),
+    ("/host/cpu/idle/", "idle", Weight::Fact),
+    ("/host/clock/kernel_clocksource", "kernel clock source", Weight::Fact),
+    ("/host/memory_bytes", "memory", Weight::Fact),
+    ("/host/kernel/perf_event_paranoid", "perf_event_paranoid", Weight::Fact),
+    ("/host/kernel/autogroup", "autogroup", Weight::Fact),
+    ("/host/uid", "user id", Weight::Fact),
+    ("/host/capabilities", "capabilities", Weight::Fact),
+];
+
+/// All that differs, worst first.
+pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
+    let (efforts_a, efforts_b) = (values(a, effort), values(b, effort));
+    let mut found: Vec<Difference> =
+        difference("effort", &efforts_a, &efforts_b, Weight::Spoils).into_iter().collect();
+    let whole = |runs: &[Run]| -> Vec<Value> {
+        let facts = |run: &Run| {
+            // Figures are not looked at here, and are most of a record.
+            serde_json::json!({ "complete": run.complete, "host": run.host, "tool": run.tool })
+        };
+        runs.iter().map(facts).collect()
+    };
+    let (a, b) = (whole(a), whole(b));
+    for (place, name, weight) in RULES {
+        for (place, name) in places(place, name, a.iter().chain(&b)) {
+            let of = |run: &Value| run.pointer(&place).map_or_else(|| "none".into(), words);
+            found.extend(difference(&name, &values(&a, of), &values(&b, of), *weight));
+        }
+    }
+    found.sort_by_key(|difference| difference.weight);
+    found
+}
+
+/// What changed from one run to another that figures can hang on, in words.
+pub(crate) fn changed(before: &Run, after: &Run) -> Vec<String> {
+    let side = std::slice::from_ref;
+    differences(side(before), side(after))
+        .into_iter()
+        .filter(|difference| difference.weight != Weight::Fact)
+        .map(|difference| format!("{} {} -> {}", difference.what, difference.a, difference.b))
+        .collect()
+}
+
+/// The place itself, or all places below it in any of the runs.
+fn places<'v>(place: &str, name: &str, runs: impl Iterator<Item = &'v Value>) -> BTreeSet<(String, String)> {
+    let Some(above) = place.strip_suffix('/') else { return BTreeSet::from([(place.into(), name.into())]) };
+    runs.filter_map(|run| run.pointer(above)?.as_object())
+        .flat_map(|below| below.keys())
+        .map(|key| {
+            let escaped = key.replace('~', "~0").replace('/', "~1");
+            (format!("{above}/{escaped}"), format!("{name} {key}"))
+        })
+        .collect()
+}
+
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => "none".into(),
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::Array(all) => all.iter().map(words).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+fn values<T>(runs: &[T], of: impl Fn(&T) -> String) -> BTreeSet<String> {
+    runs.iter().map(of).collect()
+}
+
+/// A side whose runs differ among themselves differs from the other, too.
+fn difference(what: &str, a: &BTreeSet<String>, b: &BTreeSet<String>, weight: Weight) -> Option<Difference> {
+    if a == b && a.len() == 1 {
+        return None;
+    }
+    let words = |side: &BTreeSet<String>| side.iter().cloned().collect::<Vec<_>>().join(" or ");
+    Some(Difference { what: what.into(), a: words(a), b: words(b), weight })
+}
+
+/// How much was measured: the options that decide how long and how often. Seeds do not matter.
+pub(crate) fn effort(run: &Run) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    let mut rest = run.command.iter().map(String::as_str);
+    while let Some(word) = rest.next() {
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("--quick", _) => words.push("quick"),
+            ("--thorough", _) => words.push("thorough"),
+            ("--budget-ms", "") => words.extend(["budget", rest.next().unwrap_or_default()]),
+            ("--budget-ms", value) => words.extend(["budget", value]),
+            _ => {}
+        }
+    }
+    if words.is_empty() { "usual".into() } else { words.join(" ") }
+}
+
+/// Whether all runs are of one machine, whose core's frequency can be compared away.
+pub(super) fn one_host(a: &[Run], b: &[Run]) -> bool {
+    let of = |run: &Run| {
+        let host = &run.host;
+        (host.name.clone(), host.arch.clone(), host.cpu.model.clone(), host.machine.clone())
+    };
+    let first = of(&a[0]);
+    a.iter().chain(b).all(|run| of(run) == first)
+}
+
+/// Whether the processes of the two took turns, as each record says of the other.
+pub(super) fn interleaved(a: &[Run], b: &[Run]) -> bool {
+    let ([a], [b]) = (a, b) else { return false };
+    a.interleaved_with.as_deref() == Some(&b.id) && b.interleaved_with.as_deref() == Some(&a.id)
+}

@@ -1,0 +1,90 @@
+//! A comparison as Markdown for a pull request.
+
+use super::table::{how, share, side_words, signed, tally, threshold};
+use super::{Comparison, Row, Verdict, Weight};
+use crate::number::fit;
+use crate::style::Style;
+use crate::text::{clean, cut};
+
+/// Markdown is read in a browser.
+const STYLE: Style = Style { width: 200, color: false, unicode: true };
+
+/// The comparison as Markdown: what moved first, all rows below a fold.
+pub fn comparison_markdown(found: &Comparison) -> String {
+    let mut text = vec!["### tollgate compare".to_owned(), String::new()];
+    text.push(format!("- **A**: {}", escape(&side_words(&found.a, &STYLE))));
+    text.push(format!("- **B**: {}", escape(&side_words(&found.b, &STYLE))));
+    for difference in found.differences.iter().filter(|difference| difference.weight != Weight::Fact) {
+        let word = if difference.weight == Weight::Spoils { "**spoils it**" } else { "differs" };
+        let value = |value: &str| escape(&cut(&clean(value, &STYLE), 100, &STYLE));
+        let (a, b) = (value(&difference.a), value(&difference.b));
+        text.push(format!("- {word}: {}: {a} in A, {b} in B", escape(&clean(&difference.what, &STYLE))));
+    }
+    text.push(String::new());
+    text.extend(Some(how(found)).filter(|how| !how.is_empty()));
+    text.push(tally(found));
+    text.extend(Some(threshold(found, &STYLE)).filter(|line| !line.is_empty()).map(|line| escape(&line)));
+    let moved: Vec<&Row> =
+        found.rows.iter().filter(|row| matches!(row.verdict, Verdict::Better | Verdict::Worse)).collect();
+    if !moved.is_empty() {
+        text.push(String::new());
+        text.extend(table(&moved));
+    }
+    text.push(String::new());
+    text.push("<details><summary>All probes</summary>".into());
+    text.push(String::new());
+    text.extend(table(&found.rows.iter().collect::<Vec<_>>()));
+    text.push(String::new());
+    text.push("</details>".into());
+    text.push(String::new());
+    text.join("\n")
+}
+
+fn table(rows: &[&Row]) -> Vec<String> {
+    let mut text = vec![
+        "| probe | A | B | ratio | change, 99 % interval | sees | verdict |".to_owned(),
+        "|---|--:|--:|--:|--:|--:|---|".to_owned(),
+    ];
+    for row in rows {
+        let engine = if row.engine == "host" { String::new() } else { format!(" ({})", row.engine) };
+        let name = escape(&cut(&clean(&format!("{}{engine}", row.probe), &STYLE), 80, &STYLE));
+        let ratio = row.ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}"));
+        let change = match (row.exact, row.change(), row.interval) {
+            (true, Some(change), _) => format!("{} %, exact", signed(change)),
+            (false, Some(change), Some([low, high])) => {
+                format!("{} % ({} to {})", signed(change), signed(low - 1.0), signed(high - 1.0))
+            }
+            _ => "-".into(),
+        };
+        let seen = row.smallest_seen.filter(|_| !row.exact).map_or_else(|| "-".into(), share);
+        let verdict = match row.verdict {
+            Verdict::Worse => "**worse**",
+            Verdict::Better => "**better**",
+            other => other.word(),
+        };
+        let (a, b) = (fit(row.a, 11), fit(row.b, 11));
+        text.push(format!(
+            "| {name} | {a} {unit} | {b} {unit} | {ratio} | {change} | {seen} | {verdict} |",
+            unit = row.unit
+        ));
+    }
+    text
+}
+
+/// A string of a record that cannot become markup.
+fn escape(text: &str) -> String {
+    let mut safe = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' | '$' | '@' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}

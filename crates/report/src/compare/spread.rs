@@ -1,0 +1,89 @@
+//! What two runs of the same thing differ by anyway.
+//!
+//! The processes of one run follow one another within seconds; another run, minutes later, meets other
+//! neighbours, other page frames, another placement. That part of the noise does not show within a run. It is
+//! taken from the comparison itself, in which most probes have not changed (the empirical null of Efron 2004),
+//! with a floor that was measured and a cap, so that a change which hits all probes is not taken for noise.
+
+use super::stats::{Shift, Z, median};
+use tollgate_record::Measurement;
+
+/// Probes that vary alike from run to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// One task on one CPU.
+    Alone,
+    /// Several tasks: the scheduler and whoever else it serves take part.
+    Tasks,
+    /// Two CPUs: wake-ups, idle states and the path between caches take part.
+    Across,
+}
+
+impl Class {
+    pub(super) const ALL: [Self; 3] = [Self::Alone, Self::Tasks, Self::Across];
+
+    pub(super) fn of(result: &Measurement) -> Self {
+        let switches = result.proof.keys().any(|key| key.starts_with("switches"));
+        match result.family() {
+            "core" => Self::Across,
+            "thread" | "process" | "spawn" | "switch" | "ring" => Self::Tasks,
+            _ if switches && result.family() != "fiber" => Self::Tasks,
+            _ => Self::Alone,
+        }
+    }
+
+    /// Standard deviation of a run's figure around the mean of many, in logarithms, in core cycles: the least
+    /// that is taken for granted. METHOD.md has the measurements behind it.
+    pub(super) fn floor(self) -> f64 {
+        match self {
+            Self::Alone => 0.004,
+            Self::Tasks => 0.010,
+            Self::Across => 0.030,
+        }
+    }
+}
+
+/// Probes of a class from which its spread can be taken.
+const ENOUGH: usize = 8;
+/// The most that is taken for noise, as a standard deviation of a difference.
+const CAP: f64 = 0.05;
+/// The median of the absolute value of a standard normal variable.
+const HALF: f64 = 0.674_489_750_196_081_7;
+
+/// Standard deviation of the difference of two runs that comes on top of what their processes show, from the
+/// shifts of all probes of a class.
+pub(super) fn between_runs(class: Class, shifts: &[Shift]) -> f64 {
+    let floor = class.floor() * std::f64::consts::SQRT_2;
+    if shifts.len() < ENOUGH {
+        return floor;
+    }
+    let sizes: Vec<f64> = shifts.iter().map(|shift| shift.estimate.abs()).collect();
+    let own: Vec<f64> = shifts.iter().map(|shift| ((shift.high - shift.low) / 2.0 / Z).powi(2)).collect();
+    let seen = (median(&sizes) / HALF).powi(2) - median(&own);
+    seen.max(0.0).sqrt().clamp(floor, CAP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shifts(estimates: &[f64]) -> Vec<Shift> {
+        let half = 0.001;
+        estimates
+            .iter()
+            .map(|&estimate| Shift { estimate, low: estimate - half, high: estimate + half })
+            .collect()
+    }
+
+    #[test]
+    fn one_probe_that_changed_does_not_move_it_and_many_that_vary_do() {
+        let floor = Class::Alone.floor() * std::f64::consts::SQRT_2;
+        assert_eq!(between_runs(Class::Alone, &shifts(&[0.3; 7])), floor, "too few to tell");
+        let quiet = shifts(&[0.001, -0.002, 0.3, 0.001, -0.001, 0.002, -0.3, 0.001, 0.0]);
+        assert_eq!(between_runs(Class::Alone, &quiet), floor);
+        let restless = shifts(&[0.02, -0.02, 0.02, -0.02, 0.02, -0.02, 0.02, -0.02]);
+        assert!((between_runs(Class::Alone, &restless) - 0.02 / HALF).abs() < 1e-3);
+        let all_changed = shifts(&[0.3; 8]);
+        assert_eq!(between_runs(Class::Alone, &all_changed), CAP, "a change of all probes is no noise");
+    }
+}

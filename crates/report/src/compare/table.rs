@@ -1,0 +1,312 @@
+//! A comparison as text for a terminal.
+
+use super::facts::Weight;
+use super::{Comparison, Part, Row, Side, Verdict};
+use crate::number::{FIGURE, figure, fit, frequency};
+use crate::style::{Paint, Style};
+use crate::text::{clean, cut, left, lines, list, right, width, wrap};
+use crate::words::plural;
+
+/// What the columns take.
+const NAME: usize = 22;
+const COLUMN: usize = 9;
+const CHANGE: usize = 9;
+const INTERVAL: usize = 15;
+const SEEN: usize = 7;
+/// What the name takes on narrow terminals.
+const NARROW: usize = 20;
+/// Phases and counts of a probe that are shown.
+const SHOWN: usize = 6;
+
+/// The comparison as text. `explain` adds what carries each difference, and every fact that differs.
+pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
+    let mut text = Vec::new();
+    for (name, side) in [("A", &found.a), ("B", &found.b)] {
+        text.extend(wrap(&side_words(side, style), style.columns(), &format!("{name}  ")));
+    }
+    text.extend(sentences(&how(found), style));
+    text.push(String::new());
+    text.extend(differences(found, explain, style));
+    text.extend(rows(found, style));
+    text.push(String::new());
+    text.extend(wrap(&tally(found), style.prose(), ""));
+    for (names, side) in [(&found.only_a, "A"), (&found.only_b, "B")] {
+        if !names.is_empty() {
+            let names: Vec<String> = names.iter().map(|name| cut(&clean(name, style), 60, style)).collect();
+            let sentence = format!("Only {side} measured {}.", list(&names, 8));
+            text.extend(wrap(&sentence, style.prose(), ""));
+        }
+    }
+    text.extend(why(found, style));
+    if explain {
+        text.extend(found.rows.iter().filter(|row| moved(row)).flat_map(|row| explanation(row, style)));
+    }
+    text.extend(sentences(&threshold(found, style), style));
+    lines(text)
+}
+
+/// Wrapped prose; nothing for nothing.
+fn sentences(text: &str, style: &Style) -> Vec<String> {
+    if text.is_empty() { Vec::new() } else { wrap(text, style.prose(), "") }
+}
+
+/// Whether there is a difference to explain.
+fn moved(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Better | Verdict::Worse)
+        && !(row.parts.is_empty() && row.counters.is_empty())
+}
+
+pub(super) fn side_words(side: &Side, style: &Style) -> String {
+    let ids: Vec<String> = side.runs.iter().map(|id| cut(&clean(id, style), 40, style)).collect();
+    let mut facts = vec![list(&ids, 2), clean(&side.effort, style)];
+    if side.processes > 0 {
+        facts.push(plural(side.processes, "process", "processes"));
+    }
+    if let Some(hz) = side.core_hz {
+        facts.push(format!("core at {}", hz_words(hz)));
+    }
+    if !side.host.is_empty() {
+        facts.push(format!("host {}", cut(&clean(&side.host, style), 30, style)));
+    }
+    facts.join(", ")
+}
+
+/// Two decimals: the change of a few per cent must show.
+fn hz_words(hz: f64) -> String {
+    if (0.95e9..1e12).contains(&hz) { format!("{:.2} GHz", hz / 1e9) } else { frequency(hz) }
+}
+
+/// By what it was compared.
+pub(super) fn how(found: &Comparison) -> String {
+    let mut sentences = Vec::new();
+    if found.rows.iter().any(|row| row.at_one_frequency)
+        && let Some(ratio) = found.frequency_ratio
+    {
+        let words = if (ratio - 1.0).abs() < 0.0005 {
+            "The core ran equally fast in both".to_owned()
+        } else {
+            let word = if ratio > 1.0 { "faster" } else { "slower" };
+            format!("The core ran {:.1} % {word} in B", (ratio - 1.0).abs() * 100.0)
+        };
+        sentences.push(format!(
+            "{words}; changes are at one frequency, in core cycles (core/* and --by-time: in ns)."
+        ));
+    }
+    if found.interleaved {
+        sentences.push("The processes of A and B took turns.".into());
+    }
+    sentences.join(" ")
+}
+
+fn differences(found: &Comparison, explain: bool, style: &Style) -> Vec<String> {
+    let mut text = Vec::new();
+    let shown = found.differences.iter().filter(|difference| explain || difference.weight != Weight::Fact);
+    for difference in shown {
+        let (paint, word) = match difference.weight {
+            Weight::Spoils => (Paint::Bad, "spoils it"),
+            Weight::Matters => (Paint::Warn, "matters"),
+            Weight::Fact => (Paint::Dim, "fact"),
+        };
+        let value = |value: &str| cut(&clean(value, style), 100, style);
+        let line = format!(
+            "{}: {} in A, {} in B",
+            clean(&difference.what, style),
+            value(&difference.a),
+            value(&difference.b)
+        );
+        let mut wrapped = wrap(&line, style.prose(), &format!("{}  ", left(word, 9)));
+        if let Some(first) = wrapped.first_mut() {
+            *first = first.replacen(word, &style.paint(paint, word), 1);
+        }
+        text.extend(wrapped);
+    }
+    if found.is_spoiled() {
+        let sentence = "The sides were not measured alike, so no verdict is given on measured figures: measure both \
+                        with the same options, or with tollgate run --against.";
+        text.extend(wrap(sentence, style.prose(), ""));
+    }
+    if !text.is_empty() {
+        text.push(String::new());
+    }
+    text
+}
+
+fn rows(found: &Comparison, style: &Style) -> Vec<String> {
+    let head = [
+        left("", NAME),
+        right("A", COLUMN),
+        right("B", COLUMN),
+        right("change", CHANGE),
+        right("99 % interval", INTERVAL),
+        right("sees", SEEN),
+    ];
+    let head = if is_narrow(style) {
+        format!("{}{}", left("", NARROW), right("change", CHANGE))
+    } else {
+        head.concat()
+    };
+    let mut text = vec![style.paint(Paint::Dim, head.trim_end())];
+    let mut family = "";
+    for row in &found.rows {
+        if row.family() != family {
+            family = row.family();
+            if row.probe.contains('/') {
+                text.push(cut(&clean(family, style), style.columns(), style).trim_end().to_owned());
+            }
+        }
+        text.push(line(row, found, style));
+    }
+    text
+}
+
+fn line(row: &Row, found: &Comparison, style: &Style) -> String {
+    let mut name = match row.probe.split_once('/') {
+        Some((_, name)) => format!("  {}", clean(name, style)),
+        None => clean(&row.probe, style),
+    };
+    if row.engine != "host" {
+        name = format!("{name} ({})", clean(&row.engine, style));
+    }
+    // Rows of one probe are told apart by what is asked of them.
+    let twins =
+        found.rows.iter().filter(|other| other.probe == row.probe && other.engine == row.engine).count();
+    if twins > 1 {
+        let params: Vec<String> = row.params.values().map(|value| clean(value, style)).collect();
+        name = format!("{name} {}", params.join(" "));
+    }
+    let cycles = if row.unit == "cycles" { "c" } else { "" };
+    let value = |value: f64| format!("{}{cycles}", fit(value, COLUMN - 1));
+    let interval = match (row.exact, row.interval) {
+        (true, _) => "exact".into(),
+        (false, Some([low, high])) => format!("{} {}", signed(low - 1.0), signed(high - 1.0)),
+        (false, None) => "-".into(),
+    };
+    let seen = match (row.exact, row.smallest_seen) {
+        (false, Some(seen)) => share(seen),
+        _ => String::new(),
+    };
+    let change = row.change().map_or_else(|| "-".into(), |change| format!("{} %", signed(change)));
+    let cells = [
+        left(&cut(&name, NAME, style), NAME),
+        right(&value(row.a), COLUMN),
+        right(&value(row.b), COLUMN),
+        right(&change, CHANGE),
+        right(&interval, INTERVAL),
+        right(&seen, SEEN),
+    ];
+    let (paint, word) = match row.verdict {
+        Verdict::Better => (Paint::Good, "better"),
+        Verdict::Worse => (Paint::Bad, "worse"),
+        Verdict::Same => (Paint::Plain, "same"),
+        Verdict::CannotTell => (Paint::Dim, "?"),
+    };
+    let cells = if is_narrow(style) {
+        format!("{}{}", left(&cut(&name, NARROW, style), NARROW), right(&change, CHANGE))
+    } else {
+        cells.concat()
+    };
+    format!("{cells}  {}", style.paint(paint, word))
+}
+
+/// Whether there is room for the change and the verdict only.
+fn is_narrow(style: &Style) -> bool {
+    style.columns() < 80
+}
+
+/// A share as a signed percentage without its sign of per cent: `+3.0`, `-12`, `>999`.
+pub(super) fn signed(share: f64) -> String {
+    let percent = share * 100.0;
+    if !percent.is_finite() || percent >= 999.5 {
+        ">999".into()
+    } else if percent.abs() < 9.95 {
+        let text = format!("{percent:+.1}");
+        if text == "-0.0" { "+0.0".into() } else { text }
+    } else {
+        format!("{percent:+.0}")
+    }
+}
+
+pub(super) fn share(share: f64) -> String {
+    crate::number::percent(share)
+}
+
+/// How many there are of each verdict.
+pub(super) fn tally(found: &Comparison) -> String {
+    let counts: Vec<String> = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::CannotTell]
+        .iter()
+        .map(|verdict| format!("{} {}", found.count(*verdict), verdict.word()))
+        .collect();
+    let legend = format!(
+        "'same' is within {} either way; '?' cannot tell; 'sees' is the smallest change that would have been found 4 \
+         times in 5.",
+        share(found.margin)
+    );
+    format!("{}: {}. {legend}", plural(found.rows.len(), "probe", "probes"), counts.join(", "))
+}
+
+/// Reasons why verdicts are missing, each with its probes.
+fn why(found: &Comparison, style: &Style) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in &found.rows {
+        let Some(why) = row.why.as_deref() else { continue };
+        let name = cut(&clean(&row.probe, style), 40, style);
+        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    reasons
+        .into_iter()
+        .flat_map(|(why, names)| {
+            let line = format!("{}: {}", list(&names, 3), clean(why, style));
+            wrap(&line, style.prose(), "  - ")
+        })
+        .collect()
+}
+
+/// The parts and counts of one probe that moved.
+fn explanation(row: &Row, style: &Style) -> Vec<String> {
+    let name = cut(&clean(&row.probe, style), 60, style);
+    let whole = if row.at_one_frequency { ", B's times at A's frequency" } else { "" };
+    let mut text = vec![String::new()];
+    text.extend(wrap(&format!("{name}{whole}"), style.columns(), ""));
+    if let Some(title) = text.last_mut() {
+        *title = style.paint(Paint::Bold, title);
+    }
+    text.extend(row.parts.iter().take(SHOWN).map(|part| part_line(part, style)));
+    for counter in row.counters.iter().take(SHOWN) {
+        let value = |value: Option<f64>| value.map_or_else(|| "none".into(), figure);
+        let name = cut(&clean(&counter.name, style), 40, style);
+        let line = format!("{name}: {} in A, {} in B", value(counter.a), value(counter.b));
+        text.extend(wrap(&line, style.columns(), "  "));
+    }
+    text
+}
+
+fn part_line(part: &Part, style: &Style) -> String {
+    let share = part.share.map_or_else(String::new, |share| format!("{} % of it", signed(share)));
+    let interval = part
+        .interval
+        .map_or_else(|| "exact".to_owned(), |[low, high]| format!("{} to {}", fit(low, 8), fit(high, 8)));
+    let name = cut(&clean(&part.name, style), 20, style);
+    debug_assert!(width(&name) <= 20, "a name was not cut");
+    let cells = [
+        left(&format!("  {name}"), 23),
+        right(&fit(part.delta, 8), FIGURE - 2),
+        left(&format!(" {}", part.unit), 8),
+        left(&interval, 21),
+        share,
+    ];
+    cut(&cells.concat(), style.columns(), style).trim_end().to_owned()
+}
+
+/// What the threshold decided.
+pub(super) fn threshold(found: &Comparison, style: &Style) -> String {
+    let Some(most) = found.fail_above else { return String::new() };
+    let most = share(most);
+    if found.exceeded.is_empty() {
+        return format!("No probe is slower by more than {most} for sure.");
+    }
+    let names: Vec<String> = found.exceeded.iter().map(|name| cut(&clean(name, style), 40, style)).collect();
+    format!("Slower by more than {most}, even at the lower end of the interval: {}.", list(&names, 10))
+}

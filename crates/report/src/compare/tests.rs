@@ -1,0 +1,284 @@
+use super::*;
+use crate::style::Style;
+use tollgate_record::{EpochFigure, Estimate, Evidence, Host, Measurement, Phase, Run, SCHEMA, Tool};
+
+const ASCII: Style = Style { width: 80, color: false, unicode: false };
+/// What the processes of a run differ by, as shares.
+const OWN: [f64; 12] =
+    [0.0, 0.001, -0.001, 0.002, -0.002, 0.003, -0.003, 0.0015, -0.0015, 0.0005, -0.0005, 0.0025];
+
+fn estimate(value: f64, half: f64) -> Estimate {
+    Estimate {
+        estimate: value,
+        ci: [value - half, value + half],
+        min: value,
+        p10: value,
+        p50: value,
+        p90: value,
+        p99: value,
+        mean: value,
+    }
+}
+
+/// A probe of `cycles` core cycles on a core of `hz`, with so many processes.
+fn measured(probe: &str, cycles: f64, hz: f64, epochs: usize) -> Measurement {
+    let mut result = Measurement::empty(probe, "host", Per::Syscall, Status::Measured);
+    let ns = cycles / hz * 1e9;
+    result.ns = Some(estimate(ns, ns * 0.01));
+    result.epochs = OWN
+        .iter()
+        .cycle()
+        .take(epochs)
+        .map(|own| EpochFigure { ns: ns * (1.0 + own), core_hz: Some(hz) })
+        .collect();
+    result
+}
+
+fn simulated(probe: &str, cycles: f64) -> Measurement {
+    let mut result = Measurement::empty(probe, "embedded", Per::Trap, Status::Measured);
+    result.cycles = Some(estimate(cycles, 0.0));
+    result
+}
+
+fn run(id: &str, results: Vec<Measurement>) -> Run {
+    let mut host = Host { name: "here".into(), arch: "x86_64".into(), ..Host::default() };
+    host.clock.source = "tsc".into();
+    host.kernel.release = "6.18".into();
+    Run {
+        schema: SCHEMA.into(),
+        id: id.into(),
+        started: "2026-11-20T15:28:00Z".into(),
+        seed: 1,
+        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
+        command: Vec::new(),
+        complete: true,
+        interleaved_with: None,
+        host,
+        warnings: Vec::new(),
+        results,
+    }
+}
+
+fn of_one(a: Measurement, b: Measurement) -> Row {
+    compare(&[run("a", vec![a])], &[run("b", vec![b])], &Options::default()).unwrap().rows.remove(0)
+}
+
+#[test]
+fn a_faster_core_is_no_better_program() {
+    let (a, b) = (measured("syscall/x", 300.0, 3.0e9, 12), measured("syscall/x", 300.0, 3.3e9, 12));
+    let found =
+        compare(&[run("a", vec![a.clone()])], &[run("b", vec![b.clone()])], &Options::default()).unwrap();
+    assert!((found.frequency_ratio.unwrap() - 1.1).abs() < 1e-9);
+    assert!((found.rows[0].ratio.unwrap() - 1.0).abs() < 1e-9);
+    assert_eq!(found.rows[0].verdict, Verdict::Same);
+    assert!(comparison(&found, false, &ASCII).contains("The core ran 10.0 % faster in B"));
+    // By time it is one.
+    let by_time = Options { by_time: true, ..Options::default() };
+    let found = compare(&[run("a", vec![a])], &[run("b", vec![b])], &by_time).unwrap();
+    assert_eq!(found.rows[0].verdict, Verdict::Better);
+    assert!((found.rows[0].ratio.unwrap() - 1.0 / 1.1).abs() < 1e-9);
+}
+
+#[test]
+fn slower_faster_and_the_same_are_told_apart() {
+    let row = |cycles| of_one(measured("syscall/x", 300.0, 3e9, 12), measured("syscall/x", cycles, 3e9, 12));
+    let (worse, better, same) = (row(315.0), row(285.0), row(300.0));
+    assert_eq!(
+        (worse.verdict, better.verdict, same.verdict),
+        (Verdict::Worse, Verdict::Better, Verdict::Same)
+    );
+    assert!((worse.ratio.unwrap() - 1.05).abs() < 1e-9);
+    assert_eq!((worse.effect, better.effect), (Some(1.0), Some(-1.0)));
+    let [low, high] = worse.interval.unwrap();
+    assert!(low > 1.02 && low < 1.05 && high > 1.05 && high < 1.08, "{low} {high}");
+    assert!(worse.smallest_seen.unwrap() < 0.04);
+    // A change below what two runs differ by anyway is not told of, however exact the runs are.
+    assert_eq!(row(301.5).verdict, Verdict::Same);
+}
+
+#[test]
+fn the_threshold_is_held_against_the_lower_end() {
+    let exceeded = |cycles: f64, most: f64| {
+        let sides = [300.0, cycles].map(|cycles| measured("syscall/x", cycles, 3e9, 12));
+        let [a, b] = sides.map(|result| vec![result]);
+        let options = Options { margin: most, fail_above: Some(most), by_time: false };
+        compare(&[run("a", a)], &[run("b", b)], &options).unwrap().exceeded
+    };
+    assert_eq!(exceeded(330.0, 0.05), ["syscall/x"], "10 % more");
+    assert!(exceeded(318.0, 0.05).is_empty(), "6 % more, which may be less than 5 %");
+    assert!(exceeded(250.0, 0.05).is_empty(), "less");
+}
+
+#[test]
+fn few_processes_are_not_enough_and_the_reason_is_told() {
+    let row = of_one(measured("syscall/x", 300.0, 3e9, 3), measured("syscall/x", 600.0, 3e9, 3));
+    assert_eq!(row.verdict, Verdict::CannotTell);
+    assert_eq!(row.why.as_deref(), Some("3 and 3 processes are too few for the test"));
+}
+
+#[test]
+fn runs_are_the_units_where_there_are_enough() {
+    let set = |name: &str, cycles: f64, far: f64| -> Vec<Run> {
+        (0..6)
+            .map(|i| {
+                // Each run on its own level, which its processes do not show.
+                let level = cycles * (1.0 + far * (f64::from(i) - 2.5));
+                run(&format!("{name}{i}"), vec![measured("syscall/x", level, 3e9, 6)])
+            })
+            .collect()
+    };
+    let of = |far| compare(&set("a", 300.0, far), &set("b", 312.0, far), &Options::default()).unwrap();
+    assert!(of(0.001).by_runs);
+    assert_eq!(of(0.001).rows[0].units, [6, 6]);
+    assert_eq!(of(0.001).rows[0].verdict, Verdict::Worse);
+    assert_eq!(of(0.05).rows[0].verdict, Verdict::CannotTell, "the runs themselves lie 5 % apart");
+}
+
+#[test]
+fn simulated_figures_are_compared_exactly() {
+    let row = |a, b| of_one(simulated("riscv-trap/x", a), simulated("riscv-trap/x", b));
+    assert_eq!(row(172.0, 172.0).verdict, Verdict::Same);
+    let worse = row(172.0, 173.0);
+    assert_eq!((worse.verdict, worse.exact, worse.ratio), (Verdict::Worse, true, Some(173.0 / 172.0)));
+    assert_eq!(row(172.0, 171.0).verdict, Verdict::Better);
+    assert_eq!(worse.chance, None);
+}
+
+#[test]
+fn what_differs_is_told_and_spoils_what_it_must() {
+    let sides = || {
+        (
+            run("a", vec![measured("syscall/x", 300.0, 3e9, 12), simulated("riscv-trap/x", 10.0)]),
+            run("b", vec![measured("syscall/x", 600.0, 3e9, 12), simulated("riscv-trap/x", 11.0)]),
+        )
+    };
+    type Spoiler = (&'static str, fn(&mut Run));
+    let spoilers: [Spoiler; 3] = [
+        ("effort", |run| run.command = vec!["run".into(), "--quick".into(), "--seed".into(), "4".into()]),
+        ("clock", |run| run.host.clock.source = "os".into()),
+        ("complete", |run| run.complete = false),
+    ];
+    for (what, spoil) in spoilers {
+        let (a, mut b) = sides();
+        spoil(&mut b);
+        let found = compare(&[a], &[b], &Options::default()).unwrap();
+        assert_eq!(found.differences[0].what, what);
+        assert!(found.is_spoiled());
+        assert_eq!(found.rows[0].verdict, Verdict::CannotTell, "{what}");
+        assert!(found.rows[0].ratio.is_some(), "the ratio is shown all the same");
+        assert_eq!(found.rows[1].verdict, Verdict::Worse, "a simulator does not care: {what}");
+        assert!(comparison(&found, false, &ASCII).contains("spoils it"));
+    }
+    // Other facts matter and do not spoil; seeds do not even matter.
+    let (a, mut b) = sides();
+    b.host.kernel.release = "6.19".into();
+    b.host.kernel.mitigations.insert("meltdown".into(), "Mitigation: PTI".into());
+    b.seed = 99;
+    let found = compare(&[a], &[b], &Options::default()).unwrap();
+    let named: Vec<&str> = found.differences.iter().map(|it| it.what.as_str()).collect();
+    assert_eq!(named, ["kernel", "mitigation meltdown"]);
+    assert_eq!(found.rows[0].verdict, Verdict::Worse);
+}
+
+#[test]
+fn another_host_is_compared_in_nanoseconds() {
+    let a = run("a", vec![measured("syscall/x", 300.0, 3.0e9, 12)]);
+    let mut b = run("b", vec![measured("syscall/x", 300.0, 2.0e9, 12)]);
+    b.host.name = "elsewhere".into();
+    let found = compare(&[a], &[b], &Options::default()).unwrap();
+    assert!((found.rows[0].ratio.unwrap() - 1.5).abs() < 1e-9);
+    assert_eq!(found.rows[0].verdict, Verdict::Worse);
+    assert_eq!((found.differences[0].what.as_str(), found.differences[0].weight), ("host", Weight::Matters));
+}
+
+#[test]
+fn figures_of_zero_and_below_have_no_ratio() {
+    for (a, b) in [(0.0, 300.0), (300.0, 0.0), (-5.0, 5.0), (-300.0, -200.0)] {
+        let row = of_one(measured("syscall/x", a, 3e9, 12), measured("syscall/x", b, 3e9, 12));
+        assert_eq!((row.verdict, row.ratio), (Verdict::CannotTell, None), "{a} {b}");
+        assert!(row.why.unwrap().contains("zero or less"));
+    }
+}
+
+#[test]
+fn records_without_processes_are_compared_by_their_intervals() {
+    let plain = |cycles| measured("syscall/x", cycles, 3e9, 0);
+    assert_eq!(of_one(plain(300.0), plain(330.0)).verdict, Verdict::Worse);
+    let near = of_one(plain(300.0), plain(306.0));
+    assert_eq!(near.verdict, Verdict::CannotTell);
+    assert!(near.chance.is_none() && near.why.unwrap().contains("keep no processes"));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_in_a_sentence() {
+    let some = || run("a", vec![measured("syscall/x", 300.0, 3e9, 6)]);
+    let other = || run("b", vec![measured("fault/y", 300.0, 3e9, 6)]);
+    let refused = |a: &[Run], b: &[Run]| compare(a, b, &Options::default()).unwrap_err();
+    assert_eq!(refused(&[], &[some()]), CompareError::NoRun('A'));
+    assert_eq!(refused(&[some()], &[]), CompareError::NoRun('B'));
+    assert_eq!(refused(&[some()], &[some()]), CompareError::Twice("a".into()));
+    let nothing = refused(&[some()], &[other()]).to_string();
+    assert!(nothing.contains("A has syscall/x, B has fault/y"), "{nothing}");
+    let mut unlike = run("b", vec![measured("syscall/x", 300.0, 3e9, 6)]);
+    unlike.results[0].per = Per::Switch;
+    assert!(matches!(refused(&[some()], &[unlike]), CompareError::OtherUnit(..)));
+}
+
+#[test]
+fn the_phases_that_carry_a_difference_come_first() {
+    let with = |total: f64, phases: &[(&str, f64)]| {
+        let mut result = measured("syscall/x", total, 1e9, 12);
+        for (name, ns) in phases {
+            let mut phase = Phase::new(*name, Evidence::Measured);
+            phase.ns = Some(estimate(*ns, 1.0));
+            result.phases.push(phase);
+        }
+        result
+    };
+    let a = with(300.0, &[("entry", 100.0), ("work", 150.0), ("return", 50.0)]);
+    let b = with(350.0, &[("entry", 110.0), ("work", 190.0), ("return", 50.0)]);
+    let found = compare(&[run("a", vec![a])], &[run("b", vec![b])], &Options::default()).unwrap();
+    let parts = &found.rows[0].parts;
+    let told: Vec<(&str, f64)> = parts.iter().map(|part| (part.name.as_str(), part.delta)).collect();
+    assert_eq!(told, [("work", 40.0), ("entry", 10.0), ("return", 0.0)]);
+    assert!((parts[0].share.unwrap() - 0.8).abs() < 1e-9);
+    // Two independent intervals of 1 on either side.
+    let [low, high] = parts[0].interval.unwrap();
+    assert!((low - (40.0 - 2.0_f64.sqrt())).abs() < 1e-9 && (high - (40.0 + 2.0_f64.sqrt())).abs() < 1e-9);
+    let text = comparison(&found, true, &ASCII);
+    assert!(text.contains("work") && text.contains("+80 % of it"), "{text}");
+}
+
+#[test]
+fn rows_of_one_probe_are_matched_by_what_was_asked_of_them() {
+    let cell = |procs: u64, cycles: f64, found: f64| {
+        let mut result = measured("ring/pipe", cycles, 3e9, 12);
+        result.params.insert("procs".into(), procs.into());
+        // What the run found out does not keep rows apart.
+        result.params.insert("left_out_cells".into(), 3.into());
+        result.params.insert("with_events_ns".into(), found.into());
+        result
+    };
+    let a = run("a", vec![cell(2, 300.0, 1.5), cell(8, 600.0, 2.5)]);
+    let b = run("b", vec![cell(8, 600.0, 3.5), cell(2, 300.0, 4.5), cell(16, 900.0, 5.5)]);
+    let found = compare(&[a], &[b], &Options::default()).unwrap();
+    assert_eq!(found.rows.len(), 2);
+    assert!(found.rows.iter().all(|row| (row.ratio.unwrap() - 1.0).abs() < 1e-9), "{:?}", found.rows);
+}
+
+#[test]
+fn a_table_fits_and_says_what_must_be_known() {
+    let mut a = run("20261120T152800Z-7f3a1c", vec![]);
+    let mut b = run("20261121T152800Z-aaaaaa", vec![]);
+    for (i, change) in [1.0, 1.05, 0.9, 1.0, 2.0].into_iter().enumerate() {
+        let probe = format!("syscall/with-a-long-name-{i}");
+        a.results.push(measured(&probe, 300.0, 3.0e9, 12));
+        b.results.push(measured(&probe, 300.0 * change, 3.0e9, 12));
+    }
+    a.results.push(measured("fault/gone", 300.0, 3e9, 12));
+    let options = Options { margin: 0.05, fail_above: Some(0.05), by_time: false };
+    let found = compare(&[a], &[b], &options).unwrap();
+    insta::assert_snapshot!("comparison_80", comparison(&found, true, &ASCII));
+    insta::assert_snapshot!("comparison_markdown", comparison_markdown(&found));
+    assert!(comparison(&found, true, &ASCII).lines().all(|line| line.len() <= 80));
+}

@@ -1,0 +1,302 @@
+//! From a pair to its row: ratio, interval, test, verdict.
+
+use super::pairs::Pair;
+use super::spread::{Class, between_runs};
+use super::stats::{Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
+use super::{Options, Row, Verdict};
+use tollgate_record::{Estimate, Measurement};
+
+/// So many runs on either side are the units of the test in place of their processes: then what differs from
+/// run to run shows by itself.
+pub(super) const ENOUGH_RUNS: usize = 4;
+/// The largest corrected chance that is still taken for a difference.
+const CHANCE: f64 = 0.05;
+/// The quantile of the normal distribution behind the intervals of the record.
+const Z_RECORD: f64 = 1.959_963_984_540_054;
+
+/// How all pairs are judged.
+pub(super) struct Judge<'a> {
+    pub(super) options: &'a Options,
+    pub(super) spoiled: bool,
+    pub(super) interleaved: bool,
+    pub(super) by_runs: bool,
+    pub(super) at_one_frequency: bool,
+}
+
+/// A pair on the way to its row.
+struct Draft {
+    kind: Kind,
+    class: Class,
+    at_one_frequency: bool,
+}
+
+enum Kind {
+    /// Counts of a simulator.
+    Exact([f64; 2]),
+    /// Logarithms by unit, and what they say.
+    Sampled { a: Vec<Option<f64>>, b: Vec<Option<f64>>, shift: Shift },
+    /// Estimates and intervals only: the records keep no processes.
+    Intervals(Shift),
+    /// No ratio, and why.
+    None(&'static str),
+}
+
+impl Judge<'_> {
+    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> Vec<Row> {
+        let drafts: Vec<Draft> = pairs.iter().map(|pair| self.draft(pair)).collect();
+        let chances = self.chances(&drafts);
+        let between: Vec<f64> = Class::ALL.iter().map(|class| self.between(*class, &drafts, pairs)).collect();
+        pairs
+            .iter()
+            .zip(drafts)
+            .zip(chances)
+            .map(|((pair, draft), chance)| {
+                let class = Class::ALL.iter().position(|class| *class == draft.class).unwrap_or(0);
+                self.row(pair, draft, chance, between[class])
+            })
+            .collect()
+    }
+
+    fn draft(&self, pair: &Pair<'_>) -> Draft {
+        let class = Class::of(pair.a[0].1);
+        let done = |kind, at_one_frequency| Draft { kind, class, at_one_frequency };
+        if let Some([a, b]) = exact(&pair.a).zip(exact(&pair.b)).map(|(a, b)| [a, b]) {
+            return done(Kind::Exact([a, b]), false);
+        }
+        let all = || pair.a.iter().chain(&pair.b).map(|(_, result)| *result);
+        let Some(estimates) = all().map(estimate).collect::<Option<Vec<&Estimate>>>() else {
+            return done(
+                Kind::None("its figure is in nanoseconds on one side and in cycles on the other"),
+                false,
+            );
+        };
+        if estimates.iter().any(|it| it.is_zero_within_error() || it.estimate <= 0.0) {
+            return done(
+                Kind::None("its figure is zero or less within its error, so that a ratio means nothing"),
+                false,
+            );
+        }
+        if all().any(|result| result.epochs.is_empty()) {
+            return done(by_intervals(&pair.a, &pair.b), false);
+        }
+        if all().flat_map(|result| &result.epochs).any(|epoch| epoch.ns <= 0.0) {
+            return done(Kind::None("some processes gave zero or less"), false);
+        }
+        let known =
+            all().flat_map(|result| &result.epochs).all(|epoch| epoch.core_hz.is_some_and(|hz| hz > 0.0));
+        // What two CPUs do to each other goes by the clock of the caches between them.
+        let at_one_frequency = self.at_one_frequency && known && class != Class::Across;
+        let [a, b] = [&pair.a, &pair.b].map(|results| self.units(results, at_one_frequency));
+        let there = |units: &[Option<f64>]| units.iter().copied().flatten().collect::<Vec<f64>>();
+        match shift(&there(&a), &there(&b)) {
+            Some(shift) => done(Kind::Sampled { a, b, shift }, at_one_frequency),
+            None => done(Kind::None("there is no process to compare"), false),
+        }
+    }
+
+    /// The logarithms by unit; units in which the probe has none are absent. A unit is a process, of whichever
+    /// run, or a run.
+    fn units(&self, results: &[(usize, &Measurement)], at_one_frequency: bool) -> Vec<Option<f64>> {
+        let mut units = Vec::new();
+        for (run, result) in results {
+            let logs: Vec<f64> = result
+                .epochs
+                .iter()
+                .map(|epoch| {
+                    let cycles = epoch.core_hz.filter(|_| at_one_frequency).unwrap_or(1.0);
+                    epoch.ns.ln() + cycles.ln()
+                })
+                .collect();
+            if self.by_runs {
+                units.resize(units.len().max(*run), None);
+                units.push(Some(median(&logs)));
+            } else {
+                // The same process stands at the same place for all probes.
+                units.resize(units.len().max(run * EPOCHS), None);
+                units.extend(logs.into_iter().take(EPOCHS).map(Some));
+            }
+        }
+        units
+    }
+
+    /// One corrected chance for each draft that can be tested.
+    fn chances(&self, drafts: &[Draft]) -> Vec<Option<f64>> {
+        let sampled = |draft: &Draft| match &draft.kind {
+            Kind::Sampled { a, b, .. } => Some((a.clone(), b.clone())),
+            _ => None,
+        };
+        let all: Vec<_> = drafts.iter().filter_map(sampled).collect();
+        let [most_a, most_b] =
+            [all.iter().map(|(a, _)| a.len()).max(), all.iter().map(|(_, b)| b.len()).max()]
+                .map(Option::unwrap_or_default);
+        // Places that no probe fills (the gap between two runs) are no units.
+        let used = |most: usize, of: &dyn Fn(usize) -> bool| (0..most).filter(|place| of(*place)).collect();
+        let at = |units: &[Option<f64>], place: usize| units.get(place).copied().flatten();
+        let places_a: Vec<usize> = used(most_a, &|place| all.iter().any(|(a, _)| at(a, place).is_some()));
+        let places_b: Vec<usize> = used(most_b, &|place| all.iter().any(|(_, b)| at(b, place).is_some()));
+        let columns: Vec<Column> = all
+            .iter()
+            .map(|(a, b)| {
+                let of_a = places_a.iter().map(|&place| at(a, place));
+                Column { values: of_a.chain(places_b.iter().map(|&place| at(b, place))).collect() }
+            })
+            .collect();
+        let mut found = chances(&columns, places_a.len()).into_iter();
+        drafts
+            .iter()
+            .map(|draft| matches!(draft.kind, Kind::Sampled { .. }).then(|| found.next()).flatten())
+            .collect()
+    }
+
+    /// What runs differ by anyway, in a class.
+    fn between(&self, class: Class, drafts: &[Draft], pairs: &[Pair<'_>]) -> f64 {
+        if self.interleaved || self.by_runs {
+            return 0.0;
+        }
+        let shifts: Vec<Shift> = drafts
+            .iter()
+            .filter(|draft| draft.class == class)
+            .filter_map(|draft| match draft.kind {
+                Kind::Sampled { shift, .. } => Some(shift),
+                _ => None,
+            })
+            .collect();
+        // Runs that are pooled average out part of it.
+        let runs =
+            |side: &dyn Fn(&Pair<'_>) -> usize| pairs.iter().map(side).max().unwrap_or(1).max(1) as f64;
+        let (a, b) = (runs(&|pair| pair.a.len()), runs(&|pair| pair.b.len()));
+        between_runs(class, &shifts) * (1.0 / a + 1.0 / b).sqrt() / std::f64::consts::SQRT_2
+    }
+
+    fn row(&self, pair: &Pair<'_>, draft: Draft, chance: Option<f64>, between: f64) -> Row {
+        let unit = if pair.a[0].1.ns.is_some() { "ns" } else { "cycles" };
+        let figures = |side: &[(usize, &Measurement)]| {
+            median(&side.iter().filter_map(|(_, it)| Some(estimate(it)?.estimate)).collect::<Vec<_>>())
+        };
+        let mut row = Row {
+            probe: pair.probe.into(),
+            engine: pair.engine.into(),
+            params: pair.params.clone(),
+            per: pair.per_a,
+            unit,
+            a: figures(&pair.a),
+            b: figures(&pair.b),
+            ratio: None,
+            interval: None,
+            at_one_frequency: draft.at_one_frequency,
+            exact: false,
+            chance,
+            effect: None,
+            units: [0, 0],
+            smallest_seen: None,
+            verdict: Verdict::CannotTell,
+            why: pair.other_params.clone(),
+            parts: Vec::new(),
+            counters: Vec::new(),
+        };
+        match draft.kind {
+            Kind::None(why) => row.why = Some(why.into()),
+            Kind::Exact([a, b]) => exactly(&mut row, a, b),
+            Kind::Intervals(shift) => {
+                self.put(&mut row, shift, 0.0);
+                row.why =
+                    Some("the records keep no processes, so that only intervals can be held together".into());
+                row.verdict = self.verdict(&row);
+            }
+            Kind::Sampled { a, b, shift } => {
+                let [a, b] = [a, b].map(|units| units.into_iter().flatten().collect::<Vec<f64>>());
+                row.units = [a.len(), b.len()];
+                row.effect = Some(cliff(&a, &b));
+                self.put(&mut row, shift, between);
+                let least = smallest_chance(a.len(), b.len());
+                row.verdict = self.verdict(&row);
+                if least > CHANCE {
+                    let units = if self.by_runs { "runs" } else { "processes" };
+                    row.why = Some(format!("{} and {} {units} are too few for the test", a.len(), b.len()));
+                }
+            }
+        }
+        if self.spoiled && !row.exact {
+            row.verdict = Verdict::CannotTell;
+            row.why = Some("the two sides were not measured alike".into());
+        }
+        row
+    }
+
+    /// Ratio and interval from a shift of logarithms, widened by what runs differ by anyway.
+    fn put(&self, row: &mut Row, shift: Shift, between: f64) {
+        let wider = |half: f64| half.hypot(Z * between);
+        let (below, above) = (wider(shift.estimate - shift.low), wider(shift.high - shift.estimate));
+        row.ratio = Some(shift.estimate.exp());
+        row.interval = Some([(shift.estimate - below).exp(), (shift.estimate + above).exp()]);
+        let half = below.max(above);
+        row.smallest_seen = Some((half * (1.0 + POWER / Z)).exp_m1());
+    }
+
+    fn verdict(&self, row: &Row) -> Verdict {
+        let Some([low, high]) = row.interval else { return Verdict::CannotTell };
+        let tested = row.chance.is_none_or(|chance| chance <= CHANCE);
+        if tested && low > 1.0 {
+            Verdict::Worse
+        } else if tested && high < 1.0 {
+            Verdict::Better
+        } else if low >= 1.0 / (1.0 + self.options.margin) && high <= 1.0 + self.options.margin {
+            Verdict::Same
+        } else {
+            Verdict::CannotTell
+        }
+    }
+}
+
+/// Processes of a run at the most; more than any plan makes, so that each run has its own places.
+const EPOCHS: usize = 1_000;
+
+fn exactly(row: &mut Row, a: f64, b: f64) {
+    row.exact = true;
+    row.verdict = match b.total_cmp(&a) {
+        std::cmp::Ordering::Less => Verdict::Better,
+        std::cmp::Ordering::Equal => Verdict::Same,
+        std::cmp::Ordering::Greater => Verdict::Worse,
+    };
+    if a > 0.0 {
+        row.ratio = Some(b / a);
+        row.interval = Some([b / a, b / a]);
+    }
+    row.smallest_seen = Some(0.0);
+}
+
+/// The figure of a simulator: cycles without nanoseconds and without width, the same in all runs.
+fn exact(results: &[(usize, &Measurement)]) -> Option<f64> {
+    let of = |result: &Measurement| {
+        let cycles = result.cycles.filter(|it| it.ci == [it.estimate, it.estimate])?;
+        result.ns.is_none().then_some(cycles.estimate)
+    };
+    let first = of(results.first()?.1)?;
+    results.iter().all(|(_, result)| of(result) == Some(first)).then_some(first)
+}
+
+fn estimate(result: &Measurement) -> Option<&Estimate> {
+    result.ns.as_ref().or(result.cycles.as_ref())
+}
+
+/// From the intervals of the record, each widened to the level of a comparison. Sides of several runs are taken
+/// by their first.
+fn by_intervals(a: &[(usize, &Measurement)], b: &[(usize, &Measurement)]) -> Kind {
+    let nothing = Kind::None("its figure is in nanoseconds on one side and in cycles on the other");
+    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return nothing };
+    let (a, b) = (first_a.1, first_b.1);
+    let both = a.ns.as_ref().zip(b.ns.as_ref()).or_else(|| a.cycles.as_ref().zip(b.cycles.as_ref()));
+    let Some((a, b)) = both else { return nothing };
+    let halves = |it: &Estimate| {
+        [(it.estimate / it.ci[0]).ln(), (it.ci[1] / it.estimate).ln()].map(|half| half * Z / Z_RECORD)
+    };
+    let ([below_a, above_a], [below_b, above_b]) = (halves(a), halves(b));
+    let estimate = (b.estimate / a.estimate).ln();
+    // The halves are added in full: without a test it takes two intervals that do not even overlap.
+    let (low, high) = (estimate - below_b - above_a, estimate + above_b + below_a);
+    if [estimate, low, high].iter().all(|value| value.is_finite()) {
+        Kind::Intervals(Shift { estimate, low: low.min(estimate), high: high.max(estimate) })
+    } else {
+        Kind::None("its interval is not usable")
+    }
+}

@@ -1,0 +1,188 @@
+//! The runs of a host over time: how a probe's figure went, and where it changed for good.
+
+mod points;
+mod table;
+
+pub use table::history_table;
+
+use crate::compare::stats::median;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use tollgate_record::{Measurement, Run, Status};
+
+/// What the JSON of a history says it is.
+const SCHEMA: &str = "tollgate-history/1";
+/// The newest runs of a series that are looked at; the search for changes takes the square of it.
+const MOST_RUNS: usize = 200;
+
+/// The runs of a store over time, hosts and efforts apart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct History {
+    /// Always `tollgate-history/1`.
+    pub schema: &'static str,
+    /// One for each host, effort and clock that has runs.
+    pub groups: Vec<Group>,
+}
+
+/// Runs that can be held against each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// Node name of the host.
+    pub host: String,
+    /// Its processor.
+    pub processor: String,
+    /// `quick`, `usual`, `thorough`.
+    pub effort: String,
+    /// `tsc` or `os`.
+    pub clock: String,
+    /// How many runs there are.
+    pub runs: usize,
+    /// One for each probe that has a figure.
+    pub series: Vec<Series>,
+}
+
+/// One probe over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// The probe.
+    pub probe: String,
+    /// What ran it.
+    pub engine: String,
+    /// Unit of the points: `cycles` of the core where its frequency was measured in every run, else `ns`.
+    pub unit: &'static str,
+    /// Oldest first.
+    pub points: Vec<Point>,
+    /// Where the figure changed, oldest first.
+    pub changes: Vec<Change>,
+}
+
+/// One run of a series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The run's id.
+    pub run: String,
+    /// Its start.
+    pub started: String,
+    /// The figure.
+    pub value: f64,
+}
+
+/// A change that lasted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The first run after it.
+    pub run: String,
+    /// Its start.
+    pub started: String,
+    /// Place of that run in the points.
+    pub at: usize,
+    /// The median after it over the median before it.
+    pub ratio: f64,
+    /// The chance of such a change in runs that come in any order.
+    pub chance: f64,
+    /// What else changed with that run: kernel, microcode, the tool.
+    pub with: Vec<String>,
+}
+
+/// Runs whose host, effort and clock are the same, and the probes that `wanted` names, oldest run first.
+/// Incomplete runs are left out. `by_time` keeps nanoseconds where core cycles are known.
+pub fn history(runs: &[Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> History {
+    let mut groups: BTreeMap<[String; 5], Vec<&Run>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.complete) {
+        let host = &run.host;
+        let machine = host.machine.clone().unwrap_or_default();
+        let key = [
+            host.name.clone(),
+            host.cpu.model.clone(),
+            crate::compare::effort(run),
+            host.clock.source.clone(),
+            format!("{} {machine}", host.arch),
+        ];
+        groups.entry(key).or_default().push(run);
+    }
+    let group = |([host, processor, effort, clock, _], mut runs): ([String; 5], Vec<&Run>)| {
+        runs.sort_by(|a, b| (&a.started, &a.id).cmp(&(&b.started, &b.id)));
+        let skipped = runs.len().saturating_sub(MOST_RUNS);
+        let series = series(&runs[skipped..], wanted, by_time);
+        Group { host, processor, effort, clock, runs: runs.len(), series }
+    };
+    let groups = groups.into_iter().map(group).filter(|group| !group.series.is_empty()).collect();
+    History { schema: SCHEMA, groups }
+}
+
+fn series(runs: &[&Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> Vec<Series> {
+    /// One probe's results with the places of their runs.
+    type Found<'r> = Vec<((&'r str, &'r str), Vec<(usize, &'r Measurement)>)>;
+    let mut found: Found<'_> = Vec::new();
+    for (place, run) in runs.iter().enumerate() {
+        for result in run.results.iter().filter(|it| it.status == Status::Measured && wanted(&it.probe)) {
+            let name = (result.probe.as_str(), result.engine.as_str());
+            match found.iter_mut().find(|(other, _)| *other == name) {
+                // Rows of one probe that only parameters tell apart are no series in time.
+                Some((_, all)) if all.last().is_some_and(|(last, _)| *last == place) => {}
+                Some((_, all)) => all.push((place, result)),
+                None => found.push((name, vec![(place, result)])),
+            }
+        }
+    }
+    found.into_iter().filter_map(|(name, results)| one(name, &results, runs, by_time)).collect()
+}
+
+fn one(
+    (probe, engine): (&str, &str),
+    results: &[(usize, &Measurement)],
+    runs: &[&Run],
+    by_time: bool,
+) -> Option<Series> {
+    let usable = |value: &f64| value.is_finite() && *value > 0.0;
+    let values = |of: &dyn Fn(&Run, &Measurement) -> Option<f64>| -> Vec<Option<f64>> {
+        results.iter().map(|(place, result)| of(runs[*place], result).filter(usable)).collect()
+    };
+    let in_cycles = values(&cycles);
+    let across = probe.starts_with("core/");
+    let (unit, values) = if !by_time && !across && in_cycles.iter().all(Option::is_some) {
+        ("cycles", in_cycles)
+    } else {
+        ("ns", values(&|_, result| result.ns.map(|ns| ns.estimate)))
+    };
+    let (mut points, mut places) = (Vec::new(), Vec::new());
+    for (value, (place, _)) in values.into_iter().zip(results) {
+        let Some(value) = value else { continue };
+        let run = runs[*place];
+        points.push(Point { run: run.id.clone(), started: run.started.clone(), value });
+        places.push(*place);
+    }
+    if points.is_empty() {
+        return None;
+    }
+    let logs: Vec<f64> = points.iter().map(|point| point.value.ln()).collect();
+    let found = points::changes(&logs);
+    let bounds: Vec<usize> =
+        std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([logs.len()]).collect();
+    let changes = found
+        .iter()
+        .zip(bounds.windows(3))
+        .map(|(change, bounds)| Change {
+            run: points[change.at].run.clone(),
+            started: points[change.at].started.clone(),
+            at: change.at,
+            ratio: (median(&logs[bounds[1]..bounds[2]]) - median(&logs[bounds[0]..bounds[1]])).exp(),
+            chance: change.chance,
+            with: crate::compare::changed(runs[places[change.at - 1]], runs[places[change.at]]),
+        })
+        .collect();
+    Some(Series { probe: probe.into(), engine: engine.into(), unit, points, changes })
+}
+
+/// Core cycles at the frequency of each process; of records that keep none, at that of the run.
+fn cycles(_: &Run, result: &Measurement) -> Option<f64> {
+    let by_process: Option<Vec<f64>> =
+        result.epochs.iter().map(|epoch| epoch.core_hz.map(|hz| epoch.ns * hz / 1e9)).collect();
+    match by_process {
+        Some(all) if !all.is_empty() => Some(median(&all)),
+        _ => result.cycles.map(|cycles| cycles.estimate),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! A history as text for a terminal.
+
+use super::{Group, History, Series};
+use crate::number::fit;
+use crate::style::{Paint, Style};
+use crate::text::{clean, cut, left, lines, list, right, wrap};
+use crate::words::plural;
+
+const NAME: usize = 28;
+const RUNS: usize = 5;
+const VALUE: usize = 10;
+/// Runs that the curve shows; of longer series the newest.
+const CURVE: usize = 32;
+
+/// The history as text.
+pub fn history_table(found: &History, style: &Style) -> String {
+    let mut text = Vec::new();
+    for group in &found.groups {
+        if !text.is_empty() {
+            text.push(String::new());
+        }
+        text.extend(group_lines(group, style));
+    }
+    lines(text)
+}
+
+fn group_lines(group: &Group, style: &Style) -> Vec<String> {
+    let host = if group.host.is_empty() { "unknown" } else { &group.host };
+    let facts = [
+        format!("host {}", cut(&clean(host, style), 30, style)),
+        cut(&clean(&group.processor, style), 50, style),
+        format!("{} runs", clean(&group.effort, style)),
+        plural(group.runs, "run", "runs"),
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    let mut text: Vec<String> = wrap(&facts.join(", "), style.columns(), "")
+        .iter()
+        .map(|line| style.paint(Paint::Bold, line))
+        .collect();
+    let head = [
+        left("", NAME),
+        right("runs", RUNS),
+        right("first", VALUE),
+        right("last", VALUE),
+        "  over time".into(),
+    ];
+    text.push(style.paint(Paint::Dim, cut(&head.concat(), style.columns(), style).trim_end()));
+    for series in &group.series {
+        text.push(line(series, style));
+        text.extend(changes(series, style));
+    }
+    let note = "Units: core cycles, where the core's frequency was measured, else ns (n). Time runs to the right; the \
+                curve spans lowest to highest, at least 5 %.";
+    text.extend(wrap(note, style.prose(), ""));
+    text
+}
+
+fn line(series: &Series, style: &Style) -> String {
+    let mut name = clean(&series.probe, style);
+    if series.engine != "host" {
+        name = format!("{name} ({})", clean(&series.engine, style));
+    }
+    let mark = if series.unit == "ns" { "n" } else { " " };
+    let value = |point: Option<&super::Point>| {
+        let text = point.map_or_else(String::new, |point| fit(point.value, VALUE - 2));
+        format!("{}{mark}", right(&text, VALUE - 1))
+    };
+    let cells = [
+        left(&cut(&name, NAME, style), NAME),
+        right(&series.points.len().to_string(), RUNS),
+        value(series.points.first()),
+        value(series.points.last()),
+        format!("  {}", curve(series, style)),
+    ];
+    cut(&cells.concat(), style.columns(), style).trim_end().to_owned()
+}
+
+/// One character for each run, the higher the more it took.
+fn curve(series: &Series, style: &Style) -> String {
+    let steps: Vec<char> = style.pick("▁▂▃▄▅▆▇█", "_.,-~=+#").chars().collect();
+    let shown = &series.points[series.points.len().saturating_sub(CURVE)..];
+    let logs: Vec<f64> = shown.iter().map(|point| point.value.ln()).collect();
+    let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // What varies by less than a few per cent must not look like mountains.
+    let span = (high - low).max(0.05);
+    let middle = f64::midpoint(low, high);
+    logs.iter()
+        .map(|log| {
+            let share = ((log - middle) / span + 0.5).clamp(0.0, 1.0);
+            steps[((share * (steps.len() - 1) as f64).round() as usize).min(steps.len() - 1)]
+        })
+        .collect()
+}
+
+fn changes(series: &Series, style: &Style) -> Vec<String> {
+    series
+        .changes
+        .iter()
+        .flat_map(|change| {
+            let percent = (change.ratio - 1.0) * 100.0;
+            let when = cut(&clean(&change.started, style), 20, style);
+            let run = cut(&clean(&change.run, style), 40, style);
+            let with: Vec<String> =
+                change.with.iter().map(|what| cut(&clean(what, style), 100, style)).collect();
+            let with = if with.is_empty() { String::new() } else { format!("; with it: {}", list(&with, 3)) };
+            let line = format!("{percent:+.1} % from {when} on ({run}){with}");
+            let paint = if percent > 0.0 { Paint::Bad } else { Paint::Good };
+            wrap(&line, style.columns(), "    ").into_iter().map(move |line| style.paint(paint, &line))
+        })
+        .collect()
+}

@@ -1,0 +1,70 @@
+use super::*;
+use crate::style::Style;
+use tollgate_record::{EpochFigure, Estimate, Host, Per, SCHEMA, Tool};
+
+const ASCII: Style = Style { width: 80, color: false, unicode: false };
+
+fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
+    let mut result = Measurement::empty("syscall/x", "host", Per::Syscall, Status::Measured);
+    let ns = cycles / hz * 1e9;
+    let ci = [ns, ns];
+    result.ns = Some(Estimate { estimate: ns, ci, min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns });
+    result.epochs = vec![EpochFigure { ns, core_hz: Some(hz) }; 6];
+    let mut host = Host { name: host.into(), ..Host::default() };
+    host.kernel.release = kernel.into();
+    Run {
+        schema: SCHEMA.into(),
+        id: format!("run-{day:02}"),
+        started: format!("2026-11-{day:02}T00:00:00Z"),
+        seed: 1,
+        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
+        command: Vec::new(),
+        complete: true,
+        interleaved_with: None,
+        host,
+        warnings: Vec::new(),
+        results: vec![result],
+    }
+}
+
+/// Twenty days: on the thirteenth a new kernel, and 5 % more. The core's frequency wanders by 10 %.
+fn twenty(host: &str) -> Vec<Run> {
+    let own = [0.0, 0.002, -0.002, 0.001, -0.001, 0.003, -0.003];
+    let days = (1..=20).map(|day| {
+        let level = if day < 13 { 300.0 } else { 315.0 };
+        let kernel = if day < 13 { "6.18" } else { "6.19" };
+        run(day, host, kernel, level * (1.0 + own[day % 7]), 3e9 * (1.0 + 0.1 * (day % 3) as f64))
+    });
+    // The store may hand them over in any order.
+    days.rev().collect()
+}
+
+#[test]
+fn a_change_is_found_where_it_was_with_what_changed_besides() {
+    let found = history(&twenty("here"), &|_| true, false);
+    let series = &found.groups[0].series[0];
+    assert_eq!((series.unit, series.points.len(), series.changes.len()), ("cycles", 20, 1));
+    let change = &series.changes[0];
+    assert_eq!((change.at, change.run.as_str()), (12, "run-13"));
+    assert!((change.ratio - 1.05).abs() < 0.003, "{}", change.ratio);
+    assert_eq!(change.with, ["kernel 6.18 -> 6.19"]);
+    insta::assert_snapshot!("history_80", history_table(&found, &ASCII));
+}
+
+#[test]
+fn hosts_and_efforts_are_told_apart() {
+    let mut runs = twenty("here");
+    runs.extend(twenty("there"));
+    runs[0].command = vec!["--quick".into()];
+    runs[1].complete = false;
+    let found = history(&runs, &|_| true, false);
+    let told: Vec<_> =
+        found.groups.iter().map(|it| (it.host.as_str(), it.effort.as_str(), it.runs)).collect();
+    assert_eq!(told, [("here", "quick", 1), ("here", "usual", 18), ("there", "usual", 20)]);
+}
+
+#[test]
+fn nothing_wanted_and_nothing_there_is_no_group() {
+    assert!(history(&twenty("here"), &|_| false, false).groups.is_empty());
+    assert!(history(&[], &|_| true, false).groups.is_empty());
+}

@@ -1,0 +1,262 @@
+//! `tollgate run --against`: two programs, or two settings, in one session, epoch by epoch in turn.
+
+use crate::cli::{self, RunArgs, Sampling, Usage};
+use crate::output::Sink;
+use crate::run::{self, Keeper, List, Setting, stop_flag};
+use anyhow::anyhow;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use tollgate_boundary::{PROBES, select};
+use tollgate_measure::bench::{Bench, Lost, PROTOCOL, Reply, Request};
+use tollgate_measure::remote::Remote;
+use tollgate_measure::sampler::Outcome;
+use tollgate_measure::turns::{Pausing, TakingTurns, Turns};
+use tollgate_measure::{Meta, host};
+use tollgate_record::{Run, Tool};
+
+/// What the measured side is held against.
+#[derive(clap::Args)]
+pub(crate) struct Baseline {
+    /// Measure this tollgate, too, turn by turn, and compare with it
+    #[arg(long, value_name = "PROGRAM")]
+    against: Option<PathBuf>,
+    /// Measure, too, with the workers started through this command, and compare with that
+    #[arg(long, value_name = "COMMAND")]
+    against_with: Option<String>,
+}
+
+impl Baseline {
+    /// Whether there is one.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.against.is_some() || self.against_with.is_some()
+    }
+}
+
+/// What a program says of itself: `tollgate protocol`.
+#[derive(Serialize, Deserialize)]
+struct Protocol {
+    protocol: u32,
+    version: String,
+    commit: String,
+    probes: Vec<Known>,
+}
+
+/// A probe as far as the sampler must know it.
+#[derive(Serialize, Deserialize, PartialEq)]
+struct Known {
+    id: String,
+    per: tollgate_record::Per,
+    crossings_per_pass: u32,
+    proof: Vec<String>,
+}
+
+impl Known {
+    fn of(meta: &Meta) -> Self {
+        Self {
+            id: meta.id.into(),
+            per: meta.per,
+            crossings_per_pass: meta.crossings_per_pass,
+            proof: meta.proof.iter().map(|claim| claim.key.into()).collect(),
+        }
+    }
+}
+
+/// `tollgate protocol`: what another tollgate asks before it gives this one's worker a request.
+pub(crate) fn protocol() -> anyhow::Result<ExitCode> {
+    let told = Protocol {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        commit: env!("TOLLGATE_COMMIT").into(),
+        probes: PROBES.iter().map(|probe| Known::of(probe.meta())).collect(),
+    };
+    let text = serde_json::to_string(&told)? + "\n";
+    Sink::open(&cli::Output { json: true, out: None })?.deliver(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The other side's worker.
+struct Other {
+    /// The program and what stands before it.
+    words: Vec<String>,
+    tool: Tool,
+    /// The place of each of our probes in its list.
+    places: Vec<Option<usize>>,
+}
+
+impl Other {
+    /// Asks the program what it is.
+    fn of(baseline: &Baseline, metas: &[&Meta]) -> anyhow::Result<Self> {
+        let before = baseline.against_with.as_deref().unwrap_or_default();
+        let mut words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
+        if baseline.against_with.is_some() && words.is_empty() {
+            return Err(Usage::error(
+                "--against-with needs a command, for example --against-with 'setarch -R'",
+            ));
+        }
+        let program = match &baseline.against {
+            Some(path) if path.is_file() => path.canonicalize().unwrap_or_else(|_| path.clone()),
+            Some(path) => {
+                return Err(Usage::error(format!("--against: there is no program at {}", path.display())));
+            }
+            None => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
+        };
+        words.push(program.to_string_lossy().into_owned());
+        let told = ask(&words).map_err(|why| {
+            let option = if baseline.against.is_some() { "--against" } else { "--against-with" };
+            Usage::error(format!("{option}: `{}` {why}", words.join(" ")))
+        })?;
+        let ours: Vec<Known> = metas.iter().map(|meta| Known::of(meta)).collect();
+        let places = ours.iter().map(|ours| told.probes.iter().position(|theirs| theirs == ours)).collect();
+        Ok(Self { words, tool: Tool { version: told.version, commit: told.commit }, places })
+    }
+
+    fn worker(&self, setting: &Setting) -> Command {
+        // What the running program would start, started by the other words.
+        let ours = setting.worker();
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).args(ours.get_args());
+        command
+    }
+}
+
+/// What the program says of itself, or why it cannot be held against.
+fn ask(words: &[String]) -> Result<Protocol, String> {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg("protocol").stdin(Stdio::null());
+    let output = command.output().map_err(|error| format!("cannot be started: {error}"))?;
+    let told: Protocol = serde_json::from_slice(&output.stdout).map_err(|_| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().next().map(|line| format!(" (it says: {line})")).unwrap_or_default();
+        format!("is no tollgate that can take turns{said}; build one that knows 'tollgate run --against'")
+    })?;
+    if told.protocol != PROTOCOL {
+        return Err(format!(
+            "speaks version {} of the worker's protocol and this tollgate speaks {PROTOCOL}; build both from versions \
+             that speak the same, or measure one after the other and use tollgate compare",
+            told.protocol
+        ));
+    }
+    Ok(told)
+}
+
+/// A bench whose probes have other numbers.
+struct Renumbered<'o, B> {
+    bench: B,
+    places: &'o [Option<usize>],
+}
+
+impl<B: Bench> Bench for Renumbered<'_, B> {
+    fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
+        let mut request = request.clone();
+        if let Request::Open { probe }
+        | Request::Close { probe }
+        | Request::Visit { probe, .. }
+        | Request::Singles { probe, .. }
+        | Request::Dissect { probe, .. } = &mut request
+        {
+            match self.places.get(*probe).copied().flatten() {
+                Some(place) => *probe = place,
+                None => return Ok(Reply::Failed { reason: "the other program has no such probe".into() }),
+            }
+        }
+        self.bench.ask(&request)
+    }
+
+    fn restart(&mut self) -> Result<(), Lost> {
+        self.bench.restart()
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.bench.elapsed_ns()
+    }
+}
+
+impl<B: Pausing> Pausing for Renumbered<'_, B> {
+    fn pause(&mut self) {
+        self.bench.pause();
+    }
+}
+
+/// Measures both, saves both, and prints the comparison.
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let sampling = &args.sampling;
+    let wanted = select(&args.patterns).map_err(Usage::error)?;
+    let metas: Vec<&Meta> = PROBES.iter().map(|probe| probe.meta()).collect();
+    let other = Other::of(&args.baseline, &metas)?;
+    let mut facts = host::here();
+    let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
+    host::place(Path::new("/"), &mut facts, site.cpu, site.peer);
+    let sink = Sink::open(&sampling.output)?;
+    let seed = sampling.seed.unwrap_or_else(|| rand::random::<u32>().into());
+    let mut runs = [run::new_record(facts.clone(), seed), run::new_record(facts, seed)];
+    name_both(&mut runs, other.tool.clone());
+    let mut keepers = [Keeper::open(sampling, &mut runs[0])?, Keeper::open(sampling, &mut runs[1])?];
+    let setting = Setting::of(sampling, site, List::Ladder);
+    let side = |me: usize, run: &mut Run, keeper: &mut Keeper, turns: &Turns, stop: &AtomicBool| {
+        let begins = AtomicBool::new(false);
+        let own: Vec<Option<usize>> = (0..metas.len()).map(Some).collect();
+        let places = if me == 0 { &other.places } else { &own };
+        let worker = || if me == 0 { other.worker(&setting) } else { setting.worker() };
+        let bench = Renumbered { bench: Remote::new(worker, run::patience_ms(sampling)), places };
+        let mut bench = TakingTurns::new(bench, turns, me, &begins);
+        let mut refused = run::refusals(&metas, &wanted, site);
+        for (refused, _) in refused.iter_mut().zip(places).filter(|(_, place)| place.is_none()) {
+            *refused = refused.take().or_else(|| Some(missing()));
+        }
+        let before = run.warnings.clone();
+        let begin = || begins.store(true, Ordering::Relaxed);
+        let plan = run::plan(sampling, seed);
+        run::measure_on(&mut bench, &metas, refused, site, &plan, stop, &begin, &mut |harvest, spans| {
+            run.warnings.clone_from(&before);
+            run::record(run, &metas, &wanted, harvest, sampling.clock.source());
+            run.warnings.extend(run::noise_warnings(spans, &metas, &wanted));
+            keeper.save(run);
+        })
+    };
+    let (turns, stop) = (Turns::default(), stop_flag()?);
+    let ([run_a, run_b], [keep_a, keep_b]) = (&mut runs, &mut keepers);
+    let (done_a, done_b) = std::thread::scope(|scope| {
+        let a = scope.spawn(|| side(0, run_a, keep_a, &turns, &stop));
+        let b = side(1, run_b, keep_b, &turns, &stop);
+        (a.join().unwrap_or_else(|_| Err(anyhow!("the thread of the other side ended early"))), b)
+    });
+    done_a.map_err(|error| error.context("the other side"))?;
+    done_b?;
+    deliver(args, sampling, &mut runs, &mut keepers, &sink)
+}
+
+/// Each run says with which it took turns, and which program it measured with.
+fn name_both(runs: &mut [Run; 2], other: Tool) {
+    while runs[0].id == runs[1].id {
+        runs[1].id = tollgate_record::store::new_id(std::time::SystemTime::now());
+    }
+    runs[0].interleaved_with = Some(runs[1].id.clone());
+    runs[1].interleaved_with = Some(runs[0].id.clone());
+    runs[0].tool = other;
+}
+
+fn missing() -> Outcome {
+    Outcome::Skipped {
+        reason: "the other program has no such probe, or measures it in another way".into(),
+        enable: "build the other program from a version that has it".into(),
+    }
+}
+
+fn deliver(
+    args: &RunArgs,
+    sampling: &Sampling,
+    runs: &mut [Run; 2],
+    keepers: &mut [Keeper; 2],
+    sink: &Sink<'_>,
+) -> anyhow::Result<ExitCode> {
+    let mut failed = false;
+    for (run, keeper) in runs.iter_mut().zip(keepers) {
+        keeper.finish(run);
+        failed |= run::verdict(run, keeper, sampling) != ExitCode::SUCCESS;
+    }
+    let [a, b] = &*runs;
+    let code = args.judging.show(std::slice::from_ref(a), std::slice::from_ref(b), sink)?;
+    Ok(if failed { ExitCode::FAILURE } else { code })
+}

@@ -1,0 +1,183 @@
+//! `tollgate compare`: two runs, or two sets of runs, against each other.
+
+use crate::cli::{Output, StoreArgs, Usage};
+use crate::output::{self, Sink, say};
+use anyhow::anyhow;
+use std::path::Path;
+use std::process::ExitCode;
+use tollgate_record::text::printable;
+use tollgate_record::{Run, Store, store};
+use tollgate_report::{Comparison, MARGIN, Options};
+
+/// The options of `tollgate compare`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "A run is an id, the beginning of one, 'latest', or the path of a record; a directory stands \
+                        for all runs in it.\n\nExit status: 0 compared; 1 a probe is slower by more than \
+                        --fail-above, even at the lower end of its interval; 2 the command line or a record is \
+                        wrong.\n\nExamples:\n  tollgate compare 20261120 latest --fail-above 5%\n  \
+                        tollgate compare before/ --with after/ --explain\n  \
+                        tollgate compare base.json new.json --markdown"
+)]
+pub(crate) struct Args {
+    /// What to compare with, then what to compare; with --with, all of them are what to compare with
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<String>,
+    /// The runs to compare, when either side has several
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    with: Vec<String>,
+    #[command(flatten)]
+    judging: Judging,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// How a comparison is judged and shown.
+#[derive(clap::Args)]
+pub(crate) struct Judging {
+    /// Fail when a probe is slower by more than this for sure: 5% or 0.05
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    fail_above: Option<f64>,
+    /// Print Markdown for a pull request
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Say which phases, counts and facts of the host carry the differences
+    #[arg(long)]
+    explain: bool,
+    /// Compare nanoseconds even on one host, so that another core frequency counts as a change
+    #[arg(long)]
+    by_time: bool,
+}
+
+impl Judging {
+    /// Whether any of the options was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [
+            (self.fail_above.is_some(), "--fail-above"),
+            (self.markdown, "--markdown"),
+            (self.explain, "--explain"),
+            (self.by_time, "--by-time"),
+        ];
+        all.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
+    /// Compares, prints, and gives the exit status.
+    ///
+    /// # Errors
+    /// Runs that cannot be compared, and output that cannot be written.
+    pub(crate) fn show(&self, a: &[Run], b: &[Run], sink: &Sink<'_>) -> anyhow::Result<ExitCode> {
+        let options = Options {
+            margin: self.fail_above.unwrap_or(MARGIN),
+            fail_above: self.fail_above,
+            by_time: self.by_time,
+        };
+        let found = tollgate_report::compare(a, b, &options).map_err(Usage::error)?;
+        sink.deliver(&self.text(&found, sink)?)?;
+        if found.exceeded.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let names: Vec<_> = found.exceeded.iter().map(|name| printable(name)).collect();
+        say(format!("tollgate: slower than --fail-above allows, for sure: {}", names.join(", ")));
+        Ok(ExitCode::FAILURE)
+    }
+
+    fn text(&self, found: &Comparison, sink: &Sink<'_>) -> anyhow::Result<String> {
+        Ok(if sink.json() {
+            format!("{}\n", serde_json::to_string_pretty(found)?)
+        } else if self.markdown {
+            tollgate_report::comparison_markdown(found)
+        } else {
+            tollgate_report::comparison(found, self.explain, &sink.style())
+        })
+    }
+}
+
+pub(crate) fn compare(args: &Args) -> anyhow::Result<ExitCode> {
+    let (a, b) = match (args.runs.as_slice(), args.with.as_slice()) {
+        (all, with @ [_, ..]) => (all, with),
+        ([a, b], []) => (std::slice::from_ref(a), std::slice::from_ref(b)),
+        ([only], []) => {
+            return Err(Usage::error(format!(
+                "'{only}' is compared with nothing: give a second run, as in: tollgate compare {only} latest"
+            )));
+        }
+        _ => {
+            return Err(Usage::error(
+                "more than two runs: say which are which, as in: tollgate compare OLD1 OLD2 --with NEW1 NEW2",
+            ));
+        }
+    };
+    let sink = Sink::open(&args.output)?;
+    let store = output::store(&args.store)?;
+    let (a, b) = (load_all(a, store.as_ref())?, load_all(b, store.as_ref())?);
+    args.judging.show(&a, &b, &sink)
+}
+
+/// The runs of all these names, each once.
+fn load_all(names: &[String], store: Option<&Store>) -> anyhow::Result<Vec<Run>> {
+    let mut runs: Vec<Run> = Vec::new();
+    for name in names {
+        for run in load(name, store)? {
+            if runs.iter().all(|there| there.id != run.id) {
+                runs.push(run);
+            }
+        }
+    }
+    Ok(runs)
+}
+
+fn load(name: &str, store: Option<&Store>) -> anyhow::Result<Vec<Run>> {
+    let path = Path::new(name);
+    if path.is_dir() {
+        return load_directory(path);
+    }
+    let nowhere = || anyhow!("there is no home directory to look in; name one with --store DIR");
+    let run = match store {
+        Some(store) => store.load(name),
+        None if path.is_file() => store::read(path),
+        None => return Err(nowhere()),
+    };
+    Ok(vec![run.map_err(Usage::error)?])
+}
+
+/// Every run of a directory. One that cannot be read is an error: a set that silently lacks a run is another set.
+fn load_directory(path: &Path) -> anyhow::Result<Vec<Run>> {
+    let directory = Store::open(path.to_owned()).map_err(Usage::error)?;
+    let entries = directory.list().map_err(Usage::error)?;
+    if entries.is_empty() {
+        return Err(Usage::error(format!(
+            "there is no run in {}; a run is a file that ends in .json",
+            path.display()
+        )));
+    }
+    entries.iter().map(|entry| store::read(&entry.path).map_err(Usage::error)).collect()
+}
+
+/// A share: `5%`, `5 %` or `0.05`.
+fn share(text: &str) -> Result<f64, String> {
+    let wrong = || "a share is a number from 0% to 1000%, for example 5% or 0.05".to_owned();
+    let (number, unit) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().map_err(|_| wrong())? * unit;
+    // 5 without a sign is five hundred per cent, which nobody means.
+    if (0.0..=10.0).contains(&share) && (unit < 1.0 || share < 1.0) { Ok(share) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_are_read_and_slips_refused() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share(" 2.5 % "), Ok(0.025));
+        assert_eq!(share("0.05"), Ok(0.05));
+        for wrong in ["5", "-1%", "NaN", "inf%", "five", "", "%"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Comparisons and histories of records that were made by hand: simulated figures, so that all comes out exactly.
+
+use crate::case::{CASE, Case, go_through};
+use crate::scene::Scene;
+use tollgate_record::{Estimate, Host, Measurement, Per, Run, SCHEMA, Status, Tool, document};
+
+#[test]
+fn comparing() {
+    go_through("e2e::comparing::comparing", CASES);
+}
+
+const REFUSED: Case = Case { exit: 2, then: |outcome| assert!(outcome.stdout.is_empty()), ..CASE };
+
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "compare two runs of a store",
+        args: "compare old new --store {dir}/store",
+        prints: &["ecall (embedded)", "+5.0 % exact worse", "+0.0 % exact same", "1 worse, 0 better, 1 same"],
+        scene: two,
+        ..CASE
+    },
+    Case {
+        name: "compare two files",
+        args: "compare {dir}/store/new.json {dir}/store/old.json",
+        prints: &["-4.8 % exact better"],
+        scene: two,
+        ..CASE
+    },
+    Case {
+        name: "compare with a threshold that holds",
+        args: "compare old new --fail-above 6% --store {dir}/store",
+        prints: &["No probe is slower by more than 6.0 % for sure"],
+        scene: two,
+        ..CASE
+    },
+    Case {
+        name: "compare with a threshold that is exceeded",
+        args: "compare old new --fail-above 4% --store {dir}/store",
+        exit: 1,
+        says: &["slower than --fail-above allows, for sure: user/ecall"],
+        prints: &["Slower by more than 4.0 %", "user/ecall"],
+        scene: two,
+        ..CASE
+    },
+    Case {
+        name: "compare as Markdown",
+        args: "compare old new --markdown --store {dir}/store",
+        prints: &[
+            "| user/ecall (embedded) | 200 cycles | 210 cycles | 1.050 | +5.0 %, exact | - | **worse** |",
+        ],
+        scene: two,
+        ..CASE
+    },
+    Case {
+        name: "compare as JSON",
+        args: "compare old new --json --store {dir}/store",
+        prints: &["\"schema\": \"tollgate-compare/1\"", "\"verdict\": \"worse\""],
+        scene: two,
+        ..CASE
+    },
+    Case {
+        name: "compare directories of runs",
+        args: "compare {dir}/store --with {dir}/other",
+        prints: &["exact worse"],
+        scene: |scene| {
+            scene.file("store/a.json", record("a", 200.0));
+            scene.file("other/b.json", record("b", 210.0));
+            Ok(())
+        },
+        ..CASE
+    },
+    Case {
+        name: "compare one run with nothing",
+        args: "compare old --store {dir}/store",
+        says: &["'old' is compared with nothing", "tollgate compare old latest"],
+        scene: two,
+        ..REFUSED
+    },
+    Case {
+        name: "compare three runs",
+        args: "compare a b c --store {dir}/store",
+        says: &["more than two runs", "--with"],
+        ..REFUSED
+    },
+    Case {
+        name: "compare nothing",
+        args: "compare --store {dir}/store",
+        says: &["<RUN>", "--help"],
+        ..REFUSED
+    },
+    Case {
+        name: "compare runs of a store without any",
+        args: "compare old new --store {dir}/empty",
+        says: &["no run is called `old`", "tollgate runs"],
+        ..REFUSED
+    },
+    Case {
+        name: "compare with a slip in the id",
+        args: "compare old nwe --store {dir}/store",
+        says: &["no run is called `nwe`", "did you mean `new`?"],
+        scene: two,
+        ..REFUSED
+    },
+    Case {
+        name: "compare a run with itself",
+        args: "compare old old --store {dir}/store",
+        says: &["the run `old` stands on both sides"],
+        scene: two,
+        ..REFUSED
+    },
+    Case {
+        name: "compare an empty directory",
+        args: "compare old --with {dir}/home --store {dir}/store",
+        says: &["there is no run in {dir}/home"],
+        scene: two,
+        ..REFUSED
+    },
+    Case {
+        name: "compare a directory with a broken run in it",
+        args: "compare old --with {dir}/other --store {dir}/store",
+        says: &["cannot use {dir}/other/b.json: it is cut short"],
+        scene: |scene| {
+            scene.file("other/a.json", record("a", 1.0));
+            scene.file("other/b.json", &record("b", 1.0)[..500]);
+            two(scene)
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "compare a newer record",
+        args: "compare old newer --store {dir}/store",
+        says: &["its schema is \"tollgate/2\"", "use a newer tollgate"],
+        scene: |scene| {
+            scene.file("store/newer.json", record("newer", 1.0).replace(SCHEMA, "tollgate/2"));
+            two(scene)
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "compare a record whose figure is no number",
+        args: "compare old nan --store {dir}/store",
+        says: &["cannot use {dir}/store/nan.json"],
+        scene: |scene| {
+            scene.file("store/nan.json", record("nan", 210.0).replace("210.0", "NaN"));
+            two(scene)
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "compare figures of zero and below",
+        args: "compare old new --store {dir}/store",
+        prints: &["exact better", "0 worse, 1 better"],
+        scene: |scene| sides(scene, 0.0, -5.0),
+        ..CASE
+    },
+    Case {
+        name: "compare what has no probe in common",
+        args: "compare old empty --store {dir}/store",
+        says: &["no probe was measured on both sides", "B has no figure"],
+        scene: |scene| {
+            scene.file("store/empty.json", empty("empty"));
+            two(scene)
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "compare with a threshold in letters",
+        args: "compare old new --fail-above five --store {dir}/store",
+        says: &["'five'", "--fail-above <SHARE>", "for example 5% or 0.05"],
+        ..REFUSED
+    },
+    Case {
+        name: "compare with a threshold that means five hundred per cent",
+        args: "compare old new --fail-above 5 --store {dir}/store",
+        says: &["for example 5% or 0.05"],
+        ..REFUSED
+    },
+    Case {
+        name: "compare as Markdown and JSON",
+        args: "compare old new --markdown --json",
+        says: &["--markdown", "--json", "cannot be used with"],
+        ..REFUSED
+    },
+    Case {
+        name: "history of runs",
+        args: "history --all-hosts --store {dir}/store",
+        prints: &["2 runs", "user/ecall (embedded)"],
+        scene: two,
+        ..CASE
+    },
+    Case {
+        name: "history without a run",
+        args: "history --store {dir}/store",
+        says: &["there is no run of this host in {dir}/store", "`tollgate` measures one"],
+        ..REFUSED
+    },
+    Case {
+        name: "history of other hosts",
+        args: "history --store {dir}/store",
+        says: &["there is no run of this host", "2 of other hosts are shown by --all-hosts"],
+        scene: two,
+        ..REFUSED
+    },
+    Case {
+        name: "history of a probe with a slip",
+        args: "history user/ecal --all-hosts --store {dir}/store",
+        says: &["no saved run has a probe called 'user/ecal'", "the nearest is 'user/ecall'"],
+        scene: two,
+        ..REFUSED
+    },
+    Case {
+        name: "history beside a broken record",
+        args: "history --all-hosts --store {dir}/store",
+        says: &["left out: cannot use {dir}/store/bad.json"],
+        prints: &["user/ecall"],
+        scene: |scene| {
+            scene.file("store/bad.json", "{");
+            two(scene)
+        },
+        ..CASE
+    },
+    Case {
+        name: "against a program that is not there",
+        args: "run null --against {dir}/nothing",
+        says: &["--against: there is no program at {dir}/nothing"],
+        ..REFUSED
+    },
+    Case {
+        name: "against a program that is no tollgate",
+        args: "run null --against /bin/true",
+        says: &["is no tollgate that can take turns", "run --against"],
+        ..REFUSED
+    },
+    Case {
+        name: "against another protocol",
+        args: "run null --against {dir}/other",
+        says: &["speaks version 999 of the worker's protocol", "tollgate compare"],
+        scene: |scene| {
+            use std::os::unix::fs::PermissionsExt;
+            let told = r#"{"protocol":999,"version":"9","commit":"x","probes":[]}"#;
+            scene.file("other", format!("#!/bin/sh\necho '{told}'\n"));
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(scene.path("other"), mode).map_err(|error| error.to_string())
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "against no command",
+        args: "run null --against-with ''",
+        says: &["--against-with needs a command"],
+        ..REFUSED
+    },
+    Case {
+        name: "a threshold without a baseline",
+        args: "run null --fail-above 5%",
+        says: &["--fail-above is for a comparison", "--against PROGRAM"],
+        ..REFUSED
+    },
+    Case {
+        name: "against itself with a variable set",
+        args: "run call/direct --quick --budget-ms 600 --against-with env --store {dir}/store",
+        says: &["saved as"],
+        prints: &["direct", "1 probe:", "took turns"],
+        then: |outcome| {
+            let saved = crate::scene::records(&outcome.path("store"));
+            assert_eq!(saved.len(), 2, "both runs are saved");
+        },
+        ..CASE
+    },
+];
+
+fn two(scene: &mut Scene) -> Result<(), String> {
+    sides(scene, 200.0, 210.0)
+}
+
+fn sides(scene: &mut Scene, old: f64, new: f64) -> Result<(), String> {
+    scene.file("store/old.json", record("old", old));
+    scene.file("store/new.json", record("new", new));
+    Ok(())
+}
+
+fn record(id: &str, cycles: f64) -> String {
+    let result = |probe: &str, cycles: f64| {
+        let mut result = Measurement::empty(probe, "embedded", Per::Trap, Status::Measured);
+        let ci = [cycles, cycles];
+        let all = cycles;
+        result.cycles =
+            Some(Estimate { estimate: all, ci, min: all, p10: all, p50: all, p90: all, p99: all, mean: all });
+        result
+    };
+    text(id, vec![result("user/ecall", cycles), result("user/same", 7.0)])
+}
+
+fn empty(id: &str) -> String {
+    text(id, Vec::new())
+}
+
+fn text(id: &str, results: Vec<Measurement>) -> String {
+    let run = Run {
+        schema: SCHEMA.into(),
+        id: id.into(),
+        started: "2026-01-01T00:00:00Z".into(),
+        seed: 42,
+        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
+        command: vec!["riscv".into()],
+        complete: true,
+        interleaved_with: None,
+        host: Host { name: "elsewhere".into(), ..Host::default() },
+        warnings: Vec::new(),
+        results,
+    };
+    document::to_json(&run).unwrap()
+}
