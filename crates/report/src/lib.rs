@@ -5,10 +5,12 @@
 
 mod bar;
 mod crossing;
+pub mod export;
 mod fault;
 mod findings;
 mod head;
 mod icache;
+pub mod import;
 mod ladder;
 mod notes;
 pub mod number;

@@ -65,8 +65,16 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Print a saved run
     Show(ShowArgs),
+    /// A saved run in another tool's format: CSV, benchstat, OpenMetrics, a trace and others
+    Export(crate::export::Args),
+    /// Another tool's results (lmbench, perf bench, hyperfine) as a run beside our own
+    Import(crate::import::Args),
     /// The bill of a trap, and programs, on a RISC-V machine in which every instruction is seen
     Riscv(crate::riscv::RiscvArgs),
+    /// What a shell needs to complete this command line
+    Completions(crate::completions::Args),
+    /// The manual pages
+    Man(crate::man::Args),
     /// Answers the requests of the process that started it
     #[command(hide = true)]
     Worker(WorkerArgs),

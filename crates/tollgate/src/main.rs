@@ -3,11 +3,15 @@
 //! Glue only: parse, plan, measure, save, show.
 
 mod cli;
+mod completions;
 mod crossing;
 mod doctor;
+mod export;
 mod fault;
+mod import;
 mod lat_ctx;
 mod list;
+mod man;
 mod output;
 mod progress;
 mod ring;
@@ -42,6 +46,10 @@ fn main() -> ExitCode {
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Show(args)) => runs::show(&args),
+        Some(Command::Export(args)) => export::export(&args),
+        Some(Command::Import(args)) => import::import(&args),
+        Some(Command::Completions(args)) => completions::completions(&args),
+        Some(Command::Man(args)) => man::man(&args),
         Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };
