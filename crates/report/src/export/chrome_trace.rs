@@ -55,7 +55,7 @@ fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
 }
 
 fn named(what: &str, process: u32, track: u32, name: &str) -> Value {
-    json!({ "ph": "M", "name": what, "pid": process, "tid": track, "ts": 0, "args": { "name": name } })
+    json!({ "ph": "M", "name": what, "cat": "__metadata", "pid": process, "tid": track, "ts": 0, "args": { "name": name } })
 }
 
 /// The whole and its phases.
@@ -134,7 +134,7 @@ fn curves(events: &mut Vec<Value>, row: &Row<'_>) {
             let mut args = Map::new();
             args.insert(unit.clone(), (*y).into());
             events.push(json!({
-                "ph": "C", "name": name, "pid": CURVES, "tid": 0, "ts": x * factor, "args": args,
+                "ph": "C", "name": name, "cat": "curve", "pid": CURVES, "tid": 0, "ts": x * factor, "args": args,
             }));
         }
     }

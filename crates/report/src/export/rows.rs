@@ -136,7 +136,7 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
     for result in &run.results {
         let family = (result.probe.as_str(), result.engine.as_str());
         *counts.entry(family).or_default() += 1;
-        for (key, value) in &result.params {
+        for (key, value) in asked(result) {
             values.entry(family).or_default().entry(key).or_default().insert(Some(value.to_string()));
         }
     }
@@ -144,7 +144,7 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
     for result in &run.results {
         let family = (result.probe.as_str(), result.engine.as_str());
         for (key, seen) in values.entry(family).or_default() {
-            if !result.params.contains_key(*key) {
+            if !asked(result).any(|(own, _)| own == key) {
                 seen.insert(None);
             }
         }
@@ -158,7 +158,7 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
             name = "(no name)".into();
         }
         if counts.get(&family).is_some_and(|count| *count > 1) {
-            for (key, value) in &result.params {
+            for (key, value) in asked(result) {
                 if values.get(&family).and_then(|keys| keys.get(key.as_str())).is_some_and(|seen| seen.len() > 1) {
                     name = format!("{name}/{}={}", printable(key), shown(value));
                 }
@@ -173,6 +173,12 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
         Row { result, name: own(name, &mut taken) }
     };
     run.results.iter().map(row).collect()
+}
+
+/// The parameters that say what was asked for. What was measured on the way is among them as well, and is a
+/// fraction; in a name it would make every run's row another one.
+fn asked(result: &Measurement) -> impl Iterator<Item = (&String, &serde_json::Value)> {
+    result.params.iter().filter(|(_, value)| !value.is_f64())
 }
 
 /// The name, with a number behind it when it is taken. Beside each name stands the next number to try, so that
