@@ -3,6 +3,7 @@
 
 mod cache;
 mod crossing;
+mod export;
 mod fault;
 mod figures;
 mod spinner;
@@ -42,6 +43,7 @@ static BENCHES: &[Bench] = &[
     ("riscv", riscv),
     ("cache", |_, _| cache::cache()),
     ("fault", |tool, _| fault::fault(tool)),
+    ("export", |tool, _| export::export(tool)),
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
     ("repeat", repeat),

@@ -75,6 +75,9 @@ pub(crate) enum Command {
     Completions(crate::completions::Args),
     /// The manual pages
     Man(crate::man::Args),
+    /// The examples of every help as JSON
+    #[command(hide = true)]
+    Examples,
     /// Answers the requests of the process that started it
     #[command(hide = true)]
     Worker(WorkerArgs),

@@ -6,6 +6,7 @@ mod cli;
 mod completions;
 mod crossing;
 mod doctor;
+mod examples;
 mod export;
 mod fault;
 mod import;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Show(args)) => runs::show(&args),
+        Some(Command::Examples) => examples::examples(),
         Some(Command::Export(args)) => export::export(&args),
         Some(Command::Import(args)) => import::import(&args),
         Some(Command::Completions(args)) => completions::completions(&args),

@@ -1,11 +1,13 @@
 //! The texts of `--help`, as they look at 80 columns. The examples in them are parsed by a unit test of
-//! the command line.
+//! the command line, and run by `tests/examples.rs`.
 
 use crate::scene::call;
 use insta::assert_snapshot;
 
-const COMMANDS: &[&str] =
-    &["", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "riscv"];
+const COMMANDS: &[&str] = &[
+    "", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "export", "import",
+    "completions", "man", "riscv",
+];
 
 #[test]
 fn every_help_has_examples_and_fits_into_80_columns() {

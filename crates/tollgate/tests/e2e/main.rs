@@ -4,6 +4,7 @@
 mod bad_input;
 mod case;
 mod crossing;
+mod exchange;
 mod happy;
 mod help;
 mod json;
@@ -18,10 +19,11 @@ mod stores;
 use case::Case;
 
 /// Every table of cases.
-fn tables() -> [(&'static str, &'static [Case]); 7] {
+fn tables() -> [(&'static str, &'static [Case]); 8] {
     [
         ("bad input", bad_input::CASES),
         ("crossing", crossing::CASES),
+        ("exchange", exchange::CASES),
         ("output", output::CASES),
         ("places", places::CASES),
         ("refused", refused::CASES),
