@@ -172,6 +172,11 @@ fn furnish(dir: &Path) {
 
     let record = record();
     fs::write(dir.join("run.json"), document::to_json(&record).unwrap()).unwrap();
+    for (side, place) in [("before", "base.json"), ("after", "new.json")] {
+        fs::create_dir(dir.join(side)).unwrap();
+        fs::copy(dir.join("run.json"), dir.join(side).join("run.json")).unwrap();
+        fs::copy(dir.join("run.json"), dir.join(place)).unwrap();
+    }
     Store::open(dir.join("data/tollgate")).unwrap().save(&record).unwrap();
 }
 
@@ -205,4 +210,46 @@ fn the_rule_that_shortens() {
     assert_eq!(shortened("tollgate list", &options(&["why"])), "tollgate list");
     let limited = options(&["memory-limit"]);
     assert_eq!(shortened("tollgate fault scan --size 256M,1G", &limited), "tollgate fault scan --size 16M,64M");
+}
+
+/// The workflow of `docs/ci`: it is YAML of the shape that GitHub takes, and the steps that call the program run,
+/// one after the other, in one place.
+#[test]
+fn the_workflow_of_the_page_runs() {
+    let workflow: Value = serde_saphyr::from_str(include_str!("../../../docs/ci/tollgate.yml")).expect("YAML");
+    assert!(workflow["name"].is_string() && workflow["on"].is_object());
+    let steps = workflow["jobs"]["measure"]["steps"].as_array().expect("a list of steps");
+    for step in steps {
+        assert!(step["uses"].is_string() != step["run"].is_string(), "a step uses or runs: {step}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    furnish(dir.path());
+    let bin = dir.path().join("bin");
+    for name in ["mkdir", "rm", "mv"] {
+        symlink(tollgate_testkit::program(name).unwrap(), bin.join(name)).unwrap();
+    }
+    // The rule of the examples, as the shell sees it.
+    fs::remove_file(bin.join("tollgate")).unwrap();
+    let short = format!("#!/bin/sh\ncase $1 in run) set -- \"$@\" --quick --budget-ms 60;; esac\nexec {PROGRAM} \"$@\"\n");
+    fs::write(bin.join("tollgate"), short).unwrap();
+    fs::set_permissions(bin.join("tollgate"), fs::Permissions::from_mode(0o755)).unwrap();
+    let compares = commands().iter().any(|command| command["command"] == "compare");
+    let mut called = 0;
+    // The second time there is a base line.
+    for round in 1..=2 {
+        for script in steps.iter().filter_map(|step| step["run"].as_str()).filter(|script| !script.contains("cargo ")) {
+            if script.contains("tollgate compare") && round == 2 && !compares {
+                tollgate_testkit::skip_case!("tollgate compare", "this build has no such command");
+                continue;
+            }
+            called += script.matches("tollgate ").count();
+            // Two runs of a few milliseconds on a machine that does other things as well may differ by any amount.
+            let script = script.replace("--fail-above 5%", "--fail-above 100000%");
+            let script = format!("set -e\nGITHUB_STEP_SUMMARY=summary.md\n{script}");
+            run(dir.path(), &script).unwrap_or_else(|why| panic!("round {round}: {script}\n{why}"));
+        }
+    }
+    assert!(called >= 8, "{called} calls");
+    assert!(fs::read_to_string(dir.path().join("summary.md")).unwrap().contains("| probe |"));
+    assert!(fs::read_to_string(dir.path().join("bench.txt")).unwrap().matches("BenchmarkSyscall/getppid ").count() == 3);
 }
