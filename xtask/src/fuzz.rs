@@ -17,7 +17,7 @@ const LARGER: [(&str, &str); 1] = [("riscv", "loader")];
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How long in all, in seconds
-    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(3..=864_000))]
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(5..=864_000))]
     seconds: u64,
 }
 

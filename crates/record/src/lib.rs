@@ -31,6 +31,9 @@ pub const SCHEMA: &str = "tollgate/1";
 /// program's file). Its [`Estimate`] repeats the figure in every field; nothing shows them as an interval.
 pub const NO_INTERVAL: &str = "no-interval";
 
+/// The code of the warning on a run that was made from another program's file: what its host lacks is not known.
+pub const IMPORTED: &str = "imported";
+
 /// One invocation of the tool and all that it found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {

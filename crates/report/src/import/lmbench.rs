@@ -149,7 +149,7 @@ impl Ring {
         let mut row = of_ring(procs.parse().ok()?, self.bytes, microseconds.trim().parse().ok()?);
         if self.overhead.is_finite() {
             // What was taken off for the hot work, in microseconds.
-            row.params.insert("overhead_us".into(), self.overhead.into());
+            row.params.insert("taken_off_us".into(), self.overhead.into());
         }
         Some(row)
     }

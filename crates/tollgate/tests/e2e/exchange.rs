@@ -171,11 +171,12 @@ pub(crate) const CASES: &[Case] = &[
         name: "an import that is saved and shown",
         args: "import {dir}/lmbench.txt --store {dir}/store",
         says: &["saved as"],
-        prints: &["lmbench-null", "lmbench-ctx", "no-interval"],
+        prints: &["lmbench-null", "lmbench-ctx", "its interval and its spread are not known"],
         scene: lmbench,
         exit: ANY,
         then: |outcome| {
             assert_eq!(outcome.exit, Some(0));
+            assert!(!outcome.stdout.contains("bare metal"), "nobody told of that");
             let run = outcome.saved();
             assert_eq!(run["host"]["name"], "oldbox");
             assert_eq!(run["host"]["cpu"]["model"], "", "what is not told is absent");
