@@ -8,8 +8,13 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 /// The tests that go on for as long as they are told to: crate and test.
-const TIMED: [(&str, &str); 5] =
-    [("riscv", "qemu"), ("riscv", "engines"), ("riscv", "hostile"), ("microvm", "table"), ("report", "any_run")];
+const TIMED: [(&str, &str); 5] = [
+    ("riscv", "qemu"),
+    ("riscv", "engines"),
+    ("riscv", "hostile"),
+    ("microvm", "table"),
+    ("report", "any_run"),
+];
 /// The tests that do a larger amount of work when they are told a time.
 const LARGER: [(&str, &str); 1] = [("riscv", "loader")];
 

@@ -31,14 +31,37 @@ fn figure(random: &mut impl Rng) -> f64 {
 
 fn text(random: &mut impl Rng) -> String {
     const PARTS: [&str; 24] = [
-        "thread", "/", "=cmd|'x'!A1", "+1", "-2", "@sum", "\"", "\\", "\n", "\r\n", "\t", ",", ";", "|", "<b>", "`", "\u{1b}[31m",
-        "\u{202e}", "日本", "é", " ", "#", "{}", "-12",
+        "thread",
+        "/",
+        "=cmd|'x'!A1",
+        "+1",
+        "-2",
+        "@sum",
+        "\"",
+        "\\",
+        "\n",
+        "\r\n",
+        "\t",
+        ",",
+        ";",
+        "|",
+        "<b>",
+        "`",
+        "\u{1b}[31m",
+        "\u{202e}",
+        "日本",
+        "é",
+        " ",
+        "#",
+        "{}",
+        "-12",
     ];
     (0..random.random_range(0..8)).map(|_| *PARTS.choose(random).unwrap()).collect()
 }
 
 fn measurement(random: &mut impl Rng) -> Measurement {
-    let status = *[Status::Measured, Status::Measured, Status::Skipped, Status::Failed].choose(random).unwrap();
+    let status =
+        *[Status::Measured, Status::Measured, Status::Skipped, Status::Failed].choose(random).unwrap();
     let engine = match random.random_range(0..4) {
         0 => "host".to_owned(),
         1 => "embedded".to_owned(),
@@ -47,12 +70,14 @@ fn measurement(random: &mut impl Rng) -> Measurement {
     };
     let mut row = Measurement::empty(&text(random), &engine, Per::Switch, status);
     row.reason = random.random_bool(0.5).then(|| text(random));
-    let mut estimate = |p: f64| random.random_bool(p).then(|| fixture::estimate(figure(random), figure(random)));
+    let mut estimate =
+        |p: f64| random.random_bool(p).then(|| fixture::estimate(figure(random), figure(random)));
     (row.ns, row.cycles, row.ticks) = (estimate(0.7), estimate(0.4), estimate(0.3));
     row.single = random.random_bool(0.3).then(|| fixture::single(figure(random)));
     for _ in 0..random.random_range(0..3) {
         row.params.insert(text(random), text(random).into());
-        row.counters.insert(if random.random() { "instructions".into() } else { text(random) }, figure(random));
+        row.counters
+            .insert(if random.random() { "instructions".into() } else { text(random) }, figure(random));
         row.proof.insert(text(random), figure(random));
         row.warnings.push(Warning::new(&text(random), text(random)));
         let mut phase = Phase::new(text(random), Evidence::Difference);
@@ -68,7 +93,10 @@ fn measurement(random: &mut impl Rng) -> Measurement {
         0 => Some(text(random)),
         // A V2 header with whatever follows it.
         1 => Some(format!("HISTE{}", "A".repeat(random.random_range(0..80)))),
-        2 => Some(format!("HISTEwAAAA{}AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", ["AA", "//", "gA"].choose(random).unwrap())),
+        2 => Some(format!(
+            "HISTEwAAAA{}AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            ["AA", "//", "gA"].choose(random).unwrap()
+        )),
         _ => None,
     };
     row
@@ -77,7 +105,13 @@ fn measurement(random: &mut impl Rng) -> Measurement {
 fn any_run(random: &mut impl Rng) -> Run {
     let results = (0..random.random_range(0..8)).map(|_| measurement(random)).collect();
     let mut run = fixture::run(results);
-    for string in [&mut run.id, &mut run.started, &mut run.host.name, &mut run.host.cpu.model, &mut run.host.kernel.release] {
+    for string in [
+        &mut run.id,
+        &mut run.started,
+        &mut run.host.name,
+        &mut run.host.cpu.model,
+        &mut run.host.kernel.release,
+    ] {
         *string = text(random);
     }
     run.host.cpu.core_hz_before = Some(figure(random));
@@ -144,7 +178,8 @@ fn check_import(bytes: &[u8], seed: u64) {
         run.host = imported.host;
         // It is a record like any other: it can be kept, read back, shown and exported.
         let json = document::to_json(&run).unwrap();
-        let back = document::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let back =
+            document::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         tollgate_report::view(&back, &Style::default());
         check(&back, seed);
     }

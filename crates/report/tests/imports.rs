@@ -32,7 +32,12 @@ fn row<'a>(imported: &'a Imported, probe: &str, params: &[(&str, serde_json::Val
         row.probe == probe && params.iter().all(|(key, value)| row.params.get(*key) == Some(value))
     };
     let found: Vec<_> = imported.results.iter().filter(suits).collect();
-    assert_eq!(found.len(), 1, "{probe} {params:?}: {:?}", imported.results.iter().map(|r| &r.probe).collect::<Vec<_>>());
+    assert_eq!(
+        found.len(),
+        1,
+        "{probe} {params:?}: {:?}",
+        imported.results.iter().map(|r| &r.probe).collect::<Vec<_>>()
+    );
     found[0]
 }
 
@@ -74,8 +79,11 @@ fn raw_results_of_lmbench() {
     close(ns(row(&all, "syscall/lmbench-select", &[("descriptors", 100.into())])), 2977.2);
     let tcp = [("descriptors", 10.into()), ("of", "tcp".into())];
     close(ns(row(&all, "syscall/lmbench-select", &tcp)), 545.9);
-    for (procs, kib, microseconds) in [(2, 0, 0.94), (8, 0, 2.23), (96, 0, 2.30), (2, 16, 1.02), (16, 16, 2.51)] {
-        let cell = row(&all, "process/lmbench-ctx", &[("procs", procs.into()), ("size", (kib * 1024).into())]);
+    for (procs, kib, microseconds) in
+        [(2, 0, 0.94), (8, 0, 2.23), (96, 0, 2.30), (2, 16, 1.02), (16, 16, 2.51)]
+    {
+        let cell =
+            row(&all, "process/lmbench-ctx", &[("procs", procs.into()), ("size", (kib * 1024).into())]);
         close(ns(cell), microseconds * 1e3);
         assert_eq!(cell.per, Per::Switch);
     }
@@ -105,25 +113,32 @@ fn the_summary_of_lmbench() {
     let ring = |procs: u64, kib: u64, host: &str| {
         let params = [("procs", procs.into()), ("size", (kib * 1024).into()), ("host", host.into())];
         all.results.iter().find(|row| {
-            row.probe == "process/lmbench-ctx" && params.iter().all(|(key, value)| row.params.get(*key) == Some(value))
+            row.probe == "process/lmbench-ctx"
+                && params.iter().all(|(key, value)| row.params.get(*key) == Some(value))
         })
     };
     close(ns(ring(16, 64, "oldbox").unwrap()), 32_600.0);
     close(ns(ring(2, 16, "newbox").unwrap()), 31_400.0);
     // Blanks are absent, not zero and not the next column.
     assert!(ring(2, 0, "newbox").is_none());
-    let newbox = |probe: &str| {
-        all.results.iter().any(|row| row.probe == probe && row.params["host"] == "newbox")
-    };
-    assert!(!newbox("syscall/lmbench-stat") && !newbox("signal/lmbench-handler") && newbox("spawn/lmbench-fork"));
+    let newbox =
+        |probe: &str| all.results.iter().any(|row| row.probe == probe && row.params["host"] == "newbox");
+    assert!(
+        !newbox("syscall/lmbench-stat") && !newbox("signal/lmbench-handler") && newbox("spawn/lmbench-fork")
+    );
     assert_eq!(all.results.len(), 10 + 8 + 7 + 6 + 2 + 3);
     assert_eq!(all.host.name, "", "there are two hosts");
-    assert!(all.ignored.iter().any(|title| title.starts_with("Basic integer operations")), "{:?}", all.ignored);
+    assert!(
+        all.ignored.iter().any(|title| title.starts_with("Basic integer operations")),
+        "{:?}",
+        all.ignored
+    );
 }
 
 #[test]
 fn one_host_of_a_summary_is_the_host() {
-    let one: String = SUMMARY.lines().filter(|line| !line.starts_with("newbox")).map(|line| format!("{line}\n")).collect();
+    let one: String =
+        SUMMARY.lines().filter(|line| !line.starts_with("newbox")).map(|line| format!("{line}\n")).collect();
     let all = read(&one, "lmbench");
     assert_eq!((all.host.name.as_str(), all.host.kernel.release.as_str()), ("oldbox", "2.6.32-"));
     assert!(all.results.iter().all(|row| !row.params.contains_key("host")));
@@ -135,7 +150,9 @@ fn a_matrix_of_cores() {
     let pairs: BTreeMap<(u64, u64), f64> = all
         .results
         .iter()
-        .map(|row| ((row.params["core_a"].as_u64().unwrap(), row.params["core_b"].as_u64().unwrap()), ns(row)))
+        .map(|row| {
+            ((row.params["core_a"].as_u64().unwrap(), row.params["core_b"].as_u64().unwrap()), ns(row))
+        })
         .collect();
     // One way already: nothing is halved.
     let expected = [((1, 0), 27.1), ((2, 0), 57.25), ((2, 1), 60.5), ((3, 0), 58.0), ((3, 1), 59.125)];

@@ -32,7 +32,12 @@ fn full() -> Run {
         row.histogram = Some(histogram(&[(100, 90), (200, 9), (5000, 1)]));
     }
     let points = vec![[0.0, 0.0], [0.5, 12.0], [1.0, 30.0]];
-    run.results[1].series.push(Series { name: "calls".into(), x_unit: "s".into(), y_unit: "calls".into(), points });
+    run.results[1].series.push(Series {
+        name: "calls".into(),
+        x_unit: "s".into(),
+        y_unit: "calls".into(),
+        points,
+    });
     run
 }
 
@@ -66,7 +71,8 @@ fn measured(run: &Run) -> usize {
 fn runs() -> [Run; 3] {
     let mut hostile = fixture::hostile();
     for (place, row) in hostile.results.iter_mut().enumerate() {
-        row.params.insert(format!("=cmd|' /C calc'!A{place}\",\\"), "@SUM(1+1)*cmd|' /C calc'!A0\r\n|`<b>".into());
+        row.params
+            .insert(format!("=cmd|' /C calc'!A{place}\",\\"), "@SUM(1+1)*cmd|' /C calc'!A0\r\n|`<b>".into());
         row.histogram = Some(histogram(&[(place as u64 + 1, 1)]));
     }
     hostile.host.cpu.model = "<script>alert(1)</script> **bold** [x](http://x) | \"q\" \\ @team =1+1".into();
@@ -80,7 +86,9 @@ fn python_reads_the_csv() {
         let rows = read(&python, "csv", &export(&run, "csv").text);
         let rows = rows.as_array().unwrap();
         let whole: Vec<&Value> = rows.iter().filter(|row| row["part"] == "" && row["unit"] == "ns").collect();
-        let finite = |row: &&Measurement| row.status == Status::Measured && row.ns.is_some_and(|e| e.ci[1].is_finite());
+        let finite = |row: &&Measurement| {
+            row.status == Status::Measured && row.ns.is_some_and(|e| e.ci[1].is_finite())
+        };
         assert_eq!(whole.len(), run.results.iter().filter(finite).count());
         for row in rows {
             for cell in row.as_object().unwrap().values() {
@@ -94,16 +102,21 @@ fn python_reads_the_csv() {
         }
         for result in &run.results {
             let own = |row: &&Value| row["reason"] == json!(result.reason.as_deref().unwrap_or_default());
-            assert!(run.id != fixture::run(Vec::new()).id || rows.iter().any(|row| own(&row) || row["reason"] != ""));
+            assert!(
+                run.id != fixture::run(Vec::new()).id
+                    || rows.iter().any(|row| own(&row) || row["reason"] != "")
+            );
         }
     }
     // Figures come back as they were, to the last digit.
     let run = full();
     let rows = read(&python, "csv", &export(&run, "csv").text);
     let back = |name: &str, part: &str, unit: &str, column: &str| -> f64 {
-        let row = rows.as_array().unwrap().iter().find(|row| {
-            row["name"] == name && row["part"] == part && row["unit"] == unit
-        });
+        let row = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["name"] == name && row["part"] == part && row["unit"] == unit);
         row.unwrap_or_else(|| panic!("{name} {part}"))[column].as_str().unwrap().parse().unwrap()
     };
     let futex = run.results.iter().find(|row| row.probe == "thread/futex").unwrap().ns.unwrap();
@@ -119,9 +132,13 @@ fn prometheus_client_reads_the_openmetrics() {
     for run in runs() {
         let samples = read(&python, "openmetrics", &export(&run, "openmetrics").text);
         let samples = samples.as_array().unwrap();
-        let of = |family: &str| samples.iter().filter(|sample| sample["family"] == family).collect::<Vec<_>>();
+        let of =
+            |family: &str| samples.iter().filter(|sample| sample["family"] == family).collect::<Vec<_>>();
         assert_eq!(of("tollgate_run").len(), 1);
-        assert_eq!(of("tollgate_run")[0]["labels"]["cpu"], run.host.cpu.model.replace(['\u{1b}', '\u{7}'], "?"));
+        assert_eq!(
+            of("tollgate_run")[0]["labels"]["cpu"],
+            run.host.cpu.model.replace(['\u{1b}', '\u{7}'], "?")
+        );
         assert_eq!(of("tollgate_probe_measured").len(), run.results.len());
         let skipped = |sample: &&&Value| sample["value"] == 0.0;
         let count = of("tollgate_probe_measured").iter().filter(skipped).count();
@@ -132,7 +149,9 @@ fn prometheus_client_reads_the_openmetrics() {
     let samples = read(&python, "openmetrics", &export(&run, "openmetrics").text);
     let value = |family: &str, name: &str| {
         let wanted = |sample: &&Value| sample["family"] == family && sample["labels"]["name"] == name;
-        samples.as_array().unwrap().iter().find(wanted).unwrap_or_else(|| panic!("{family} {name}"))["value"].as_f64().unwrap()
+        samples.as_array().unwrap().iter().find(wanted).unwrap_or_else(|| panic!("{family} {name}"))["value"]
+            .as_f64()
+            .unwrap()
     };
     assert!((value("tollgate_crossing_seconds", "thread/futex") - 528e-9).abs() < 1e-15);
     assert_eq!(value("tollgate_crossing_cycles", "riscv-trap/full@embedded"), 97.0);
@@ -149,7 +168,10 @@ fn hdrhistogram_reads_the_log() {
     for (place, tag) in ["syscall/getppid", "syscall/getppid#2"].iter().enumerate() {
         let expected = json!({ "tag": tag, "count": 100, "p50": 100, "p99": 200, "max": 5000 });
         let row = &seen[place];
-        assert_eq!((&row["tag"], &row["count"], &row["p50"]), (&expected["tag"], &expected["count"], &expected["p50"]));
+        assert_eq!(
+            (&row["tag"], &row["count"], &row["p50"]),
+            (&expected["tag"], &expected["count"], &expected["p50"])
+        );
         // Two digits are kept: values come back within a hundredth.
         for key in ["p99", "max"] {
             let (a, b) = (row[key].as_f64().unwrap(), expected[key].as_f64().unwrap());
@@ -183,7 +205,10 @@ fn a_markdown_parser_sees_one_table_and_no_markup() {
     let rows = rows["rows"].as_array().unwrap();
     assert_eq!(rows.len() - 1, measured(&full()));
     assert!(rows.iter().any(|row| row[0] == "thread/futex" && row[2] == "528" && row[5] == "1.1 %"));
-    assert!(rows.iter().any(|row| row[0].as_str().unwrap().contains("embedded") && row[4] == "exact"), "{rows:?}");
+    assert!(
+        rows.iter().any(|row| row[0].as_str().unwrap().contains("embedded") && row[4] == "exact"),
+        "{rows:?}"
+    );
 }
 
 #[test]
@@ -192,7 +217,9 @@ fn benchstat_reads_the_benchmark_text() {
     let of = |text: &str| {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("run"), text).unwrap();
-        let (out, err) = run(std::process::Command::new(&benchstat).current_dir(dir.path()).args(["-format", "csv", "run"]));
+        let (out, err) = run(std::process::Command::new(&benchstat)
+            .current_dir(dir.path())
+            .args(["-format", "csv", "run"]));
         // The comparison of one run with nothing complains of too few samples; of syntax it must not.
         for bad in ["missing", "parsing", "expected", "already set"] {
             assert!(!err.contains(bad), "{err}");
@@ -282,7 +309,8 @@ fn tracerbench_reads_the_trace() {
     let seen = see(&run);
     let seen = seen.as_array().unwrap();
     let slice = |track: &str, name: &str| {
-        let wanted = |event: &&Value| event["track"] == track && event["name"] == name && event["kind"] != "M";
+        let wanted =
+            |event: &&Value| event["track"] == track && event["name"] == name && event["kind"] != "M";
         seen.iter().find(wanted).unwrap_or_else(|| panic!("{track}: {name}"))
     };
     // Microseconds.
@@ -326,8 +354,11 @@ fn bencher_and_github_get_what_their_pages_describe() {
     for run in runs() {
         for (format, schema) in [("bencher", &bencher), ("github-action-benchmark", &github)] {
             let document: Value = serde_json::from_str(&export(&run, format).text).unwrap();
-            let errors: Vec<String> =
-                jsonschema::validator_for(schema).unwrap().iter_errors(&document).map(|error| error.to_string()).collect();
+            let errors: Vec<String> = jsonschema::validator_for(schema)
+                .unwrap()
+                .iter_errors(&document)
+                .map(|error| error.to_string())
+                .collect();
             assert!(errors.is_empty(), "{format}: {errors:?}");
         }
     }

@@ -8,8 +8,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  tollgate completions bash --out tollgate.bash\n  tollgate completions zsh --out _tollgate\n  \
-                        tollgate completions fish > tollgate.fish")]
+#[command(
+    after_help = "Examples:\n  tollgate completions bash --out tollgate.bash\n  tollgate completions zsh --out _tollgate\n  \
+                        tollgate completions fish > tollgate.fish"
+)]
 pub(crate) struct Args {
     /// The shell
     #[arg(value_enum)]

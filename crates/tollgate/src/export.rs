@@ -10,11 +10,13 @@ use std::process::ExitCode;
 use tollgate_report::export::{FORMATS, Format};
 
 #[derive(clap::Args)]
-#[command(after_help = "Rows that were skipped or failed are absent or marked as such, never zero. What a format cannot \
+#[command(
+    after_help = "Rows that were skipped or failed are absent or marked as such, never zero. What a format cannot \
                         hold is told on standard error.\n\nExamples:\n  tollgate export latest --format csv\n  \
                         tollgate export latest --format markdown --out table.md\n  \
                         tollgate export ./run.json --format benchstat >> old.txt\n\nHow each format is filled: \
-                        docs/export.md")]
+                        docs/export.md"
+)]
 pub(crate) struct Args {
     /// A run's id, the beginning of one, 'latest', or the path of a record
     #[arg(value_name = "RUN")]

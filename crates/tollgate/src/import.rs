@@ -13,11 +13,13 @@ use tollgate_record::{IMPORTED, Run, SCHEMA, Status, Store, Tool, Warning, docum
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as read};
 
 #[derive(clap::Args)]
-#[command(after_help = "What a file does not tell is absent: most tools give no interval, and no host. A round trip of two \
+#[command(
+    after_help = "What a file does not tell is absent: most tools give no interval, and no host. A round trip of two \
                         switches is halved, with a warning that says so.\n\nExamples:\n  tollgate import lmbench.txt\n  \
                         tollgate import matrix.csv --host epyc\n  tollgate import hyperfine.json --json --out run.json --no-save\n  \
                         tollgate import pipe.txt --format perf-bench --tell bench=sched/pipe --tell loops=1000000\n\nWhat is \
-                        read, and as what: docs/export.md")]
+                        read, and as what: docs/export.md"
+)]
 pub(crate) struct Args {
     /// The file, or - for standard input
     #[arg(value_name = "FILE")]
@@ -61,8 +63,8 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     let bytes = contents(&args.file)?;
     let importer = args.format.as_deref().and_then(Importer::named);
     let told: Told = args.tell.iter().cloned().collect();
-    let (importer, imported) =
-        read(&bytes, importer, &told).map_err(|error| Usage::error(format!("cannot import {name}: {error}")))?;
+    let (importer, imported) = read(&bytes, importer, &told)
+        .map_err(|error| Usage::error(format!("cannot import {name}: {error}")))?;
     let now = SystemTime::now();
     let mut host = imported.host;
     if let Some(named) = &args.host {
@@ -95,7 +97,8 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(store) = &store {
         store.save(&run)?;
     }
-    let text = if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
+    let text =
+        if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
     let delivered = sink.deliver(&text);
     if store.is_some() && !sink.json() {
         say(format!("saved as {} (tollgate show {0})", run.id));
@@ -135,7 +138,10 @@ fn contents(path: &Path) -> anyhow::Result<Vec<u8>> {
     limited.map_err(|error| Usage::error(format!("cannot read {}: {error}", path.display())))?;
     if bytes.len() as u64 > MOST_BYTES {
         let most = MOST_BYTES >> 20;
-        let text = format!("{} is larger than {most} MiB, which no results are; is it the right file?", path.display());
+        let text = format!(
+            "{} is larger than {most} MiB, which no results are; is it the right file?",
+            path.display()
+        );
         return Err(Usage::error(text));
     }
     Ok(bytes)
@@ -143,7 +149,8 @@ fn contents(path: &Path) -> anyhow::Result<Vec<u8>> {
 
 fn left_out(names: &[String]) -> String {
     const SHOWN: usize = 5;
-    let mut text = format!("these of its results have no place here: {}", names[..names.len().min(SHOWN)].join(", "));
+    let mut text =
+        format!("these of its results have no place here: {}", names[..names.len().min(SHOWN)].join(", "));
     if names.len() > SHOWN {
         text.push_str(&format!(" and {} more", names.len() - SHOWN));
     }

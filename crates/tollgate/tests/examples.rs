@@ -45,7 +45,8 @@ fn every_command_has_an_example_of_itself() {
     for command in &commands {
         let (path, examples) = (command["command"].as_str().unwrap(), strings(&command["examples"]));
         assert!(!examples.is_empty(), "tollgate {path} has no example");
-        let own = examples.iter().any(|line| line.contains(&format!("tollgate {path}").trim_end().to_owned()));
+        let own =
+            examples.iter().any(|line| line.contains(&format!("tollgate {path}").trim_end().to_owned()));
         assert!(own, "no example of tollgate {path} calls it: {examples:?}");
     }
 }
@@ -63,9 +64,9 @@ fn every_example_runs() {
             if !done.insert(example.clone()) {
                 continue;
             }
-            if let Some((_, program, package)) =
-                NEEDS.iter().find(|(word, program, _)| example.contains(word) && tollgate_testkit::program(program).is_none())
-            {
+            if let Some((_, program, package)) = NEEDS.iter().find(|(word, program, _)| {
+                example.contains(word) && tollgate_testkit::program(program).is_none()
+            }) {
                 tollgate_testkit::skip_case!(&example, "{program} is missing: apt-get install {package}");
                 continue;
             }
@@ -89,7 +90,11 @@ fn called<'a>(example: &str, commands: &'a [Value]) -> &'a Value {
         let path = command["command"].as_str().unwrap();
         path.is_empty() || line.contains(&format!("tollgate {path} "))
     };
-    commands.iter().filter(is_called).max_by_key(|command| command["command"].as_str().unwrap().len()).unwrap()
+    commands
+        .iter()
+        .filter(is_called)
+        .max_by_key(|command| command["command"].as_str().unwrap().len())
+        .unwrap()
 }
 
 /// The example with the least effort that still runs all of it.
@@ -151,12 +156,18 @@ fn furnish(dir: &Path) {
 
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let images = root.join("guests/riscv/images");
-    for (name, image) in
-        [("program.elf", "full.elf"), ("one.elf", "icache-rv32im-O2.elf"), ("other.elf", "icache-rv32imc-O2.elf")]
-    {
+    for (name, image) in [
+        ("program.elf", "full.elf"),
+        ("one.elf", "icache-rv32im-O2.elf"),
+        ("other.elf", "icache-rv32imc-O2.elf"),
+    ] {
         fs::copy(images.join(image), dir.join(name)).unwrap();
     }
-    fs::write(dir.join("program.c"), "int main(void) { int sum = 0; for (int i = 0; i < 100; i++) sum += i; return sum == 0; }\n").unwrap();
+    fs::write(
+        dir.join("program.c"),
+        "int main(void) { int sum = 0; for (int i = 0; i < 100; i++) sum += i; return sum == 0; }\n",
+    )
+    .unwrap();
     let page = fs::read_to_string(root.join("docs/switch.md")).unwrap();
     let mine = page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0;
     fs::write(dir.join("mine"), mine).unwrap();
@@ -165,7 +176,11 @@ fn furnish(dir: &Path) {
     fs::File::create(dir.join("big.img")).unwrap().set_len(1280 << 20).unwrap();
 
     let imports = root.join("crates/report/tests/imports");
-    for (name, file) in [("lmbench.txt", "lmbench-raw.txt"), ("matrix.csv", "core-to-core.csv"), ("hyperfine.json", "hyperfine.json")] {
+    for (name, file) in [
+        ("lmbench.txt", "lmbench-raw.txt"),
+        ("matrix.csv", "core-to-core.csv"),
+        ("hyperfine.json", "hyperfine.json"),
+    ] {
         fs::copy(imports.join(file), dir.join(name)).unwrap();
     }
     fs::write(dir.join("pipe.txt"), "2.740\n").unwrap();
@@ -184,7 +199,14 @@ fn furnish(dir: &Path) {
 fn record() -> Run {
     let mut row = Measurement::empty("syscall/getppid", "host", Per::Syscall, Status::Measured);
     let e = tollgate_record::Estimate {
-        estimate: 101.2, ci: [100.6, 101.8], min: 100.1, p10: 100.4, p50: 101.2, p90: 103.0, p99: 110.0, mean: 101.9,
+        estimate: 101.2,
+        ci: [100.6, 101.8],
+        min: 100.1,
+        p10: 100.4,
+        p50: 101.2,
+        p90: 103.0,
+        p99: 110.0,
+        mean: 101.9,
     };
     row.ns = Some(e);
     Run {
@@ -205,18 +227,25 @@ fn record() -> Run {
 fn the_rule_that_shortens() {
     let options = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
     let sampling = options(&["quick", "budget-ms"]);
-    assert_eq!(shortened("tollgate run x > run.json", &sampling), "tollgate run x --quick --budget-ms 60 > run.json");
+    assert_eq!(
+        shortened("tollgate run x > run.json", &sampling),
+        "tollgate run x --quick --budget-ms 60 > run.json"
+    );
     assert_eq!(shortened("tollgate --quick", &sampling), "tollgate --quick --budget-ms 60");
     assert_eq!(shortened("tollgate list", &options(&["why"])), "tollgate list");
     let limited = options(&["memory-limit"]);
-    assert_eq!(shortened("tollgate fault scan --size 256M,1G", &limited), "tollgate fault scan --size 16M,64M");
+    assert_eq!(
+        shortened("tollgate fault scan --size 256M,1G", &limited),
+        "tollgate fault scan --size 16M,64M"
+    );
 }
 
 /// The workflow of `docs/ci`: it is YAML of the shape that GitHub takes, and the steps that call the program run,
 /// one after the other, in one place.
 #[test]
 fn the_workflow_of_the_page_runs() {
-    let workflow: Value = serde_saphyr::from_str(include_str!("../../../docs/ci/tollgate.yml")).expect("YAML");
+    let workflow: Value =
+        serde_saphyr::from_str(include_str!("../../../docs/ci/tollgate.yml")).expect("YAML");
     assert!(workflow["name"].is_string() && workflow["on"].is_object());
     let steps = workflow["jobs"]["measure"]["steps"].as_array().expect("a list of steps");
     for step in steps {
@@ -230,14 +259,18 @@ fn the_workflow_of_the_page_runs() {
     }
     // The rule of the examples, as the shell sees it.
     fs::remove_file(bin.join("tollgate")).unwrap();
-    let short = format!("#!/bin/sh\ncase $1 in run) set -- \"$@\" --quick --budget-ms 60;; esac\nexec {PROGRAM} \"$@\"\n");
+    let short = format!(
+        "#!/bin/sh\ncase $1 in run) set -- \"$@\" --quick --budget-ms 60;; esac\nexec {PROGRAM} \"$@\"\n"
+    );
     fs::write(bin.join("tollgate"), short).unwrap();
     fs::set_permissions(bin.join("tollgate"), fs::Permissions::from_mode(0o755)).unwrap();
     let compares = commands().iter().any(|command| command["command"] == "compare");
     let mut called = 0;
     // The second time there is a base line.
     for round in 1..=2 {
-        for script in steps.iter().filter_map(|step| step["run"].as_str()).filter(|script| !script.contains("cargo ")) {
+        for script in
+            steps.iter().filter_map(|step| step["run"].as_str()).filter(|script| !script.contains("cargo "))
+        {
             if script.contains("tollgate compare") && round == 2 && !compares {
                 tollgate_testkit::skip_case!("tollgate compare", "this build has no such command");
                 continue;
@@ -251,5 +284,11 @@ fn the_workflow_of_the_page_runs() {
     }
     assert!(called >= 8, "{called} calls");
     assert!(fs::read_to_string(dir.path().join("summary.md")).unwrap().contains("| probe |"));
-    assert!(fs::read_to_string(dir.path().join("bench.txt")).unwrap().matches("BenchmarkSyscall/getppid ").count() == 3);
+    assert!(
+        fs::read_to_string(dir.path().join("bench.txt"))
+            .unwrap()
+            .matches("BenchmarkSyscall/getppid ")
+            .count()
+            == 3
+    );
 }

@@ -17,7 +17,17 @@ pub(super) fn export(tool: &Tool) -> Result<Vec<Figure>> {
     if !measured.success() {
         bail!("the run to be exported failed");
     }
-    let formats = ["csv", "google-benchmark", "benchstat", "bencher", "github-action-benchmark", "openmetrics", "hdr", "chrome-trace", "markdown"];
+    let formats = [
+        "csv",
+        "google-benchmark",
+        "benchstat",
+        "bencher",
+        "github-action-benchmark",
+        "openmetrics",
+        "hdr",
+        "chrome-trace",
+        "markdown",
+    ];
     let out = dir.path().join("exported");
     let out = out.to_str().context("the path of the temporary directory is text")?;
     formats

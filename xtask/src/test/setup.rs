@@ -59,7 +59,11 @@ static NEEDS: &[Need] = &[
     Need { packages: &["default-jdk-headless"], shown_by: "javac", tests: "switches of Java" },
     Need { packages: &["nodejs"], shown_by: "node", tests: "switches of Node" },
     Need { packages: &["python3"], shown_by: "python3", tests: "switches of Python" },
-    Need { packages: &["python3-pip"], shown_by: "pip3", tests: "switches of greenlet, reading exports back in Python" },
+    Need {
+        packages: &["python3-pip"],
+        shown_by: "pip3",
+        tests: "switches of greenlet, reading exports back in Python",
+    },
     Need {
         packages: &["libbenchmark-tools"],
         shown_by: "/usr/share/benchmark/compare.py",

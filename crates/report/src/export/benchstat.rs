@@ -7,8 +7,8 @@ use super::rows::{Figure, Row, Unit};
 use super::{ExportError, Exported, Format, number};
 use crate::words;
 use std::collections::BTreeSet;
-use tollgate_record::text::printable;
 use tollgate_record::Run;
+use tollgate_record::text::printable;
 
 pub(super) const FORMAT: Format =
     Format { name: "benchstat", what: "Go's benchstat (benchmark text; simulated counts as exact)", write };

@@ -11,9 +11,33 @@ pub(super) const FORMAT: Format =
     Format { name: "csv", what: "spreadsheets, data frames: everything, one line for each figure", write };
 
 const COLUMNS: [&str; 27] = [
-    "run", "started", "host", "cpu", "kernel", "tool", "name", "probe", "params", "engine", "status", "reason",
-    "per", "part", "unit", "estimate", "ci_low", "ci_high", "min", "p10", "p50", "p90", "p99", "mean",
-    "samples", "crossings", "warnings",
+    "run",
+    "started",
+    "host",
+    "cpu",
+    "kernel",
+    "tool",
+    "name",
+    "probe",
+    "params",
+    "engine",
+    "status",
+    "reason",
+    "per",
+    "part",
+    "unit",
+    "estimate",
+    "ci_low",
+    "ci_high",
+    "min",
+    "p10",
+    "p50",
+    "p90",
+    "p99",
+    "mean",
+    "samples",
+    "crossings",
+    "warnings",
 ];
 
 fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {

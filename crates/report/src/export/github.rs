@@ -4,8 +4,8 @@ use super::rows::{Figure, Row};
 use super::{ExportError, Exported, Format, json, number};
 use crate::words;
 use serde_json::{Value, json};
-use tollgate_record::text::printable;
 use tollgate_record::Run;
+use tollgate_record::text::printable;
 
 pub(super) const FORMAT: Format = Format {
     name: "github-action-benchmark",

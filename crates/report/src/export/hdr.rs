@@ -62,7 +62,8 @@ fn recoded(text: &str) -> Result<(String, f64), &'static str> {
     if !bytes.starts_with(&PLAIN) {
         return Err(damaged);
     }
-    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut Cursor::new(bytes)).map_err(|_| damaged)?;
+    let histogram: Histogram<u64> =
+        Deserializer::new().deserialize(&mut Cursor::new(bytes)).map_err(|_| damaged)?;
     let mut packed = Vec::new();
     V2DeflateSerializer::new().serialize(&histogram, &mut packed).map_err(|_| damaged)?;
     Ok((STANDARD.encode(packed), histogram.max() as f64))

@@ -10,7 +10,8 @@ pub(super) const FORMAT: Format =
     Format { name: "markdown", what: "issues and pull requests: one table", write };
 
 fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
-    let mut lines = vec![format!("**tollgate {}**, run {}", escaped(&run.tool.version), escaped(&run.id)), String::new()];
+    let mut lines =
+        vec![format!("**tollgate {}**, run {}", escaped(&run.tool.version), escaped(&run.id)), String::new()];
     let facts = [&run.host.cpu.model, &run.host.kernel.release, &run.started].map(|fact| escaped(fact));
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
     lines.extend([facts.join(", "), String::new()]);
@@ -31,7 +32,8 @@ fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     if !absent.is_empty() {
         lines.extend([String::new(), "Without a figure:".into(), String::new()]);
         for row in absent {
-            let status = if row.result.status == Status::Measured { "no figure".into() } else { row.status() };
+            let status =
+                if row.result.status == Status::Measured { "no figure".into() } else { row.status() };
             lines.push(format!("- {}: {}", escaped(&row.name), escaped(&status)));
         }
     }
@@ -69,7 +71,9 @@ fn escaped(text: &str) -> String {
     for c in printable(text).trim().chars() {
         match c {
             '@' => safe.push_str("@\u{200b}"),
-            c if c.is_ascii_punctuation() && !matches!(c, '/' | ',' | '.' | ':' | '-' | '=' | '%' | '(' | ')') => {
+            c if c.is_ascii_punctuation()
+                && !matches!(c, '/' | ',' | '.' | ':' | '-' | '=' | '%' | '(' | ')') =>
+            {
                 safe.extend(['\\', c]);
             }
             c => safe.push(c),

@@ -26,7 +26,8 @@ struct Families(BTreeMap<String, Family>);
 impl Families {
     /// Adds a sample to `tollgate_<name>`, whose name ends in the unit where it has one.
     fn add(&mut self, name: &str, unit: &'static str, help: &str, labels: &Labels, value: f64) {
-        let name = if unit.is_empty() { format!("tollgate_{name}") } else { format!("tollgate_{name}_{unit}") };
+        let name =
+            if unit.is_empty() { format!("tollgate_{name}") } else { format!("tollgate_{name}_{unit}") };
         let line = format!("{name}{labels} {}", number(value));
         let family = self.0.entry(name).or_default();
         family.unit = unit;
@@ -120,7 +121,13 @@ fn add(families: &mut Families, row: &Row<'_>) {
     }
     let status = labels.with("status", &row.status());
     let measured = f64::from(u8::from(result.status == Status::Measured));
-    families.add("probe_measured", "", "1 where there is a figure; the label says why not.", &status, measured);
+    families.add(
+        "probe_measured",
+        "",
+        "1 where there is a figure; the label says why not.",
+        &status,
+        measured,
+    );
     for figure in row.figures() {
         let (unit, factor) = scaled(figure.unit);
         families.add("crossing", unit, "What one crossing costs.", &labels, figure.value * factor);
@@ -149,7 +156,13 @@ fn add(families: &mut Families, row: &Row<'_>) {
         for (unit, estimate) in [(Unit::Nanoseconds, &phase.ns), (Unit::Cycles, &phase.cycles)] {
             let (unit, factor) = scaled(unit);
             if let Some(e) = estimate {
-                families.add("phase", unit, "A part of what one crossing costs.", &labels, e.estimate * factor);
+                families.add(
+                    "phase",
+                    unit,
+                    "A part of what one crossing costs.",
+                    &labels,
+                    e.estimate * factor,
+                );
             }
         }
         if let Some(n) = phase.instructions {
@@ -167,7 +180,14 @@ fn add(families: &mut Families, row: &Row<'_>) {
     }
 }
 
-fn quantiles(families: &mut Families, name: &str, unit: &'static str, labels: &Labels, e: &Estimate, factor: f64) {
+fn quantiles(
+    families: &mut Families,
+    name: &str,
+    unit: &'static str,
+    labels: &Labels,
+    e: &Estimate,
+    factor: f64,
+) {
     let help = "Quantiles of the samples, each the mean of one batch of crossings.";
     for (quantile, value) in [("0", e.min), ("0.1", e.p10), ("0.5", e.p50), ("0.9", e.p90), ("0.99", e.p99)] {
         families.add(name, unit, help, &labels.with("quantile", quantile), value * factor);

@@ -70,12 +70,8 @@ impl Row<'_> {
         };
         // A simulator without a timing model counts instructions and nothing else.
         let counted = result.counters.get("instructions").filter(|_| self.is_exact());
-        let instructions = counted.map(|&value| Figure {
-            unit: Unit::Instructions,
-            value,
-            interval: None,
-            samples: None,
-        });
+        let instructions =
+            counted.map(|&value| Figure { unit: Unit::Instructions, value, interval: None, samples: None });
         [
             with(Unit::Nanoseconds, result.ns),
             with(Unit::Cycles, result.cycles),
@@ -112,13 +108,15 @@ impl Row<'_> {
 
     /// The parameters as `procs=2 size=0`.
     pub(super) fn params(&self) -> String {
-        let params = self.result.params.iter().map(|(key, value)| format!("{}={}", printable(key), shown(value)));
+        let params =
+            self.result.params.iter().map(|(key, value)| format!("{}={}", printable(key), shown(value)));
         params.collect::<Vec<_>>().join(" ")
     }
 
     /// The codes of the warnings.
     pub(super) fn warnings(&self) -> String {
-        let codes: BTreeSet<&str> = self.result.warnings.iter().map(|warning| warning.code.as_str()).collect();
+        let codes: BTreeSet<&str> =
+            self.result.warnings.iter().map(|warning| warning.code.as_str()).collect();
         printable(&codes.into_iter().collect::<Vec<_>>().join(" ")).into_owned()
     }
 }
@@ -129,9 +127,12 @@ pub(super) fn shown(value: &serde_json::Value) -> String {
     printable(&text).into_owned()
 }
 
+/// Each parameter with the values that it has among namesakes; `None` where one lacks it.
+type Values<'a> = BTreeMap<&'a str, BTreeSet<Option<String>>>;
+
 /// Every result of the run, in its order.
 pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
-    let mut values: BTreeMap<(&str, &str), BTreeMap<&str, BTreeSet<Option<String>>>> = BTreeMap::new();
+    let mut values: BTreeMap<(&str, &str), Values<'_>> = BTreeMap::new();
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for result in &run.results {
         let family = (result.probe.as_str(), result.engine.as_str());
@@ -159,7 +160,11 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
         }
         if counts.get(&family).is_some_and(|count| *count > 1) {
             for (key, value) in asked(result) {
-                if values.get(&family).and_then(|keys| keys.get(key.as_str())).is_some_and(|seen| seen.len() > 1) {
+                if values
+                    .get(&family)
+                    .and_then(|keys| keys.get(key.as_str()))
+                    .is_some_and(|seen| seen.len() > 1)
+                {
                     name = format!("{name}/{}={}", printable(key), shown(value));
                 }
             }

@@ -34,7 +34,9 @@ fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
         rows += 1;
         columns = columns.max(record.len());
         if rows.max(columns) > MOST_CORES {
-            return Err(wrong(format!("it has more than {MOST_CORES} rows or columns, which no machine has cores")));
+            return Err(wrong(format!(
+                "it has more than {MOST_CORES} rows or columns, which no machine has cores"
+            )));
         }
         for (from, cell) in record.iter().enumerate() {
             let figure = cell_of(cell).map_err(|_| {
@@ -51,7 +53,9 @@ fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
         }
     }
     if rows != columns {
-        return Err(wrong(format!("it has {rows} rows and {columns} columns; a table of cores has as many of both")));
+        return Err(wrong(format!(
+            "it has {rows} rows and {columns} columns; a table of cores has as many of both"
+        )));
     }
     Ok(imported)
 }

@@ -29,7 +29,8 @@ fn flat(x: f64) -> Estimate {
 /// A row for a round trip, of which each half is one switch.
 pub(super) fn round_trip(probe: &str, engine: &str, ns: f64) -> Measurement {
     let mut row = alone(probe, engine, Per::Switch, ns / 2.0);
-    let text = "the file gives round trips, each of which is two switches: the figure is half of what it says";
+    let text =
+        "the file gives round trips, each of which is two switches: the figure is half of what it says";
     row.warnings.push(Warning::new("halved", text));
     row
 }
@@ -99,7 +100,9 @@ mod tests {
     #[test]
     fn the_interval_of_the_median_has_the_ranks_of_the_table() {
         // Ranks of 95 % intervals of medians as tables of the sign test have them (counted from 1).
-        for (n, ranks) in [(5, None), (6, Some([1, 6])), (10, Some([2, 9])), (20, Some([6, 15])), (50, Some([18, 33]))] {
+        for (n, ranks) in
+            [(5, None), (6, Some([1, 6])), (10, Some([2, 9])), (20, Some([6, 15])), (50, Some([18, 33]))]
+        {
             let sorted: Vec<f64> = (1..=n).map(f64::from).collect();
             assert_eq!(median_interval(&sorted), ranks.map(|ranks: [i32; 2]| ranks.map(f64::from)), "{n}");
         }

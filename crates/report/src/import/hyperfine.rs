@@ -20,13 +20,16 @@ fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
     let results = document["results"].as_array().ok_or_else(|| wrong("it has no list \"results\"".into()))?;
     let mut imported = Imported::default();
     for (place, result) in results.iter().enumerate() {
-        let command = result["command"].as_str().ok_or_else(|| wrong(format!("result {place} has no command")))?;
+        let command =
+            result["command"].as_str().ok_or_else(|| wrong(format!("result {place} has no command")))?;
         let times: Option<Vec<f64>> =
             result["times"].as_array().map(|times| times.iter().filter_map(Value::as_f64).collect());
-        let samples = times.unwrap_or_default().into_iter().map(|seconds| seconds * SECOND).collect::<Vec<_>>();
+        let samples =
+            times.unwrap_or_default().into_iter().map(|seconds| seconds * SECOND).collect::<Vec<_>>();
         let row = sampled("spawn/hyperfine", ENGINE, Per::Task, &samples);
         // Without the times of the runs there is the mean alone.
-        let mean = || result["mean"].as_f64().map(|mean| alone("spawn/hyperfine", ENGINE, Per::Task, mean * SECOND));
+        let mean =
+            || result["mean"].as_f64().map(|mean| alone("spawn/hyperfine", ENGINE, Per::Task, mean * SECOND));
         let Some(mut row) = row.or_else(mean) else {
             return Err(wrong(format!("result {place} has neither times nor a mean")));
         };

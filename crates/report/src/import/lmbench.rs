@@ -91,7 +91,8 @@ fn host(imported: &mut Imported, uname: &str) {
     if let [_, name, release, rest @ ..] = words.as_slice() {
         imported.host.name = printable(name).into_owned();
         imported.host.kernel.release = printable(release).into_owned();
-        const ARCHES: [&str; 8] = ["x86_64", "i686", "aarch64", "riscv64", "ppc64le", "armv7l", "mips64", "s390x"];
+        const ARCHES: [&str; 8] =
+            ["x86_64", "i686", "aarch64", "riscv64", "ppc64le", "armv7l", "mips64", "s390x"];
         if let Some(arch) = rest.iter().find(|word| ARCHES.contains(word)) {
             imported.host.arch = (*arch).to_owned();
         }

@@ -76,7 +76,8 @@ impl Foreign {
             Self::Node => "node_modules",
         });
         // Tests run side by side, also in several processes: one installs, the others wait.
-        let lock = File::create(cache.join(format!("{}.lock", self.name()))).map_err(|error| error.to_string())?;
+        let lock =
+            File::create(cache.join(format!("{}.lock", self.name()))).map_err(|error| error.to_string())?;
         lock.lock().map_err(|error| error.to_string())?;
         let whole = dir.join("installed");
         if !whole.exists() {
@@ -119,7 +120,8 @@ impl Foreign {
 
 /// FNV-1a: a name for a cache, the same in every build.
 fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// What a program prints on standard output and error; it must not fail.

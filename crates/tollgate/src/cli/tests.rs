@@ -5,7 +5,11 @@ use clap::CommandFactory;
 fn words(line: &str) -> Vec<String> {
     let command = line.split([';', '|', '>', '<']).next().unwrap();
     // `2> file` redirects standard error.
-    let command = if line[command.len()..].starts_with('>') { command.strip_suffix(" 2").unwrap_or(command) } else { command };
+    let command = if line[command.len()..].starts_with('>') {
+        command.strip_suffix(" 2").unwrap_or(command)
+    } else {
+        command
+    };
     let mut words = Vec::new();
     for (place, part) in command.split('\'').enumerate() {
         if place % 2 == 1 {

@@ -182,7 +182,10 @@ pub(crate) const CASES: &[Case] = &[
             assert_eq!(run["host"]["cpu"]["model"], "", "what is not told is absent");
             assert!(run["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "imported"));
             let row = &run["results"][0];
-            assert_eq!((&row["probe"], &row["engine"]), (&"syscall/lmbench-null".into(), &"imported-lmbench".into()));
+            assert_eq!(
+                (&row["probe"], &row["engine"]),
+                (&"syscall/lmbench-null".into(), &"imported-lmbench".into())
+            );
             assert!(row.get("cycles").is_none() && row.get("single").is_none());
         },
         ..CASE
@@ -289,7 +292,13 @@ pub(crate) const CASES: &[Case] = &[
         name: "pages of every command",
         args: "man --out {dir}/man",
         then: |outcome| {
-            for page in ["tollgate", "tollgate-run", "tollgate-fault-scan", "tollgate-riscv-icache", "tollgate-export"] {
+            for page in [
+                "tollgate",
+                "tollgate-run",
+                "tollgate-fault-scan",
+                "tollgate-riscv-icache",
+                "tollgate-export",
+            ] {
                 let text = fs::read_to_string(outcome.path(&format!("man/{page}.1"))).unwrap();
                 assert!(text.contains(".TH ") && text.contains(".SH NAME"), "{page}");
                 assert!(text.contains("Example"), "{page}");
@@ -298,7 +307,12 @@ pub(crate) const CASES: &[Case] = &[
         },
         ..CASE
     },
-    Case { name: "completions for bash", args: "completions bash", prints: &["_tollgate()", "export", "--format"], ..CASE },
+    Case {
+        name: "completions for bash",
+        args: "completions bash",
+        prints: &["_tollgate()", "export", "--format"],
+        ..CASE
+    },
     Case { name: "completions for zsh", args: "completions zsh", prints: &["#compdef tollgate"], ..CASE },
     Case {
         name: "completions for no shell",

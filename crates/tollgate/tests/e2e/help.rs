@@ -5,8 +5,22 @@ use crate::scene::call;
 use insta::assert_snapshot;
 
 const COMMANDS: &[&str] = &[
-    "", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "export", "import",
-    "completions", "man", "riscv",
+    "",
+    "run",
+    "ring",
+    "lat_ctx",
+    "crossing",
+    "fault",
+    "switch",
+    "list",
+    "doctor",
+    "runs",
+    "show",
+    "export",
+    "import",
+    "completions",
+    "man",
+    "riscv",
 ];
 
 #[test]

@@ -125,15 +125,22 @@ fn ruler(line: &str) -> Vec<Range<usize>> {
 
 /// The words of a line of ASCII with their places.
 fn words(line: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
-    line.split(' ').scan(0, |at, word| {
-        let start = *at;
-        *at += word.len() + 1;
-        Some((start..start + word.len(), word))
-    }).filter(|(_, word)| !word.is_empty())
+    line.split(' ')
+        .scan(0, |at, word| {
+            let start = *at;
+            *at += word.len() + 1;
+            Some((start..start + word.len(), word))
+        })
+        .filter(|(_, word)| !word.is_empty())
 }
 
 /// The figures of a line, each with host and system.
-fn rows(line: &str, columns: &Columns, ruler: &[Range<usize>], heading: &str) -> Vec<([String; 2], Measurement)> {
+fn rows(
+    line: &str,
+    columns: &Columns,
+    ruler: &[Range<usize>],
+    heading: &str,
+) -> Vec<([String; 2], Measurement)> {
     let labels: Vec<&str> = heading.split_whitespace().skip(2).collect();
     let (Some(host), Some(system)) = (line.get(ruler[0].clone()), line.get(ruler[1].clone())) else {
         return Vec::new();
@@ -142,9 +149,8 @@ fn rows(line: &str, columns: &Columns, ruler: &[Range<usize>], heading: &str) ->
     let mut found = Vec::new();
     for (range, word) in words(line) {
         // A figure stands flush right under its column; a long one begins before it.
-        let overlap = |column: &Range<usize>| {
-            range.end.min(column.end).saturating_sub(range.start.max(column.start))
-        };
+        let overlap =
+            |column: &Range<usize>| range.end.min(column.end).saturating_sub(range.start.max(column.start));
         let Some((column, most)) =
             ruler.iter().map(overlap).enumerate().max_by_key(|(place, most)| (*most, usize::MAX - place))
         else {
@@ -152,10 +158,13 @@ fn rows(line: &str, columns: &Columns, ruler: &[Range<usize>], heading: &str) ->
         };
         let Some(microseconds) = figure(word).filter(|_| most > 0 && column >= 2) else { continue };
         let row = match columns {
-            Columns::Known(known) => known.get(column - 2).copied().flatten().map(|latency| latency.row(microseconds)),
-            Columns::Rings => labels.get(column - 2).and_then(|label| ring(label)).map(|(procs, bytes)| {
-                of_ring(procs, bytes, microseconds)
-            }),
+            Columns::Known(known) => {
+                known.get(column - 2).copied().flatten().map(|latency| latency.row(microseconds))
+            }
+            Columns::Rings => labels
+                .get(column - 2)
+                .and_then(|label| ring(label))
+                .map(|(procs, bytes)| of_ring(procs, bytes, microseconds)),
         };
         found.extend(row.map(|row| (place.clone(), row)));
     }
