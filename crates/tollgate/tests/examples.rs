@@ -4,7 +4,8 @@
 //! fails here. Each runs once, by a shell, in a directory that holds the files that examples name, with a store
 //! that holds one run. So that they take seconds and not minutes, a fixed rule shortens them:
 //!
-//! - a command that has `--budget-ms` gets `--budget-ms 60`, and `--quick` when it chose no effort itself;
+//! - a command that has `--budget-ms` gets `--budget-ms 60`, and `--quick` when it chose no effort itself, and of each
+//!   list of options (`--procs 2,8,32`) the first;
 //! - where memory is limited (`--memory-limit`), sizes are a sixteenth: `1G` is run as `64M`;
 //! - the path holds what examples call and no compiler of other runtimes, whose rows are then skipped;
 //! - simulations that take long here are left out in `--fast` tests.
@@ -107,6 +108,8 @@ fn shortened(example: &str, options: &[String]) -> String {
         call = call.split(' ').map(smaller).collect::<Vec<_>>().join(" ");
     }
     if has("budget-ms") && call.contains("tollgate") {
+        let first = |word: &str| word.split(',').next().unwrap_or(word).to_owned();
+        call = call.split(' ').map(first).collect::<Vec<_>>().join(" ");
         if !call.contains("--quick") && !call.contains("--thorough") {
             call.push_str(" --quick");
         }
@@ -233,6 +236,8 @@ fn the_rule_that_shortens() {
     );
     assert_eq!(shortened("tollgate --quick", &sampling), "tollgate --quick --budget-ms 60");
     assert_eq!(shortened("tollgate list", &options(&["why"])), "tollgate list");
+    let list = "tollgate ring --procs 2 --sizes auto --quick --budget-ms 60";
+    assert_eq!(shortened("tollgate ring --procs 2,8,32 --sizes auto", &sampling), list);
     let limited = options(&["memory-limit"]);
     assert_eq!(
         shortened("tollgate fault scan --size 256M,1G", &limited),
