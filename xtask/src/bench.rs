@@ -4,6 +4,7 @@
 mod cache;
 mod compare;
 mod crossing;
+mod export;
 mod fault;
 mod figures;
 mod report;
@@ -44,6 +45,7 @@ static BENCHES: &[Bench] = &[
     ("riscv", riscv),
     ("cache", |_, _| cache::cache()),
     ("fault", |tool, _| fault::fault(tool)),
+    ("export", |tool, _| export::export(tool)),
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
     ("report", |tool, _| report::report(tool)),

@@ -27,6 +27,13 @@ pub use store::{Store, StoreError};
 /// The version of the document; a reader refuses any other.
 pub const SCHEMA: &str = "tollgate/1";
 
+/// The code of the warning on a figure that came without an interval and without samples (from another
+/// program's file). Its [`Estimate`] repeats the figure in every field; nothing shows them as an interval.
+pub const NO_INTERVAL: &str = "no-interval";
+
+/// The code of the warning on a run that was made from another program's file: what its host lacks is not known.
+pub const IMPORTED: &str = "imported";
+
 /// One invocation of the tool and all that it found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {

@@ -3,7 +3,7 @@
 use crate::number;
 use crate::style::Style;
 use crate::text::{clean, width, wrap};
-use tollgate_record::Run;
+use tollgate_record::{IMPORTED, Run};
 
 /// Between two facts of one line.
 const GAP: &str = "   ";
@@ -14,7 +14,7 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
         processor(run, style),
         system(run, style),
         placement(run, style),
-        Some(format!("seed {}", run.seed)),
+        (!imported(run)).then(|| format!("seed {}", run.seed)),
     ];
     let mut lines: Vec<String> = Vec::new();
     for fact in facts.into_iter().flatten() {
@@ -27,6 +27,11 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Whether the run comes from another tool's file, whose silence about its host means nothing.
+fn imported(run: &Run) -> bool {
+    run.warnings.iter().any(|warning| warning.code == IMPORTED)
 }
 
 fn processor(run: &Run, style: &Style) -> Option<String> {
@@ -69,6 +74,7 @@ fn system(run: &Run, style: &Style) -> Option<String> {
         Some(name) => format!("{} guest", clean(name, style)),
         // A record without a kernel is no word on the hardware either.
         None if release.is_empty() => return None,
+        None if imported(run) => return Some(format!("Linux {release}")),
         None => "bare metal".into(),
     };
     Some(if release.is_empty() { on } else { format!("Linux {release}, {on}") })

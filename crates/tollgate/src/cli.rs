@@ -74,8 +74,19 @@ pub(crate) enum Command {
     Protocol,
     /// Compare runs: better, worse, same, or too noisy to tell
     Compare(crate::compare::Args),
+    /// A saved run in another tool's format: CSV, benchstat, OpenMetrics, a trace and others
+    Export(crate::export::Args),
+    /// Another tool's results (lmbench, perf bench, hyperfine) as a run beside our own
+    Import(crate::import::Args),
     /// The bill of a trap, and programs, on a RISC-V machine in which every instruction is seen
     Riscv(crate::riscv::RiscvArgs),
+    /// What a shell needs to complete this command line
+    Completions(crate::completions::Args),
+    /// The manual pages
+    Man(crate::man::Args),
+    /// The examples of every help as JSON
+    #[command(hide = true)]
+    Examples,
     /// Answers the requests of the process that started it
     #[command(hide = true)]
     Worker(WorkerArgs),

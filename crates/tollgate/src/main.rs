@@ -5,12 +5,17 @@
 mod against;
 mod cli;
 mod compare;
+mod completions;
 mod crossing;
 mod doctor;
+mod examples;
+mod export;
 mod fault;
 mod history;
+mod import;
 mod lat_ctx;
 mod list;
+mod man;
 mod output;
 mod progress;
 mod report;
@@ -50,6 +55,11 @@ fn main() -> ExitCode {
         Some(Command::History(args)) => history::history(&args),
         Some(Command::Protocol) => against::protocol(),
         Some(Command::Compare(args)) => compare::compare(&args),
+        Some(Command::Examples) => examples::examples(),
+        Some(Command::Export(args)) => export::export(&args),
+        Some(Command::Import(args)) => import::import(&args),
+        Some(Command::Completions(args)) => completions::completions(&args),
+        Some(Command::Man(args)) => man::man(&args),
         Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };

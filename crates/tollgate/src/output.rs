@@ -33,19 +33,17 @@ impl<'a> Sink<'a> {
         self.out.json
     }
 
-    /// The style of text for where it goes: NO_COLOR and the locale are heeded.
+    /// The style of text for where it goes.
     pub(crate) fn style(&self) -> Style {
-        let terminal = self.out.out.is_none() && io::stdout().is_terminal();
-        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-            .iter()
-            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+        let place = if self.out.out.is_some() {
+            Place::File
+        } else if io::stdout().is_terminal() {
+            Place::Terminal
+        } else {
+            Place::Pipe
+        };
         let width = terminal_size::terminal_size().map(|(terminal_size::Width(width), _)| usize::from(width));
-        Style {
-            width: width.filter(|_| terminal).unwrap_or(80),
-            color: terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
-            unicode: locale.is_some_and(|locale| locale.to_uppercase().replace('-', "").contains("UTF8")),
-        }
+        style(place, width, |name| std::env::var(name).ok())
     }
 
     /// Delivers the result, whole or not at all.
@@ -59,6 +57,38 @@ impl<'a> Sink<'a> {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             done => done.context("standard output cannot be written (--out FILE writes to a file)"),
         }
+    }
+}
+
+/// Where text goes.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Terminal,
+    /// Standard output that is no terminal.
+    Pipe,
+    /// The file of `--out`.
+    File,
+}
+
+/// The style, as the environment wants it. `NO_COLOR` comes before everything, then `CLICOLOR_FORCE` (colours
+/// also where standard output is no terminal), then `CLICOLOR=0` and a terminal that is `dumb`. A file of `--out`
+/// has no colours. Characters beyond ASCII need a locale that says UTF-8.
+fn style(place: Place, width: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Style {
+    let value = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let terminal = place == Place::Terminal;
+    let color = if place == Place::File || value("NO_COLOR").is_some() {
+        false
+    } else if value("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        true
+    } else {
+        let dumb = value("TERM").is_some_and(|term| term == "dumb");
+        terminal && !dumb && value("CLICOLOR").is_none_or(|value| value != "0")
+    };
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| value(name));
+    Style {
+        width: width.filter(|_| terminal).unwrap_or(80),
+        color,
+        unicode: locale.is_some_and(|locale| locale.to_uppercase().replace('-', "").contains("UTF8")),
     }
 }
 
@@ -123,5 +153,61 @@ pub(crate) fn store(args: &StoreArgs) -> anyhow::Result<Option<Store>> {
     match args.store.clone().or_else(Store::default_dir) {
         Some(directory) => Ok(Some(Store::open(directory).map_err(Usage::error)?)),
         None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(place: Place, variables: &[(&str, &str)]) -> Style {
+        style(place, Some(132), |name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn colours_are_where_they_are_seen_or_forced() {
+        use Place::{File, Pipe, Terminal};
+        for (place, variables, color) in [
+            (Terminal, &[][..], true),
+            (Pipe, &[], false),
+            (File, &[], false),
+            (Terminal, &[("TERM", "xterm-256color")], true),
+            (Terminal, &[("TERM", "dumb")], false),
+            (Terminal, &[("NO_COLOR", "1")], false),
+            (Terminal, &[("NO_COLOR", "")], true),
+            (Terminal, &[("CLICOLOR", "0")], false),
+            (Terminal, &[("CLICOLOR", "1")], true),
+            (Pipe, &[("CLICOLOR_FORCE", "1")], true),
+            (Pipe, &[("CLICOLOR_FORCE", "0")], false),
+            (File, &[("CLICOLOR_FORCE", "1")], false),
+            (Terminal, &[("CLICOLOR_FORCE", "1"), ("TERM", "dumb")], true),
+            (Pipe, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
+        ] {
+            assert_eq!(of(place, variables).color, color, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn the_width_is_that_of_the_terminal_only() {
+        assert_eq!(of(Place::Terminal, &[]).width, 132);
+        assert_eq!(of(Place::Pipe, &[]).width, 80);
+        assert_eq!(of(Place::File, &[]).width, 80);
+    }
+
+    #[test]
+    fn characters_beyond_ascii_need_a_locale_that_has_them() {
+        for (variables, unicode) in [
+            (&[][..], false),
+            (&[("LANG", "C")], false),
+            (&[("LANG", "C.UTF-8")], true),
+            (&[("LANG", "de_DE.utf8")], true),
+            (&[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")], false),
+            (&[("LANG", "C"), ("LC_CTYPE", "en_US.UTF-8")], true),
+            (&[("LANG", "en_US.UTF-8"), ("LC_ALL", "")], true),
+        ] {
+            assert_eq!(of(Place::Pipe, variables).unicode, unicode, "{variables:?}");
+        }
     }
 }

@@ -10,9 +10,11 @@ pub(crate) struct Progress {
 const STEPS: u64 = 1_000;
 
 impl Progress {
-    /// A bar on standard error, or nothing when that is no terminal.
+    /// A bar on standard error, or nothing when that is no terminal, or one that cannot move its cursor.
     pub(crate) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let target = if dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) };
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }

@@ -59,7 +59,17 @@ static NEEDS: &[Need] = &[
     Need { packages: &["default-jdk-headless"], shown_by: "javac", tests: "switches of Java" },
     Need { packages: &["nodejs"], shown_by: "node", tests: "switches of Node" },
     Need { packages: &["python3"], shown_by: "python3", tests: "switches of Python" },
-    Need { packages: &["python3-pip"], shown_by: "pip3", tests: "switches of greenlet" },
+    Need {
+        packages: &["python3-pip"],
+        shown_by: "pip3",
+        tests: "switches of greenlet, reading exports back in Python",
+    },
+    Need {
+        packages: &["libbenchmark-tools"],
+        shown_by: "/usr/share/benchmark/compare.py",
+        tests: "reading exports back with google-benchmark's compare.py",
+    },
+    Need { packages: &["npm"], shown_by: "npm", tests: "reading exported traces back" },
     Need {
         packages: &["gcc-x86-64-linux-gnu", "gcc"],
         shown_by: "x86_64-linux-gnu-gcc",

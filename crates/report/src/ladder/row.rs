@@ -6,7 +6,7 @@ use crate::style::Style;
 use crate::text::clean;
 use crate::words;
 use std::collections::BTreeSet;
-use tollgate_record::{Estimate, Measurement, Per, Single, Status};
+use tollgate_record::{Estimate, Measurement, NO_INTERVAL, Per, Single, Status};
 
 /// Warnings that the proof column itself shows.
 const PROOF: [&str; 2] = ["proof-disagrees", "per-counted"];
@@ -122,6 +122,7 @@ fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
 /// Half the interval in per cent of the headline; a bound has none.
 fn half_interval(result: &Measurement) -> String {
     match result.ns.as_ref().or(result.cycles.as_ref()) {
+        Some(_) if result.has_warning(NO_INTERVAL) => "-".into(),
         Some(figure) if !figure.is_zero_within_error() => number::percent(figure.relative_half_width()),
         _ => "-".into(),
     }

@@ -156,7 +156,7 @@ pub(super) fn table(rows: &[Row], layout: Layout, style: &Style) -> Vec<String> 
     for row in rows.iter().filter(|row| !row.skipped) {
         if row.title(layout) != title {
             title = row.title(layout);
-            lines.push(style.paint(Paint::Bold, &title));
+            lines.extend(wrap(&title, style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)));
         }
         match &row.failure {
             Some(why) => {

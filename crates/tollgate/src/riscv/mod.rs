@@ -20,7 +20,7 @@ use tollgate_record::{Measurement, Run, SCHEMA, Tool, store};
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
 #[command(after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --kernel all\n  \
-                        tollgate riscv icache\n  tollgate riscv run --pk pk program --profile")]
+                        tollgate riscv icache\n  tollgate riscv run program.elf --profile")]
 pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,

@@ -24,6 +24,11 @@ enum TraceKind {
 
 /// `tollgate riscv run`.
 #[derive(Args)]
+#[command(
+    after_help = "A static Linux program runs on the proxy kernel: --pk names it, and the program comes before its own \
+                        arguments.\n\nExamples:\n  tollgate riscv run program.elf\n  tollgate riscv run program.elf --profile\n  \
+                        tollgate riscv run program.elf --trace commit 2> trace.txt"
+)]
 pub(super) struct RunArgs {
     /// The program
     elf: PathBuf,

@@ -1,12 +1,29 @@
 //! The texts of `--help`, as they look at 80 columns. The examples in them are parsed by a unit test of
-//! the command line.
+//! the command line, and run by `tests/examples.rs`.
 
 use crate::scene::call;
 use insta::assert_snapshot;
 
 const COMMANDS: &[&str] = &[
-    "", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "history",
-    "compare", "report", "riscv",
+    "",
+    "run",
+    "ring",
+    "lat_ctx",
+    "crossing",
+    "fault",
+    "switch",
+    "list",
+    "doctor",
+    "runs",
+    "show",
+    "history",
+    "compare",
+    "report",
+    "export",
+    "import",
+    "completions",
+    "man",
+    "riscv",
 ];
 
 #[test]

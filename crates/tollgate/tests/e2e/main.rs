@@ -5,6 +5,7 @@ mod bad_input;
 mod case;
 mod comparing;
 mod crossing;
+mod exchange;
 mod happy;
 mod help;
 mod json;
@@ -25,6 +26,7 @@ fn tables() -> [(&'static str, &'static [Case]); 8] {
         ("bad input", bad_input::CASES),
         ("comparing", comparing::CASES),
         ("crossing", crossing::CASES),
+        ("exchange", exchange::CASES),
         ("output", output::CASES),
         ("places", places::CASES),
         ("refused", refused::CASES),

@@ -151,6 +151,56 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "colours that are forced",
+        args: "list",
+        scene: |scene| {
+            scene.env("CLICOLOR_FORCE", Some("1"));
+            Ok(())
+        },
+        then: |outcome| assert!(outcome.stdout.contains('\u{1b}')),
+        ..CASE
+    },
+    Case {
+        name: "colours that are forced, and not wanted",
+        args: "list",
+        scene: |scene| {
+            scene.env("CLICOLOR_FORCE", Some("1"));
+            scene.env("NO_COLOR", Some("1"));
+            Ok(())
+        },
+        then: |outcome| assert!(!outcome.stdout.contains('\u{1b}')),
+        ..CASE
+    },
+    Case {
+        name: "progress on a terminal",
+        args: "run null --quick --budget-ms 700 --no-save",
+        scene: |scene| progress(scene, "xterm"),
+        then: |outcome| {
+            let screen = screen(outcome);
+            assert!(screen.contains(" %"), "a bar with its percentage: {screen:?}");
+            assert!(!outcome.stdout.contains(['\r', '\u{1b}']), "and only there");
+        },
+        ..CASE
+    },
+    Case {
+        name: "no progress on a dumb terminal",
+        args: "run null --quick --budget-ms 300 --no-save",
+        scene: |scene| progress(scene, "dumb"),
+        then: |outcome| {
+            let screen = screen(outcome);
+            assert!(!screen.contains('\u{1b}') && !screen.contains('%'), "{screen:?}");
+        },
+        ..CASE
+    },
+    Case {
+        name: "no progress in a file",
+        args: "run null --quick --budget-ms 300 --no-save",
+        then: |outcome| {
+            assert!(!outcome.stderr.contains(['\r', '\u{1b}', '%']), "{:?}", outcome.stderr);
+        },
+        ..CASE
+    },
+    Case {
         name: "a terminal, and no colour wanted",
         args: "list",
         scene: |scene| {
@@ -179,6 +229,21 @@ pub(crate) const CASES: &[Case] = &[
 
 /// Standard output on a terminal of so many columns; what it shows is kept in a file.
 fn terminal(scene: &mut Scene, columns: u16) -> Result<(), String> {
+    let its = pty(scene, columns)?;
+    scene.stdout(its);
+    Ok(())
+}
+
+/// The same for standard error, where progress is shown.
+fn progress(scene: &mut Scene, term: &str) -> Result<(), String> {
+    scene.env("TERM", Some(term));
+    let its = pty(scene, 80)?;
+    scene.stderr(its);
+    Ok(())
+}
+
+/// The program's end of a new terminal.
+fn pty(scene: &mut Scene, columns: u16) -> Result<File, String> {
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut ours, mut its) = (-1, -1);
     let none = std::ptr::null_mut();
@@ -197,9 +262,8 @@ fn terminal(scene: &mut Scene, columns: u16) -> Result<(), String> {
         let _ = std::io::Read::read_to_end(&mut ours, &mut shown);
         fs::write(path, shown).unwrap();
     });
-    scene.stdout(its);
     scene.keep(Reader(Some(reader)));
-    Ok(())
+    Ok(its)
 }
 
 /// Waits for its thread.

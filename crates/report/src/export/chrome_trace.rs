@@ -1,0 +1,141 @@
+//! The JSON of Chrome's trace events, which Perfetto and others draw.
+//!
+//! Each row is a track with one crossing on it: its whole and, below, its phases one after the other. Phases of no
+//! length and negative ones (a difference is signed) cannot be drawn; they are instants with the figure in their
+//! arguments. What has cycles only stands in a process of its own where a microsecond is a thousand cycles. Curves
+//! over time are counters.
+
+use super::rows::{Figure, Row, Unit};
+use super::{ExportError, Exported, Format, json};
+use crate::words;
+use serde_json::{Map, Value, json};
+use tollgate_record::text::printable;
+use tollgate_record::{Estimate, Phase, Run};
+
+pub(super) const FORMAT: Format =
+    Format { name: "chrome-trace", what: "Perfetto, chrome://tracing, speedscope (JSON)", write };
+
+/// The processes: crossings in time, crossings in cycles, curves.
+const TIMES: u32 = 1;
+const COUNTS: u32 = 2;
+const CURVES: u32 = 3;
+
+fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+    let mut events: Vec<Value> = [
+        (TIMES, "one crossing of each boundary"),
+        (COUNTS, "simulated or counted: 1 ns stands for 1 cycle or instruction"),
+        (CURVES, "curves over time"),
+    ]
+    .map(|(process, name)| named("process_name", process, 0, name))
+    .into();
+    let mut left_out = Vec::new();
+    for (track, row) in (1..).zip(rows) {
+        match row.figures().first() {
+            Some(figure) => crossing(&mut events, row, figure, track),
+            None => left_out.extend(row.left_out("it has neither a time nor a count")),
+        }
+        curves(&mut events, row);
+    }
+    let unmeasured: Map<String, Value> = rows
+        .iter()
+        .filter(|row| row.figures().is_empty())
+        .map(|row| (row.name.clone(), row.status().into()))
+        .collect();
+    let text = json(&json!({
+        "displayTimeUnit": "ns",
+        "otherData": {
+            "tool": format!("tollgate {}", printable(&run.tool.version)), "run": printable(&run.id),
+            "started": printable(&run.started), "host": printable(&run.host.name),
+            "cpu": printable(&run.host.cpu.model), "kernel": printable(&run.host.kernel.release),
+            "without a figure": unmeasured,
+        },
+        "traceEvents": events,
+    }));
+    Ok(Exported { text, left_out })
+}
+
+fn named(what: &str, process: u32, track: u32, name: &str) -> Value {
+    json!({ "ph": "M", "name": what, "cat": "__metadata", "pid": process, "tid": track, "ts": 0, "args": { "name": name } })
+}
+
+/// The whole and its phases.
+fn crossing(events: &mut Vec<Value>, row: &Row<'_>, figure: &Figure, track: u32) {
+    let process = if figure.unit == Unit::Nanoseconds { TIMES } else { COUNTS };
+    events.push(named("thread_name", process, track, &row.name));
+    let mut args = json!({
+        "unit": figure.unit.name(), "figure": figure.value, "per": words::per(row.result.per),
+        "engine": printable(&row.result.engine), "params": row.params(), "warnings": row.warnings(),
+    });
+    if let Some([low, high]) = figure.interval {
+        args["ci low"] = low.into();
+        args["ci high"] = high.into();
+    }
+    events.push(slice(&row.name, process, track, 0.0, figure.value, args));
+    let mut at = 0.0;
+    for phase in &row.result.phases {
+        let Some((value, interval)) = part(phase, figure.unit) else { continue };
+        let mut args = json!({ "unit": figure.unit.name(), "figure": value, "evidence": evidence(phase) });
+        if let Some([low, high]) = interval {
+            args["ci low"] = low.into();
+            args["ci high"] = high.into();
+        }
+        events.push(slice(&printable(&phase.name), process, track, at, value, args));
+        let next = at + value.max(0.0);
+        at = if next.is_finite() { next } else { at };
+    }
+}
+
+fn part(phase: &Phase, unit: Unit) -> Option<(f64, Option<[f64; 2]>)> {
+    let of = |estimate: &Option<Estimate>| estimate.map(|e| (e.estimate, Some(e.ci)));
+    match unit {
+        Unit::Nanoseconds => of(&phase.ns),
+        Unit::Cycles => of(&phase.cycles),
+        Unit::Instructions => phase.instructions.map(|n| (n, None)),
+        Unit::Ticks => None,
+    }
+}
+
+fn evidence(phase: &Phase) -> Value {
+    serde_json::to_value(phase.evidence).unwrap_or_default()
+}
+
+/// A stretch from `at`, both in nanoseconds or counts; an instant when there is nothing to draw.
+fn slice(name: &str, process: u32, track: u32, at: f64, length: f64, args: Value) -> Value {
+    let mut event = json!({
+        "ph": "X", "name": name, "cat": "crossing", "pid": process, "tid": track, "ts": at / 1e3,
+        "args": args,
+    });
+    if length > 0.0 {
+        event["dur"] = (length / 1e3).into();
+    } else {
+        event["ph"] = "i".into();
+        event["s"] = "t".into();
+    }
+    event
+}
+
+/// Microseconds in one of the units that a curve over time has.
+fn micros(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ns" => 1e-3,
+        "us" | "µs" => 1.0,
+        "ms" => 1e3,
+        "s" => 1e6,
+        _ => return None,
+    })
+}
+
+fn curves(events: &mut Vec<Value>, row: &Row<'_>) {
+    for series in &row.result.series {
+        let Some(factor) = micros(&series.x_unit) else { continue };
+        let name = format!("{}: {}", row.name, printable(&series.name));
+        let unit = printable(&series.y_unit).into_owned();
+        for [x, y] in series.points.iter().filter(|[x, _]| *x >= 0.0 && (x * factor).is_finite()) {
+            let mut args = Map::new();
+            args.insert(unit.clone(), (*y).into());
+            events.push(json!({
+                "ph": "C", "name": name, "cat": "curve", "pid": CURVES, "tid": 0, "ts": x * factor, "args": args,
+            }));
+        }
+    }
+}

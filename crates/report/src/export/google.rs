@@ -1,0 +1,113 @@
+//! The JSON of google-benchmark, for its `tools/compare.py` and whatever else reads it.
+//!
+//! A row without a time cannot be said in this format but as a time of zero, so such rows are in
+//! `context.tollgate.rows_without_a_time`, each with the reason.
+
+use super::rows::{Row, Unit, shown};
+use super::{ExportError, Exported, Format, json};
+use crate::words;
+use serde_json::{Map, Value, json};
+use tollgate_record::Run;
+use tollgate_record::text::printable;
+
+pub(super) const FORMAT: Format =
+    Format { name: "google-benchmark", what: "google-benchmark's compare.py (JSON)", write };
+
+fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+    let (mut benchmarks, mut without, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        match benchmark(row, benchmarks.len()) {
+            Some(benchmark) => benchmarks.push(benchmark),
+            None => {
+                let out = row.left_out("it has no time, and this format holds times only");
+                let why = out.as_ref().map_or_else(|| row.status(), |(_, why)| why.clone());
+                without.push(json!({ "name": row.name, "reason": why }));
+                left_out.extend(out);
+            }
+        }
+    }
+    let text = json(&json!({ "context": context(run, without), "benchmarks": benchmarks }));
+    Ok(Exported { text, left_out })
+}
+
+fn context(run: &Run, without: Vec<Value>) -> Value {
+    let cpu = &run.host.cpu;
+    let caches: Vec<Value> = run
+        .host
+        .caches
+        .iter()
+        .map(|cache| {
+            json!({
+                "type": printable(&cache.kind), "level": cache.level, "size": cache.bytes,
+                "num_sharing": cache.shared_by.len(),
+            })
+        })
+        .collect();
+    let mut context = json!({
+        "date": printable(&run.started), "host_name": printable(&run.host.name), "executable": "tollgate",
+        "caches": caches, "load_avg": [], "library_build_type": "release", "json_schema_version": 1,
+        "tollgate": {
+            "run": printable(&run.id), "version": printable(&run.tool.version), "commit": printable(&run.tool.commit),
+            "cpu": printable(&cpu.model), "kernel": printable(&run.host.kernel.release), "seed": run.seed,
+            "complete": run.complete, "rows_without_a_time": without,
+        },
+    });
+    if !cpu.online.is_empty() {
+        context["num_cpus"] = cpu.online.len().into();
+    }
+    if let Some(hz) = cpu.core_hz_before {
+        context["mhz_per_cpu"] = (hz / 1e6).into();
+    }
+    if let Some(governor) = &cpu.governor {
+        context["cpu_scaling_enabled"] = (governor != "performance").into();
+    }
+    context
+}
+
+fn benchmark(row: &Row<'_>, index: usize) -> Option<Value> {
+    let time = row.time()?;
+    let result = row.result;
+    let mut fields = Map::new();
+    let mut set = |key: &str, value: Value| drop(fields.insert(key.into(), value));
+    set("name", row.name.clone().into());
+    set("run_name", row.name.clone().into());
+    set("run_type", "iteration".into());
+    set("family_index", index.into());
+    set("per_family_instance_index", 0.into());
+    set("repetitions", 1.into());
+    set("repetition_index", 0.into());
+    set("threads", 1.into());
+    set("iterations", result.crossings.into());
+    set("real_time", time.value.into());
+    // The readers want both. The record has no processor time, and the tasks of a probe keep their CPU busy.
+    set("cpu_time", time.value.into());
+    set("time_unit", "ns".into());
+    let label = format!("per {}; {} {}", words::per(result.per), printable(&result.engine), row.params());
+    set("label", label.trim_end().into());
+    if let Some([low, high]) = time.interval {
+        set("ci_low", low.into());
+        set("ci_high", high.into());
+    }
+    if let Some(e) = time.samples {
+        for (key, value) in [("min", e.min), ("p10", e.p10), ("p50", e.p50), ("p90", e.p90), ("p99", e.p99)] {
+            set(key, value.into());
+        }
+    }
+    for figure in row.figures().iter().filter(|figure| figure.unit != Unit::Nanoseconds) {
+        set(figure.unit.name(), figure.value.into());
+    }
+    // The prefix keeps a counter from being taken for a field of the format.
+    for (kind, counts) in [("counter", &result.counters), ("proof", &result.proof)] {
+        for (key, &value) in counts {
+            set(&format!("{kind}:{}", printable(key)), value.into());
+        }
+    }
+    for (key, value) in &result.params {
+        set(&format!("param:{}", printable(key)), shown(value).into());
+    }
+    let warnings = row.warnings();
+    if !warnings.is_empty() {
+        set("warnings", warnings.into());
+    }
+    Some(fields.into())
+}

@@ -1,0 +1,201 @@
+//! The rows of a run as every format needs them: each with a name of its own, and its figures with units.
+
+use std::collections::{BTreeMap, BTreeSet};
+use tollgate_record::text::printable;
+use tollgate_record::{Estimate, Measurement, NO_INTERVAL, Run, Status};
+
+/// No name is longer, in characters: services that keep names have limits.
+const MOST: usize = 200;
+
+/// Engines whose counts are exact: the same program gives the same count.
+const EXACT: [&str; 3] = ["embedded", "spike", "qemu"];
+
+/// A result and what it is called.
+pub(super) struct Row<'a> {
+    pub(super) result: &'a Measurement,
+    /// The probe, then each parameter that tells it from its namesakes (`/size=4096`), then the engine unless it
+    /// is this host (`@embedded`). Printable, and no two rows have the same.
+    pub(super) name: String,
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Unit {
+    Nanoseconds,
+    Cycles,
+    Ticks,
+    Instructions,
+}
+
+impl Unit {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Cycles => "cycles",
+            Self::Ticks => "ticks",
+            Self::Instructions => "instructions",
+        }
+    }
+}
+
+/// One figure of a row.
+#[derive(Clone, Copy)]
+pub(super) struct Figure {
+    pub(super) unit: Unit,
+    pub(super) value: f64,
+    /// The 95 % interval, where there is one.
+    pub(super) interval: Option<[f64; 2]>,
+    /// The distribution of the samples, where it is known.
+    pub(super) samples: Option<Estimate>,
+}
+
+impl Row<'_> {
+    /// Whether the counts of this row are the same each time.
+    pub(super) fn is_exact(&self) -> bool {
+        EXACT.contains(&self.result.engine.as_str())
+    }
+
+    /// The figures, the headline first; none unless the row was measured.
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        let result = self.result;
+        if result.status != Status::Measured {
+            return Vec::new();
+        }
+        let with = |unit, estimate: Option<Estimate>| {
+            estimate.map(|estimate| {
+                let known = !result.has_warning(NO_INTERVAL);
+                let interval = known.then_some(estimate.ci);
+                Figure { unit, value: estimate.estimate, interval, samples: known.then_some(estimate) }
+            })
+        };
+        // A simulator without a timing model counts instructions and nothing else.
+        let counted = result.counters.get("instructions").filter(|_| self.is_exact());
+        let instructions =
+            counted.map(|&value| Figure { unit: Unit::Instructions, value, interval: None, samples: None });
+        [
+            with(Unit::Nanoseconds, result.ns),
+            with(Unit::Cycles, result.cycles),
+            with(Unit::Ticks, result.ticks),
+            instructions,
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// The figure in nanoseconds.
+    pub(super) fn time(&self) -> Option<Figure> {
+        self.figures().into_iter().find(|figure| figure.unit == Unit::Nanoseconds)
+    }
+
+    /// Why there is no figure: `skipped: io_uring is disabled here`.
+    pub(super) fn status(&self) -> String {
+        let word = match self.result.status {
+            Status::Measured => return "measured".into(),
+            Status::Skipped => "skipped",
+            Status::Failed => "failed",
+        };
+        match &self.result.reason {
+            Some(reason) => format!("{word}: {}", printable(reason)),
+            None => word.into(),
+        }
+    }
+
+    /// The row without a figure that the format could hold, when there are figures all the same.
+    pub(super) fn left_out(&self, why: &str) -> Option<(String, String)> {
+        (self.result.status == Status::Measured).then(|| (self.name.clone(), why.to_owned()))
+    }
+
+    /// The parameters as `procs=2 size=0`.
+    pub(super) fn params(&self) -> String {
+        let params =
+            self.result.params.iter().map(|(key, value)| format!("{}={}", printable(key), shown(value)));
+        params.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The codes of the warnings.
+    pub(super) fn warnings(&self) -> String {
+        let codes: BTreeSet<&str> =
+            self.result.warnings.iter().map(|warning| warning.code.as_str()).collect();
+        printable(&codes.into_iter().collect::<Vec<_>>().join(" ")).into_owned()
+    }
+}
+
+/// A parameter as text, a string without its quotes.
+pub(super) fn shown(value: &serde_json::Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    printable(&text).into_owned()
+}
+
+/// Each parameter with the values that it has among namesakes; `None` where one lacks it.
+type Values<'a> = BTreeMap<&'a str, BTreeSet<Option<String>>>;
+
+/// Every result of the run, in its order.
+pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
+    let mut values: BTreeMap<(&str, &str), Values<'_>> = BTreeMap::new();
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for result in &run.results {
+        let family = (result.probe.as_str(), result.engine.as_str());
+        *counts.entry(family).or_default() += 1;
+        for (key, value) in asked(result) {
+            values.entry(family).or_default().entry(key).or_default().insert(Some(value.to_string()));
+        }
+    }
+    // A parameter that some namesakes lack tells them apart as well.
+    for result in &run.results {
+        let family = (result.probe.as_str(), result.engine.as_str());
+        for (key, seen) in values.entry(family).or_default() {
+            if !asked(result).any(|(own, _)| own == key) {
+                seen.insert(None);
+            }
+        }
+    }
+    let mut taken = BTreeMap::new();
+    let row = |result| {
+        let result: &Measurement = result;
+        let family = (result.probe.as_str(), result.engine.as_str());
+        let mut name = printable(&result.probe).trim().to_owned();
+        if name.is_empty() {
+            name = "(no name)".into();
+        }
+        if counts.get(&family).is_some_and(|count| *count > 1) {
+            for (key, value) in asked(result) {
+                if values
+                    .get(&family)
+                    .and_then(|keys| keys.get(key.as_str()))
+                    .is_some_and(|seen| seen.len() > 1)
+                {
+                    name = format!("{name}/{}={}", printable(key), shown(value));
+                }
+            }
+        }
+        if result.engine != "host" {
+            name = format!("{name}@{}", printable(&result.engine));
+        }
+        if name.chars().count() > MOST {
+            name = name.chars().take(MOST - 3).chain("...".chars()).collect();
+        }
+        Row { result, name: own(name, &mut taken) }
+    };
+    run.results.iter().map(row).collect()
+}
+
+/// The parameters that say what was asked for. What was measured on the way is among them as well, and is a
+/// fraction; in a name it would make every run's row another one.
+fn asked(result: &Measurement) -> impl Iterator<Item = (&String, &serde_json::Value)> {
+    result.params.iter().filter(|(_, value)| !value.is_f64())
+}
+
+/// The name, with a number behind it when it is taken. Beside each name stands the next number to try, so that
+/// many namesakes cost no more than few.
+fn own(name: String, taken: &mut BTreeMap<String, u64>) -> String {
+    let Some(&next) = taken.get(&name) else {
+        taken.insert(name.clone(), 2);
+        return name;
+    };
+    let free = (next..).map(|n| (n, format!("{name}#{n}"))).find(|(_, free)| !taken.contains_key(free));
+    let (n, free) = free.unwrap_or((next, name.clone()));
+    taken.insert(name, n + 1);
+    taken.insert(free.clone(), 2);
+    free
+}

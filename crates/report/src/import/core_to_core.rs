@@ -1,0 +1,61 @@
+//! The matrix that core-to-core-latency prints with `--csv`: nanoseconds from one core to another, one way (it
+//! halves its round trips itself), means without their spread, and blanks where nothing was measured.
+
+use super::figures::alone;
+use super::{ImportError, Imported, Importer, Told};
+use tollgate_record::Per;
+
+pub(super) const IMPORTER: Importer =
+    Importer { name: "core-to-core", what: "the CSV of core-to-core-latency", detect, read };
+
+/// No machine has more cores; a larger table is something else.
+const MOST_CORES: usize = 2048;
+
+fn detect(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    first.is_some_and(|line| line.contains(',') && line.split(',').all(|cell| cell_of(cell).is_ok()))
+}
+
+/// The figure of a cell; `None` for one that was not measured.
+fn cell_of(cell: &str) -> Result<Option<f64>, std::num::ParseFloatError> {
+    match cell.trim() {
+        "" | "NaN" | "nan" => Ok(None),
+        text => text.parse().map(Some),
+    }
+}
+
+fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
+    let wrong = |what: String| ImportError::Wrong { format: IMPORTER.name, what };
+    let mut table = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut imported = Imported::default();
+    let (mut rows, mut columns) = (0, 0);
+    for (to, record) in table.records().enumerate() {
+        let record = record.map_err(|error| wrong(error.to_string()))?;
+        rows += 1;
+        columns = columns.max(record.len());
+        if rows.max(columns) > MOST_CORES {
+            return Err(wrong(format!(
+                "it has more than {MOST_CORES} rows or columns, which no machine has cores"
+            )));
+        }
+        for (from, cell) in record.iter().enumerate() {
+            let figure = cell_of(cell).map_err(|_| {
+                let cell: String = tollgate_record::text::printable(cell).chars().take(40).collect();
+                wrong(format!("`{cell}` in row {rows} is no number"))
+            })?;
+            if let Some(ns) = figure {
+                let mut row = alone("core/core-to-core", "imported-core-to-core", Per::Message, ns);
+                // Positions in the table; which CPUs they are depends on how the tool was called.
+                row.params.insert("core_a".into(), to.into());
+                row.params.insert("core_b".into(), from.into());
+                imported.results.push(row);
+            }
+        }
+    }
+    if rows != columns {
+        return Err(wrong(format!(
+            "it has {rows} rows and {columns} columns; a table of cores has as many of both"
+        )));
+    }
+    Ok(imported)
+}

@@ -1,0 +1,189 @@
+//! The tables of lmbench's summary (`make see`): under each title two lines of headings, a ruler of dashes that
+//! tells where the columns are, and one line for each run of each host.
+
+use super::{Latency, of_ring};
+use crate::import::Imported;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use tollgate_record::text::printable;
+use tollgate_record::{Measurement, Per};
+
+/// What the columns of a table are, from the third on; the first two are host and system.
+enum Columns {
+    /// Each has its meaning; `None` has no place here.
+    Known(&'static [Option<Latency>]),
+    /// The headings tell processes and size: `2p/16K`.
+    Rings,
+}
+
+/// How a title begins, and the columns below it.
+static TABLES: &[(&str, Columns)] = &[
+    (
+        "Processor, Processes - times in microseconds",
+        Columns::Known(&[
+            None,
+            Some(Latency::One("syscall/lmbench-null", Per::Syscall)),
+            Some(Latency::One("syscall/lmbench-null-io", Per::Syscall)),
+            Some(Latency::One("syscall/lmbench-stat", Per::Syscall)),
+            Some(Latency::One("syscall/lmbench-open-close", Per::Operation)),
+            Some(Latency::One("syscall/lmbench-select-tcp", Per::Syscall)),
+            Some(Latency::One("syscall/lmbench-sigaction", Per::Syscall)),
+            Some(Latency::One("signal/lmbench-handler", Per::Signal)),
+            Some(Latency::One("spawn/lmbench-fork", Per::Task)),
+            Some(Latency::One("spawn/lmbench-execve", Per::Task)),
+            Some(Latency::One("spawn/lmbench-shell", Per::Task)),
+        ]),
+    ),
+    ("Context switching - times in microseconds", Columns::Rings),
+    (
+        "*Local* Communication latencies in microseconds",
+        // The first column is in the table above already; the others are networks.
+        Columns::Known(&[
+            None,
+            Some(Latency::RoundTrip("process/lmbench-pipe")),
+            Some(Latency::RoundTrip("process/lmbench-unix")),
+            None,
+            None,
+            None,
+            None,
+            None,
+        ]),
+    ),
+    (
+        "File & VM system latencies in microseconds",
+        Columns::Known(&[
+            None,
+            None,
+            None,
+            None,
+            None,
+            Some(Latency::One("fault/lmbench-protection", Per::Touch)),
+            Some(Latency::One("fault/lmbench-pagefault", Per::Touch)),
+            Some(Latency::One("syscall/lmbench-select-100", Per::Syscall)),
+        ]),
+    ),
+];
+
+/// Adds what the tables of `text` hold.
+pub(super) fn read(text: &str, imported: &mut Imported, ignored: &mut BTreeSet<String>) {
+    let mut found: Vec<([String; 2], Measurement)> = Vec::new();
+    let mut title: Option<&str> = None;
+    let mut heading = "";
+    let mut table: Option<(&Columns, Vec<Range<usize>>, &str)> = None;
+    for line in text.lines() {
+        if line.contains(" is better") {
+            title = Some(line.trim());
+            table = None;
+            continue;
+        }
+        if line.trim_start().starts_with("Host ") {
+            heading = line;
+            continue;
+        }
+        let ruler = ruler(line);
+        // The line under the title is one long dash.
+        if ruler.len() >= 3 {
+            let named = |title: &str| TABLES.iter().find(|(begin, _)| title.starts_with(begin));
+            table = title.and_then(named).map(|(_, columns)| (columns, ruler, heading));
+            if let Some(other) = title.filter(|_| table.is_none()) {
+                ignored.insert(printable(other).into_owned());
+            }
+            continue;
+        }
+        match &table {
+            Some((columns, ruler, heading)) => found.extend(rows(line, columns, ruler, heading)),
+            None => continue,
+        }
+        if line.trim().is_empty() {
+            table = None;
+        }
+    }
+    let places: BTreeSet<&[String; 2]> = found.iter().map(|(place, _)| place).collect();
+    let several = places.len() > 1;
+    for (place, mut row) in found {
+        let [name, system] = place;
+        if several {
+            row.params.insert("host".into(), name.into());
+            row.params.insert("system".into(), system.into());
+        } else if imported.host.name.is_empty() {
+            imported.host.name = name;
+            // The summary cuts it short.
+            imported.host.kernel.release = system.trim_start_matches("Linux ").to_owned();
+        }
+        imported.results.push(row);
+    }
+}
+
+/// The columns under a ruler of dashes; none for any other line.
+fn ruler(line: &str) -> Vec<Range<usize>> {
+    let line = line.trim_end();
+    if line.is_empty() || !line.bytes().all(|byte| byte == b'-' || byte == b' ') {
+        return Vec::new();
+    }
+    words(line).map(|(range, _)| range).collect()
+}
+
+/// The words of a line of ASCII with their places.
+fn words(line: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+    line.split(' ')
+        .scan(0, |at, word| {
+            let start = *at;
+            *at += word.len() + 1;
+            Some((start..start + word.len(), word))
+        })
+        .filter(|(_, word)| !word.is_empty())
+}
+
+/// The figures of a line, each with host and system.
+fn rows(
+    line: &str,
+    columns: &Columns,
+    ruler: &[Range<usize>],
+    heading: &str,
+) -> Vec<([String; 2], Measurement)> {
+    let labels: Vec<&str> = heading.split_whitespace().skip(2).collect();
+    let (Some(host), Some(system)) = (line.get(ruler[0].clone()), line.get(ruler[1].clone())) else {
+        return Vec::new();
+    };
+    let place = [host, system].map(|text| printable(text.trim()).into_owned());
+    let mut found = Vec::new();
+    for (range, word) in words(line) {
+        // A figure stands flush right under its column; a long one begins before it.
+        let overlap =
+            |column: &Range<usize>| range.end.min(column.end).saturating_sub(range.start.max(column.start));
+        let Some((column, most)) =
+            ruler.iter().map(overlap).enumerate().max_by_key(|(place, most)| (*most, usize::MAX - place))
+        else {
+            continue;
+        };
+        let Some(microseconds) = figure(word).filter(|_| most > 0 && column >= 2) else { continue };
+        let row = match columns {
+            Columns::Known(known) => {
+                known.get(column - 2).copied().flatten().map(|latency| latency.row(microseconds))
+            }
+            Columns::Rings => labels
+                .get(column - 2)
+                .and_then(|label| ring(label))
+                .map(|(procs, bytes)| of_ring(procs, bytes, microseconds)),
+        };
+        found.extend(row.map(|row| (place.clone(), row)));
+    }
+    found
+}
+
+/// `0.32`, `135.`, `4.5K`.
+fn figure(word: &str) -> Option<f64> {
+    let (digits, factor) = match word.strip_suffix('K') {
+        Some(digits) => (digits, 1e3),
+        None => (word, 1.0),
+    };
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b'-');
+    digits.parse::<f64>().ok().filter(|_| plain).map(|figure| figure * factor)
+}
+
+/// `16p/64K`: processes and bytes.
+fn ring(label: &str) -> Option<(u64, u64)> {
+    let (procs, size) = label.split_once("p/")?;
+    let kib: u64 = size.strip_suffix('K')?.parse().ok()?;
+    Some((procs.parse().ok()?, kib.checked_mul(1024)?))
+}

@@ -1,0 +1,84 @@
+//! Every view of a run in every style: columns from 40 to 160, with and without colours, with and without
+//! characters beyond ASCII. The records are fixed; what is looked at is the text.
+//!
+//! To accept a new picture, look at it, then `INSTA_UPDATE=always cargo test -p tollgate-report --test widths`.
+
+mod fixture;
+
+use insta::assert_snapshot;
+use tollgate_record::{Run, document};
+use tollgate_report::{Style, view};
+use unicode_width::UnicodeWidthStr;
+
+const STYLES: [(&str, Style); 5] = [
+    ("40_ascii", Style { width: 40, color: false, unicode: false }),
+    ("60_unicode", Style { width: 60, color: false, unicode: true }),
+    ("80_ascii", Style { width: 80, color: false, unicode: false }),
+    ("80_color", Style { width: 80, color: true, unicode: true }),
+    ("160_unicode", Style { width: 160, color: false, unicode: true }),
+];
+
+/// The simulator's tables have fixed columns: 80 are enough for them, and fewer are not.
+const FIXED: [&str; 2] = ["icache", "riscv"];
+
+/// A run for each view.
+fn runs() -> [(&'static str, Run); 8] {
+    let read = |text: &str| document::from_json(text.as_bytes()).unwrap();
+    [
+        ("ladder", fixture::ladder()),
+        ("crossing", fixture::crossing()),
+        ("ring", fixture::ring()),
+        ("switch", read(include_str!("records/switch.json"))),
+        ("icache", read(include_str!("records/icache.json"))),
+        ("riscv", read(include_str!("records/riscv.json"))),
+        ("fault_scan", read(include_str!("records/fault-scan.json"))),
+        ("fault_kinds", read(include_str!("records/fault-kinds.json"))),
+    ]
+}
+
+#[test]
+fn every_view_in_every_style() {
+    let mut spoilt = Vec::new();
+    for (name, run) in runs() {
+        for (how, style) in STYLES {
+            let text = view(&run, &style);
+            if !style.unicode && !text.is_ascii() {
+                let line = text.lines().find(|line| !line.is_ascii()).unwrap();
+                spoilt.push(format!("{name} {how} is not ASCII: {line}"));
+            }
+            assert!(style.color || !text.contains('\u{1b}'), "{name} {how}: colours that nobody asked for");
+            let plain = without_colors(&text);
+            for line in plain.lines() {
+                if line.width() > if FIXED.contains(&name) { style.width.max(80) } else { style.width } {
+                    spoilt.push(format!("{name} {how}: {} columns: {line}", line.width()));
+                }
+                if line.ends_with(' ') {
+                    spoilt.push(format!("{name} {how}: a blank at the end: {line:?}"));
+                }
+            }
+            // Colours as text, so that the snapshots can be read.
+            assert_snapshot!(format!("{name}_{how}"), text.replace("\x1b[0m", "</>").replace("\x1b[", "<"));
+        }
+    }
+    assert!(spoilt.is_empty(), "{}", spoilt.join("\n"));
+}
+
+#[test]
+fn colours_change_nothing_but_the_colour() {
+    for (name, run) in runs() {
+        for (_, style) in STYLES {
+            let plain = view(&run, &Style { color: false, ..style });
+            assert_eq!(without_colors(&view(&run, &Style { color: true, ..style })), plain, "{name}");
+        }
+    }
+}
+
+/// The text without the sequences that colours are made of.
+fn without_colors(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
+    }
+    plain
+}
