@@ -76,6 +76,13 @@ impl Builder<'_> {
         (!self.precise && last.code == Code::Constant && last.rd == register).then_some(last.imm)
     }
 
+    /// How far the last op shifts to the left, when `insn` shifts that back and nobody sees what is between.
+    fn last_shift(&self, insn: &Insn) -> Option<(u64, u8)> {
+        let last = self.arena.ops[self.next.checked_sub(1).filter(|&i| i >= self.start)?];
+        let pair = last.code == Code::Slli && insn.op == Op::Srli && last.rd == insn.rs1 && insn.rd == insn.rs1;
+        (!self.precise && pair).then_some((last.imm, last.rs1))
+    }
+
     /// Ends the block: execution goes on at `pc`.
     fn leave(&mut self, pc: u64) {
         let meta = Meta { pc, insn: NO_INSN, word: 0, page: 0 };
@@ -149,7 +156,15 @@ impl Machine {
                     _ if insn.rs1 == 0 => {
                         b.constant(rd, alu_imm(insn.op, 0, insn.imm as u64), meta);
                     }
-                    _ => b.push(plain(Code::of(insn.op), rd), meta),
+                    _ => match b.last_shift(&insn) {
+                        // `zext.w` and the like: a shift there and one back.
+                        Some((left, rs1)) => {
+                            b.next -= 1;
+                            let imm = left & 63 | (insn.imm as u64) << 8;
+                            b.push(MicroOp { rs1, imm, ..plain(Code::Shifts, rd) }, meta);
+                        }
+                        None => b.push(plain(Code::of(insn.op), rd), meta),
+                    },
                 },
                 Class::AluReg | Class::Load => b.push(plain(Code::of(insn.op), rd), meta),
                 Class::Store => b.push(plain(Code::of(insn.op), 0), meta),

@@ -1,7 +1,7 @@
 //! Running superblocks.
 
 use super::block::MicroOp;
-use super::{Arena, Context, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index};
+use super::{ARENA, Arena, Context, JUMP_ENTRIES, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index};
 use crate::bus::RAM_BASE;
 use crate::exec::{div, div32, divu32, rem, rem32, remu32, sext32};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
@@ -242,6 +242,8 @@ macro_rules! define {
             $($ai,)* $($ar,)* $($l,)* $($s,)* $($fl,)* $($fs,)* $($b,)* $($jr,)* $($ff,)* $($fi,)* $($if_,)*
             /// A value that is known when the block is built.
             Constant,
+            /// To the left, then to the right without sign, by bits 0 to 5 and 8 to 13 of the immediate.
+            Shifts,
             /// Retires, and nothing else.
             Nop,
             /// On to another block; no instruction.
@@ -288,20 +290,38 @@ macro_rules! define {
             fn run<O: Observer>(self, start: u16, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
                 let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
                 let Arena { ops, links, meta, jumps, loads, stores } = arena;
+                // References to the arrays: the boxes would be followed anew for each op.
+                let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[super::Jump; JUMP_ENTRIES]) =
+                    (ops, links, jumps);
                 let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
-                let mut i = start;
+                // What is still to be done. Walking a slice takes fewer instructions than counting an index,
+                // which only jumps, and observers of each instruction, need.
+                let mut rest = ops[usize::from(start)..].iter();
                 // The first op of those that the observer has not been told of.
                 let mut from = start;
                 let mut n = *count;
                 loop {
-                    let op = &ops[usize::from(i)];
+                    let Some(op) = rest.next() else { unreachable!("each block ends with an op that leaves it") };
+                    /// The op's number.
+                    macro_rules! at {
+                        () => {
+                            (ARENA - 1 - rest.as_slice().len()) as u16
+                        };
+                    }
+                    /// On with the block there.
+                    macro_rules! go {
+                        ($to:expr) => {{
+                            from = $to;
+                            rest = ops[usize::from(from)..].iter();
+                        }};
+                    }
 
                     /// Tells the observer that the op's instruction retired.
                     macro_rules! retire {
                         ($next:expr, $value:expr) => {
                             if O::RETIRE {
-                                let m = &meta[usize::from(i)];
+                                let m = &meta[usize::from(at!())];
                                 obs.retire(&Retired {
                                     pc: outside(m.pc),
                                     pa: u64::from(m.page) << 12 | m.pc & (PAGE - 1),
@@ -337,8 +357,7 @@ macro_rules! define {
                     /// The op is done; on with the one behind it.
                     macro_rules! next {
                         ($value:expr) => {{
-                            retire!(meta[usize::from(i.wrapping_add(1))].pc, $value);
-                            i = i.wrapping_add(1);
+                            retire!(meta[usize::from(at!().wrapping_add(1))].pc, $value);
                         }};
                     }
                     macro_rules! leave {
@@ -350,7 +369,7 @@ macro_rules! define {
                     /// Leaves before the op.
                     macro_rules! leave_before {
                         ($leave:expr) => {{
-                            passed!(usize::from(i), meta[usize::from(i)].pc);
+                            passed!(usize::from(at!()), meta[usize::from(at!())].pc);
                             leave!($leave)
                         }};
                     }
@@ -367,12 +386,12 @@ macro_rules! define {
                             let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);
                             let entry = &$tlb[tlb_index($va)];
                             if entry.tag != $va & !(PAGE - 1) | $va & ($size - 1) {
-                                leave_before!(Leave::Miss { at: i, va: $va, size: $size, store: $store });
+                                leave_before!(Leave::Miss { at: at!(), va: $va, size: $size, store: $store });
                             }
                             let $page = entry.page as usize;
                             let offset = $va as usize & (PAGE as usize - $size);
                             let Some($bytes) = ram.get_mut($page) else {
-                                leave_before!(Leave::Step(i));
+                                leave_before!(Leave::Step(at!()));
                             };
                             let $bytes = &mut $bytes[offset..offset + $size];
                         };
@@ -412,6 +431,7 @@ macro_rules! define {
                     /// Goes to where a jump leads, by its link, else by the table.
                     macro_rules! jump {
                         ($to:expr, $end:expr) => {{
+                            let i = at!();
                             passed!($end, $to);
                             n += u64::from(op.done);
                             let link = links[usize::from(i)];
@@ -419,8 +439,7 @@ macro_rules! define {
                                 leave!(Leave::Limit($to));
                             }
                             if link != 0 {
-                                i = link;
-                                from = i;
+                                go!(link);
                             } else {
                                 let entry = &jumps[jump_index($to)];
                                 if entry.pc != $to || entry.context != context {
@@ -429,8 +448,7 @@ macro_rules! define {
                                 if (meta[usize::from(i)].pc ^ $to) & !(PAGE - 1) == 0 {
                                     links[usize::from(i)] = entry.start;
                                 }
-                                i = entry.start;
-                                from = i;
+                                go!(entry.start);
                             }
                         }};
                     }
@@ -445,6 +463,7 @@ macro_rules! define {
                             write!($arx);
                         })*
                         Code::Constant => write!(op.imm),
+                        Code::Shifts => write!(x[usize::from(op.rs1)] << (op.imm & 63) >> (op.imm >> 8 & 63)),
                         $(Code::$l => {
                             read!($ls, $lv);
                             write!($lx);
@@ -454,7 +473,7 @@ macro_rules! define {
                             let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
                             if $bx {
                                 retire!(op.imm, 0);
-                                jump!(op.imm, usize::from(i) + 1);
+                                jump!(op.imm, usize::from(at!()) + 1);
                             } else {
                                 next!(0);
                             }
@@ -463,18 +482,17 @@ macro_rules! define {
                             let to = x[usize::from(op.rs1)].wrapping_add(op.imm) & !1;
                             let entry = &jumps[jump_index(to)];
                             if entry.pc != to || entry.context != context {
-                                leave_before!(Leave::Indirect { at: i, to });
+                                leave_before!(Leave::Indirect { at: at!(), to });
                             }
-                            let link = ops[usize::from(i.wrapping_add(1))].imm;
+                            let link = ops[usize::from(at!().wrapping_add(1))].imm;
                             x[usize::from(op.rd)] = link;
                             retire!(to, if op.rd < 32 { outside(link) } else { 0 });
-                            passed!(usize::from(i) + 1, to);
+                            passed!(usize::from(at!()) + 1, to);
                             n += u64::from(op.done);
                             if n > limit {
                                 leave!(Leave::Limit(to));
                             }
-                            i = entry.start;
-                            from = i;
+                            go!(entry.start);
                         })*
                         $(Code::$fl => {
                             read!($fls, $flv);
@@ -508,12 +526,13 @@ macro_rules! define {
                             next!(value);
                         })*
                         Code::Nop => next!(0),
-                        Code::Goto => jump!(op.imm, usize::from(i)),
-                        Code::Step => leave_before!(Leave::Step(i)),
+                        Code::Goto => jump!(op.imm, usize::from(at!())),
+                        Code::Step => leave_before!(Leave::Step(at!())),
                         Code::Fetch => {
-                            passed!(usize::from(i), meta[usize::from(i)].pc);
+                            let i = usize::from(at!());
+                            passed!(i, meta[i].pc);
                             n += u64::from(op.done) - 1;
-                            leave!(Leave::Fetch(meta[usize::from(i)].pc));
+                            leave!(Leave::Fetch(meta[i].pc));
                         }
                     }
                 }
