@@ -108,6 +108,8 @@ pub struct Cache {
     /// Whether a hit in the first place of a set changes nothing.
     first_is_settled: bool,
     order: Order,
+    /// How often what is in it, or the order in which it would leave, changed.
+    changes: u64,
     counts: Counts,
 }
 
@@ -138,6 +140,7 @@ impl Cache {
             last: 0,
             first_is_settled: ways == 1 || policy != Policy::Plru,
             order,
+            changes: 0,
             counts: Counts::default(),
         })
     }
@@ -164,6 +167,13 @@ impl Cache {
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// A number that stays the same while an access can only find what it found when the number was the same:
+    /// neither the content nor the order of a policy has changed.
+    #[inline(always)]
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Counts from zero; the content stays.
@@ -210,7 +220,26 @@ impl Cache {
         self.find(wanted, start, store)
     }
 
+    /// Whether an access finds its line where the last one in that set was, so that nothing changes but its
+    /// dirty bit. It is counted then; if not, nothing has happened.
+    #[inline(always)]
+    pub(crate) fn access_first(&mut self, address: u64, store: bool) -> bool {
+        let line = address >> self.shift;
+        let wanted = line << LINE_SHIFT | VALID;
+        let start = (line & self.set_mask) as usize * self.ways;
+        let Some(first) = self.places.get_mut(start) else { return false };
+        if *first & !DIRTY != wanted || !self.first_is_settled || store && !self.write.back {
+            return false;
+        }
+        *first |= u64::from(store) * DIRTY;
+        self.last = wanted;
+        self.counts.reads += u64::from(!store);
+        self.counts.writes += u64::from(store);
+        true
+    }
+
     /// The rest of an access.
+    #[inline(never)]
     fn find(&mut self, wanted: u64, start: usize, store: bool) -> Outcome {
         if store && !self.write.back {
             self.counts.writes_through += 1;
@@ -221,9 +250,17 @@ impl Cache {
         if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
             set[way] |= dirt;
             match &mut self.order {
-                Order::Lru => move_to_front(&mut set[..=way]),
+                Order::Lru => {
+                    self.changes += u64::from(way > 0);
+                    move_to_front(&mut set[..=way]);
+                }
                 Order::Fifo | Order::Random(_) => {}
-                Order::Plru(trees) => point_away(&mut trees[start / self.ways], way, self.ways),
+                Order::Plru(trees) => {
+                    let tree = &mut trees[start / self.ways];
+                    let before = *tree;
+                    point_away(tree, way, self.ways);
+                    self.changes += u64::from(*tree != before);
+                }
             }
             return HIT;
         }
@@ -237,6 +274,7 @@ impl Cache {
             self.counts.read_misses += 1;
         }
         self.counts.fills += 1;
+        self.changes += 1;
         let new = wanted | dirt;
         let old = match &mut self.order {
             Order::Lru | Order::Fifo => {
@@ -294,6 +332,7 @@ impl Cache {
         let way = set.iter().position(|place| place & !DIRTY == wanted)?;
         let old = std::mem::take(&mut set[way]);
         self.last = 0;
+        self.changes += 1;
         if matches!(self.order, Order::Lru | Order::Fifo) {
             set[way..].rotate_left(1);
         }
@@ -316,6 +355,7 @@ impl Cache {
         let dirty = self.places.iter().filter(|&&place| place & DIRTY != 0).count() as u64;
         self.places.fill(0);
         self.last = 0;
+        self.changes += 1;
         if let Order::Plru(trees) = &mut self.order {
             trees.fill(0);
         }

@@ -105,7 +105,8 @@ struct Arena {
     stores: Box<[Tlb; CONTEXTS]>,
 }
 
-fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
+/// An array that is made on the heap at once.
+pub(crate) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
     match vec![value; N].into_boxed_slice().try_into() {
         Ok(array) => array,
         Err(_) => unreachable!("the vector has N elements"),

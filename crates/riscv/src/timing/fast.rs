@@ -10,9 +10,11 @@ use std::collections::HashMap;
 
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
-use super::memory::{Data, Waits};
+use super::memory::{Data, Lines, Waits};
 use super::pipe::{Costs, Key, Shape};
+use super::predict::Turn;
 use super::timed::{Model, Step, TimingCounts};
+use crate::engine::boxed;
 use crate::insn::Class;
 use crate::observer::{Access, AccessKind, BlockInsn, Observer, Passed, Retired, Walk};
 use crate::trap::Trap;
@@ -23,6 +25,9 @@ const RESULTS: usize = 1 << 14;
 const BLOCKS: usize = 1 << 13;
 /// States and blocks that are kept before all is forgotten.
 const MOST: usize = 1 << 16;
+/// Accesses that wait for their block: twice what the longest block can do.
+const ACCESSES: usize = 256;
+const _: () = assert!(ACCESSES as u64 >= 2 * crate::engine::LONGEST_BLOCK);
 /// Two bits for each prediction in a block.
 const MOST_PREDICTIONS: usize = 32;
 const NOTHING: u32 = u32::MAX;
@@ -30,14 +35,14 @@ const NOTHING: u32 = u32::MAX;
 /// What is known of a run of instructions.
 struct Block {
     shapes: Vec<Shape>,
-    /// Cache lines in the order of fetching.
-    lines: Vec<u64>,
-    /// When they were last seen in the cache.
-    verified: u64,
+    lines: Lines,
     /// Which instructions access memory, in order.
     memory: Vec<u8>,
-    /// Which may jump.
-    jumps: Vec<u8>,
+    /// Those that may jump: which, and where they went; the last one's target is the block's, if it is the last
+    /// instruction.
+    jumps: Vec<(u8, Turn, u64)>,
+    /// Whether that is so.
+    ends_with_jump: bool,
     /// The privilege mode's number.
     phase: u8,
 }
@@ -81,21 +86,22 @@ fn miss_code(access: usize, waits: Waits) -> Option<u64> {
 /// ```
 pub struct Fast<const PIPE: bool = true> {
     model: Model,
-    accesses: Vec<Data>,
+    /// Those of the block that is being executed; the first `accessed` count.
+    accesses: Box<[Data; ACCESSES]>,
+    accessed: usize,
     epoch: u64,
     blocks: Vec<Block>,
     /// Address in the engine, length and whether the last one jumped; which block.
-    block_table: Box<[(u64, u32)]>,
+    block_table: Box<[(u64, u32); BLOCKS]>,
     states: Vec<Key>,
     state_numbers: HashMap<Key, u32>,
-    results: Box<[Known]>,
+    results: Box<[Known; RESULTS]>,
     /// What each charges.
-    charges: Box<[Causes]>,
+    charges: Box<[Causes; RESULTS]>,
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
-    /// For one block: penalties of its jumps, and misses by number of access.
-    penalties: Vec<u32>,
+    /// For one block: misses by number of access.
     misses: Vec<(usize, Waits)>,
     /// How often a block was found, and how often it was replayed.
     hits: u64,
@@ -108,17 +114,17 @@ impl<const PIPE: bool> Fast<PIPE> {
         let model = Model::new(core)?;
         Ok(Fast {
             model,
-            accesses: Vec::with_capacity(128),
+            accesses: boxed(Data::default()),
+            accessed: 0,
             epoch: u64::MAX,
             blocks: Vec::new(),
-            block_table: vec![(u64::MAX, 0); BLOCKS].into_boxed_slice(),
+            block_table: boxed((u64::MAX, 0)),
             states: Vec::new(),
             state_numbers: HashMap::new(),
-            results: vec![UNKNOWN; RESULTS].into_boxed_slice(),
-            charges: vec![[0; Cause::COUNT]; RESULTS].into_boxed_slice(),
+            results: boxed(UNKNOWN),
+            charges: boxed([0; Cause::COUNT]),
             state: NOTHING,
             write: 0,
-            penalties: Vec::new(),
             misses: Vec::new(),
             hits: 0,
             replays: 0,
@@ -181,25 +187,40 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 
     /// The number of the state that the model's pipe is in; from now on that counts.
+    #[inline(always)]
     fn number(&mut self) -> u32 {
         if self.state == NOTHING {
-            let key = self.model.pipe.key();
-            self.write = self.model.pipe.write();
-            self.state = match self.state_numbers.get(&key) {
-                Some(&n) => n,
-                None => {
-                    let n = self.states.len() as u32;
-                    self.states.push(key.clone());
-                    self.state_numbers.insert(key, n);
-                    n
-                }
-            };
+            self.number_anew();
         }
         self.state
     }
 
+    #[inline(never)]
+    fn number_anew(&mut self) {
+        let key = self.model.pipe.key();
+        self.write = self.model.pipe.write();
+        self.state = match self.state_numbers.get(&key) {
+            Some(&n) => n,
+            None => {
+                let n = self.states.len() as u32;
+                self.states.push(key.clone());
+                self.state_numbers.insert(key, n);
+                n
+            }
+        };
+        self.note_size();
+    }
+
+    /// Lets the next block forget everything, if that has grown too large.
+    fn note_size(&mut self) {
+        if self.blocks.len() + self.states.len() > MOST {
+            self.epoch = u64::MAX;
+        }
+    }
+
+    #[inline(always)]
     fn block(&mut self, passed: &Passed) -> usize {
-        if self.epoch != passed.epoch || self.blocks.len() + self.states.len() > MOST {
+        if self.epoch != passed.epoch {
             self.forget();
             self.epoch = passed.epoch;
         }
@@ -215,56 +236,54 @@ impl<const PIPE: bool> Fast<PIPE> {
         if known == key {
             return number as usize;
         }
-        let number = self.blocks.len();
-        let block = self.describe(passed);
-        self.blocks.push(block);
-        self.block_table[at] = (key, number as u32);
-        number
+        self.describe(passed, key, at)
     }
 
+    /// Makes a block known under a key.
     #[cold]
-    fn describe(&self, passed: &Passed) -> Block {
-        let mut block = Block {
-            shapes: Vec::new(),
-            lines: Vec::new(),
-            verified: u64::MAX,
-            memory: Vec::new(),
-            jumps: Vec::new(),
-            phase: passed.privilege as u8,
-        };
+    fn describe(&mut self, passed: &Passed, key: u64, at: usize) -> usize {
+        let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (i, op) in passed.insns.iter().enumerate() {
-            block.shapes.push(Shape::new(&op.insn, &self.model.core));
+            shapes.push(Shape::new(&op.insn, &self.model.core));
             let pa = physical(op);
             for byte in [pa, pa + u64::from(op.insn.len) - 1] {
                 if let Some(shift) = shift
-                    && block.lines.last() != Some(&(byte >> shift))
+                    && lines.last() != Some(&(byte >> shift))
                 {
-                    block.lines.push(byte >> shift);
+                    lines.push(byte >> shift);
                 }
             }
             match op.insn.row().class {
-                Class::Load | Class::Store | Class::FpLoad | Class::FpStore => block.memory.push(i as u8),
-                Class::Branch | Class::Jump | Class::JumpReg => block.jumps.push(i as u8),
-                _ => {}
+                Class::Load | Class::Store | Class::FpLoad | Class::FpStore => memory.push(i as u8),
+                _ => {
+                    if let Some(turn) = Turn::new(passed.outside(op.pc), &op.insn) {
+                        jumps.push((i as u8, turn, next_address(passed, i)));
+                    }
+                }
             }
         }
-        block
+        let ends_with_jump = jumps.last().is_some_and(|&(i, ..)| usize::from(i) == passed.insns.len() - 1);
+        let phase = passed.privilege as u8;
+        let number = self.blocks.len();
+        self.blocks.push(Block { shapes, lines: Lines::new(lines), memory, jumps, ends_with_jump, phase });
+        self.block_table[at] = (key, number as u32);
+        self.note_size();
+        number
     }
 
     /// Everything in order, instruction by instruction.
     fn plainly(&mut self, number: usize, passed: &Passed) {
         self.materialise();
         self.replays += 1;
-        let mut accesses = self.accesses.iter();
+        let mut accesses = self.accesses[..self.accessed].iter();
         for (i, op) in passed.insns.iter().enumerate() {
-            let next = passed.insns.get(i + 1).map_or(passed.next_pc, |n| n.pc);
             let memory = self.blocks[number].memory.contains(&(i as u8));
             let access = if memory { accesses.next() } else { None };
             let step = Step {
                 pc: passed.outside(op.pc),
                 pa: physical(op),
-                next_pc: passed.outside(next),
+                next_pc: next_address(passed, i),
                 insn: &op.insn,
                 privilege: passed.privilege,
                 phase: passed.privilege as u8,
@@ -279,34 +298,27 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.model.instructions += 1;
             }
         }
-        self.accesses.clear();
+        self.accessed = 0;
     }
 
-    /// Predicts and resolves all jumps of the block; two bits for each.
-    #[inline]
+    /// Predicts and resolves all jumps of the block; two bits for each, the first one's on top.
+    #[inline(always)]
     fn predict(&mut self, number: usize, passed: &Passed) -> u64 {
         let block = &self.blocks[number];
+        let predict = &mut self.model.predict;
+        let Some(((_, last, next), others)) = block.jumps.split_last() else { return 0 };
         let mut predictions = 0;
-        self.penalties.clear();
-        let mispredict = self.model.core.branch.mispredict;
-        for &i in &block.jumps {
-            let op = &passed.insns[usize::from(i)];
-            let next = passed.insns.get(usize::from(i) + 1).map_or(passed.next_pc, |n| n.pc);
-            let (pc, next) = (passed.outside(op.pc), passed.outside(next));
-            let penalty = self.model.predict.resolve(pc, &op.insn, next);
-            self.penalties.push(penalty);
-            let bits = match penalty {
-                0 => 0,
-                p if p == mispredict => 1,
-                _ => 2,
-            };
-            predictions = predictions << 2 | bits;
+        for (_, turn, next) in others {
+            let bubbles = predict.resolve(turn, *next);
+            predictions = predictions << 2 | predict.code(bubbles);
         }
-        predictions
+        let next = if block.ends_with_jump { passed.outside(passed.next_pc) } else { *next };
+        let bubbles = predict.resolve(last, next);
+        predictions << 2 | predict.code(bubbles)
     }
 
-    /// The block through the pipe, with the penalties and misses that were found.
-    fn replay(&mut self, number: usize, passed: &Passed) -> (Causes, u32) {
+    /// The block through the pipe, with the predictions and misses that were found.
+    fn replay(&mut self, number: usize, predictions: u64, passed: &Passed) -> (Causes, u32) {
         self.materialise();
         let phase = passed.privilege as u8;
         self.model.start(phase);
@@ -315,10 +327,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let (mut access, mut jump, mut miss) = (0, 0, 0);
         for (i, op) in passed.insns.iter().enumerate() {
             let block = &self.blocks[number];
-            let (pc, next) = {
-                let next = passed.insns.get(i + 1).map_or(passed.next_pc, |n| n.pc);
-                (passed.outside(op.pc), passed.outside(next))
-            };
+            let (pc, next) = (passed.outside(op.pc), next_address(passed, i));
             let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
             if block.memory.get(access).is_some_and(|&m| usize::from(m) == i) {
                 if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| m.0 == access) {
@@ -334,9 +343,10 @@ impl<const PIPE: bool> Fast<PIPE> {
             if let Some((cause, cycles)) = pass.refill {
                 charges[cause as usize] += cycles;
             }
-            if block.jumps.get(jump).is_some_and(|&j| usize::from(j) == i) {
-                let penalty = self.penalties[jump];
+            if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
                 jump += 1;
+                let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
+                let penalty = self.model.predict.bubbles(turn, code);
                 let step =
                     Step { pc, pa: 0, next_pc: next, insn: &op.insn, privilege: passed.privilege, phase };
                 self.model.behind(&step, penalty);
@@ -348,7 +358,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     #[cold]
     fn learn(&mut self, found: Known, passed: &Passed, at: usize) {
         self.replays += 1;
-        let (charges, cycles) = self.replay(found.block as usize, passed);
+        let (charges, cycles) = self.replay(found.block as usize, found.predictions, passed);
         let next = self.number();
         self.charge(at);
         self.results[at] = Known { next, cycles, count: 1, ..found };
@@ -377,9 +387,14 @@ impl<const PIPE: bool> Fast<PIPE> {
             privilege: retired.privilege,
             phase: retired.privilege as u8,
         };
-        self.model.retire(&step, &self.accesses);
-        self.accesses.clear();
+        self.model.retire(&step, &self.accesses[..self.accessed]);
+        self.accessed = 0;
     }
+}
+
+/// Where an instruction of the block went.
+fn next_address(passed: &Passed, i: usize) -> u64 {
+    passed.outside(passed.insns.get(i + 1).map_or(passed.next_pc, |next| next.pc))
 }
 
 fn physical(op: &BlockInsn) -> u64 {
@@ -394,8 +409,12 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
 
     #[inline(always)]
     fn access(&mut self, access: &Access) {
-        if access.kind != AccessKind::Stacking {
-            self.accesses.push(Data { va: access.va, pa: access.pa, size: access.size, store: access.store });
+        // A block does no more accesses than there is room for, and a single instruction two.
+        if access.kind != AccessKind::Stacking
+            && let Some(place) = self.accesses.get_mut(self.accessed)
+        {
+            *place = Data { va: access.va, pa: access.pa, size: access.size, store: access.store };
+            self.accessed += 1;
         }
     }
 
@@ -407,44 +426,44 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         let pc = passed.outside(passed.insns[0].pc);
         let same = !PIPE || self.model.refill_phase == phase && self.model.started;
         if !same
-            || block.jumps.len() > MOST_PREDICTIONS
-            || !self.model.memory.fetch_block(pc, &block.lines, &mut block.verified, passed.privilege)
+            || PIPE && block.jumps.len() > MOST_PREDICTIONS
+            || !self.model.memory.fetch_block(pc, &mut block.lines, passed.privilege)
         {
             self.plainly(number, passed);
             return;
         }
         self.model.instructions += passed.insns.len() as u64;
-        let mut missed = false;
-        self.misses.clear();
-        for (i, access) in self.accesses.iter().enumerate() {
+        if PIPE {
+            self.misses.clear();
+        }
+        for (i, access) in self.accesses.iter().take(self.accessed).enumerate() {
             let waits = self.model.memory.data(access, passed.privilege);
-            if waits != Waits::default() {
-                missed = true;
+            if PIPE && waits != Waits::default() {
                 self.misses.push((i, waits));
             }
         }
-        self.accesses.clear();
+        self.accessed = 0;
         if !PIPE {
             return;
         }
         let predictions = self.predict(number, passed);
+        let state = self.number();
+        let mut mixed = (u64::from(number as u32) << 32 | u64::from(state))
+            ^ predictions.wrapping_mul(0x85eb_ca77_c2b2_ae63);
         let mut misses = [0; 2];
-        if missed {
+        if !self.misses.is_empty() {
             // One or two misses are part of what is looked up; more are replayed.
             let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
             let fit = self.misses.len() <= misses.len()
                 && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
             if !fit {
                 self.replays += 1;
-                let (charges, _) = self.replay(number, passed);
+                let (charges, _) = self.replay(number, predictions, passed);
                 self.model.ledger.charge_all(phase, &charges);
                 return;
             }
+            mixed ^= (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         }
-        let state = self.number();
-        let mixed = (u64::from(number as u32) << 32 | u64::from(state))
-            ^ predictions.wrapping_mul(0x85eb_ca77_c2b2_ae63)
-            ^ (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RESULTS - 1);
         let known = &mut self.results[at];
         if known.block == number as u32
@@ -467,7 +486,7 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
 
     fn trap(&mut self, trap: &Trap) {
         self.materialise();
-        self.accesses.clear();
+        self.accessed = 0;
         self.model.trap(trap, trap.from as u8);
     }
 

@@ -50,25 +50,47 @@ struct Tlb {
     capacity: usize,
 }
 
-impl Tlb {
-    #[inline]
-    fn first(&self, satp: u64, va: u64) -> bool {
-        self.entries.first().is_some_and(|e| e.page == va >> e.shift && e.satp == satp)
+/// The page that was translated last: neither a walk nor the order of the buffer depends on who finds it there.
+/// Void when the address space changes, or what is in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    page: u64,
+    mask: u64,
+}
+
+impl Latest {
+    /// Matches nothing: no masked address has low bits.
+    const NONE: Latest = Latest { page: 1, mask: !0xfff };
+
+    fn of(tlb: &Option<Tlb>, satp: u64) -> Self {
+        match tlb.as_ref().and_then(|t| t.entries.first()) {
+            Some(e) if e.satp == satp => {
+                Latest { page: e.page << e.shift, mask: u64::MAX << e.shift }
+            }
+            _ => Latest::NONE,
+        }
     }
 
+    #[inline(always)]
+    fn has(self, va: u64) -> bool {
+        va & self.mask == self.page
+    }
+}
+
+impl Tlb {
+    #[inline]
     fn find(&self, satp: u64, va: u64) -> Option<usize> {
         self.entries.iter().position(|e| e.page == va >> e.shift && e.satp == satp)
     }
 
     /// Whether the translation is there; it becomes the most recent.
-    #[inline]
     fn touch(&mut self, satp: u64, va: u64) -> bool {
-        if self.first(satp, va) {
-            return true;
-        }
         match self.find(satp, va) {
             Some(at) => {
-                self.entries[..=at].rotate_right(1);
+                // (The library's rotation is made for long slices.)
+                for i in (0..at).rev() {
+                    self.entries.swap(i, i + 1);
+                }
                 true
             }
             None => false,
@@ -101,8 +123,12 @@ pub(super) struct Memory {
     dtlb: Option<Tlb>,
     latencies: Latencies,
     satp: u64,
+    latest_fetch: Latest,
+    latest_data: Latest,
     /// The way to each 4096-byte page, as the machine showed it.
     ways: HashMap<(u64, u64), Walk>,
+    /// A line of the first data cache, less one; without a cache, that of a page.
+    data_mask: u64,
     /// The instruction line that was touched last.
     last_line: u64,
     /// How often what is in the instruction cache changed.
@@ -116,15 +142,19 @@ impl Memory {
         let tlb = |shape: Option<super::core::TlbShape>| {
             shape.map(|s| Tlb { entries: Vec::new(), capacity: s.entries as usize })
         };
+        let l1d = cache(&core.l1d, "l1d")?;
         Ok(Memory {
+            data_mask: l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line())) - 1,
             l1i: cache(&core.l1i, "l1i")?,
-            l1d: cache(&core.l1d, "l1d")?,
+            l1d,
             l2: cache(&core.l2, "l2")?,
             l2_hit: core.l2.as_ref().map_or(0, |c| c.hit),
             itlb: tlb(core.itlb),
             dtlb: tlb(core.dtlb),
             latencies: core.memory,
             satp: 0,
+            latest_fetch: Latest::NONE,
+            latest_data: Latest::NONE,
             ways: HashMap::new(),
             last_line: NO_LINE,
             fills: 0,
@@ -147,6 +177,13 @@ impl Memory {
 
     pub(super) fn set_satp(&mut self, satp: u64) {
         self.satp = satp;
+        self.note_latest();
+    }
+
+    /// Brings the pages that were translated last up to date with the translation buffers.
+    fn note_latest(&mut self) {
+        self.latest_fetch = Latest::of(&self.itlb, self.satp);
+        self.latest_data = Latest::of(&self.dtlb, self.satp);
     }
 
     /// Empties the instruction cache.
@@ -163,6 +200,7 @@ impl Memory {
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
             tlb.entries.clear();
         }
+        self.note_latest();
         // The machine shows its ways again, since its own translations are void as well.
         self.ways.clear();
     }
@@ -176,10 +214,18 @@ impl Memory {
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
             tlb.entries.clear();
         }
+        self.note_latest();
     }
 
+    #[inline(always)]
     fn translating(&self, privilege: Privilege) -> bool {
         privilege != Privilege::Machine && self.satp >> 31 != 0
+    }
+
+    /// With MPRV, M-mode's accesses are translated: then the addresses differ, or it does not matter.
+    #[inline(always)]
+    fn translated(&self, access: &Data, privilege: Privilege) -> bool {
+        if privilege == Privilege::Machine { access.va != access.pa } else { self.translating(privilege) }
     }
 
     /// The physical address of an instruction that was not executed, if its page is known.
@@ -207,7 +253,7 @@ impl Memory {
     }
 
     fn fetch_part(&mut self, pc: u64, pa: u64, privilege: Privilege, waits: &mut Waits) {
-        if self.itlb.is_some() && self.translating(privilege) {
+        if self.itlb.is_some() && self.translating(privilege) && !self.latest_fetch.has(pc) {
             waits.walk += self.translate(true, pc);
         }
         let Some(cache) = &mut self.l1i else { return };
@@ -222,66 +268,78 @@ impl Memory {
         }
     }
 
-    /// Touches the lines of a block, if all are there; false, and nothing has changed, if not. `verified` is the
-    /// block's note of when it last saw them.
-    #[inline]
-    pub(super) fn fetch_block(
-        &mut self,
-        pc: u64,
-        lines: &[u64],
-        verified: &mut u64,
-        privilege: Privilege,
-    ) -> bool {
-        let translating = self.itlb.is_some() && self.translating(privilege);
-        if *verified != self.fills
+    /// Touches the lines of a block, if all are there; false, and nothing has changed, if not.
+    #[inline(always)]
+    pub(super) fn fetch_block(&mut self, pc: u64, lines: &mut Lines, privilege: Privilege) -> bool {
+        let changes = self.l1i.as_ref().map_or(0, Cache::changes);
+        let walks = self.itlb.is_some() && self.translating(privilege);
+        if lines.settled == changes && (!walks || self.latest_fetch.has(pc)) {
+            // To touch them again would change nothing.
+            self.last_line = lines.last;
+            return true;
+        }
+        self.touch_block(pc, lines, walks)
+    }
+
+    #[inline(never)]
+    fn touch_block(&mut self, pc: u64, lines: &mut Lines, walks: bool) -> bool {
+        if lines.verified != self.fills
             && let Some(cache) = &self.l1i
         {
             let shift = cache.geometry().line_shift();
-            if !lines.iter().all(|line| cache.contains(line << shift)) {
+            if !lines.all.iter().all(|line| cache.contains(line << shift)) {
                 return false;
             }
-            *verified = self.fills;
+            lines.verified = self.fills;
         }
-        if translating
-            && let Some(tlb) = &mut self.itlb
-            && !tlb.touch(self.satp, pc)
-        {
-            return false;
+        if walks && let Some(tlb) = &mut self.itlb {
+            if !tlb.touch(self.satp, pc) {
+                return false;
+            }
+            self.latest_fetch = Latest::of(&self.itlb, self.satp);
         }
-        if let Some(cache) = &mut self.l1i
-            && let Some(&last) = lines.last()
-        {
-            for &line in lines {
+        let mut settled = 0;
+        if let Some(cache) = &mut self.l1i {
+            let before = cache.changes();
+            for &line in &lines.all {
                 if line != self.last_line {
                     cache.access_line(line, false);
+                    self.last_line = line;
                 }
             }
-            self.last_line = last;
+            // When something has changed they may be in each other's way.
+            settled = if cache.changes() == before { before } else { Lines::UNSETTLED };
         }
+        lines.settled = settled;
+        self.last_line = lines.last;
         true
     }
 
     /// Data is accessed; stores that no line takes wait only where there is no store buffer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let &Data { va, pa, size, store } = access;
+        let settled = (self.latest_data.has(va) || self.dtlb.is_none() || !self.translated(access, privilege))
+            && pa >= RAM_BASE
+            && (pa & self.data_mask) + u64::from(size) <= self.data_mask + 1
+            && self.l1d.as_mut().is_some_and(|c| c.access_first(pa, store));
+        if settled { Waits::default() } else { self.data_unsettled(access, privilege) }
+    }
+
+    /// The same, when something may wait or change.
+    #[inline(never)]
+    fn data_unsettled(&mut self, access: &Data, privilege: Privilege) -> Waits {
+        let &Data { va, pa, size, store } = access;
         let mut waits = Waits::default();
-        // With MPRV, M-mode's accesses are translated: then the addresses differ, or it does not matter.
-        let translated = if privilege == Privilege::Machine { va != pa } else { self.translating(privilege) };
-        if translated
-            && let Some(tlb) = &self.dtlb
-            && !tlb.first(self.satp, va)
-        {
+        if self.translated(access, privilege) && self.dtlb.is_some() && !self.latest_data.has(va) {
             waits.walk += self.translate(false, va);
         }
         if pa < RAM_BASE {
             waits.miss += self.latencies.device;
             return waits;
         }
-        let miss = self.data_line(pa, store);
-        let line = self.l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line()));
-        let mut both = miss;
-        if (pa & (line - 1)) + u64::from(size) > line {
+        let mut both = self.data_line(pa, store);
+        if (pa & self.data_mask) + u64::from(size) > self.data_mask + 1 {
             both += self.data_line(pa + u64::from(size) - 1, store);
         }
         if !store || self.latencies.stores_wait {
@@ -328,10 +386,12 @@ impl Memory {
         let tlb = if instruction { &mut self.itlb } else { &mut self.dtlb };
         let Some(tlb) = tlb else { return 0 };
         if tlb.touch(satp, va) {
+            self.note_latest();
             return 0;
         }
         let way = self.ways.get(&(satp, va >> 12)).copied();
         tlb.fill(satp, va, way.map_or(12, |w| w.shift));
+        self.note_latest();
         if instruction {
             self.counts.itlb_misses += 1;
         } else {
@@ -343,6 +403,27 @@ impl Memory {
         };
         let loads: u32 = way.entries().iter().map(|&at| 1 + self.data_line(at, false)).sum();
         self.latencies.walk + loads
+    }
+}
+
+/// The cache lines of a block of instructions.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    /// In the order of fetching.
+    all: Vec<u64>,
+    last: u64,
+    /// At which [`Memory::fills`] they were seen to be there.
+    verified: u64,
+    /// At which [`Cache::changes`] to touch all of them changed nothing.
+    settled: u64,
+}
+
+impl Lines {
+    const UNSETTLED: u64 = u64::MAX;
+
+    pub(super) fn new(all: Vec<u64>) -> Self {
+        let last = all.last().copied().unwrap_or(NO_LINE);
+        Lines { all, last, verified: u64::MAX, settled: Self::UNSETTLED }
     }
 }
 
