@@ -28,6 +28,16 @@ pub struct Outcome {
     pub evicted: Option<Evicted>,
 }
 
+/// What an access found; [`Outcome`] in short.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found {
+    Hit,
+    /// It missed, and brought nothing in.
+    NotFilled,
+    /// It missed, and what was in the place of the new line had to leave: 0 is nothing.
+    Filled(u64),
+}
+
 const HIT: Outcome = Outcome { hit: true, filled: false, evicted: None };
 
 /// What happened in a cache since it was made or [reset](Cache::reset_counts).
@@ -198,11 +208,21 @@ impl Cache {
     /// know the line by the address `line * geometry.line()`.
     #[inline(always)]
     pub fn access_line(&mut self, line: u64, store: bool) -> Outcome {
+        match self.look_for(line, store) {
+            Found::Hit => HIT,
+            Found::NotFilled => Outcome { hit: false, filled: false, evicted: None },
+            Found::Filled(old) => Outcome { hit: false, filled: true, evicted: self.content(old) },
+        }
+    }
+
+    /// The same for whom an [`Outcome`] is too large.
+    #[inline(always)]
+    pub(crate) fn look_for(&mut self, line: u64, store: bool) -> Found {
         let wanted = line << LINE_SHIFT | VALID;
         self.counts.reads += u64::from(!store);
         self.counts.writes += u64::from(store);
         if !store && wanted == self.last {
-            return HIT;
+            return Found::Hit;
         }
         let start = (line & self.set_mask) as usize * self.ways;
         if self.first_is_settled
@@ -215,7 +235,7 @@ impl Cache {
             } else if store {
                 self.counts.writes_through += 1;
             }
-            return HIT;
+            return Found::Hit;
         }
         self.find(wanted, start, store)
     }
@@ -240,61 +260,85 @@ impl Cache {
 
     /// The rest of an access.
     #[inline(never)]
-    fn find(&mut self, wanted: u64, start: usize, store: bool) -> Outcome {
+    fn find(&mut self, wanted: u64, start: usize, store: bool) -> Found {
         if store && !self.write.back {
             self.counts.writes_through += 1;
         }
         let dirt = if store && self.write.back { DIRTY } else { 0 };
         let set = &mut self.places[start..start + self.ways];
         let before = std::mem::replace(&mut self.last, wanted);
-        if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
-            set[way] |= dirt;
-            match &mut self.order {
-                Order::Lru => {
-                    self.changes += u64::from(way > 0);
-                    move_to_front(&mut set[..=way]);
-                }
-                Order::Fifo | Order::Random(_) => {}
-                Order::Plru(trees) => {
-                    let tree = &mut trees[start / self.ways];
-                    let before = *tree;
-                    point_away(tree, way, self.ways);
-                    self.changes += u64::from(*tree != before);
-                }
-            }
-            return HIT;
-        }
-        if store {
-            self.counts.write_misses += 1;
-            if !self.write.allocate {
-                self.last = before;
-                return Outcome { hit: false, filled: false, evicted: None };
-            }
-        } else {
-            self.counts.read_misses += 1;
-        }
-        self.counts.fills += 1;
-        self.changes += 1;
-        let new = wanted | dirt;
         let old = match &mut self.order {
-            Order::Lru | Order::Fifo => {
-                move_to_front(set);
-                std::mem::replace(&mut set[0], new)
+            Order::Lru if !store || self.write.allocate => {
+                // The line comes first, and each of the others takes the place of the one before, until its old
+                // place: in one pass, since most that come here miss.
+                let mut leaving = wanted | dirt;
+                for (way, place) in set.iter_mut().enumerate() {
+                    leaving = std::mem::replace(place, leaving);
+                    if leaving & !DIRTY == wanted {
+                        set[0] |= leaving & DIRTY;
+                        self.changes += u64::from(way > 0);
+                        return Found::Hit;
+                    }
+                }
+                leaving
             }
-            Order::Plru(trees) => {
-                let tree = &mut trees[start / self.ways];
-                let way = set.iter().position(|&p| p == 0).unwrap_or_else(|| pointed_at(*tree, self.ways));
-                point_away(tree, way, self.ways);
-                std::mem::replace(&mut set[way], new)
-            }
-            Order::Random(choices) => {
-                let way = set.iter().position(|&p| p == 0).unwrap_or_else(|| choices.below(set.len()));
-                std::mem::replace(&mut set[way], new)
+            order => {
+                if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
+                    set[way] |= dirt;
+                    match order {
+                        Order::Lru => {
+                            self.changes += u64::from(way > 0);
+                            move_to_front(&mut set[..=way]);
+                        }
+                        Order::Fifo | Order::Random(_) => {}
+                        Order::Plru(trees) => {
+                            let tree = &mut trees[start / self.ways];
+                            let before = *tree;
+                            point_away(tree, way, self.ways);
+                            self.changes += u64::from(*tree != before);
+                        }
+                    }
+                    return Found::Hit;
+                }
+                if store && !self.write.allocate {
+                    self.counts.write_misses += 1;
+                    self.last = before;
+                    return Found::NotFilled;
+                }
+                let new = wanted | dirt;
+                match order {
+                    Order::Lru | Order::Fifo => {
+                        move_to_front(set);
+                        std::mem::replace(&mut set[0], new)
+                    }
+                    Order::Plru(trees) => {
+                        let tree = &mut trees[start / self.ways];
+                        let empty = set.iter().position(|&p| p == 0);
+                        let way = empty.unwrap_or_else(|| pointed_at(*tree, self.ways));
+                        point_away(tree, way, self.ways);
+                        std::mem::replace(&mut set[way], new)
+                    }
+                    Order::Random(choices) => {
+                        let empty = set.iter().position(|&p| p == 0);
+                        let way = empty.unwrap_or_else(|| choices.below(set.len()));
+                        std::mem::replace(&mut set[way], new)
+                    }
+                }
             }
         };
-        let evicted = self.evicted(old);
-        self.counts.evictions += u64::from(evicted.is_some());
-        Outcome { hit: false, filled: true, evicted }
+        self.counts.write_misses += u64::from(store);
+        self.counts.read_misses += u64::from(!store);
+        self.counts.fills += 1;
+        self.changes += 1;
+        self.counts.evictions += u64::from(old != 0);
+        self.counts.writebacks += u64::from(old & DIRTY != 0);
+        Found::Filled(old)
+    }
+
+    /// The first address of a dirty line that was in a place.
+    #[inline(always)]
+    pub(crate) fn dirty(&self, place: u64) -> Option<u64> {
+        (place & DIRTY != 0).then_some(place >> LINE_SHIFT << self.shift)
     }
 
     /// What was in a place that has been overwritten; counts its write-back.

@@ -79,7 +79,8 @@ impl Builder<'_> {
     /// How far the last op shifts to the left, when `insn` shifts that back and nobody sees what is between.
     fn last_shift(&self, insn: &Insn) -> Option<(u64, u8)> {
         let last = self.arena.ops[self.next.checked_sub(1).filter(|&i| i >= self.start)?];
-        let pair = last.code == Code::Slli && insn.op == Op::Srli && last.rd == insn.rs1 && insn.rd == insn.rs1;
+        let pair =
+            last.code == Code::Slli && insn.op == Op::Srli && last.rd == insn.rs1 && insn.rd == insn.rs1;
         (!self.precise && pair).then_some((last.imm, last.rs1))
     }
 

@@ -1,7 +1,9 @@
 //! Running superblocks.
 
 use super::block::MicroOp;
-use super::{ARENA, Arena, Context, JUMP_ENTRIES, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index};
+use super::{
+    ARENA, Arena, Context, JUMP_ENTRIES, LOG, LOG_FULL, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index,
+};
 use crate::bus::RAM_BASE;
 use crate::exec::{div, div32, divu32, rem, rem32, remu32, sext32};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
@@ -9,7 +11,7 @@ use crate::hart::Privilege;
 use crate::insn::{Insn, Op};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
-use crate::observer::{Access, AccessKind, Observer, Passed, Retired};
+use crate::observer::{Access, AccessKind, Observer, Pass, Passed, Retired, Several};
 use crate::table::instruction_table;
 
 /// Why the engine handed control back.
@@ -213,6 +215,13 @@ impl Machine {
     }
 }
 
+/// Tells an observer of blocks what was noted for it. (Not in the inner loop, so that nothing has to be saved
+/// and restored there.)
+#[inline(never)]
+fn tell<O: Observer>(obs: &mut O, several: &Several) {
+    obs.several(several);
+}
+
 macro_rules! define {
     (
         upper { $($u:ident $um:literal $uw:ident $ue:ident $uf:ident $ub:literal |$upc:ident, $ui:ident| $ux:expr;)* }
@@ -289,7 +298,8 @@ macro_rules! define {
             #[inline(never)]
             fn run<O: Observer>(self, start: u16, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
                 let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
-                let Arena { ops, links, meta, jumps, loads, stores } = arena;
+                let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
+                let (passes, accesses): (&mut [Pass; LOG], &mut [Access; LOG]) = (passes, accesses);
                 // References to the arrays: the boxes would be followed anew for each op.
                 let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[super::Jump; JUMP_ENTRIES]) =
                     (ops, links, jumps);
@@ -301,7 +311,28 @@ macro_rules! define {
                 // The first op of those that the observer has not been told of.
                 let mut from = start;
                 let mut n = *count;
-                loop {
+                // Of `passes` and `accesses`: how many the observer has not been told of.
+                let (mut noted, mut accessed) = (0, 0);
+                // Where to look at the limit, and whether to tell the observer.
+                let mut soon = if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit };
+                macro_rules! tell {
+                    () => {
+                        if noted > 0 {
+                            let several = Several {
+                                passes: &passes[..noted],
+                                accesses: &accesses[..accessed],
+                                insns: meta,
+                                offset: 0,
+                                epoch,
+                                privilege,
+                                rv32,
+                                retired,
+                            };
+                            tell(obs, &several);
+                        }
+                    };
+                }
+                let leave = loop {
                     let Some(op) = rest.next() else { unreachable!("each block ends with an op that leaves it") };
                     /// The op's number.
                     macro_rules! at {
@@ -335,21 +366,20 @@ macro_rules! define {
                             }
                         };
                     }
-                    /// Tells the observer that the ops up to `$end` retired.
+                    /// Notes for the observer that the ops up to `$end` retired.
                     macro_rules! passed {
                         ($end:expr, $next:expr) => {
                             if O::BLOCKS {
-                                let (first, end): (usize, usize) = (usize::from(from), $end);
-                                if first < end {
-                                    obs.passed(&Passed {
-                                        start: from,
-                                        epoch,
-                                        insns: &meta[first..end],
+                                let end: u16 = $end;
+                                if from < end {
+                                    passes[noted % LOG] = Pass {
                                         next_pc: $next,
-                                        privilege,
-                                        rv32,
-                                        instret: retired.wrapping_add(n + u64::from(ops[first].done) - 1),
-                                    });
+                                        before: n + u64::from(ops[usize::from(from)].done) - 1,
+                                        start: from,
+                                        end,
+                                        accesses: accessed as u16,
+                                    };
+                                    noted += 1;
                                 }
                             }
                         };
@@ -361,15 +391,27 @@ macro_rules! define {
                         }};
                     }
                     macro_rules! leave {
-                        ($leave:expr) => {{
-                            *count = n;
-                            return $leave;
-                        }};
+                        ($leave:expr) => {
+                            break $leave
+                        };
+                    }
+                    /// Leaves when enough has been done.
+                    macro_rules! check {
+                        ($to:expr) => {
+                            if n > soon {
+                                if n > limit {
+                                    leave!(Leave::Limit($to));
+                                }
+                                tell!();
+                                (noted, accessed) = (0, 0);
+                                soon = limit.min(n + LOG_FULL);
+                            }
+                        };
                     }
                     /// Leaves before the op.
                     macro_rules! leave_before {
                         ($leave:expr) => {{
-                            passed!(usize::from(at!()), meta[usize::from(at!())].pc);
+                            passed!(at!(), meta[usize::from(at!())].pc);
                             leave!($leave)
                         }};
                     }
@@ -399,14 +441,20 @@ macro_rules! define {
                     macro_rules! accessed {
                         ($va:expr, $page:expr, $size:literal, $store:literal, $value:expr) => {
                             if O::MEMORY {
-                                obs.access(&Access {
+                                let access = Access {
                                     kind: AccessKind::Data,
                                     store: $store,
                                     va: outside($va),
                                     pa: RAM_BASE + $page as u64 * PAGE + ($va & (PAGE - 1)),
                                     size: $size,
                                     value: $value,
-                                });
+                                };
+                                if O::BLOCKS {
+                                    accesses[accessed % LOG] = access;
+                                    accessed += 1;
+                                } else {
+                                    obs.access(&access);
+                                }
                             }
                         };
                     }
@@ -435,9 +483,7 @@ macro_rules! define {
                             passed!($end, $to);
                             n += u64::from(op.done);
                             let link = links[usize::from(i)];
-                            if n > limit {
-                                leave!(Leave::Limit($to));
-                            }
+                            check!($to);
                             if link != 0 {
                                 go!(link);
                             } else {
@@ -473,7 +519,7 @@ macro_rules! define {
                             let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
                             if $bx {
                                 retire!(op.imm, 0);
-                                jump!(op.imm, usize::from(at!()) + 1);
+                                jump!(op.imm, at!().wrapping_add(1));
                             } else {
                                 next!(0);
                             }
@@ -487,11 +533,9 @@ macro_rules! define {
                             let link = ops[usize::from(at!().wrapping_add(1))].imm;
                             x[usize::from(op.rd)] = link;
                             retire!(to, if op.rd < 32 { outside(link) } else { 0 });
-                            passed!(usize::from(at!()) + 1, to);
+                            passed!(at!().wrapping_add(1), to);
                             n += u64::from(op.done);
-                            if n > limit {
-                                leave!(Leave::Limit(to));
-                            }
+                            check!(to);
                             go!(entry.start);
                         })*
                         $(Code::$fl => {
@@ -526,16 +570,19 @@ macro_rules! define {
                             next!(value);
                         })*
                         Code::Nop => next!(0),
-                        Code::Goto => jump!(op.imm, usize::from(at!())),
+                        Code::Goto => jump!(op.imm, at!()),
                         Code::Step => leave_before!(Leave::Step(at!())),
                         Code::Fetch => {
-                            let i = usize::from(at!());
-                            passed!(i, meta[i].pc);
+                            let i = at!();
+                            passed!(i, meta[usize::from(i)].pc);
                             n += u64::from(op.done) - 1;
-                            leave!(Leave::Fetch(meta[i].pc));
+                            leave!(Leave::Fetch(meta[usize::from(i)].pc));
                         }
                     }
-                }
+                };
+                tell!();
+                *count = n;
+                leave
             }
         }
     };

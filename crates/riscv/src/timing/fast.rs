@@ -12,11 +12,11 @@ use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Lines, Waits};
 use super::pipe::{Costs, Key, Shape};
-use super::predict::Turn;
+use super::predict::{Predict, Turn};
 use super::timed::{Model, Step, TimingCounts};
 use crate::engine::boxed;
 use crate::insn::Class;
-use crate::observer::{Access, AccessKind, BlockInsn, Observer, Passed, Retired, Walk};
+use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Passed, Retired, Several, Walk};
 use crate::trap::Trap;
 
 /// Entries of the table of results; a power of two.
@@ -25,9 +25,6 @@ const RESULTS: usize = 1 << 14;
 const BLOCKS: usize = 1 << 13;
 /// States and blocks that are kept before all is forgotten.
 const MOST: usize = 1 << 16;
-/// Accesses that wait for their block: twice what the longest block can do.
-const ACCESSES: usize = 256;
-const _: () = assert!(ACCESSES as u64 >= 2 * crate::engine::LONGEST_BLOCK);
 /// Two bits for each prediction in a block.
 const MOST_PREDICTIONS: usize = 32;
 const NOTHING: u32 = u32::MAX;
@@ -86,13 +83,14 @@ fn miss_code(access: usize, waits: Waits) -> Option<u64> {
 /// ```
 pub struct Fast<const PIPE: bool = true> {
     model: Model,
-    /// Those of the block that is being executed; the first `accessed` count.
-    accesses: Box<[Data; ACCESSES]>,
-    accessed: usize,
+    /// Those of the instruction that is being executed.
+    accesses: Vec<Access>,
     epoch: u64,
     blocks: Vec<Block>,
     /// Address in the engine, length and whether the last one jumped; which block.
     block_table: Box<[(u64, u32); BLOCKS]>,
+    /// The same for all blocks, those too that another has displaced from the table.
+    block_numbers: HashMap<u64, u32>,
     states: Vec<Key>,
     state_numbers: HashMap<Key, u32>,
     results: Box<[Known; RESULTS]>,
@@ -114,11 +112,11 @@ impl<const PIPE: bool> Fast<PIPE> {
         let model = Model::new(core)?;
         Ok(Fast {
             model,
-            accesses: boxed(Data::default()),
-            accessed: 0,
+            accesses: Vec::new(),
             epoch: u64::MAX,
             blocks: Vec::new(),
             block_table: boxed((u64::MAX, 0)),
+            block_numbers: HashMap::new(),
             states: Vec::new(),
             state_numbers: HashMap::new(),
             results: boxed(UNKNOWN),
@@ -174,6 +172,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.results.fill(UNKNOWN);
         self.blocks.clear();
         self.block_table.fill((u64::MAX, 0));
+        self.block_numbers.clear();
         self.states.clear();
         self.state_numbers.clear();
     }
@@ -218,30 +217,13 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
     }
 
-    #[inline(always)]
-    fn block(&mut self, passed: &Passed) -> usize {
-        if self.epoch != passed.epoch {
-            self.forget();
-            self.epoch = passed.epoch;
-        }
-        let len = passed.insns.len();
-        let last = &passed.insns[len - 1];
-        let jumped = passed.next_pc != last.pc.wrapping_add(u64::from(last.insn.len));
-        let key = u64::from(passed.start)
-            | (len as u64) << 16
-            | u64::from(jumped) << 32
-            | (passed.privilege as u64) << 33;
-        let at = (usize::from(passed.start) ^ len << 7 ^ usize::from(jumped) << 12) & (BLOCKS - 1);
-        let (known, number) = self.block_table[at];
-        if known == key {
-            return number as usize;
-        }
-        self.describe(passed, key, at)
-    }
-
     /// Makes a block known under a key.
     #[cold]
     fn describe(&mut self, passed: &Passed, key: u64, at: usize) -> usize {
+        if let Some(&number) = self.block_numbers.get(&key) {
+            self.block_table[at] = (key, number);
+            return number as usize;
+        }
         let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (i, op) in passed.insns.iter().enumerate() {
@@ -268,15 +250,17 @@ impl<const PIPE: bool> Fast<PIPE> {
         let number = self.blocks.len();
         self.blocks.push(Block { shapes, lines: Lines::new(lines), memory, jumps, ends_with_jump, phase });
         self.block_table[at] = (key, number as u32);
+        self.block_numbers.insert(key, number as u32);
         self.note_size();
         number
     }
 
     /// Everything in order, instruction by instruction.
-    fn plainly(&mut self, number: usize, passed: &Passed) {
+    #[cold]
+    fn plainly(&mut self, number: usize, passed: &Passed, accesses: &[Access]) {
         self.materialise();
         self.replays += 1;
-        let mut accesses = self.accesses[..self.accessed].iter();
+        let mut accesses = accesses.iter().map(data);
         for (i, op) in passed.insns.iter().enumerate() {
             let memory = self.blocks[number].memory.contains(&(i as u8));
             let access = if memory { accesses.next() } else { None };
@@ -289,30 +273,27 @@ impl<const PIPE: bool> Fast<PIPE> {
                 phase: passed.privilege as u8,
             };
             if PIPE {
-                self.model.retire(&step, access.map_or(&[], std::slice::from_ref));
+                self.model.retire(&step, access.as_slice());
             } else {
                 self.model.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
                 if let Some(access) = access {
-                    self.model.memory.data(access, step.privilege);
+                    self.model.memory.data(&access, step.privilege);
                 }
                 self.model.instructions += 1;
             }
         }
-        self.accessed = 0;
     }
 
     /// Predicts and resolves all jumps of the block; two bits for each, the first one's on top.
     #[inline(always)]
-    fn predict(&mut self, number: usize, passed: &Passed) -> u64 {
-        let block = &self.blocks[number];
-        let predict = &mut self.model.predict;
+    fn predict(predict: &mut Predict, block: &Block, next_pc: u64) -> u64 {
         let Some(((_, last, next), others)) = block.jumps.split_last() else { return 0 };
         let mut predictions = 0;
         for (_, turn, next) in others {
             let bubbles = predict.resolve(turn, *next);
             predictions = predictions << 2 | predict.code(bubbles);
         }
-        let next = if block.ends_with_jump { passed.outside(passed.next_pc) } else { *next };
+        let next = if block.ends_with_jump { next_pc } else { *next };
         let bubbles = predict.resolve(last, next);
         predictions << 2 | predict.code(bubbles)
     }
@@ -387,14 +368,114 @@ impl<const PIPE: bool> Fast<PIPE> {
             privilege: retired.privilege,
             phase: retired.privilege as u8,
         };
-        self.model.retire(&step, &self.accesses[..self.accessed]);
-        self.accessed = 0;
+        let accesses: Vec<Data> = self.accesses.iter().map(data).collect();
+        self.model.retire(&step, &accesses);
+        self.accesses.clear();
+    }
+
+    /// A run of instructions.
+    #[inline(always)]
+    fn run(&mut self, several: &Several, pass: &Pass, accesses: &[Access]) {
+        let privilege = several.privilege;
+        let len = usize::from(pass.end - pass.start);
+        let Some(last) =
+            several.insns.get(usize::from(pass.end.wrapping_sub(several.offset)).wrapping_sub(1))
+        else {
+            return;
+        };
+        let jumped = pass.next_pc != last.pc.wrapping_add(u64::from(last.insn.len));
+        let key = u64::from(pass.start)
+            | u64::from(pass.end) << 16
+            | u64::from(jumped) << 32
+            | (privilege as u64) << 33;
+        let at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (BLOCKS - 1);
+        let (known, number) = self.block_table[at];
+        let number =
+            if known == key { number as usize } else { self.describe(&several.passed(pass), key, at) };
+        let phase = privilege as u8;
+        let block = &mut self.blocks[number];
+        let same = !PIPE || self.model.refill_phase == phase && self.model.started;
+        // All of a block is in one page.
+        if !same
+            || PIPE && block.jumps.len() > MOST_PREDICTIONS
+            || !self.model.memory.fetch_block(several.outside(last.pc), &mut block.lines, privilege)
+        {
+            self.plainly(number, &several.passed(pass), accesses);
+            return;
+        }
+        self.model.instructions += len as u64;
+        if PIPE {
+            self.misses.clear();
+        }
+        for (i, access) in accesses.iter().enumerate() {
+            let waits = self.model.memory.data(&data(access), privilege);
+            if PIPE && waits != Waits::default() {
+                self.misses.push((i, waits));
+            }
+        }
+        if !PIPE {
+            return;
+        }
+        let predictions = Self::predict(&mut self.model.predict, block, several.outside(pass.next_pc));
+        let state = self.number();
+        let mut mixed = (u64::from(number as u32) << 32 | u64::from(state))
+            ^ predictions.wrapping_mul(0x85eb_ca77_c2b2_ae63);
+        let mut misses = [0; 2];
+        if !self.misses.is_empty() {
+            // One or two misses are part of what is looked up; more are replayed.
+            let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
+            let fit = self.misses.len() <= misses.len()
+                && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
+            if !fit {
+                self.replay_once(number, predictions, &several.passed(pass));
+                return;
+            }
+            mixed ^= (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        }
+        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RESULTS - 1);
+        let known = &mut self.results[at];
+        if known.block == number as u32
+            && known.state == state
+            && known.predictions == predictions
+            && known.misses[0] == misses[0]
+            && known.misses[1] == misses[1]
+        {
+            known.count += 1;
+            self.state = known.next;
+            self.write += i64::from(known.cycles);
+            self.hits += 1;
+        } else {
+            let found = Known { block: number as u32, state, predictions, misses, ..UNKNOWN };
+            self.learn(found, &several.passed(pass), at);
+        }
+    }
+
+    /// A block through the pipe, of which nothing is kept.
+    #[cold]
+    fn replay_once(&mut self, number: usize, predictions: u64, passed: &Passed) {
+        self.replays += 1;
+        let (charges, _) = self.replay(number, predictions, passed);
+        self.model.ledger.charge_all(passed.privilege as u8, &charges);
+    }
+
+    /// Forgets everything when it is about code that is gone, or has grown too large.
+    #[inline(always)]
+    fn keep_up(&mut self, epoch: u64) {
+        if self.epoch != epoch {
+            self.forget();
+            self.epoch = epoch;
+        }
     }
 }
 
 /// Where an instruction of the block went.
 fn next_address(passed: &Passed, i: usize) -> u64 {
     passed.outside(passed.insns.get(i + 1).map_or(passed.next_pc, |next| next.pc))
+}
+
+#[inline(always)]
+fn data(access: &Access) -> Data {
+    Data { va: access.va, pa: access.pa, size: access.size, store: access.store }
 }
 
 fn physical(op: &BlockInsn) -> u64 {
@@ -409,74 +490,42 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
 
     #[inline(always)]
     fn access(&mut self, access: &Access) {
-        // A block does no more accesses than there is room for, and a single instruction two.
-        if access.kind != AccessKind::Stacking
-            && let Some(place) = self.accesses.get_mut(self.accessed)
-        {
-            *place = Data { va: access.va, pa: access.pa, size: access.size, store: access.store };
-            self.accessed += 1;
+        if access.kind != AccessKind::Stacking {
+            self.accesses.push(*access);
         }
     }
 
-    #[inline(never)]
     fn passed(&mut self, passed: &Passed) {
-        let number = self.block(passed);
-        let phase = passed.privilege as u8;
-        let block = &mut self.blocks[number];
-        let pc = passed.outside(passed.insns[0].pc);
-        let same = !PIPE || self.model.refill_phase == phase && self.model.started;
-        if !same
-            || PIPE && block.jumps.len() > MOST_PREDICTIONS
-            || !self.model.memory.fetch_block(pc, &mut block.lines, passed.privilege)
-        {
-            self.plainly(number, passed);
-            return;
-        }
-        self.model.instructions += passed.insns.len() as u64;
-        if PIPE {
-            self.misses.clear();
-        }
-        for (i, access) in self.accesses.iter().take(self.accessed).enumerate() {
-            let waits = self.model.memory.data(access, passed.privilege);
-            if PIPE && waits != Waits::default() {
-                self.misses.push((i, waits));
-            }
-        }
-        self.accessed = 0;
-        if !PIPE {
-            return;
-        }
-        let predictions = self.predict(number, passed);
-        let state = self.number();
-        let mut mixed = (u64::from(number as u32) << 32 | u64::from(state))
-            ^ predictions.wrapping_mul(0x85eb_ca77_c2b2_ae63);
-        let mut misses = [0; 2];
-        if !self.misses.is_empty() {
-            // One or two misses are part of what is looked up; more are replayed.
-            let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
-            let fit = self.misses.len() <= misses.len()
-                && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
-            if !fit {
-                self.replays += 1;
-                let (charges, _) = self.replay(number, predictions, passed);
-                self.model.ledger.charge_all(phase, &charges);
-                return;
-            }
-            mixed ^= (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-        }
-        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RESULTS - 1);
-        let known = &mut self.results[at];
-        if known.block == number as u32
-            && known.state == state
-            && known.predictions == predictions
-            && known.misses == misses
-        {
-            known.count += 1;
-            self.state = known.next;
-            self.write += i64::from(known.cycles);
-            self.hits += 1;
-        } else {
-            self.learn(Known { block: number as u32, state, predictions, misses, ..UNKNOWN }, passed, at);
+        let accesses = std::mem::take(&mut self.accesses);
+        let &Passed { start, epoch, insns, next_pc, privilege, rv32, instret } = passed;
+        let pass = Pass {
+            next_pc,
+            before: 0,
+            start,
+            end: start + insns.len() as u16,
+            accesses: accesses.len() as u16,
+        };
+        let passes = std::slice::from_ref(&pass);
+        self.several(&Several {
+            passes,
+            accesses: &accesses,
+            insns,
+            offset: start,
+            epoch,
+            privilege,
+            rv32,
+            retired: instret,
+        });
+    }
+
+    #[inline]
+    fn several(&mut self, several: &Several) {
+        self.keep_up(several.epoch);
+        let mut first = 0;
+        for pass in several.passes {
+            let end = usize::from(pass.accesses);
+            self.run(several, pass, several.accesses.get(first..end).unwrap_or_default());
+            first = end;
         }
     }
 
@@ -486,7 +535,7 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
 
     fn trap(&mut self, trap: &Trap) {
         self.materialise();
-        self.accessed = 0;
+        self.accesses.clear();
         self.model.trap(trap, trap.from as u8);
     }
 

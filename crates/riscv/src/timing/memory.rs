@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
-use crate::cache::{Cache, Evicted};
+use crate::cache::{Cache, Found};
 use crate::hart::Privilege;
 use crate::observer::Walk;
 
@@ -64,9 +64,7 @@ impl Latest {
 
     fn of(tlb: &Option<Tlb>, satp: u64) -> Self {
         match tlb.as_ref().and_then(|t| t.entries.first()) {
-            Some(e) if e.satp == satp => {
-                Latest { page: e.page << e.shift, mask: u64::MAX << e.shift }
-            }
+            Some(e) if e.satp == satp => Latest { page: e.page << e.shift, mask: u64::MAX << e.shift },
             _ => Latest::NONE,
         }
     }
@@ -319,10 +317,11 @@ impl Memory {
     #[inline(always)]
     pub(super) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let &Data { va, pa, size, store } = access;
-        let settled = (self.latest_data.has(va) || self.dtlb.is_none() || !self.translated(access, privilege))
-            && pa >= RAM_BASE
-            && (pa & self.data_mask) + u64::from(size) <= self.data_mask + 1
-            && self.l1d.as_mut().is_some_and(|c| c.access_first(pa, store));
+        let settled =
+            (self.latest_data.has(va) || self.dtlb.is_none() || !self.translated(access, privilege))
+                && pa >= RAM_BASE
+                && (pa & self.data_mask) + u64::from(size) <= self.data_mask + 1
+                && self.l1d.as_mut().is_some_and(|c| c.access_first(pa, store));
         if settled { Waits::default() } else { self.data_unsettled(access, privilege) }
     }
 
@@ -351,24 +350,28 @@ impl Memory {
     #[inline]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
         let Some(cache) = &mut self.l1d else { return 0 };
-        let answer = cache.access(pa, store);
-        let through = store && !cache.write_policy().back;
-        if let Some(Evicted { address, dirty: true }) = answer.evicted {
-            // Buffered: the line goes down, and nobody waits.
-            self.counts.write_backs += 1;
-            self.next_level(address, true);
-        }
-        if !answer.hit {
-            self.next_level(pa, store)
-        } else {
-            if through {
-                self.next_level(pa, true);
+        let found = cache.look_for(pa >> cache.geometry().line_shift(), store);
+        match found {
+            Found::Hit => {
+                if store && !cache.write_policy().back {
+                    self.next_level(pa, true);
+                }
+                0
             }
-            0
+            Found::NotFilled => self.next_level(pa, store),
+            Found::Filled(old) => {
+                if let Some(address) = cache.dirty(old) {
+                    // Buffered: the line goes down, and nobody waits.
+                    self.counts.write_backs += 1;
+                    self.next_level(address, true);
+                }
+                self.next_level(pa, store)
+            }
         }
     }
 
     /// What the first level waits for a line.
+    #[inline]
     fn next_level(&mut self, pa: u64, store: bool) -> u32 {
         match &mut self.l2 {
             None => self.latencies.latency,

@@ -43,9 +43,7 @@ impl Turn {
             Class::Branch => Turning::Branch { backward: insn.imm < 0 },
             Class::Jump => Turning::Jump { pushes: rd },
             // Unprivileged specification, table 2.1: hints for the return stack.
-            Class::JumpReg => {
-                Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1), pushes: rd }
-            }
+            Class::JumpReg => Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1), pushes: rd },
             _ => return None,
         };
         Some(Turn { pc, sequential: pc.wrapping_add(u64::from(insn.len)), kind })
@@ -73,10 +71,18 @@ impl Predict {
     }
 
     /// A branch or jump went to `next`; yields the bubbles, and learns.
-    #[inline]
+    #[inline(always)]
     pub(super) fn resolve(&mut self, turn: &Turn, next: u64) -> u32 {
         match turn.kind {
             Turning::Branch { backward } => self.branch(turn, backward, next),
+            _ => self.jump(turn, next),
+        }
+    }
+
+    #[inline(never)]
+    fn jump(&mut self, turn: &Turn, next: u64) -> u32 {
+        match turn.kind {
+            Turning::Branch { .. } => 0,
             Turning::Jump { pushes } => {
                 if pushes {
                     self.push(turn.sequential);
@@ -88,7 +94,7 @@ impl Predict {
     }
 
     /// Bubbles as a number below 4; with the turn it says how many there are.
-    #[inline]
+    #[inline(always)]
     pub(super) fn code(&self, bubbles: u32) -> u64 {
         u64::from(bubbles != 0) + u64::from(bubbles != 0 && bubbles != self.mispredict)
     }
@@ -104,7 +110,7 @@ impl Predict {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn branch(&mut self, turn: &Turn, backward: bool, next: u64) -> u32 {
         // A branch to the instruction behind it is not taken in all that matters here.
         let taken = next != turn.sequential;
@@ -158,6 +164,7 @@ impl Predict {
     }
 
     /// Whether the target buffer has this target; afterwards it does.
+    #[inline(always)]
     fn target(&mut self, pc: u64, target: u64) -> bool {
         if self.btb.is_empty() {
             return false;
