@@ -123,19 +123,19 @@ impl Passed<'_> {
 pub struct Pass {
     /// The address of the instruction that comes next.
     pub next_pc: u64,
-    /// Instructions retired before the first of them, since `Several::retired`.
-    pub before: u64,
     /// Where they stand in the engine's memory: the first, and the one behind the last.
     pub start: u16,
     /// The end.
     pub end: u16,
     /// Accesses in `Several::accesses` until the last of them.
     pub accesses: u16,
+    /// Whether `next_pc` is not the address behind the last of them.
+    pub jumped: bool,
 }
 
 impl Pass {
     /// Of nothing.
-    pub(crate) const NONE: Pass = Pass { next_pc: 0, before: 0, start: 0, end: 0, accesses: 0 };
+    pub(crate) const NONE: Pass = Pass { next_pc: 0, start: 0, end: 0, accesses: 0, jumped: false };
 }
 
 /// Runs of instructions that retired one after the other, with their accesses.
@@ -147,7 +147,7 @@ pub struct Several<'a> {
     pub accesses: &'a [Access],
     /// The engine's memory of instructions, of which the first is number `offset`.
     pub insns: &'a [BlockInsn],
-    /// See `insns`.
+    /// The number of the first of `insns`.
     pub offset: u16,
     /// Counts how often decoded code was dropped.
     pub epoch: u64,
@@ -166,8 +166,8 @@ impl<'a> Several<'a> {
         if self.rv32 { u64::from(pc as u32) } else { pc }
     }
 
-    /// One of the runs.
-    pub fn passed(&self, pass: &Pass) -> Passed<'a> {
+    /// One of the runs, before which `before` instructions of this retired.
+    pub fn passed(&self, pass: &Pass, before: u64) -> Passed<'a> {
         let place = |number: u16| usize::from(number.wrapping_sub(self.offset));
         Passed {
             start: pass.start,
@@ -176,7 +176,7 @@ impl<'a> Several<'a> {
             next_pc: pass.next_pc,
             privilege: self.privilege,
             rv32: self.rv32,
-            instret: self.retired.wrapping_add(pass.before),
+            instret: self.retired.wrapping_add(before),
         }
     }
 }
@@ -230,14 +230,16 @@ pub trait Observer {
     /// they come; to the others they are shown one by one.
     #[inline(always)]
     fn several(&mut self, several: &Several) {
-        let mut first = 0;
+        let (mut first, mut before) = (0, 0);
         for pass in several.passes {
             let end = usize::from(pass.accesses);
             for access in several.accesses.get(first..end).unwrap_or_default() {
                 self.access(access);
             }
             first = end;
-            self.passed(&several.passed(pass));
+            let passed = several.passed(pass, before);
+            before += passed.insns.len() as u64;
+            self.passed(&passed);
         }
     }
 

@@ -174,7 +174,8 @@ impl Machine {
                         b.push(MicroOp { code: Code::Nop, ..MicroOp::NOTHING }, meta);
                     }
                 }
-                Class::Branch if target & target_mask == 0 => {
+                // (Observers of blocks take a branch to what is behind it for no jump.)
+                Class::Branch if target & target_mask == 0 && target != next => {
                     b.push(MicroOp { imm: target, ..plain(Code::of(insn.op), 0) }, meta);
                 }
                 Class::Jump if target & target_mask == 0 => {

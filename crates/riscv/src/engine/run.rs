@@ -313,6 +313,8 @@ macro_rules! define {
                 let mut n = *count;
                 // Of `passes` and `accesses`: how many the observer has not been told of.
                 let (mut noted, mut accessed) = (0, 0);
+                // Instructions retired before the first of them.
+                let mut base = retired.wrapping_add(n + u64::from(ops[usize::from(start)].done) - 1);
                 // Where to look at the limit, and whether to tell the observer.
                 let mut soon = if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit };
                 macro_rules! tell {
@@ -326,7 +328,7 @@ macro_rules! define {
                                 epoch,
                                 privilege,
                                 rv32,
-                                retired,
+                                retired: base,
                             };
                             tell(obs, &several);
                         }
@@ -368,19 +370,27 @@ macro_rules! define {
                     }
                     /// Notes for the observer that the ops up to `$end` retired.
                     macro_rules! passed {
-                        ($end:expr, $next:expr) => {
+                        ($end:expr, $next:expr, $jumped:expr) => {
                             if O::BLOCKS {
                                 let end: u16 = $end;
                                 if from < end {
-                                    passes[noted % LOG] = Pass {
-                                        next_pc: $next,
-                                        before: n + u64::from(ops[usize::from(from)].done) - 1,
-                                        start: from,
-                                        end,
-                                        accesses: accessed as u16,
-                                    };
+                                    passes[noted % LOG] =
+                                        Pass { next_pc: $next, start: from, end, accesses: accessed as u16, jumped: $jumped };
                                     noted += 1;
                                 }
+                            }
+                        };
+                    }
+                    /// The same before the op, where the block goes on, be it behind a jump that is no op.
+                    macro_rules! passed_until {
+                        () => {
+                            if O::BLOCKS {
+                                let (end, next) = (at!(), meta[usize::from(at!())].pc);
+                                let jumped = end.checked_sub(1).is_some_and(|last| {
+                                    let last = &meta[usize::from(last)];
+                                    next != last.pc.wrapping_add(u64::from(last.insn.len))
+                                });
+                                passed!(end, next, jumped);
                             }
                         };
                     }
@@ -404,6 +414,7 @@ macro_rules! define {
                                 }
                                 tell!();
                                 (noted, accessed) = (0, 0);
+                                base = retired.wrapping_add(n);
                                 soon = limit.min(n + LOG_FULL);
                             }
                         };
@@ -411,7 +422,7 @@ macro_rules! define {
                     /// Leaves before the op.
                     macro_rules! leave_before {
                         ($leave:expr) => {{
-                            passed!(at!(), meta[usize::from(at!())].pc);
+                            passed_until!();
                             leave!($leave)
                         }};
                     }
@@ -478,9 +489,8 @@ macro_rules! define {
                     }
                     /// Goes to where a jump leads, by its link, else by the table.
                     macro_rules! jump {
-                        ($to:expr, $end:expr) => {{
+                        ($to:expr) => {{
                             let i = at!();
-                            passed!($end, $to);
                             n += u64::from(op.done);
                             let link = links[usize::from(i)];
                             check!($to);
@@ -519,7 +529,8 @@ macro_rules! define {
                             let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
                             if $bx {
                                 retire!(op.imm, 0);
-                                jump!(op.imm, at!().wrapping_add(1));
+                                passed!(at!().wrapping_add(1), op.imm, true);
+                                jump!(op.imm);
                             } else {
                                 next!(0);
                             }
@@ -533,7 +544,7 @@ macro_rules! define {
                             let link = ops[usize::from(at!().wrapping_add(1))].imm;
                             x[usize::from(op.rd)] = link;
                             retire!(to, if op.rd < 32 { outside(link) } else { 0 });
-                            passed!(at!().wrapping_add(1), to);
+                            passed!(at!().wrapping_add(1), to, to != link);
                             n += u64::from(op.done);
                             check!(to);
                             go!(entry.start);
@@ -570,13 +581,16 @@ macro_rules! define {
                             next!(value);
                         })*
                         Code::Nop => next!(0),
-                        Code::Goto => jump!(op.imm, at!()),
+                        Code::Goto => {
+                            // Its own address is where it goes.
+                            passed_until!();
+                            jump!(op.imm);
+                        }
                         Code::Step => leave_before!(Leave::Step(at!())),
                         Code::Fetch => {
-                            let i = at!();
-                            passed!(i, meta[usize::from(i)].pc);
+                            passed_until!();
                             n += u64::from(op.done) - 1;
-                            leave!(Leave::Fetch(meta[usize::from(i)].pc));
+                            leave!(Leave::Fetch(meta[usize::from(at!())].pc));
                         }
                     }
                 };

@@ -219,7 +219,8 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Makes a block known under a key.
     #[cold]
-    fn describe(&mut self, passed: &Passed, key: u64, at: usize) -> usize {
+    fn describe(&mut self, several: &Several, pass: &Pass, key: u64, at: usize) -> usize {
+        let passed = &several.passed(pass, 0);
         if let Some(&number) = self.block_numbers.get(&key) {
             self.block_table[at] = (key, number);
             return number as usize;
@@ -247,8 +248,10 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
         let ends_with_jump = jumps.last().is_some_and(|&(i, ..)| usize::from(i) == passed.insns.len() - 1);
         let phase = passed.privilege as u8;
+        // Blocks do not go from page to page.
+        let page = passed.insns.first().map_or(0, |first| passed.outside(first.pc));
         let number = self.blocks.len();
-        self.blocks.push(Block { shapes, lines: Lines::new(lines), memory, jumps, ends_with_jump, phase });
+        self.blocks.push(Block { shapes, lines: Lines::new(lines, page), memory, jumps, ends_with_jump, phase });
         self.block_table[at] = (key, number as u32);
         self.block_numbers.insert(key, number as u32);
         self.note_size();
@@ -257,7 +260,8 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Everything in order, instruction by instruction.
     #[cold]
-    fn plainly(&mut self, number: usize, passed: &Passed, accesses: &[Access]) {
+    fn plainly(&mut self, number: usize, several: &Several, pass: &Pass, accesses: &[Access]) {
+        let passed = &several.passed(pass, 0);
         self.materialise();
         self.replays += 1;
         let mut accesses = accesses.iter().map(data);
@@ -337,8 +341,9 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 
     #[cold]
-    fn learn(&mut self, found: Known, passed: &Passed, at: usize) {
+    fn learn(&mut self, found: Known, several: &Several, pass: &Pass, at: usize) {
         self.replays += 1;
+        let passed = &several.passed(pass, 0);
         let (charges, cycles) = self.replay(found.block as usize, found.predictions, passed);
         let next = self.number();
         self.charge(at);
@@ -373,45 +378,42 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.accesses.clear();
     }
 
-    /// A run of instructions.
+    /// A run of instructions, and where its accesses begin among those of `several`.
     #[inline(always)]
-    fn run(&mut self, several: &Several, pass: &Pass, accesses: &[Access]) {
+    fn run(&mut self, several: &Several, pass: &Pass, first: usize) {
         let privilege = several.privilege;
-        let len = usize::from(pass.end - pass.start);
-        let Some(last) =
-            several.insns.get(usize::from(pass.end.wrapping_sub(several.offset)).wrapping_sub(1))
-        else {
-            return;
-        };
-        let jumped = pass.next_pc != last.pc.wrapping_add(u64::from(last.insn.len));
         let key = u64::from(pass.start)
             | u64::from(pass.end) << 16
-            | u64::from(jumped) << 32
+            | u64::from(pass.jumped) << 32
             | (privilege as u64) << 33;
         let at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (BLOCKS - 1);
         let (known, number) = self.block_table[at];
-        let number =
-            if known == key { number as usize } else { self.describe(&several.passed(pass), key, at) };
+        let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
         let phase = privilege as u8;
         let block = &mut self.blocks[number];
         let same = !PIPE || self.model.refill_phase == phase && self.model.started;
-        // All of a block is in one page.
+        let end = usize::from(pass.accesses);
         if !same
             || PIPE && block.jumps.len() > MOST_PREDICTIONS
-            || !self.model.memory.fetch_block(several.outside(last.pc), &mut block.lines, privilege)
+            || !self.model.memory.fetch_block(&mut block.lines, privilege)
         {
-            self.plainly(number, &several.passed(pass), accesses);
+            let accesses = several.accesses.get(first..end).unwrap_or_default();
+            self.plainly(number, several, pass, accesses);
             return;
         }
-        self.model.instructions += len as u64;
+        self.model.instructions += u64::from(pass.end - pass.start);
         if PIPE {
             self.misses.clear();
         }
-        for (i, access) in accesses.iter().enumerate() {
-            let waits = self.model.memory.data(&data(access), privilege);
+        let mut i = first;
+        while i < end
+            && let Some(access) = several.accesses.get(i)
+        {
+            let waits = self.model.memory.data_of_block(access, privilege);
             if PIPE && waits != Waits::default() {
-                self.misses.push((i, waits));
+                self.misses.push((i - first, waits));
             }
+            i += 1;
         }
         if !PIPE {
             return;
@@ -427,7 +429,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             let fit = self.misses.len() <= misses.len()
                 && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
             if !fit {
-                self.replay_once(number, predictions, &several.passed(pass));
+                self.replay_once(number, predictions, several, pass);
                 return;
             }
             mixed ^= (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
@@ -446,16 +448,16 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.hits += 1;
         } else {
             let found = Known { block: number as u32, state, predictions, misses, ..UNKNOWN };
-            self.learn(found, &several.passed(pass), at);
+            self.learn(found, several, pass, at);
         }
     }
 
     /// A block through the pipe, of which nothing is kept.
     #[cold]
-    fn replay_once(&mut self, number: usize, predictions: u64, passed: &Passed) {
+    fn replay_once(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) {
         self.replays += 1;
-        let (charges, _) = self.replay(number, predictions, passed);
-        self.model.ledger.charge_all(passed.privilege as u8, &charges);
+        let (charges, _) = self.replay(number, predictions, &several.passed(pass, 0));
+        self.model.ledger.charge_all(several.privilege as u8, &charges);
     }
 
     /// Forgets everything when it is about code that is gone, or has grown too large.
@@ -498,9 +500,11 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
     fn passed(&mut self, passed: &Passed) {
         let accesses = std::mem::take(&mut self.accesses);
         let &Passed { start, epoch, insns, next_pc, privilege, rv32, instret } = passed;
+        let jumped =
+            insns.last().is_some_and(|last| next_pc != last.pc.wrapping_add(u64::from(last.insn.len)));
         let pass = Pass {
             next_pc,
-            before: 0,
+            jumped,
             start,
             end: start + insns.len() as u16,
             accesses: accesses.len() as u16,
@@ -523,9 +527,8 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         self.keep_up(several.epoch);
         let mut first = 0;
         for pass in several.passes {
-            let end = usize::from(pass.accesses);
-            self.run(several, pass, several.accesses.get(first..end).unwrap_or_default());
-            first = end;
+            self.run(several, pass, first);
+            first = usize::from(pass.accesses);
         }
     }
 

@@ -6,7 +6,7 @@ use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
 use crate::hart::Privilege;
-use crate::observer::Walk;
+use crate::observer::{Access, Walk};
 
 /// Counts of the memory side. An access that lies in two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,10 +121,16 @@ pub(super) struct Memory {
     dtlb: Option<Tlb>,
     latencies: Latencies,
     satp: u64,
+    /// Whether fetches outside of M-mode are looked up in a translation buffer.
+    fetch_walks: bool,
     latest_fetch: Latest,
     latest_data: Latest,
     /// The way to each 4096-byte page, as the machine showed it.
     ways: HashMap<(u64, u64), Walk>,
+    /// The instruction cache's [`Cache::changes`].
+    line_changes: u64,
+    /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache.
+    in_one_line: bool,
     /// A line of the first data cache, less one; without a cache, that of a page.
     data_mask: u64,
     /// The instruction line that was touched last.
@@ -143,6 +149,8 @@ impl Memory {
         let l1d = cache(&core.l1d, "l1d")?;
         Ok(Memory {
             data_mask: l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line())) - 1,
+            in_one_line: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8),
+            line_changes: 0,
             l1i: cache(&core.l1i, "l1i")?,
             l1d,
             l2: cache(&core.l2, "l2")?,
@@ -151,6 +159,7 @@ impl Memory {
             dtlb: tlb(core.dtlb),
             latencies: core.memory,
             satp: 0,
+            fetch_walks: false,
             latest_fetch: Latest::NONE,
             latest_data: Latest::NONE,
             ways: HashMap::new(),
@@ -180,6 +189,7 @@ impl Memory {
 
     /// Brings the pages that were translated last up to date with the translation buffers.
     fn note_latest(&mut self) {
+        self.fetch_walks = self.itlb.is_some() && self.satp >> 31 != 0;
         self.latest_fetch = Latest::of(&self.itlb, self.satp);
         self.latest_data = Latest::of(&self.dtlb, self.satp);
     }
@@ -188,6 +198,7 @@ impl Memory {
     pub(super) fn flush_instructions(&mut self) {
         if let Some(cache) = &mut self.l1i {
             cache.clear();
+            self.line_changes = cache.changes();
         }
         self.last_line = NO_LINE;
         self.fills += 1;
@@ -260,7 +271,9 @@ impl Memory {
             return;
         }
         self.last_line = line;
-        if !cache.access_line(line, false).hit {
+        let hit = cache.access_line(line, false).hit;
+        self.line_changes = cache.changes();
+        if !hit {
             self.fills += 1;
             waits.miss += self.next_level(pa, false);
         }
@@ -268,19 +281,18 @@ impl Memory {
 
     /// Touches the lines of a block, if all are there; false, and nothing has changed, if not.
     #[inline(always)]
-    pub(super) fn fetch_block(&mut self, pc: u64, lines: &mut Lines, privilege: Privilege) -> bool {
-        let changes = self.l1i.as_ref().map_or(0, Cache::changes);
-        let walks = self.itlb.is_some() && self.translating(privilege);
-        if lines.settled == changes && (!walks || self.latest_fetch.has(pc)) {
+    pub(super) fn fetch_block(&mut self, lines: &mut Lines, privilege: Privilege) -> bool {
+        let walks = self.fetch_walks && privilege != Privilege::Machine;
+        if lines.settled == self.line_changes && (!walks || self.latest_fetch.has(lines.page)) {
             // To touch them again would change nothing.
             self.last_line = lines.last;
             return true;
         }
-        self.touch_block(pc, lines, walks)
+        self.touch_block(lines, walks)
     }
 
     #[inline(never)]
-    fn touch_block(&mut self, pc: u64, lines: &mut Lines, walks: bool) -> bool {
+    fn touch_block(&mut self, lines: &mut Lines, walks: bool) -> bool {
         if lines.verified != self.fills
             && let Some(cache) = &self.l1i
         {
@@ -291,7 +303,7 @@ impl Memory {
             lines.verified = self.fills;
         }
         if walks && let Some(tlb) = &mut self.itlb {
-            if !tlb.touch(self.satp, pc) {
+            if !tlb.touch(self.satp, lines.page) {
                 return false;
             }
             self.latest_fetch = Latest::of(&self.itlb, self.satp);
@@ -306,28 +318,36 @@ impl Memory {
                 }
             }
             // When something has changed they may be in each other's way.
-            settled = if cache.changes() == before { before } else { Lines::UNSETTLED };
+            self.line_changes = cache.changes();
+            settled = if self.line_changes == before { before } else { Lines::UNSETTLED };
         }
         lines.settled = settled;
         self.last_line = lines.last;
         true
     }
 
-    /// Data is accessed; stores that no line takes wait only where there is no store buffer.
+    /// Data in RAM is accessed, aligned to its size, as blocks do; as [`data`](Self::data).
     #[inline(always)]
-    pub(super) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
-        let &Data { va, pa, size, store } = access;
-        let settled =
-            (self.latest_data.has(va) || self.dtlb.is_none() || !self.translated(access, privilege))
-                && pa >= RAM_BASE
-                && (pa & self.data_mask) + u64::from(size) <= self.data_mask + 1
-                && self.l1d.as_mut().is_some_and(|c| c.access_first(pa, store));
-        if settled { Waits::default() } else { self.data_unsettled(access, privilege) }
+    pub(super) fn data_of_block(&mut self, access: &Access, privilege: Privilege) -> Waits {
+        let &Access { va, pa, store, .. } = access;
+        let translated = if privilege == Privilege::Machine { va != pa } else { self.translating(privilege) };
+        if (self.latest_data.has(va) || !translated || self.dtlb.is_none())
+            && self.in_one_line
+            && let Some(cache) = &mut self.l1d
+        {
+            if cache.access_first(pa, store) {
+                return Waits::default();
+            }
+            let miss = self.data_line(pa, store);
+            let waits = !store || self.latencies.stores_wait;
+            return Waits { walk: 0, miss: if waits { miss } else { 0 } };
+        }
+        self.data(&Data { va, pa, size: access.size, store }, privilege)
     }
 
-    /// The same, when something may wait or change.
+    /// Data is accessed; stores that no line takes wait only where there is no store buffer.
     #[inline(never)]
-    fn data_unsettled(&mut self, access: &Data, privilege: Privilege) -> Waits {
+    pub(super) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let &Data { va, pa, size, store } = access;
         let mut waits = Waits::default();
         if self.translated(access, privilege) && self.dtlb.is_some() && !self.latest_data.has(va) {
@@ -347,7 +367,7 @@ impl Memory {
         waits
     }
 
-    #[inline]
+    #[inline(never)]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
         let Some(cache) = &mut self.l1d else { return 0 };
         let found = cache.look_for(pa >> cache.geometry().line_shift(), store);
@@ -415,6 +435,8 @@ pub(super) struct Lines {
     /// In the order of fetching.
     all: Vec<u64>,
     last: u64,
+    /// An address in their page.
+    page: u64,
     /// At which [`Memory::fills`] they were seen to be there.
     verified: u64,
     /// At which [`Cache::changes`] to touch all of them changed nothing.
@@ -424,9 +446,10 @@ pub(super) struct Lines {
 impl Lines {
     const UNSETTLED: u64 = u64::MAX;
 
-    pub(super) fn new(all: Vec<u64>) -> Self {
+    /// In the order of fetching; all are in the page of this virtual address.
+    pub(super) fn new(all: Vec<u64>, page: u64) -> Self {
         let last = all.last().copied().unwrap_or(NO_LINE);
-        Lines { all, last, verified: u64::MAX, settled: Self::UNSETTLED }
+        Lines { all, last, page, verified: u64::MAX, settled: Self::UNSETTLED }
     }
 }
 
