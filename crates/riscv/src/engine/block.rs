@@ -85,9 +85,10 @@ impl Builder<'_> {
     }
 
     /// Ends the block: execution goes on at `pc`.
-    fn leave(&mut self, pc: u64) {
+    fn leave(&mut self, pc: u64, same_page: bool) {
+        let code = if same_page { Code::Goto } else { Code::Away };
         let meta = Meta { pc, insn: NO_INSN, word: 0, page: 0 };
-        self.push(MicroOp { code: Code::Goto, imm: pc, ..MicroOp::NOTHING }, meta);
+        self.push(MicroOp { code, imm: pc, ..MicroOp::NOTHING }, meta);
     }
 }
 
@@ -116,8 +117,9 @@ impl Machine {
         let mut pc = pc;
         loop {
             let offset = pc & (PAGE - 1);
-            if u64::from(b.done) >= LONGEST_BLOCK || pc & !(PAGE - 1) != va_page {
-                b.leave(pc);
+            let same_page = pc & !(PAGE - 1) == va_page;
+            if u64::from(b.done) >= LONGEST_BLOCK || !same_page {
+                b.leave(pc, same_page);
                 break;
             }
             let size = if offset == PAGE - 2 { 2 } else { 4 };

@@ -97,7 +97,7 @@ impl Machine {
                     }
                     Leave::Step(op) => break 'find self.pause_at(op, &mut pc, &mut count),
                     Leave::Unlinked { from, to } => {
-                        link = Some((from, self.meta_pc(from)));
+                        link = Some((from, self.meta_pc(from))).filter(|(from, _)| *from != 0);
                         pc = to;
                         continue 'find;
                     }
@@ -255,8 +255,10 @@ macro_rules! define {
             Shifts,
             /// Retires, and nothing else.
             Nop,
-            /// On to another block; no instruction.
+            /// On to another block in the page; no instruction.
             Goto,
+            /// On to another page; no instruction. It is never linked: the next page may be mapped elsewhere by then.
+            Away,
             /// For the reference interpreter.
             Step,
             /// For the reference interpreter, fetch and all.
@@ -585,6 +587,17 @@ macro_rules! define {
                             // Its own address is where it goes.
                             passed_until!();
                             jump!(op.imm);
+                        }
+                        Code::Away => {
+                            passed_until!();
+                            n += u64::from(op.done);
+                            check!(op.imm);
+                            let entry = &jumps[jump_index(op.imm)];
+                            if entry.pc != op.imm || entry.context != context {
+                                // Op 0 is no op: nothing is linked.
+                                leave!(Leave::Unlinked { from: 0, to: op.imm });
+                            }
+                            go!(entry.start);
                         }
                         Code::Step => leave_before!(Leave::Step(at!())),
                         Code::Fetch => {

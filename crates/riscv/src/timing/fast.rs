@@ -251,7 +251,14 @@ impl<const PIPE: bool> Fast<PIPE> {
         // Blocks do not go from page to page.
         let page = passed.insns.first().map_or(0, |first| passed.outside(first.pc));
         let number = self.blocks.len();
-        self.blocks.push(Block { shapes, lines: Lines::new(lines, page), memory, jumps, ends_with_jump, phase });
+        self.blocks.push(Block {
+            shapes,
+            lines: Lines::new(lines, page),
+            memory,
+            jumps,
+            ends_with_jump,
+            phase,
+        });
         self.block_table[at] = (key, number as u32);
         self.block_numbers.insert(key, number as u32);
         self.note_size();
@@ -502,13 +509,8 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         let &Passed { start, epoch, insns, next_pc, privilege, rv32, instret } = passed;
         let jumped =
             insns.last().is_some_and(|last| next_pc != last.pc.wrapping_add(u64::from(last.insn.len)));
-        let pass = Pass {
-            next_pc,
-            jumped,
-            start,
-            end: start + insns.len() as u16,
-            accesses: accesses.len() as u16,
-        };
+        let pass =
+            Pass { next_pc, jumped, start, end: start + insns.len() as u16, accesses: accesses.len() as u16 };
         let passes = std::slice::from_ref(&pass);
         self.several(&Several {
             passes,
