@@ -1,7 +1,7 @@
 //! How fast caches are counted, by processor time: instructions per microsecond with an instruction cache
 //! beside the machine, and a sweep of many geometries over a million fetches.
 //!
-//! `cargo run --release -p tollgate-riscv --example cache [RUNS]`
+//! `cargo run --release -p tollgate-riscv --example cache [RUNS] [STEPS] [GEOMETRY]`
 #![allow(clippy::print_stdout)]
 
 use tollgate_riscv::cache::{Cache, Policy, Sweep, WritePolicy};
@@ -42,6 +42,11 @@ fn cpu_ns() -> u64 {
     text.split(' ').next().and_then(|v| v.parse().ok()).unwrap_or(0)
 }
 
+/// The argument in a place, if it is one.
+fn argument<T: std::str::FromStr>(place: usize) -> Option<T> {
+    std::env::args().nth(place).and_then(|a| a.parse().ok())
+}
+
 fn machine(elf: &Elf) -> Machine {
     let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
     machine.load(elf).expect("the program fits");
@@ -49,7 +54,7 @@ fn machine(elf: &Elf) -> Machine {
 }
 
 fn speed<const D: bool>(elf: &Elf, geometry: &str, policy: Policy) -> (f64, String) {
-    const BUDGET: u64 = 100_000_000;
+    let steps = argument(2).unwrap_or(100_000_000);
     let cache = || {
         let geometry = geometry.parse().expect("a geometry");
         Cache::new(geometry, policy, WritePolicy::default()).expect("a cache")
@@ -57,15 +62,18 @@ fn speed<const D: bool>(elf: &Elf, geometry: &str, policy: Policy) -> (f64, Stri
     let mut watch = Watch::<D> { icache: cache(), dcache: cache() };
     let mut machine = machine(elf);
     let start = cpu_ns();
-    machine.run(BUDGET, &mut watch);
+    machine.run(steps, &mut watch);
     let speed = machine.instret() as f64 / ((cpu_ns() - start) as f64 / 1000.0);
     (speed, format!("{} misses, data {}", watch.icache.counts().misses(), watch.dcache.counts().misses()))
 }
 
 fn main() {
-    let runs: usize = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(5);
+    let runs: usize = argument(1).unwrap_or(5);
     let elf = Elf::parse(include_bytes!("../../../guests/riscv/bench/mix.elf")).expect("an ELF file");
     for (geometry, policy) in [("64:4:64", Policy::Lru), ("64:4:64", Policy::Plru), ("8:1:8", Policy::Lru)] {
+        if argument::<String>(3).is_some_and(|only| only != geometry) {
+            continue;
+        }
         for data in [false, true] {
             let mut speeds = Vec::new();
             let mut last = String::new();

@@ -1,6 +1,8 @@
 //! How fast the machine is: instructions per microsecond of processor time, median of several runs.
 //!
-//! `cargo run --release -p tollgate-riscv --example mips [RUNS] [--only KIND] [--detail]`
+//! `cargo run --release -p tollgate-riscv --example mips [RUNS] [--only KIND] [--program NAME] [--steps N] [--detail]`
+//!
+//! With `--only` nothing else is measured, so that a profiler sees one kind of run.
 #![allow(clippy::print_stdout)]
 
 use tollgate_riscv::timing::{Core, Fast};
@@ -30,12 +32,22 @@ fn cpu_ns() -> u64 {
     text.split(' ').next().and_then(|v| v.parse().ok()).unwrap_or(0)
 }
 
+/// The argument behind `key`.
+fn argument(key: &str) -> Option<String> {
+    std::env::args().skip_while(|a| a != key).nth(1)
+}
+
+/// How many steps a run may take: to the end, unless `--steps` says otherwise.
+fn steps() -> u64 {
+    argument("--steps").and_then(|n| n.parse().ok()).unwrap_or(1 << 40)
+}
+
 fn run<O: Observer>(elf: &Elf, observer: &mut O, reference: bool) -> (u64, f64, i32) {
     let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
     machine.load(elf).expect("the program fits");
     let start = cpu_ns();
     let stop =
-        if reference { machine.run_reference(20_000_000, observer) } else { machine.run(1 << 40, observer) };
+        if reference { machine.run_reference(20_000_000, observer) } else { machine.run(steps(), observer) };
     let time = (cpu_ns() - start) as f64 / 1000.0;
     let code = if let Stop::Exit { code } = stop { code } else { 0 };
     (machine.instret(), time, code)
@@ -65,7 +77,7 @@ fn timed<const PIPE: bool>(elf: &Elf) -> (u64, f64, i32) {
     machine.load(elf).expect("the program fits");
     let mut fast = Fast::<PIPE>::new(&core).expect("the core is valid");
     let start = cpu_ns();
-    let stop = machine.run(1 << 40, &mut fast);
+    let stop = machine.run(steps(), &mut fast);
     let time = (cpu_ns() - start) as f64 / 1000.0;
     if PIPE {
         assert_eq!(fast.ledger().total(), fast.cycles(), "every cycle is in the ledger");
@@ -121,13 +133,16 @@ fn main() {
         ("mix", include_bytes!("../../../guests/riscv/bench/mix.elf")),
         ("float", include_bytes!("../../../guests/riscv/bench/float.elf")),
     ];
-    let elf = Elf::parse(programs[0].1).expect("the image is an ELF file");
-    println!("start to the first 200 instructions: {:.0} us", start_up(&elf));
-    println!("a trap there and back, 8 instructions: {:.0} ns", traps());
+    let (only, program) = (argument("--only"), argument("--program"));
+    if only.is_none() {
+        let elf = Elf::parse(programs[0].1).expect("the image is an ELF file");
+        println!("start to the first 200 instructions: {:.0} us", start_up(&elf));
+        println!("a trap there and back, 8 instructions: {:.0} ns", traps());
+    }
     for (name, bytes) in programs {
         let elf = Elf::parse(bytes).expect("the image is an ELF file");
         for kind in ["blocks", "observed", "counting", "pipeline", "reference"] {
-            if std::env::args().skip_while(|a| a != "--only").nth(1).is_some_and(|only| only != kind) {
+            if only.as_ref().is_some_and(|o| o != kind) || program.as_ref().is_some_and(|p| p != name) {
                 continue;
             }
             let mut speeds: Vec<f64> = Vec::new();

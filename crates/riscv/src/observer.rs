@@ -118,6 +118,69 @@ impl Passed<'_> {
     }
 }
 
+/// One run of instructions of a decoded block, as [`Several`] has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// The address of the instruction that comes next.
+    pub next_pc: u64,
+    /// Where they stand in the engine's memory: the first, and the one behind the last.
+    pub start: u16,
+    /// The end.
+    pub end: u16,
+    /// Accesses in `Several::accesses` until the last of them.
+    pub accesses: u16,
+    /// Whether `next_pc` is not the address behind the last of them.
+    pub jumped: bool,
+}
+
+impl Pass {
+    /// Of nothing.
+    pub(crate) const NONE: Pass = Pass { next_pc: 0, start: 0, end: 0, accesses: 0, jumped: false };
+}
+
+/// Runs of instructions that retired one after the other, with their accesses.
+#[derive(Clone, Copy, Debug)]
+pub struct Several<'a> {
+    /// The runs, in order.
+    pub passes: &'a [Pass],
+    /// All their accesses, in order; none unless [`Observer::MEMORY`] is set.
+    pub accesses: &'a [Access],
+    /// The engine's memory of instructions, of which the first is number `offset`.
+    pub insns: &'a [BlockInsn],
+    /// The number of the first of `insns`.
+    pub offset: u16,
+    /// Counts how often decoded code was dropped.
+    pub epoch: u64,
+    /// The mode.
+    pub privilege: Privilege,
+    /// Whether addresses have 32 bits.
+    pub rv32: bool,
+    /// Instructions retired before all of this, since reset.
+    pub retired: u64,
+}
+
+impl<'a> Several<'a> {
+    /// An address as [`Retired`] shows it.
+    #[inline(always)]
+    pub fn outside(&self, pc: u64) -> u64 {
+        if self.rv32 { u64::from(pc as u32) } else { pc }
+    }
+
+    /// One of the runs, before which `before` instructions of this retired.
+    pub fn passed(&self, pass: &Pass, before: u64) -> Passed<'a> {
+        let place = |number: u16| usize::from(number.wrapping_sub(self.offset));
+        Passed {
+            start: pass.start,
+            epoch: self.epoch,
+            insns: self.insns.get(place(pass.start)..place(pass.end)).unwrap_or_default(),
+            next_pc: pass.next_pc,
+            privilege: self.privilege,
+            rv32: self.rv32,
+            instret: self.retired.wrapping_add(before),
+        }
+    }
+}
+
 /// Watches a machine. What the constants switch off costs nothing, and is never called.
 ///
 /// For one instruction, its accesses come first, then [`retire`](Observer::retire) or
@@ -162,6 +225,23 @@ pub trait Observer {
     /// Instructions retired; their accesses came before, in order.
     #[inline(always)]
     fn passed(&mut self, _passed: &Passed) {}
+
+    /// Many runs of instructions at once, and the accesses of each. An observer that is in a hurry takes them as
+    /// they come; to the others they are shown one by one.
+    #[inline(always)]
+    fn several(&mut self, several: &Several) {
+        let (mut first, mut before) = (0, 0);
+        for pass in several.passes {
+            let end = usize::from(pass.accesses);
+            for access in several.accesses.get(first..end).unwrap_or_default() {
+                self.access(access);
+            }
+            first = end;
+            let passed = several.passed(pass, before);
+            before += passed.insns.len() as u64;
+            self.passed(&passed);
+        }
+    }
 
     /// The machine looked for the way to a page and found it. It keeps what it finds: the way to a page is shown
     /// before the first access to it, and again after `sfence.vma`, but not each time. Which translations a

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{Rng, random};
+use common::{Asm, Rng, random};
 use random::{BASE, Mode};
 use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Ledger, Timed, TimingCounts};
-use tollgate_riscv::{Config, Isa, Machine, MachineKind, Observer, Retired, Stop};
+use tollgate_riscv::{Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Retired, Stop};
 
 fn machine(isa: Isa, image: &[u8]) -> Machine {
     let config =
@@ -190,4 +190,141 @@ fn runs_and_threads_agree() {
         assert_eq!(thread.join().unwrap(), first);
     }
     assert_eq!(fast(&core, isa, &image), first);
+}
+
+/// A page of random code that returns to `x1`: it computes in `x17`, goes through 64 KiB of data at `x2`, and
+/// begins with an instruction that may be overwritten.
+fn random_page(rng: &mut Rng) -> Asm {
+    let mut a = Asm::default();
+    a.op(Op::Addi, 17, 17, 0, 1).op(Op::Addi, 22, 0, 0, 1 + rng.below(6) as i64);
+    let again = a.here();
+    a.op(Op::Mul, 19, 17, 18, 0).op(Op::And, 19, 19, 20, 0).op(Op::Add, 19, 19, 2, 0);
+    for _ in 0..40 {
+        let at = 8 * rng.below(200) as i64;
+        match rng.below(8) {
+            0 | 1 => a.op(Op::Ld, 23, 19, 0, at),
+            2 => a.op(Op::Lbu, 24, 2, 0, at),
+            3 => a.op(Op::Sd, 0, 19, 17, at),
+            4 => a.op(Op::Sw, 0, 2, 23, at),
+            5 => a.op(rng.pick(&[Op::Beq, Op::Bne, Op::Blt, Op::Bgeu]), 0, 23, 24, 8),
+            6 => a.op(Op::Div, 24, 17, 18, 0),
+            _ => a.op(rng.pick(&[Op::Add, Op::Xor, Op::Mul]), 17, 17, 23, 0),
+        };
+    }
+    a.op(Op::Addi, 17, 17, 0, 1).op(Op::Addi, 22, 22, 0, -1);
+    let back = again as i64 - a.here() as i64;
+    a.op(Op::Bne, 0, 22, 0, back).op(Op::Jalr, 0, 1, 0, 0);
+    a
+}
+
+/// S-mode under Sv39: a loop that calls two other pages, overwrites the first instruction of one of them
+/// (`fence.i`), and now and then changes the address space and maps that page to the other one's memory or back
+/// (`sfence.vma`).
+fn restless(seed: u64) -> Machine {
+    let mut rng = Rng(seed);
+    let (tables, data) = (BASE + 0x4_0000, BASE + 0x1_0000);
+    let mut start = Asm::default();
+    for (csr, register) in [(0x305, 5), (0x3b0, 6), (0x3a0, 7), (0x180, 14), (0x300, 10), (0x341, 11)] {
+        start.csrw(csr, register);
+    }
+    start.op(Op::SfenceVma, 0, 0, 0, 0).op(Op::Mret, 0, 0, 0, 0);
+    let mut exit = Asm::default();
+    exit.op(Op::Lui, 5, 0, 0, 0x10_0000).li(6, 0x5555).op(Op::Sw, 0, 5, 6, 0).op(Op::Jal, 0, 0, 0, 0);
+    let swap = |a: &mut Asm, x, y| {
+        a.op(Op::Xor, x, x, y, 0).op(Op::Xor, y, y, x, 0).op(Op::Xor, x, x, y, 0);
+    };
+    let mut main = Asm::default();
+    main.op(Op::Andi, 5, 13, 0, 15).op(Op::Bne, 0, 5, 0, 24);
+    main.op(Op::Sw, 0, 3, 4, 0).op(Op::FenceI, 0, 0, 0, 0);
+    swap(&mut main, 4, 12);
+    main.op(Op::Andi, 5, 13, 0, 7).op(Op::Bne, 0, 5, 0, 24).op(Op::Sd, 0, 27, 25, 0);
+    swap(&mut main, 25, 26);
+    main.op(Op::SfenceVma, 0, 0, 0, 0);
+    main.op(Op::Andi, 5, 13, 0, 3).op(Op::Bne, 0, 5, 0, 20).csrw(0x180, 14);
+    swap(&mut main, 14, 15);
+    for page in [0x2000, 0x3000] {
+        let to = page - 0x1000 - main.here() as i64;
+        main.op(Op::Jal, 1, 0, 0, to);
+    }
+    main.op(Op::Addi, 13, 13, 0, -1);
+    let back = -(main.here() as i64);
+    main.op(Op::Bne, 0, 13, 0, back).op(Op::Ecall, 0, 0, 0, 0);
+
+    let mut m = machine("rv64gc".parse().unwrap(), &start.0);
+    let (first, second) = (random_page(&mut rng), random_page(&mut rng));
+    for (at, code) in [(0x200, &exit), (0x1000, &main), (0x2000, &first), (0x3000, &second)] {
+        m.write_memory(BASE + at, &code.0).unwrap();
+    }
+    let mut entry = |at: u64, value: u64| m.write_memory(at, &value.to_le_bytes()).unwrap();
+    entry(tables + 16, (tables + 0x1000) >> 2 | 1);
+    entry(tables + 0x1000, (tables + 0x2000) >> 2 | 1);
+    for page in 0..256 {
+        entry(tables + 0x2000 + 8 * page, (BASE + 0x1000 * page) >> 2 | 0xcf);
+    }
+    let add =
+        |imm| u64::from(Insn::encode(Op::Addi, Operands { rd: 17, rs1: 17, imm, ..Default::default() }));
+    let satp = 8 << 60 | tables >> 12;
+    let words = (add(3), add(5));
+    for (register, value) in [
+        (2, data),
+        (3, BASE + 0x2000),
+        (4, words.0),
+        (5, BASE + 0x200),
+        (6, u64::MAX),
+        (7, 0x1f),
+        (10, 0x800),
+        (11, BASE + 0x1000),
+        (12, words.1),
+        (13, 200),
+        (14, satp),
+        (15, satp | 1 << 44),
+        (18, 8 * (1 + rng.below(700))),
+        (20, 0xfff8),
+        (25, (BASE + 0x3000) >> 2 | 0xcf),
+        (26, (BASE + 0x2000) >> 2 | 0xcf),
+        (27, tables + 0x2000 + 8 * 2),
+    ] {
+        m.set_x(register, value);
+    }
+    m
+}
+
+#[test]
+fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() {
+    let mut cores = ["lru", "plru", "fifo", "random"].map(crowded).to_vec();
+    // Caches and buffers in which most of it fits, so that blocks stay settled for a while.
+    for mut core in cores.clone() {
+        core.name = "roomy".to_string();
+        core.l1i.as_mut().unwrap().geometry = "8:2:64".to_string();
+        core.l1d.as_mut().unwrap().geometry = "16:4:64".to_string();
+        core.itlb.as_mut().unwrap().entries = 2;
+        core.dtlb.as_mut().unwrap().entries = 8;
+        cores.push(core);
+    }
+    let mut write_through = crowded("lru");
+    let l1d = write_through.l1d.as_mut().unwrap();
+    (l1d.write_through, l1d.no_write_allocate, l1d.geometry) = (true, true, "8:2:4".to_string());
+    cores.push(write_through);
+    cores.extend(["cva6-like", "rocket-like"].map(|name| Core::preset(name).unwrap()));
+    for seed in [1, 2] {
+        for core in &cores {
+            let mut plain = Timed::new(core, ByPrivilege, ()).unwrap();
+            let mut reference = restless(seed);
+            assert_eq!(reference.run_reference(BUDGET, &mut plain), Stop::Exit { code: 0 });
+            let mut fast: Fast = Fast::new(core).unwrap();
+            let mut m = restless(seed);
+            assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
+            assert_eq!(m.instret(), reference.instret());
+            assert!((0..32).all(|r| m.x(r) == reference.x(r)), "the same code ran");
+            let mut counting = Fast::<false>::new(core).unwrap();
+            assert_eq!(restless(seed).run(BUDGET, &mut counting), Stop::Exit { code: 0 });
+            let what = format!("seed {seed}, {core:?}");
+            assert_eq!(plain.cycles(), fast.cycles(), "{what}");
+            assert_eq!(plain.ledger(), fast.ledger(), "{what}");
+            assert_eq!(plain.counts(), fast.counts(), "{what}");
+            assert_eq!(plain.counts().memory, counting.counts().memory, "{what}");
+            assert!(plain.counts().memory.l1d_misses > 0, "{what}");
+            assert!(fast.memo_counts().0 > 100, "{:?}, {what}", fast.memo_counts());
+        }
+    }
 }

@@ -28,6 +28,16 @@ pub struct Outcome {
     pub evicted: Option<Evicted>,
 }
 
+/// What an access found; [`Outcome`] in short.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found {
+    Hit,
+    /// It missed, and brought nothing in.
+    NotFilled,
+    /// It missed, and what was in the place of the new line had to leave: 0 is nothing.
+    Filled(u64),
+}
+
 const HIT: Outcome = Outcome { hit: true, filled: false, evicted: None };
 
 /// What happened in a cache since it was made or [reset](Cache::reset_counts).
@@ -108,6 +118,8 @@ pub struct Cache {
     /// Whether a hit in the first place of a set changes nothing.
     first_is_settled: bool,
     order: Order,
+    /// How often what is in it, or the order in which it would leave, changed.
+    changes: u64,
     counts: Counts,
 }
 
@@ -138,6 +150,7 @@ impl Cache {
             last: 0,
             first_is_settled: ways == 1 || policy != Policy::Plru,
             order,
+            changes: 0,
             counts: Counts::default(),
         })
     }
@@ -166,6 +179,13 @@ impl Cache {
         &self.counts
     }
 
+    /// A number that stays the same while an access can only find what it found when the number was the same:
+    /// neither the content nor the order of a policy has changed.
+    #[inline(always)]
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Counts from zero; the content stays.
     pub fn reset_counts(&mut self) {
         self.counts = Counts::default();
@@ -188,11 +208,21 @@ impl Cache {
     /// know the line by the address `line * geometry.line()`.
     #[inline(always)]
     pub fn access_line(&mut self, line: u64, store: bool) -> Outcome {
+        match self.look_for(line, store) {
+            Found::Hit => HIT,
+            Found::NotFilled => Outcome { hit: false, filled: false, evicted: None },
+            Found::Filled(old) => Outcome { hit: false, filled: true, evicted: self.content(old) },
+        }
+    }
+
+    /// The same for whom an [`Outcome`] is too large.
+    #[inline(always)]
+    pub(crate) fn look_for(&mut self, line: u64, store: bool) -> Found {
         let wanted = line << LINE_SHIFT | VALID;
         self.counts.reads += u64::from(!store);
         self.counts.writes += u64::from(store);
         if !store && wanted == self.last {
-            return HIT;
+            return Found::Hit;
         }
         let start = (line & self.set_mask) as usize * self.ways;
         if self.first_is_settled
@@ -205,58 +235,110 @@ impl Cache {
             } else if store {
                 self.counts.writes_through += 1;
             }
-            return HIT;
+            return Found::Hit;
         }
         self.find(wanted, start, store)
     }
 
+    /// Whether an access finds its line where the last one in that set was, so that nothing changes but its
+    /// dirty bit. It is counted then; if not, nothing has happened.
+    #[inline(always)]
+    pub(crate) fn access_first(&mut self, address: u64, store: bool) -> bool {
+        let line = address >> self.shift;
+        let wanted = line << LINE_SHIFT | VALID;
+        let start = (line & self.set_mask) as usize * self.ways;
+        let Some(first) = self.places.get_mut(start) else { return false };
+        if *first & !DIRTY != wanted || !self.first_is_settled || store && !self.write.back {
+            return false;
+        }
+        *first |= u64::from(store) * DIRTY;
+        self.last = wanted;
+        self.counts.reads += u64::from(!store);
+        self.counts.writes += u64::from(store);
+        true
+    }
+
     /// The rest of an access.
-    fn find(&mut self, wanted: u64, start: usize, store: bool) -> Outcome {
+    #[inline(never)]
+    fn find(&mut self, wanted: u64, start: usize, store: bool) -> Found {
         if store && !self.write.back {
             self.counts.writes_through += 1;
         }
         let dirt = if store && self.write.back { DIRTY } else { 0 };
         let set = &mut self.places[start..start + self.ways];
         let before = std::mem::replace(&mut self.last, wanted);
-        if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
-            set[way] |= dirt;
-            match &mut self.order {
-                Order::Lru => move_to_front(&mut set[..=way]),
-                Order::Fifo | Order::Random(_) => {}
-                Order::Plru(trees) => point_away(&mut trees[start / self.ways], way, self.ways),
-            }
-            return HIT;
-        }
-        if store {
-            self.counts.write_misses += 1;
-            if !self.write.allocate {
-                self.last = before;
-                return Outcome { hit: false, filled: false, evicted: None };
-            }
-        } else {
-            self.counts.read_misses += 1;
-        }
-        self.counts.fills += 1;
-        let new = wanted | dirt;
         let old = match &mut self.order {
-            Order::Lru | Order::Fifo => {
-                move_to_front(set);
-                std::mem::replace(&mut set[0], new)
+            Order::Lru if !store || self.write.allocate => {
+                // The line comes first, and each of the others takes the place of the one before, until its old
+                // place: in one pass, since most that come here miss.
+                let mut leaving = wanted | dirt;
+                for (way, place) in set.iter_mut().enumerate() {
+                    leaving = std::mem::replace(place, leaving);
+                    if leaving & !DIRTY == wanted {
+                        set[0] |= leaving & DIRTY;
+                        self.changes += u64::from(way > 0);
+                        return Found::Hit;
+                    }
+                }
+                leaving
             }
-            Order::Plru(trees) => {
-                let tree = &mut trees[start / self.ways];
-                let way = set.iter().position(|&p| p == 0).unwrap_or_else(|| pointed_at(*tree, self.ways));
-                point_away(tree, way, self.ways);
-                std::mem::replace(&mut set[way], new)
-            }
-            Order::Random(choices) => {
-                let way = set.iter().position(|&p| p == 0).unwrap_or_else(|| choices.below(set.len()));
-                std::mem::replace(&mut set[way], new)
+            order => {
+                if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
+                    set[way] |= dirt;
+                    match order {
+                        Order::Lru => {
+                            self.changes += u64::from(way > 0);
+                            move_to_front(&mut set[..=way]);
+                        }
+                        Order::Fifo | Order::Random(_) => {}
+                        Order::Plru(trees) => {
+                            let tree = &mut trees[start / self.ways];
+                            let before = *tree;
+                            point_away(tree, way, self.ways);
+                            self.changes += u64::from(*tree != before);
+                        }
+                    }
+                    return Found::Hit;
+                }
+                if store && !self.write.allocate {
+                    self.counts.write_misses += 1;
+                    self.last = before;
+                    return Found::NotFilled;
+                }
+                let new = wanted | dirt;
+                match order {
+                    Order::Lru | Order::Fifo => {
+                        move_to_front(set);
+                        std::mem::replace(&mut set[0], new)
+                    }
+                    Order::Plru(trees) => {
+                        let tree = &mut trees[start / self.ways];
+                        let empty = set.iter().position(|&p| p == 0);
+                        let way = empty.unwrap_or_else(|| pointed_at(*tree, self.ways));
+                        point_away(tree, way, self.ways);
+                        std::mem::replace(&mut set[way], new)
+                    }
+                    Order::Random(choices) => {
+                        let empty = set.iter().position(|&p| p == 0);
+                        let way = empty.unwrap_or_else(|| choices.below(set.len()));
+                        std::mem::replace(&mut set[way], new)
+                    }
+                }
             }
         };
-        let evicted = self.evicted(old);
-        self.counts.evictions += u64::from(evicted.is_some());
-        Outcome { hit: false, filled: true, evicted }
+        self.counts.write_misses += u64::from(store);
+        self.counts.read_misses += u64::from(!store);
+        self.counts.fills += 1;
+        self.changes += 1;
+        self.counts.evictions += u64::from(old != 0);
+        self.counts.writebacks += u64::from(old & DIRTY != 0);
+        Found::Filled(old)
+    }
+
+    /// The first address of a dirty line that was in a place.
+    #[inline(always)]
+    pub(crate) fn dirty(&self, place: u64) -> Option<u64> {
+        (place & DIRTY != 0).then_some(place >> LINE_SHIFT << self.shift)
     }
 
     /// What was in a place that has been overwritten; counts its write-back.
@@ -294,6 +376,7 @@ impl Cache {
         let way = set.iter().position(|place| place & !DIRTY == wanted)?;
         let old = std::mem::take(&mut set[way]);
         self.last = 0;
+        self.changes += 1;
         if matches!(self.order, Order::Lru | Order::Fifo) {
             set[way..].rotate_left(1);
         }
@@ -316,6 +399,7 @@ impl Cache {
         let dirty = self.places.iter().filter(|&&place| place & DIRTY != 0).count() as u64;
         self.places.fill(0);
         self.last = 0;
+        self.changes += 1;
         if let Order::Plru(trees) = &mut self.order {
             trees.fill(0);
         }

@@ -76,10 +76,19 @@ impl Builder<'_> {
         (!self.precise && last.code == Code::Constant && last.rd == register).then_some(last.imm)
     }
 
+    /// How far the last op shifts to the left, when `insn` shifts that back and nobody sees what is between.
+    fn last_shift(&self, insn: &Insn) -> Option<(u64, u8)> {
+        let last = self.arena.ops[self.next.checked_sub(1).filter(|&i| i >= self.start)?];
+        let pair =
+            last.code == Code::Slli && insn.op == Op::Srli && last.rd == insn.rs1 && insn.rd == insn.rs1;
+        (!self.precise && pair).then_some((last.imm, last.rs1))
+    }
+
     /// Ends the block: execution goes on at `pc`.
-    fn leave(&mut self, pc: u64) {
+    fn leave(&mut self, pc: u64, same_page: bool) {
+        let code = if same_page { Code::Goto } else { Code::Away };
         let meta = Meta { pc, insn: NO_INSN, word: 0, page: 0 };
-        self.push(MicroOp { code: Code::Goto, imm: pc, ..MicroOp::NOTHING }, meta);
+        self.push(MicroOp { code, imm: pc, ..MicroOp::NOTHING }, meta);
     }
 }
 
@@ -108,8 +117,9 @@ impl Machine {
         let mut pc = pc;
         loop {
             let offset = pc & (PAGE - 1);
-            if u64::from(b.done) >= LONGEST_BLOCK || pc & !(PAGE - 1) != va_page {
-                b.leave(pc);
+            let same_page = pc & !(PAGE - 1) == va_page;
+            if u64::from(b.done) >= LONGEST_BLOCK || !same_page {
+                b.leave(pc, same_page);
                 break;
             }
             let size = if offset == PAGE - 2 { 2 } else { 4 };
@@ -149,7 +159,15 @@ impl Machine {
                     _ if insn.rs1 == 0 => {
                         b.constant(rd, alu_imm(insn.op, 0, insn.imm as u64), meta);
                     }
-                    _ => b.push(plain(Code::of(insn.op), rd), meta),
+                    _ => match b.last_shift(&insn) {
+                        // `zext.w` and the like: a shift there and one back.
+                        Some((left, rs1)) => {
+                            b.next -= 1;
+                            let imm = left & 63 | (insn.imm as u64) << 8;
+                            b.push(MicroOp { rs1, imm, ..plain(Code::Shifts, rd) }, meta);
+                        }
+                        None => b.push(plain(Code::of(insn.op), rd), meta),
+                    },
                 },
                 Class::AluReg | Class::Load => b.push(plain(Code::of(insn.op), rd), meta),
                 Class::Store => b.push(plain(Code::of(insn.op), 0), meta),
@@ -158,7 +176,8 @@ impl Machine {
                         b.push(MicroOp { code: Code::Nop, ..MicroOp::NOTHING }, meta);
                     }
                 }
-                Class::Branch if target & target_mask == 0 => {
+                // (Observers of blocks take a branch to what is behind it for no jump.)
+                Class::Branch if target & target_mask == 0 && target != next => {
                     b.push(MicroOp { imm: target, ..plain(Code::of(insn.op), 0) }, meta);
                 }
                 Class::Jump if target & target_mask == 0 => {

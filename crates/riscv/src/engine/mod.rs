@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use crate::hart::{Hart, Privilege, status};
 use crate::machine::Machine;
 use crate::mmu::{AccessType, PAGE};
-use crate::observer::{BlockInsn, Observer};
+use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass};
 use crate::pmp::Verdict;
 use block::MicroOp;
 
@@ -103,9 +103,21 @@ struct Arena {
     jumps: Box<[Jump; JUMP_ENTRIES]>,
     loads: Box<[Tlb; CONTEXTS]>,
     stores: Box<[Tlb; CONTEXTS]>,
+    /// What observers of blocks have not been told yet.
+    passes: Box<[Pass; LOG]>,
+    accesses: Box<[Access; LOG]>,
 }
 
-fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
+/// Runs of instructions, and accesses, that are noted before an observer of blocks is told of them: as many as
+/// fit in a processor's first cache beside what the guest needs.
+const LOG: usize = 256;
+/// So many instructions at most make a note each, until the next jump.
+const LOG_FULL: u64 = LOG as u64 - LONGEST_BLOCK;
+
+const NO_ACCESS: Access = Access { kind: AccessKind::Data, store: false, va: 0, pa: 0, size: 0, value: 0 };
+
+/// An array that is made on the heap at once.
+pub(crate) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
     match vec![value; N].into_boxed_slice().try_into() {
         Ok(array) => array,
         Err(_) => unreachable!("the vector has N elements"),
@@ -121,6 +133,8 @@ impl Arena {
             jumps: boxed(Jump { pc: 1, context: 0, start: 0 }),
             loads: boxed(EMPTY_TLB),
             stores: boxed(EMPTY_TLB),
+            passes: boxed(Pass::NONE),
+            accesses: boxed(NO_ACCESS),
         }
     }
 }

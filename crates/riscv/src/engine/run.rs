@@ -1,7 +1,9 @@
 //! Running superblocks.
 
 use super::block::MicroOp;
-use super::{Arena, Context, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index};
+use super::{
+    ARENA, Arena, Context, JUMP_ENTRIES, LOG, LOG_FULL, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index,
+};
 use crate::bus::RAM_BASE;
 use crate::exec::{div, div32, divu32, rem, rem32, remu32, sext32};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
@@ -9,7 +11,7 @@ use crate::hart::Privilege;
 use crate::insn::{Insn, Op};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
-use crate::observer::{Access, AccessKind, Observer, Passed, Retired};
+use crate::observer::{Access, AccessKind, Observer, Pass, Passed, Retired, Several};
 use crate::table::instruction_table;
 
 /// Why the engine handed control back.
@@ -95,7 +97,7 @@ impl Machine {
                     }
                     Leave::Step(op) => break 'find self.pause_at(op, &mut pc, &mut count),
                     Leave::Unlinked { from, to } => {
-                        link = Some((from, self.meta_pc(from)));
+                        link = Some((from, self.meta_pc(from))).filter(|(from, _)| *from != 0);
                         pc = to;
                         continue 'find;
                     }
@@ -213,6 +215,13 @@ impl Machine {
     }
 }
 
+/// Tells an observer of blocks what was noted for it. (Not in the inner loop, so that nothing has to be saved
+/// and restored there.)
+#[inline(never)]
+fn tell<O: Observer>(obs: &mut O, several: &Several) {
+    obs.several(several);
+}
+
 macro_rules! define {
     (
         upper { $($u:ident $um:literal $uw:ident $ue:ident $uf:ident $ub:literal |$upc:ident, $ui:ident| $ux:expr;)* }
@@ -242,10 +251,14 @@ macro_rules! define {
             $($ai,)* $($ar,)* $($l,)* $($s,)* $($fl,)* $($fs,)* $($b,)* $($jr,)* $($ff,)* $($fi,)* $($if_,)*
             /// A value that is known when the block is built.
             Constant,
+            /// To the left, then to the right without sign, by bits 0 to 5 and 8 to 13 of the immediate.
+            Shifts,
             /// Retires, and nothing else.
             Nop,
-            /// On to another block; no instruction.
+            /// On to another block in the page; no instruction.
             Goto,
+            /// On to another page; no instruction. It is never linked: the next page may be mapped elsewhere by then.
+            Away,
             /// For the reference interpreter.
             Step,
             /// For the reference interpreter, fetch and all.
@@ -287,21 +300,63 @@ macro_rules! define {
             #[inline(never)]
             fn run<O: Observer>(self, start: u16, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
                 let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
-                let Arena { ops, links, meta, jumps, loads, stores } = arena;
+                let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
+                let (passes, accesses): (&mut [Pass; LOG], &mut [Access; LOG]) = (passes, accesses);
+                // References to the arrays: the boxes would be followed anew for each op.
+                let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[super::Jump; JUMP_ENTRIES]) =
+                    (ops, links, jumps);
                 let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
-                let mut i = start;
+                // What is still to be done. Walking a slice takes fewer instructions than counting an index,
+                // which only jumps, and observers of each instruction, need.
+                let mut rest = ops[usize::from(start)..].iter();
                 // The first op of those that the observer has not been told of.
                 let mut from = start;
                 let mut n = *count;
-                loop {
-                    let op = &ops[usize::from(i)];
+                // Of `passes` and `accesses`: how many the observer has not been told of.
+                let (mut noted, mut accessed) = (0, 0);
+                // Instructions retired before the first of them.
+                let mut base = retired.wrapping_add(n + u64::from(ops[usize::from(start)].done) - 1);
+                // Where to look at the limit, and whether to tell the observer.
+                let mut soon = if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit };
+                macro_rules! tell {
+                    () => {
+                        if noted > 0 {
+                            let several = Several {
+                                passes: &passes[..noted],
+                                accesses: &accesses[..accessed],
+                                insns: meta,
+                                offset: 0,
+                                epoch,
+                                privilege,
+                                rv32,
+                                retired: base,
+                            };
+                            tell(obs, &several);
+                        }
+                    };
+                }
+                let leave = loop {
+                    let Some(op) = rest.next() else { unreachable!("each block ends with an op that leaves it") };
+                    /// The op's number.
+                    macro_rules! at {
+                        () => {
+                            (ARENA - 1 - rest.as_slice().len()) as u16
+                        };
+                    }
+                    /// On with the block there.
+                    macro_rules! go {
+                        ($to:expr) => {{
+                            from = $to;
+                            rest = ops[usize::from(from)..].iter();
+                        }};
+                    }
 
                     /// Tells the observer that the op's instruction retired.
                     macro_rules! retire {
                         ($next:expr, $value:expr) => {
                             if O::RETIRE {
-                                let m = &meta[usize::from(i)];
+                                let m = &meta[usize::from(at!())];
                                 obs.retire(&Retired {
                                     pc: outside(m.pc),
                                     pa: u64::from(m.page) << 12 | m.pc & (PAGE - 1),
@@ -315,42 +370,61 @@ macro_rules! define {
                             }
                         };
                     }
-                    /// Tells the observer that the ops up to `$end` retired.
+                    /// Notes for the observer that the ops up to `$end` retired.
                     macro_rules! passed {
-                        ($end:expr, $next:expr) => {
+                        ($end:expr, $next:expr, $jumped:expr) => {
                             if O::BLOCKS {
-                                let (first, end): (usize, usize) = (usize::from(from), $end);
-                                if first < end {
-                                    obs.passed(&Passed {
-                                        start: from,
-                                        epoch,
-                                        insns: &meta[first..end],
-                                        next_pc: $next,
-                                        privilege,
-                                        rv32,
-                                        instret: retired.wrapping_add(n + u64::from(ops[first].done) - 1),
-                                    });
+                                let end: u16 = $end;
+                                if from < end {
+                                    passes[noted % LOG] =
+                                        Pass { next_pc: $next, start: from, end, accesses: accessed as u16, jumped: $jumped };
+                                    noted += 1;
                                 }
+                            }
+                        };
+                    }
+                    /// The same before the op, where the block goes on, be it behind a jump that is no op.
+                    macro_rules! passed_until {
+                        () => {
+                            if O::BLOCKS {
+                                let (end, next) = (at!(), meta[usize::from(at!())].pc);
+                                let jumped = end.checked_sub(1).is_some_and(|last| {
+                                    let last = &meta[usize::from(last)];
+                                    next != last.pc.wrapping_add(u64::from(last.insn.len))
+                                });
+                                passed!(end, next, jumped);
                             }
                         };
                     }
                     /// The op is done; on with the one behind it.
                     macro_rules! next {
                         ($value:expr) => {{
-                            retire!(meta[usize::from(i.wrapping_add(1))].pc, $value);
-                            i = i.wrapping_add(1);
+                            retire!(meta[usize::from(at!().wrapping_add(1))].pc, $value);
                         }};
                     }
                     macro_rules! leave {
-                        ($leave:expr) => {{
-                            *count = n;
-                            return $leave;
-                        }};
+                        ($leave:expr) => {
+                            break $leave
+                        };
+                    }
+                    /// Leaves when enough has been done.
+                    macro_rules! check {
+                        ($to:expr) => {
+                            if n > soon {
+                                if n > limit {
+                                    leave!(Leave::Limit($to));
+                                }
+                                tell!();
+                                (noted, accessed) = (0, 0);
+                                base = retired.wrapping_add(n);
+                                soon = limit.min(n + LOG_FULL);
+                            }
+                        };
                     }
                     /// Leaves before the op.
                     macro_rules! leave_before {
                         ($leave:expr) => {{
-                            passed!(usize::from(i), meta[usize::from(i)].pc);
+                            passed_until!();
                             leave!($leave)
                         }};
                     }
@@ -367,12 +441,12 @@ macro_rules! define {
                             let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);
                             let entry = &$tlb[tlb_index($va)];
                             if entry.tag != $va & !(PAGE - 1) | $va & ($size - 1) {
-                                leave_before!(Leave::Miss { at: i, va: $va, size: $size, store: $store });
+                                leave_before!(Leave::Miss { at: at!(), va: $va, size: $size, store: $store });
                             }
                             let $page = entry.page as usize;
                             let offset = $va as usize & (PAGE as usize - $size);
                             let Some($bytes) = ram.get_mut($page) else {
-                                leave_before!(Leave::Step(i));
+                                leave_before!(Leave::Step(at!()));
                             };
                             let $bytes = &mut $bytes[offset..offset + $size];
                         };
@@ -380,14 +454,20 @@ macro_rules! define {
                     macro_rules! accessed {
                         ($va:expr, $page:expr, $size:literal, $store:literal, $value:expr) => {
                             if O::MEMORY {
-                                obs.access(&Access {
+                                let access = Access {
                                     kind: AccessKind::Data,
                                     store: $store,
                                     va: outside($va),
                                     pa: RAM_BASE + $page as u64 * PAGE + ($va & (PAGE - 1)),
                                     size: $size,
                                     value: $value,
-                                });
+                                };
+                                if O::BLOCKS {
+                                    accesses[accessed % LOG] = access;
+                                    accessed += 1;
+                                } else {
+                                    obs.access(&access);
+                                }
                             }
                         };
                     }
@@ -411,16 +491,13 @@ macro_rules! define {
                     }
                     /// Goes to where a jump leads, by its link, else by the table.
                     macro_rules! jump {
-                        ($to:expr, $end:expr) => {{
-                            passed!($end, $to);
+                        ($to:expr) => {{
+                            let i = at!();
                             n += u64::from(op.done);
                             let link = links[usize::from(i)];
-                            if n > limit {
-                                leave!(Leave::Limit($to));
-                            }
+                            check!($to);
                             if link != 0 {
-                                i = link;
-                                from = i;
+                                go!(link);
                             } else {
                                 let entry = &jumps[jump_index($to)];
                                 if entry.pc != $to || entry.context != context {
@@ -429,8 +506,7 @@ macro_rules! define {
                                 if (meta[usize::from(i)].pc ^ $to) & !(PAGE - 1) == 0 {
                                     links[usize::from(i)] = entry.start;
                                 }
-                                i = entry.start;
-                                from = i;
+                                go!(entry.start);
                             }
                         }};
                     }
@@ -445,6 +521,7 @@ macro_rules! define {
                             write!($arx);
                         })*
                         Code::Constant => write!(op.imm),
+                        Code::Shifts => write!(x[usize::from(op.rs1)] << (op.imm & 63) >> (op.imm >> 8 & 63)),
                         $(Code::$l => {
                             read!($ls, $lv);
                             write!($lx);
@@ -454,7 +531,8 @@ macro_rules! define {
                             let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
                             if $bx {
                                 retire!(op.imm, 0);
-                                jump!(op.imm, usize::from(i) + 1);
+                                passed!(at!().wrapping_add(1), op.imm, true);
+                                jump!(op.imm);
                             } else {
                                 next!(0);
                             }
@@ -463,18 +541,15 @@ macro_rules! define {
                             let to = x[usize::from(op.rs1)].wrapping_add(op.imm) & !1;
                             let entry = &jumps[jump_index(to)];
                             if entry.pc != to || entry.context != context {
-                                leave_before!(Leave::Indirect { at: i, to });
+                                leave_before!(Leave::Indirect { at: at!(), to });
                             }
-                            let link = ops[usize::from(i.wrapping_add(1))].imm;
+                            let link = ops[usize::from(at!().wrapping_add(1))].imm;
                             x[usize::from(op.rd)] = link;
                             retire!(to, if op.rd < 32 { outside(link) } else { 0 });
-                            passed!(usize::from(i) + 1, to);
+                            passed!(at!().wrapping_add(1), to, to != link);
                             n += u64::from(op.done);
-                            if n > limit {
-                                leave!(Leave::Limit(to));
-                            }
-                            i = entry.start;
-                            from = i;
+                            check!(to);
+                            go!(entry.start);
                         })*
                         $(Code::$fl => {
                             read!($fls, $flv);
@@ -508,15 +583,33 @@ macro_rules! define {
                             next!(value);
                         })*
                         Code::Nop => next!(0),
-                        Code::Goto => jump!(op.imm, usize::from(i)),
-                        Code::Step => leave_before!(Leave::Step(i)),
+                        Code::Goto => {
+                            // Its own address is where it goes.
+                            passed_until!();
+                            jump!(op.imm);
+                        }
+                        Code::Away => {
+                            passed_until!();
+                            n += u64::from(op.done);
+                            check!(op.imm);
+                            let entry = &jumps[jump_index(op.imm)];
+                            if entry.pc != op.imm || entry.context != context {
+                                // Op 0 is no op: nothing is linked.
+                                leave!(Leave::Unlinked { from: 0, to: op.imm });
+                            }
+                            go!(entry.start);
+                        }
+                        Code::Step => leave_before!(Leave::Step(at!())),
                         Code::Fetch => {
-                            passed!(usize::from(i), meta[usize::from(i)].pc);
+                            passed_until!();
                             n += u64::from(op.done) - 1;
-                            leave!(Leave::Fetch(meta[usize::from(i)].pc));
+                            leave!(Leave::Fetch(meta[usize::from(at!())].pc));
                         }
                     }
-                }
+                };
+                tell!();
+                *count = n;
+                leave
             }
         }
     };

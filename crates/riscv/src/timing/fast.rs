@@ -10,11 +10,13 @@ use std::collections::HashMap;
 
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
-use super::memory::{Data, Waits};
+use super::memory::{Data, Lines, Waits};
 use super::pipe::{Costs, Key, Shape};
+use super::predict::{Predict, Turn};
 use super::timed::{Model, Step, TimingCounts};
+use crate::engine::boxed;
 use crate::insn::Class;
-use crate::observer::{Access, AccessKind, BlockInsn, Observer, Passed, Retired, Walk};
+use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Passed, Retired, Several, Walk};
 use crate::trap::Trap;
 
 /// Entries of the table of results; a power of two.
@@ -30,14 +32,14 @@ const NOTHING: u32 = u32::MAX;
 /// What is known of a run of instructions.
 struct Block {
     shapes: Vec<Shape>,
-    /// Cache lines in the order of fetching.
-    lines: Vec<u64>,
-    /// When they were last seen in the cache.
-    verified: u64,
+    lines: Lines,
     /// Which instructions access memory, in order.
     memory: Vec<u8>,
-    /// Which may jump.
-    jumps: Vec<u8>,
+    /// Those that may jump: which, and where they went; the last one's target is the block's, if it is the last
+    /// instruction.
+    jumps: Vec<(u8, Turn, u64)>,
+    /// Whether that is so.
+    ends_with_jump: bool,
     /// The privilege mode's number.
     phase: u8,
 }
@@ -81,21 +83,23 @@ fn miss_code(access: usize, waits: Waits) -> Option<u64> {
 /// ```
 pub struct Fast<const PIPE: bool = true> {
     model: Model,
-    accesses: Vec<Data>,
+    /// Those of the instruction that is being executed.
+    accesses: Vec<Access>,
     epoch: u64,
     blocks: Vec<Block>,
     /// Address in the engine, length and whether the last one jumped; which block.
-    block_table: Box<[(u64, u32)]>,
+    block_table: Box<[(u64, u32); BLOCKS]>,
+    /// The same for all blocks, those too that another has displaced from the table.
+    block_numbers: HashMap<u64, u32>,
     states: Vec<Key>,
     state_numbers: HashMap<Key, u32>,
-    results: Box<[Known]>,
+    results: Box<[Known; RESULTS]>,
     /// What each charges.
-    charges: Box<[Causes]>,
+    charges: Box<[Causes; RESULTS]>,
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
-    /// For one block: penalties of its jumps, and misses by number of access.
-    penalties: Vec<u32>,
+    /// For one block: misses by number of access.
     misses: Vec<(usize, Waits)>,
     /// How often a block was found, and how often it was replayed.
     hits: u64,
@@ -108,17 +112,17 @@ impl<const PIPE: bool> Fast<PIPE> {
         let model = Model::new(core)?;
         Ok(Fast {
             model,
-            accesses: Vec::with_capacity(128),
+            accesses: Vec::new(),
             epoch: u64::MAX,
             blocks: Vec::new(),
-            block_table: vec![(u64::MAX, 0); BLOCKS].into_boxed_slice(),
+            block_table: boxed((u64::MAX, 0)),
+            block_numbers: HashMap::new(),
             states: Vec::new(),
             state_numbers: HashMap::new(),
-            results: vec![UNKNOWN; RESULTS].into_boxed_slice(),
-            charges: vec![[0; Cause::COUNT]; RESULTS].into_boxed_slice(),
+            results: boxed(UNKNOWN),
+            charges: boxed([0; Cause::COUNT]),
             state: NOTHING,
             write: 0,
-            penalties: Vec::new(),
             misses: Vec::new(),
             hits: 0,
             replays: 0,
@@ -168,6 +172,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.results.fill(UNKNOWN);
         self.blocks.clear();
         self.block_table.fill((u64::MAX, 0));
+        self.block_numbers.clear();
         self.states.clear();
         self.state_numbers.clear();
     }
@@ -181,132 +186,131 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 
     /// The number of the state that the model's pipe is in; from now on that counts.
+    #[inline(always)]
     fn number(&mut self) -> u32 {
         if self.state == NOTHING {
-            let key = self.model.pipe.key();
-            self.write = self.model.pipe.write();
-            self.state = match self.state_numbers.get(&key) {
-                Some(&n) => n,
-                None => {
-                    let n = self.states.len() as u32;
-                    self.states.push(key.clone());
-                    self.state_numbers.insert(key, n);
-                    n
-                }
-            };
+            self.number_anew();
         }
         self.state
     }
 
-    fn block(&mut self, passed: &Passed) -> usize {
-        if self.epoch != passed.epoch || self.blocks.len() + self.states.len() > MOST {
-            self.forget();
-            self.epoch = passed.epoch;
-        }
-        let len = passed.insns.len();
-        let last = &passed.insns[len - 1];
-        let jumped = passed.next_pc != last.pc.wrapping_add(u64::from(last.insn.len));
-        let key = u64::from(passed.start)
-            | (len as u64) << 16
-            | u64::from(jumped) << 32
-            | (passed.privilege as u64) << 33;
-        let at = (usize::from(passed.start) ^ len << 7 ^ usize::from(jumped) << 12) & (BLOCKS - 1);
-        let (known, number) = self.block_table[at];
-        if known == key {
-            return number as usize;
-        }
-        let number = self.blocks.len();
-        let block = self.describe(passed);
-        self.blocks.push(block);
-        self.block_table[at] = (key, number as u32);
-        number
+    #[inline(never)]
+    fn number_anew(&mut self) {
+        let key = self.model.pipe.key();
+        self.write = self.model.pipe.write();
+        self.state = match self.state_numbers.get(&key) {
+            Some(&n) => n,
+            None => {
+                let n = self.states.len() as u32;
+                self.states.push(key.clone());
+                self.state_numbers.insert(key, n);
+                n
+            }
+        };
+        self.note_size();
     }
 
+    /// Lets the next block forget everything, if that has grown too large.
+    fn note_size(&mut self) {
+        if self.blocks.len() + self.states.len() > MOST {
+            self.epoch = u64::MAX;
+        }
+    }
+
+    /// Makes a block known under a key.
     #[cold]
-    fn describe(&self, passed: &Passed) -> Block {
-        let mut block = Block {
-            shapes: Vec::new(),
-            lines: Vec::new(),
-            verified: u64::MAX,
-            memory: Vec::new(),
-            jumps: Vec::new(),
-            phase: passed.privilege as u8,
-        };
+    fn describe(&mut self, several: &Several, pass: &Pass, key: u64, at: usize) -> usize {
+        let passed = &several.passed(pass, 0);
+        if let Some(&number) = self.block_numbers.get(&key) {
+            self.block_table[at] = (key, number);
+            return number as usize;
+        }
+        let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (i, op) in passed.insns.iter().enumerate() {
-            block.shapes.push(Shape::new(&op.insn, &self.model.core));
+            shapes.push(Shape::new(&op.insn, &self.model.core));
             let pa = physical(op);
             for byte in [pa, pa + u64::from(op.insn.len) - 1] {
                 if let Some(shift) = shift
-                    && block.lines.last() != Some(&(byte >> shift))
+                    && lines.last() != Some(&(byte >> shift))
                 {
-                    block.lines.push(byte >> shift);
+                    lines.push(byte >> shift);
                 }
             }
             match op.insn.row().class {
-                Class::Load | Class::Store | Class::FpLoad | Class::FpStore => block.memory.push(i as u8),
-                Class::Branch | Class::Jump | Class::JumpReg => block.jumps.push(i as u8),
-                _ => {}
+                Class::Load | Class::Store | Class::FpLoad | Class::FpStore => memory.push(i as u8),
+                _ => {
+                    if let Some(turn) = Turn::new(passed.outside(op.pc), &op.insn) {
+                        jumps.push((i as u8, turn, next_address(passed, i)));
+                    }
+                }
             }
         }
-        block
+        let ends_with_jump = jumps.last().is_some_and(|&(i, ..)| usize::from(i) == passed.insns.len() - 1);
+        let phase = passed.privilege as u8;
+        // Blocks do not go from page to page.
+        let page = passed.insns.first().map_or(0, |first| passed.outside(first.pc));
+        let number = self.blocks.len();
+        self.blocks.push(Block {
+            shapes,
+            lines: Lines::new(lines, page),
+            memory,
+            jumps,
+            ends_with_jump,
+            phase,
+        });
+        self.block_table[at] = (key, number as u32);
+        self.block_numbers.insert(key, number as u32);
+        self.note_size();
+        number
     }
 
     /// Everything in order, instruction by instruction.
-    fn plainly(&mut self, number: usize, passed: &Passed) {
+    #[cold]
+    fn plainly(&mut self, number: usize, several: &Several, pass: &Pass, accesses: &[Access]) {
+        let passed = &several.passed(pass, 0);
         self.materialise();
         self.replays += 1;
-        let mut accesses = self.accesses.iter();
+        let mut accesses = accesses.iter().map(data);
         for (i, op) in passed.insns.iter().enumerate() {
-            let next = passed.insns.get(i + 1).map_or(passed.next_pc, |n| n.pc);
             let memory = self.blocks[number].memory.contains(&(i as u8));
             let access = if memory { accesses.next() } else { None };
             let step = Step {
                 pc: passed.outside(op.pc),
                 pa: physical(op),
-                next_pc: passed.outside(next),
+                next_pc: next_address(passed, i),
                 insn: &op.insn,
                 privilege: passed.privilege,
                 phase: passed.privilege as u8,
             };
             if PIPE {
-                self.model.retire(&step, access.map_or(&[], std::slice::from_ref));
+                self.model.retire(&step, access.as_slice());
             } else {
                 self.model.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
                 if let Some(access) = access {
-                    self.model.memory.data(access, step.privilege);
+                    self.model.memory.data(&access, step.privilege);
                 }
                 self.model.instructions += 1;
             }
         }
-        self.accesses.clear();
     }
 
-    /// Predicts and resolves all jumps of the block; two bits for each.
-    #[inline]
-    fn predict(&mut self, number: usize, passed: &Passed) -> u64 {
-        let block = &self.blocks[number];
+    /// Predicts and resolves all jumps of the block; two bits for each, the first one's on top.
+    #[inline(always)]
+    fn predict(predict: &mut Predict, block: &Block, next_pc: u64) -> u64 {
+        let Some(((_, last, next), others)) = block.jumps.split_last() else { return 0 };
         let mut predictions = 0;
-        self.penalties.clear();
-        let mispredict = self.model.core.branch.mispredict;
-        for &i in &block.jumps {
-            let op = &passed.insns[usize::from(i)];
-            let next = passed.insns.get(usize::from(i) + 1).map_or(passed.next_pc, |n| n.pc);
-            let (pc, next) = (passed.outside(op.pc), passed.outside(next));
-            let penalty = self.model.predict.resolve(pc, &op.insn, next);
-            self.penalties.push(penalty);
-            let bits = match penalty {
-                0 => 0,
-                p if p == mispredict => 1,
-                _ => 2,
-            };
-            predictions = predictions << 2 | bits;
+        for (_, turn, next) in others {
+            let bubbles = predict.resolve(turn, *next);
+            predictions = predictions << 2 | predict.code(bubbles);
         }
-        predictions
+        let next = if block.ends_with_jump { next_pc } else { *next };
+        let bubbles = predict.resolve(last, next);
+        predictions << 2 | predict.code(bubbles)
     }
 
-    /// The block through the pipe, with the penalties and misses that were found.
-    fn replay(&mut self, number: usize, passed: &Passed) -> (Causes, u32) {
+    /// The block through the pipe, with the predictions and misses that were found.
+    fn replay(&mut self, number: usize, predictions: u64, passed: &Passed) -> (Causes, u32) {
         self.materialise();
         let phase = passed.privilege as u8;
         self.model.start(phase);
@@ -315,10 +319,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let (mut access, mut jump, mut miss) = (0, 0, 0);
         for (i, op) in passed.insns.iter().enumerate() {
             let block = &self.blocks[number];
-            let (pc, next) = {
-                let next = passed.insns.get(i + 1).map_or(passed.next_pc, |n| n.pc);
-                (passed.outside(op.pc), passed.outside(next))
-            };
+            let (pc, next) = (passed.outside(op.pc), next_address(passed, i));
             let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
             if block.memory.get(access).is_some_and(|&m| usize::from(m) == i) {
                 if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| m.0 == access) {
@@ -334,9 +335,10 @@ impl<const PIPE: bool> Fast<PIPE> {
             if let Some((cause, cycles)) = pass.refill {
                 charges[cause as usize] += cycles;
             }
-            if block.jumps.get(jump).is_some_and(|&j| usize::from(j) == i) {
-                let penalty = self.penalties[jump];
+            if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
                 jump += 1;
+                let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
+                let penalty = self.model.predict.bubbles(turn, code);
                 let step =
                     Step { pc, pa: 0, next_pc: next, insn: &op.insn, privilege: passed.privilege, phase };
                 self.model.behind(&step, penalty);
@@ -346,9 +348,10 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 
     #[cold]
-    fn learn(&mut self, found: Known, passed: &Passed, at: usize) {
+    fn learn(&mut self, found: Known, several: &Several, pass: &Pass, at: usize) {
         self.replays += 1;
-        let (charges, cycles) = self.replay(found.block as usize, passed);
+        let passed = &several.passed(pass, 0);
+        let (charges, cycles) = self.replay(found.block as usize, found.predictions, passed);
         let next = self.number();
         self.charge(at);
         self.results[at] = Known { next, cycles, count: 1, ..found };
@@ -377,9 +380,111 @@ impl<const PIPE: bool> Fast<PIPE> {
             privilege: retired.privilege,
             phase: retired.privilege as u8,
         };
-        self.model.retire(&step, &self.accesses);
+        let accesses: Vec<Data> = self.accesses.iter().map(data).collect();
+        self.model.retire(&step, &accesses);
         self.accesses.clear();
     }
+
+    /// A run of instructions, and where its accesses begin among those of `several`.
+    #[inline(always)]
+    fn run(&mut self, several: &Several, pass: &Pass, first: usize) {
+        let privilege = several.privilege;
+        let key = u64::from(pass.start)
+            | u64::from(pass.end) << 16
+            | u64::from(pass.jumped) << 32
+            | (privilege as u64) << 33;
+        let at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (BLOCKS - 1);
+        let (known, number) = self.block_table[at];
+        let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
+        let phase = privilege as u8;
+        let block = &mut self.blocks[number];
+        let same = !PIPE || self.model.refill_phase == phase && self.model.started;
+        let end = usize::from(pass.accesses);
+        if !same
+            || PIPE && block.jumps.len() > MOST_PREDICTIONS
+            || !self.model.memory.fetch_block(&mut block.lines, privilege)
+        {
+            let accesses = several.accesses.get(first..end).unwrap_or_default();
+            self.plainly(number, several, pass, accesses);
+            return;
+        }
+        self.model.instructions += u64::from(pass.end - pass.start);
+        if PIPE {
+            self.misses.clear();
+        }
+        let mut i = first;
+        while i < end
+            && let Some(access) = several.accesses.get(i)
+        {
+            let waits = self.model.memory.data_of_block(access, privilege);
+            if PIPE && waits != Waits::default() {
+                self.misses.push((i - first, waits));
+            }
+            i += 1;
+        }
+        if !PIPE {
+            return;
+        }
+        let predictions = Self::predict(&mut self.model.predict, block, several.outside(pass.next_pc));
+        let state = self.number();
+        let mut mixed = (u64::from(number as u32) << 32 | u64::from(state))
+            ^ predictions.wrapping_mul(0x85eb_ca77_c2b2_ae63);
+        let mut misses = [0; 2];
+        if !self.misses.is_empty() {
+            // One or two misses are part of what is looked up; more are replayed.
+            let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
+            let fit = self.misses.len() <= misses.len()
+                && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
+            if !fit {
+                self.replay_once(number, predictions, several, pass);
+                return;
+            }
+            mixed ^= (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        }
+        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RESULTS - 1);
+        let known = &mut self.results[at];
+        if known.block == number as u32
+            && known.state == state
+            && known.predictions == predictions
+            && known.misses[0] == misses[0]
+            && known.misses[1] == misses[1]
+        {
+            known.count += 1;
+            self.state = known.next;
+            self.write += i64::from(known.cycles);
+            self.hits += 1;
+        } else {
+            let found = Known { block: number as u32, state, predictions, misses, ..UNKNOWN };
+            self.learn(found, several, pass, at);
+        }
+    }
+
+    /// A block through the pipe, of which nothing is kept.
+    #[cold]
+    fn replay_once(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) {
+        self.replays += 1;
+        let (charges, _) = self.replay(number, predictions, &several.passed(pass, 0));
+        self.model.ledger.charge_all(several.privilege as u8, &charges);
+    }
+
+    /// Forgets everything when it is about code that is gone, or has grown too large.
+    #[inline(always)]
+    fn keep_up(&mut self, epoch: u64) {
+        if self.epoch != epoch {
+            self.forget();
+            self.epoch = epoch;
+        }
+    }
+}
+
+/// Where an instruction of the block went.
+fn next_address(passed: &Passed, i: usize) -> u64 {
+    passed.outside(passed.insns.get(i + 1).map_or(passed.next_pc, |next| next.pc))
+}
+
+#[inline(always)]
+fn data(access: &Access) -> Data {
+    Data { va: access.va, pa: access.pa, size: access.size, store: access.store }
 }
 
 fn physical(op: &BlockInsn) -> u64 {
@@ -395,69 +500,37 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
     #[inline(always)]
     fn access(&mut self, access: &Access) {
         if access.kind != AccessKind::Stacking {
-            self.accesses.push(Data { va: access.va, pa: access.pa, size: access.size, store: access.store });
+            self.accesses.push(*access);
         }
     }
 
-    #[inline(never)]
     fn passed(&mut self, passed: &Passed) {
-        let number = self.block(passed);
-        let phase = passed.privilege as u8;
-        let block = &mut self.blocks[number];
-        let pc = passed.outside(passed.insns[0].pc);
-        let same = !PIPE || self.model.refill_phase == phase && self.model.started;
-        if !same
-            || block.jumps.len() > MOST_PREDICTIONS
-            || !self.model.memory.fetch_block(pc, &block.lines, &mut block.verified, passed.privilege)
-        {
-            self.plainly(number, passed);
-            return;
-        }
-        self.model.instructions += passed.insns.len() as u64;
-        let mut missed = false;
-        self.misses.clear();
-        for (i, access) in self.accesses.iter().enumerate() {
-            let waits = self.model.memory.data(access, passed.privilege);
-            if waits != Waits::default() {
-                missed = true;
-                self.misses.push((i, waits));
-            }
-        }
-        self.accesses.clear();
-        if !PIPE {
-            return;
-        }
-        let predictions = self.predict(number, passed);
-        let mut misses = [0; 2];
-        if missed {
-            // One or two misses are part of what is looked up; more are replayed.
-            let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
-            let fit = self.misses.len() <= misses.len()
-                && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
-            if !fit {
-                self.replays += 1;
-                let (charges, _) = self.replay(number, passed);
-                self.model.ledger.charge_all(phase, &charges);
-                return;
-            }
-        }
-        let state = self.number();
-        let mixed = (u64::from(number as u32) << 32 | u64::from(state))
-            ^ predictions.wrapping_mul(0x85eb_ca77_c2b2_ae63)
-            ^ (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RESULTS - 1);
-        let known = &mut self.results[at];
-        if known.block == number as u32
-            && known.state == state
-            && known.predictions == predictions
-            && known.misses == misses
-        {
-            known.count += 1;
-            self.state = known.next;
-            self.write += i64::from(known.cycles);
-            self.hits += 1;
-        } else {
-            self.learn(Known { block: number as u32, state, predictions, misses, ..UNKNOWN }, passed, at);
+        let accesses = std::mem::take(&mut self.accesses);
+        let &Passed { start, epoch, insns, next_pc, privilege, rv32, instret } = passed;
+        let jumped =
+            insns.last().is_some_and(|last| next_pc != last.pc.wrapping_add(u64::from(last.insn.len)));
+        let pass =
+            Pass { next_pc, jumped, start, end: start + insns.len() as u16, accesses: accesses.len() as u16 };
+        let passes = std::slice::from_ref(&pass);
+        self.several(&Several {
+            passes,
+            accesses: &accesses,
+            insns,
+            offset: start,
+            epoch,
+            privilege,
+            rv32,
+            retired: instret,
+        });
+    }
+
+    #[inline]
+    fn several(&mut self, several: &Several) {
+        self.keep_up(several.epoch);
+        let mut first = 0;
+        for pass in several.passes {
+            self.run(several, pass, first);
+            first = usize::from(pass.accesses);
         }
     }
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
-use crate::cache::{Cache, Evicted};
+use crate::cache::{Cache, Found};
 use crate::hart::Privilege;
-use crate::observer::Walk;
+use crate::observer::{Access, Walk};
 
 /// Counts of the memory side. An access that lies in two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,25 +50,45 @@ struct Tlb {
     capacity: usize,
 }
 
-impl Tlb {
-    #[inline]
-    fn first(&self, satp: u64, va: u64) -> bool {
-        self.entries.first().is_some_and(|e| e.page == va >> e.shift && e.satp == satp)
+/// The page that was translated last: neither a walk nor the order of the buffer depends on who finds it there.
+/// Void when the address space changes, or what is in the buffer.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    page: u64,
+    mask: u64,
+}
+
+impl Latest {
+    /// Matches nothing: no masked address has low bits.
+    const NONE: Latest = Latest { page: 1, mask: !0xfff };
+
+    fn of(tlb: &Option<Tlb>, satp: u64) -> Self {
+        match tlb.as_ref().and_then(|t| t.entries.first()) {
+            Some(e) if e.satp == satp => Latest { page: e.page << e.shift, mask: u64::MAX << e.shift },
+            _ => Latest::NONE,
+        }
     }
 
+    #[inline(always)]
+    fn has(self, va: u64) -> bool {
+        va & self.mask == self.page
+    }
+}
+
+impl Tlb {
+    #[inline]
     fn find(&self, satp: u64, va: u64) -> Option<usize> {
         self.entries.iter().position(|e| e.page == va >> e.shift && e.satp == satp)
     }
 
     /// Whether the translation is there; it becomes the most recent.
-    #[inline]
     fn touch(&mut self, satp: u64, va: u64) -> bool {
-        if self.first(satp, va) {
-            return true;
-        }
         match self.find(satp, va) {
             Some(at) => {
-                self.entries[..=at].rotate_right(1);
+                // (The library's rotation is made for long slices.)
+                for i in (0..at).rev() {
+                    self.entries.swap(i, i + 1);
+                }
                 true
             }
             None => false,
@@ -101,8 +121,18 @@ pub(super) struct Memory {
     dtlb: Option<Tlb>,
     latencies: Latencies,
     satp: u64,
+    /// Whether fetches outside of M-mode are looked up in a translation buffer.
+    fetch_walks: bool,
+    latest_fetch: Latest,
+    latest_data: Latest,
     /// The way to each 4096-byte page, as the machine showed it.
     ways: HashMap<(u64, u64), Walk>,
+    /// The instruction cache's [`Cache::changes`].
+    line_changes: u64,
+    /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache.
+    in_one_line: bool,
+    /// A line of the first data cache, less one; without a cache, that of a page.
+    data_mask: u64,
     /// The instruction line that was touched last.
     last_line: u64,
     /// How often what is in the instruction cache changed.
@@ -116,15 +146,22 @@ impl Memory {
         let tlb = |shape: Option<super::core::TlbShape>| {
             shape.map(|s| Tlb { entries: Vec::new(), capacity: s.entries as usize })
         };
+        let l1d = cache(&core.l1d, "l1d")?;
         Ok(Memory {
+            data_mask: l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line())) - 1,
+            in_one_line: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8),
+            line_changes: 0,
             l1i: cache(&core.l1i, "l1i")?,
-            l1d: cache(&core.l1d, "l1d")?,
+            l1d,
             l2: cache(&core.l2, "l2")?,
             l2_hit: core.l2.as_ref().map_or(0, |c| c.hit),
             itlb: tlb(core.itlb),
             dtlb: tlb(core.dtlb),
             latencies: core.memory,
             satp: 0,
+            fetch_walks: false,
+            latest_fetch: Latest::NONE,
+            latest_data: Latest::NONE,
             ways: HashMap::new(),
             last_line: NO_LINE,
             fills: 0,
@@ -147,12 +184,21 @@ impl Memory {
 
     pub(super) fn set_satp(&mut self, satp: u64) {
         self.satp = satp;
+        self.note_latest();
+    }
+
+    /// Brings the pages that were translated last up to date with the translation buffers.
+    fn note_latest(&mut self) {
+        self.fetch_walks = self.itlb.is_some() && self.satp >> 31 != 0;
+        self.latest_fetch = Latest::of(&self.itlb, self.satp);
+        self.latest_data = Latest::of(&self.dtlb, self.satp);
     }
 
     /// Empties the instruction cache.
     pub(super) fn flush_instructions(&mut self) {
         if let Some(cache) = &mut self.l1i {
             cache.clear();
+            self.line_changes = cache.changes();
         }
         self.last_line = NO_LINE;
         self.fills += 1;
@@ -163,6 +209,7 @@ impl Memory {
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
             tlb.entries.clear();
         }
+        self.note_latest();
         // The machine shows its ways again, since its own translations are void as well.
         self.ways.clear();
     }
@@ -176,10 +223,18 @@ impl Memory {
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
             tlb.entries.clear();
         }
+        self.note_latest();
     }
 
+    #[inline(always)]
     fn translating(&self, privilege: Privilege) -> bool {
         privilege != Privilege::Machine && self.satp >> 31 != 0
+    }
+
+    /// With MPRV, M-mode's accesses are translated: then the addresses differ, or it does not matter.
+    #[inline(always)]
+    fn translated(&self, access: &Data, privilege: Privilege) -> bool {
+        if privilege == Privilege::Machine { access.va != access.pa } else { self.translating(privilege) }
     }
 
     /// The physical address of an instruction that was not executed, if its page is known.
@@ -207,7 +262,7 @@ impl Memory {
     }
 
     fn fetch_part(&mut self, pc: u64, pa: u64, privilege: Privilege, waits: &mut Waits) {
-        if self.itlb.is_some() && self.translating(privilege) {
+        if self.itlb.is_some() && self.translating(privilege) && !self.latest_fetch.has(pc) {
             waits.walk += self.translate(true, pc);
         }
         let Some(cache) = &mut self.l1i else { return };
@@ -216,72 +271,94 @@ impl Memory {
             return;
         }
         self.last_line = line;
-        if !cache.access_line(line, false).hit {
+        let hit = cache.access_line(line, false).hit;
+        self.line_changes = cache.changes();
+        if !hit {
             self.fills += 1;
             waits.miss += self.next_level(pa, false);
         }
     }
 
-    /// Touches the lines of a block, if all are there; false, and nothing has changed, if not. `verified` is the
-    /// block's note of when it last saw them.
-    #[inline]
-    pub(super) fn fetch_block(
-        &mut self,
-        pc: u64,
-        lines: &[u64],
-        verified: &mut u64,
-        privilege: Privilege,
-    ) -> bool {
-        let translating = self.itlb.is_some() && self.translating(privilege);
-        if *verified != self.fills
+    /// Touches the lines of a block, if all are there; false, and nothing has changed, if not.
+    #[inline(always)]
+    pub(super) fn fetch_block(&mut self, lines: &mut Lines, privilege: Privilege) -> bool {
+        let walks = self.fetch_walks && privilege != Privilege::Machine;
+        if lines.settled == self.line_changes && (!walks || self.latest_fetch.has(lines.page)) {
+            // To touch them again would change nothing.
+            self.last_line = lines.last;
+            return true;
+        }
+        self.touch_block(lines, walks)
+    }
+
+    #[inline(never)]
+    fn touch_block(&mut self, lines: &mut Lines, walks: bool) -> bool {
+        if lines.verified != self.fills
             && let Some(cache) = &self.l1i
         {
             let shift = cache.geometry().line_shift();
-            if !lines.iter().all(|line| cache.contains(line << shift)) {
+            if !lines.all.iter().all(|line| cache.contains(line << shift)) {
                 return false;
             }
-            *verified = self.fills;
+            lines.verified = self.fills;
         }
-        if translating
-            && let Some(tlb) = &mut self.itlb
-            && !tlb.touch(self.satp, pc)
-        {
-            return false;
+        if walks && let Some(tlb) = &mut self.itlb {
+            if !tlb.touch(self.satp, lines.page) {
+                return false;
+            }
+            self.latest_fetch = Latest::of(&self.itlb, self.satp);
         }
-        if let Some(cache) = &mut self.l1i
-            && let Some(&last) = lines.last()
-        {
-            for &line in lines {
+        let mut settled = 0;
+        if let Some(cache) = &mut self.l1i {
+            let before = cache.changes();
+            for &line in &lines.all {
                 if line != self.last_line {
                     cache.access_line(line, false);
+                    self.last_line = line;
                 }
             }
-            self.last_line = last;
+            // When something has changed they may be in each other's way.
+            self.line_changes = cache.changes();
+            settled = if self.line_changes == before { before } else { Lines::UNSETTLED };
         }
+        lines.settled = settled;
+        self.last_line = lines.last;
         true
     }
 
+    /// Data in RAM is accessed, aligned to its size, as blocks do; as [`data`](Self::data).
+    #[inline(always)]
+    pub(super) fn data_of_block(&mut self, access: &Access, privilege: Privilege) -> Waits {
+        let &Access { va, pa, store, .. } = access;
+        let translated = if privilege == Privilege::Machine { va != pa } else { self.translating(privilege) };
+        if (self.latest_data.has(va) || !translated || self.dtlb.is_none())
+            && self.in_one_line
+            && let Some(cache) = &mut self.l1d
+        {
+            if cache.access_first(pa, store) {
+                return Waits::default();
+            }
+            let miss = self.data_line(pa, store);
+            let waits = !store || self.latencies.stores_wait;
+            return Waits { walk: 0, miss: if waits { miss } else { 0 } };
+        }
+        self.data(&Data { va, pa, size: access.size, store }, privilege)
+    }
+
     /// Data is accessed; stores that no line takes wait only where there is no store buffer.
-    #[inline]
+    #[inline(never)]
     pub(super) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let &Data { va, pa, size, store } = access;
         let mut waits = Waits::default();
-        // With MPRV, M-mode's accesses are translated: then the addresses differ, or it does not matter.
-        let translated = if privilege == Privilege::Machine { va != pa } else { self.translating(privilege) };
-        if translated
-            && let Some(tlb) = &self.dtlb
-            && !tlb.first(self.satp, va)
-        {
+        if self.translated(access, privilege) && self.dtlb.is_some() && !self.latest_data.has(va) {
             waits.walk += self.translate(false, va);
         }
         if pa < RAM_BASE {
             waits.miss += self.latencies.device;
             return waits;
         }
-        let miss = self.data_line(pa, store);
-        let line = self.l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line()));
-        let mut both = miss;
-        if (pa & (line - 1)) + u64::from(size) > line {
+        let mut both = self.data_line(pa, store);
+        if (pa & self.data_mask) + u64::from(size) > self.data_mask + 1 {
             both += self.data_line(pa + u64::from(size) - 1, store);
         }
         if !store || self.latencies.stores_wait {
@@ -290,27 +367,31 @@ impl Memory {
         waits
     }
 
-    #[inline]
+    #[inline(never)]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
         let Some(cache) = &mut self.l1d else { return 0 };
-        let answer = cache.access(pa, store);
-        let through = store && !cache.write_policy().back;
-        if let Some(Evicted { address, dirty: true }) = answer.evicted {
-            // Buffered: the line goes down, and nobody waits.
-            self.counts.write_backs += 1;
-            self.next_level(address, true);
-        }
-        if !answer.hit {
-            self.next_level(pa, store)
-        } else {
-            if through {
-                self.next_level(pa, true);
+        let found = cache.look_for(pa >> cache.geometry().line_shift(), store);
+        match found {
+            Found::Hit => {
+                if store && !cache.write_policy().back {
+                    self.next_level(pa, true);
+                }
+                0
             }
-            0
+            Found::NotFilled => self.next_level(pa, store),
+            Found::Filled(old) => {
+                if let Some(address) = cache.dirty(old) {
+                    // Buffered: the line goes down, and nobody waits.
+                    self.counts.write_backs += 1;
+                    self.next_level(address, true);
+                }
+                self.next_level(pa, store)
+            }
         }
     }
 
     /// What the first level waits for a line.
+    #[inline]
     fn next_level(&mut self, pa: u64, store: bool) -> u32 {
         match &mut self.l2 {
             None => self.latencies.latency,
@@ -328,10 +409,12 @@ impl Memory {
         let tlb = if instruction { &mut self.itlb } else { &mut self.dtlb };
         let Some(tlb) = tlb else { return 0 };
         if tlb.touch(satp, va) {
+            self.note_latest();
             return 0;
         }
         let way = self.ways.get(&(satp, va >> 12)).copied();
         tlb.fill(satp, va, way.map_or(12, |w| w.shift));
+        self.note_latest();
         if instruction {
             self.counts.itlb_misses += 1;
         } else {
@@ -343,6 +426,30 @@ impl Memory {
         };
         let loads: u32 = way.entries().iter().map(|&at| 1 + self.data_line(at, false)).sum();
         self.latencies.walk + loads
+    }
+}
+
+/// The cache lines of a block of instructions.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    /// In the order of fetching.
+    all: Vec<u64>,
+    last: u64,
+    /// An address in their page.
+    page: u64,
+    /// At which [`Memory::fills`] they were seen to be there.
+    verified: u64,
+    /// At which [`Cache::changes`] to touch all of them changed nothing.
+    settled: u64,
+}
+
+impl Lines {
+    const UNSETTLED: u64 = u64::MAX;
+
+    /// In the order of fetching; all are in the page of this virtual address.
+    pub(super) fn new(all: Vec<u64>, page: u64) -> Self {
+        let last = all.last().copied().unwrap_or(NO_LINE);
+        Lines { all, last, page, verified: u64::MAX, settled: Self::UNSETTLED }
     }
 }
 

@@ -19,6 +19,37 @@ pub(super) struct Predict {
     pub(super) mispredicts: u64,
 }
 
+/// What is known of a branch or jump before it is executed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pc: u64,
+    /// The address behind it.
+    sequential: u64,
+    kind: Turning,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Turning {
+    Branch { backward: bool },
+    Jump { pushes: bool },
+    Indirect { pops: bool, pushes: bool },
+}
+
+impl Turn {
+    /// Of an instruction at an address; `None` when it goes nowhere else.
+    pub(super) fn new(pc: u64, insn: &Insn) -> Option<Self> {
+        let (rd, rs1) = (is_link(insn.rd), is_link(insn.rs1));
+        let kind = match insn.row().class {
+            Class::Branch => Turning::Branch { backward: insn.imm < 0 },
+            Class::Jump => Turning::Jump { pushes: rd },
+            // Unprivileged specification, table 2.1: hints for the return stack.
+            Class::JumpReg => Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1), pushes: rd },
+            _ => return None,
+        };
+        Some(Turn { pc, sequential: pc.wrapping_add(u64::from(insn.len)), kind })
+    }
+}
+
 const NONE: (u64, u64) = (1, 0);
 
 impl Predict {
@@ -40,30 +71,54 @@ impl Predict {
     }
 
     /// A branch or jump went to `next`; yields the bubbles, and learns.
-    pub(super) fn resolve(&mut self, pc: u64, insn: &Insn, next: u64) -> u32 {
-        let sequential = pc.wrapping_add(u64::from(insn.len));
-        match insn.row().class {
-            Class::Branch => self.branch(pc, insn, next, sequential),
-            Class::Jump => {
-                if is_link(insn.rd) {
-                    self.push(sequential);
-                }
-                if self.target(pc, next) { 0 } else { self.jump }
-            }
-            Class::JumpReg => self.jump_reg(pc, insn, next, sequential),
-            _ => 0,
+    #[inline(always)]
+    pub(super) fn resolve(&mut self, turn: &Turn, next: u64) -> u32 {
+        match turn.kind {
+            Turning::Branch { backward } => self.branch(turn, backward, next),
+            _ => self.jump(turn, next),
         }
     }
 
-    #[inline]
-    fn branch(&mut self, pc: u64, insn: &Insn, next: u64, sequential: u64) -> u32 {
+    #[inline(never)]
+    fn jump(&mut self, turn: &Turn, next: u64) -> u32 {
+        match turn.kind {
+            Turning::Branch { .. } => 0,
+            Turning::Jump { pushes } => {
+                if pushes {
+                    self.push(turn.sequential);
+                }
+                if self.target(turn.pc, next) { 0 } else { self.jump }
+            }
+            Turning::Indirect { pops, pushes } => self.jump_reg(turn, pops, pushes, next),
+        }
+    }
+
+    /// Bubbles as a number below 4; with the turn it says how many there are.
+    #[inline(always)]
+    pub(super) fn code(&self, bubbles: u32) -> u64 {
+        u64::from(bubbles != 0) + u64::from(bubbles != 0 && bubbles != self.mispredict)
+    }
+
+    /// The bubbles that a code stands for.
+    pub(super) fn bubbles(&self, turn: &Turn, code: u64) -> u32 {
+        match (code, turn.kind) {
+            (0, _) => 0,
+            (1, _) => self.mispredict,
+            (_, Turning::Branch { .. }) => self.taken,
+            (_, Turning::Jump { .. }) => self.jump,
+            (_, Turning::Indirect { .. }) => self.indirect,
+        }
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, turn: &Turn, backward: bool, next: u64) -> u32 {
         // A branch to the instruction behind it is not taken in all that matters here.
-        let taken = next != sequential;
+        let taken = next != turn.sequential;
         let predicted = match self.predictor {
             Predictor::NotTaken => false,
-            Predictor::BackwardTaken => insn.imm < 0,
+            Predictor::BackwardTaken => backward,
             Predictor::Bimodal => {
-                let at = (pc >> 1) as usize & (self.counters.len() - 1);
+                let at = (turn.pc >> 1) as usize & (self.counters.len() - 1);
                 let counter = &mut self.counters[at];
                 let predicted = *counter >= 2;
                 *counter = if taken { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
@@ -73,26 +128,24 @@ impl Predict {
         if predicted != taken {
             self.mispredicts += 1;
             if taken {
-                self.learn(pc, next);
+                self.learn(turn.pc, next);
             }
             return self.mispredict;
         }
         match taken {
             false => 0,
-            true if self.target(pc, next) => 0,
+            true if self.target(turn.pc, next) => 0,
             true => self.taken,
         }
     }
 
-    fn jump_reg(&mut self, pc: u64, insn: &Insn, next: u64, sequential: u64) -> u32 {
-        // Unprivileged specification, table 2.1: hints for the return stack.
-        let (rd, rs1) = (is_link(insn.rd), is_link(insn.rs1));
-        let popped = rs1 && (!rd || insn.rd != insn.rs1) && self.depth > 0;
+    fn jump_reg(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u32 {
+        let popped = pops && self.depth > 0;
         let predicted = if popped { self.returns.pop() } else { None };
-        if rd {
-            self.push(sequential);
+        if pushes {
+            self.push(turn.sequential);
         }
-        let right = if popped { predicted == Some(next) } else { self.target(pc, next) };
+        let right = if popped { predicted == Some(next) } else { self.target(turn.pc, next) };
         if right {
             0
         } else {
@@ -111,6 +164,7 @@ impl Predict {
     }
 
     /// Whether the target buffer has this target; afterwards it does.
+    #[inline(always)]
     fn target(&mut self, pc: u64, target: u64) -> bool {
         if self.btb.is_empty() {
             return false;

@@ -5,7 +5,7 @@ use super::ledger::{Cause, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
-use super::predict::Predict;
+use super::predict::{Predict, Turn};
 use crate::hart::Privilege;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
@@ -153,7 +153,8 @@ impl Model {
         let pass = self.pipe.pass(&shape, &costs);
         self.charge(step.phase, &pass);
         self.instructions += 1;
-        let penalty = self.predict.resolve(step.pc, step.insn, step.next_pc);
+        let turn = Turn::new(step.pc, step.insn);
+        let penalty = turn.map_or(0, |turn| self.predict.resolve(&turn, step.next_pc));
         self.behind(step, penalty);
         (pass, costs)
     }
