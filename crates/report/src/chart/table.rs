@@ -1,0 +1,96 @@
+//! The table behind a chart.
+
+use crate::markup::{Element, clean, el, short};
+
+/// A table whose first column names the row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    /// Heading of each column, and whether it holds numbers.
+    pub(crate) columns: Vec<(String, bool)>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+}
+
+/// What stands in one place of a table.
+#[derive(Clone, Debug)]
+pub(crate) enum Cell {
+    /// A text of a record, or of ours.
+    Text(String),
+    /// A number as it is shown, and the one that it is sorted by.
+    Number(String, f64),
+    /// Nothing there.
+    None,
+}
+
+impl Cell {
+    pub(crate) fn text(text: impl AsRef<str>) -> Self {
+        Self::Text(clean(text.as_ref()))
+    }
+
+    /// A number with as many digits as mean something.
+    pub(crate) fn number(number: f64) -> Self {
+        Self::Number(crate::number::figure(number), number)
+    }
+
+    pub(crate) fn maybe(number: Option<f64>) -> Self {
+        number.map_or(Self::None, Self::number)
+    }
+}
+
+impl Table {
+    pub(crate) fn new(caption: impl AsRef<str>, columns: &[(&str, bool)]) -> Self {
+        Self {
+            caption: clean(caption.as_ref()),
+            columns: columns.iter().map(|(name, is_number)| ((*name).to_owned(), *is_number)).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// The table in a region that scrolls by itself, so that the page does not.
+    pub(crate) fn element(&self) -> Element {
+        let head = self.columns.iter().map(|(name, is_number)| {
+            let th = el("th").set("scope", "col").text(name);
+            if *is_number { th.class("n") } else { th }
+        });
+        let body = self.rows.iter().map(|row| {
+            let cells = row.iter().enumerate().map(|(i, cell)| cell.element(i == 0));
+            el("tr").all(cells)
+        });
+        let table = el("table")
+            .class("sortable")
+            .with(el("caption").text(&self.caption))
+            .with(el("thead").with(el("tr").all(head)))
+            .with(el("tbody").all(body));
+        el("div")
+            .class("scroll")
+            .set("role", "region")
+            .set("tabindex", "0")
+            .set("aria-label", self.caption.as_str())
+            .with(table)
+    }
+}
+
+impl Cell {
+    fn element(&self, first: bool) -> Element {
+        let cell = if first { el("th").set("scope", "row") } else { el("td") };
+        match self {
+            Self::Text(text) => cell.text(text),
+            Self::None => cell.class("n").words("–"),
+            Self::Number(shown, number) => {
+                let cell = cell.class("n").text(shown);
+                // What sorts as it is shown needs no more said.
+                let same = shown.parse::<f64>().is_ok_and(|said| said == *number);
+                if same || !number.is_finite() { cell } else { cell.set("data-v", compact(*number)) }
+            }
+        }
+    }
+}
+
+/// Four digits are enough to sort by.
+fn compact(number: f64) -> String {
+    if (0.01..1e6).contains(&number.abs()) { short(number, 3) } else { format!("{number:.4e}") }
+}
