@@ -9,10 +9,12 @@
 //! the marks of [`mark`], and returns a [`Figure`].
 
 pub(crate) mod figure;
+pub(crate) mod heatmap;
 pub(crate) mod mark;
 pub(crate) mod plot;
 pub(crate) mod rungs;
 pub(crate) mod scale;
+pub(crate) mod stages;
 pub(crate) mod table;
 pub(crate) mod unit;
 

@@ -4,9 +4,11 @@
 //! Charts come from [`crate::chart`], strings from the record go through [`crate::markup`] only.
 
 mod facts;
+mod heatmap;
 mod ladder;
 mod page;
 mod runs;
+mod stages;
 
 use crate::markup::Node;
 use runs::Runs;
@@ -24,6 +26,8 @@ struct Section {
 /// The parts of the page in their order.
 static SECTIONS: &[Section] = &[
     Section { id: "ladder", title: "The ladder", build: ladder::section },
+    Section { id: "pipeline", title: "In the pipeline", build: stages::section },
+    Section { id: "icache", title: "The instruction cache", build: heatmap::section },
     Section { id: "host", title: "The machine", build: facts::section },
 ];
 
