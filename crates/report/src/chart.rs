@@ -8,18 +8,19 @@
 //! A new chart is one file: it takes its scales from [`scale`], draws into a [`Plot`] or rows of a track with
 //! the marks of [`mark`], and returns a [`Figure`].
 
+pub(crate) mod distribution;
 pub(crate) mod figure;
 pub(crate) mod heatmap;
 pub(crate) mod mark;
 pub(crate) mod plot;
 pub(crate) mod rungs;
 pub(crate) mod scale;
+pub(crate) mod stacked;
 pub(crate) mod stages;
 pub(crate) mod table;
 pub(crate) mod unit;
 
 pub(crate) use figure::Figure;
-pub(crate) use plot::Plot;
 pub(crate) use scale::Scale;
 pub(crate) use table::{Cell, Table};
 pub(crate) use unit::Unit;

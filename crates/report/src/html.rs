@@ -3,10 +3,16 @@
 //! The page is made of sections, one row each in [`SECTIONS`]; a section that has nothing to show is left out.
 //! Charts come from [`crate::chart`], strings from the record go through [`crate::markup`] only.
 
+mod absent;
+mod bills;
+mod curves;
+mod distribution;
 mod facts;
 mod heatmap;
 mod ladder;
+mod method;
 mod page;
+mod ring;
 mod runs;
 mod stages;
 
@@ -26,9 +32,14 @@ struct Section {
 /// The parts of the page in their order.
 static SECTIONS: &[Section] = &[
     Section { id: "ladder", title: "The ladder", build: ladder::section },
+    Section { id: "distributions", title: "Distributions", build: distribution::section },
+    Section { id: "bills", title: "Bills", build: bills::section },
+    Section { id: "ring", title: "The ring", build: ring::section },
+    Section { id: "curves", title: "Curves", build: curves::section },
     Section { id: "pipeline", title: "In the pipeline", build: stages::section },
     Section { id: "icache", title: "The instruction cache", build: heatmap::section },
     Section { id: "host", title: "The machine", build: facts::section },
+    Section { id: "method", title: "How each number was obtained", build: method::section },
 ];
 
 /// The page for these runs, in their order; several are laid over each other. Figures that are not finite are

@@ -81,6 +81,16 @@ impl Element {
         self.with(Node::Text(text.into()))
     }
 
+    /// One thing more in it, in place.
+    pub(crate) fn push(&mut self, child: impl Into<Node>) {
+        self.children.push(child.into());
+    }
+
+    /// What is in it.
+    pub(crate) fn into_children(self) -> Vec<Node> {
+        self.children
+    }
+
     /// Whether nothing is in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.children.is_empty()

@@ -2,7 +2,7 @@
 
 use super::mark::{self, Look};
 use super::{Scale, Unit};
-use crate::markup::{Element, Node, el, percent, short};
+use crate::markup::{Element, Node, el, short};
 
 /// Height of the field in pixels.
 const HEIGHT: f64 = 260.0;
@@ -127,9 +127,4 @@ impl Plot {
         let title = el("p").class("y-title").text(&self.y.title);
         el("div").class("plot").with(title).with(svg)
     }
-}
-
-/// A share of the width, for what is placed by a style.
-pub(crate) fn left(share: f64) -> String {
-    format!("left:{}", percent(share))
 }

@@ -113,7 +113,8 @@ impl Scale {
     }
 
     /// Whether equal steps are equal ratios.
-    pub(crate) fn is_log(&self) -> bool {
+    #[cfg(test)]
+    fn is_log(&self) -> bool {
         matches!(self, Self::Log { .. })
     }
 

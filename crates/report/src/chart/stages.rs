@@ -19,10 +19,19 @@ pub(crate) struct Stages {
     /// How many columns there are.
     pub(crate) width: usize,
     /// What stands above some of them.
-    pub(crate) ticks: Vec<(usize, String)>,
+    pub(crate) ticks: Vec<Tick>,
     /// Columns that stand for many cycles.
     pub(crate) folds: Vec<usize>,
     pub(crate) lanes: Vec<Lane>,
+}
+
+/// A name above a column.
+#[derive(Clone, Debug)]
+pub(crate) struct Tick {
+    pub(crate) column: usize,
+    pub(crate) label: String,
+    /// Whether it stays where there is little room.
+    pub(crate) major: bool,
 }
 
 /// One instruction.
@@ -60,10 +69,11 @@ impl Stages {
 
     /// The diagram as a list of rows below an axis.
     pub(crate) fn element(&self) -> Element {
-        let ticks = self.ticks.iter().map(|(column, label)| {
+        let ticks = self.ticks.iter().map(|Tick { column, label, major }| {
             let at = self.at(*column);
             // The last one would stand out over the edge.
-            mark::label("tick", if at > 0.9 { "end" } else { "start" }, at, 12.0, label)
+            let class = if *major { "tick" } else { "tick minor" };
+            mark::label(class, if at > 0.9 { "end" } else { "start" }, at, 12.0, label)
         });
         let axis = el("div").class("lane lane-axis").set("aria-hidden", "true").with(el("span").class("name")).with(
             el("svg").class("track").set("width", "100%").set("height", 16.0).all(ticks),
@@ -74,8 +84,9 @@ impl Stages {
 
     fn lane(&self, lane: &Lane) -> Element {
         let mut svg = el("svg").class("track").set("width", "100%").set("height", ROW);
-        for (column, _) in &self.ticks {
-            svg = svg.with(mark::line("grid", (self.at(*column), 0.0), (self.at(*column), ROW)));
+        for tick in &self.ticks {
+            let at = self.at(tick.column);
+            svg = svg.with(mark::line("grid", (at, 0.0), (at, ROW)));
         }
         for &column in &self.folds {
             svg = svg.with(rect("fold", self.at(column), self.at(column + 1)));

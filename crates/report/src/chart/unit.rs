@@ -45,15 +45,6 @@ impl Unit {
             _ => self.show(number),
         }
     }
-
-    /// The unit's name for a heading; empty where every number carries its own.
-    pub(crate) fn name(&self) -> &str {
-        match self {
-            Self::Nanoseconds => "ns",
-            Self::Bytes => "bytes",
-            Self::Other(name) => name,
-        }
-    }
 }
 
 fn scaled(number: f64, units: &[(f64, &str)], smallest: &str, write: fn(f64) -> String) -> String {

@@ -3,8 +3,8 @@
 use super::runs::Runs;
 use crate::chart::heatmap::{Cell as Square, Heatmap, SHADES};
 use crate::chart::mark::{self, Look};
-use crate::chart::plot::{Axis, Point};
-use crate::chart::{Cell, Figure, Plot, Scale, Table, Unit};
+use crate::chart::plot::{Axis, Plot, Point};
+use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean, el};
 use crate::number::percent;
 use std::collections::BTreeMap;
@@ -77,7 +77,9 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
     if sizes.iter().filter(|size| **size > 0.0).count() < 2 {
         return None;
     }
-    let x = Axis { scale: Scale::decades(sizes), unit: Unit::Bytes, title: "size of the cache".into() };
+    let (least, most) = sizes.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
+    let most = 2f64.powf(most.log2().floor() + 1.0);
+    let x = Axis { scale: Scale::log_between(least, most), unit: Unit::Bytes, title: "size of the cache".into() };
     let y = Axis {
         scale: Scale::linear(found.iter().flat_map(|(_, it)| &it.points).map(|point| point[1] * 100.0)),
         unit: Unit::Other("%".into()),
@@ -94,7 +96,12 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
             y: ratio * 100.0,
             words: Some(format!("{name}, {}: {} of the accesses miss", Unit::Bytes.show(bytes), percent(ratio))),
         };
-        let points: Vec<Point> = series.points.iter().map(point).collect();
+        // It is a step: a size between two points is as good as the smaller one.
+        let ends = series.points.iter().skip(1).map(|next| Some(next[0])).chain([Some(most)]);
+        let step = |(this, end): (&[f64; 2], Option<f64>)| {
+            [Some(point(this)), end.map(|x| Point { x, y: this[1] * 100.0, words: None })]
+        };
+        let points: Vec<Point> = series.points.iter().zip(ends).flat_map(step).flatten().collect();
         plot.line(Look::nth(n), "curve", &points);
         for &[bytes, ratio] in &series.points {
             table.row(vec![

@@ -40,11 +40,13 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     if !numbers.is_empty() {
         figure = figure.draw(rungs::axis(&scale, &Unit::Nanoseconds));
     }
+    let (low, high) = scale.ends();
+    let step = format!("--step:{}", crate::markup::percent(1.0 / (high / low).log10().max(1.0)));
     for family in &families {
         let items = family.rows.iter().map(|row| rung(runs, row, &scale, &common));
         let title = el("h3").text(&family.title).with(el("span").class("per").text(format!("per {}", family.per)));
         figure =
-            figure.draw(el("section").class("family").with(title).with(el("ol").class("rungs").all(items)));
+            figure.draw(el("section").class("family").with(title).with(el("ol").class("rungs decades").set("style", step.as_str()).all(items)));
     }
     let below = families.iter().flat_map(|family| &family.rows).flat_map(|row| &row.results);
     let below = below.filter(|(_, it)| it.ns.is_some_and(|ns| ns.estimate <= 0.0)).count();
@@ -120,13 +122,23 @@ fn rung(runs: &Runs, row: &Row, scale: &Scale, common: &BTreeMap<String, String>
             words: format!("{}{} {}", runs.before(*n), row.name, said(ns)),
         })
         .collect();
-    let name = row.name.strip_prefix(row.family).and_then(|name| name.strip_prefix('/')).unwrap_or(&row.name);
-    let mut item = el("li").class("rung").set("data-name", row.name.as_str()).with(el("span").class("name").text(name));
+    let mut item = el("li").class("rung").set("data-name", row.name.as_str()).with(name(row));
     if !figures.is_empty() {
         item = item.with(rungs::track(scale, &points)).with(numbers(runs, &figures));
     }
     let notes = notes(runs, row, common);
     if notes.is_empty() { item } else { item.with(el("ul").class("why").all(notes)) }
+}
+
+/// The name, which leads to how the figure was obtained.
+fn name(row: &Row) -> Element {
+    let name = el("span").class("name");
+    match super::method::anchor(&row.results[0].1.probe) {
+        Some(id) if row.results.iter().any(|(_, it)| it.status == Status::Measured) => {
+            name.with(el("a").set("href", format!("#{id}")).text(row.short()))
+        }
+        _ => name.text(row.short()),
+    }
 }
 
 /// `159 ns ± 2.9 %`

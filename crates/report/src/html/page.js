@@ -109,6 +109,15 @@
     });
   });
 
+  // A link to a folded text unfolds it.
+  function unfold() {
+    var target = location.hash.length > 1 ? page.getElementById(location.hash.slice(1)) : null;
+    var details = target ? target.closest("details") : null;
+    if (details) { details.open = true; target.scrollIntoView(); }
+  }
+  window.addEventListener("hashchange", unfold);
+  unfold();
+
   // Paper shows what is folded.
   var folded = [];
   window.addEventListener("beforeprint", function () {

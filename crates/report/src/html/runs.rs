@@ -28,6 +28,13 @@ pub(super) struct Row<'a> {
     pub(super) results: Vec<(usize, &'a Measurement)>,
 }
 
+impl Row<'_> {
+    /// The name without the family, which a heading has.
+    pub(super) fn short(&self) -> &str {
+        self.name.strip_prefix(self.family).and_then(|name| name.strip_prefix('/')).unwrap_or(&self.name)
+    }
+}
+
 impl<'a> Runs<'a> {
     pub(super) fn new(runs: &'a [Run]) -> Self {
         let one = |(n, run): (usize, &'a Run)| One {

@@ -1,7 +1,7 @@
 //! RISC-V stage diagrams: what was in which stage of the pipeline in which cycle, and what a hazard threw away.
 
 use super::runs::Runs;
-use crate::chart::stages::{Lane, Span, Stages};
+use crate::chart::stages::{Lane, Span, Stages, Tick};
 use crate::chart::{Cell, Figure, Table};
 use crate::markup::{Node, clean};
 use std::fmt::Write as _;
@@ -12,6 +12,10 @@ use tollgate_record::{Measurement, Status};
 const STAGES: [(&str, char); 5] = [("IF", 'F'), ("ID", 'D'), ("EX", 'X'), ("MEM", 'M'), ("WB", 'W')];
 /// Colour of a stage that is not.
 const OTHER: usize = 7;
+/// How to read a diagram.
+const HOW: &str = "A letter stands in the cycle in which an instruction enters a stage (F fetch, D decode, X execute, M \
+                   memory, W write back); where the colour is pale it is still there; a cross is where it is thrown \
+                   away. A grey column stands for many cycles in which nothing moves; the axis says how many.";
 /// More rows are no picture; the table has them all.
 const ROWS: usize = 100;
 /// More diagrams make the page heavy.
@@ -33,6 +37,9 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         .collect();
     if let Some(last) = figures.last_mut().filter(|_| all.len() > DIAGRAMS) {
         last.notes.push(format!("{} more diagrams are in the records.", all.len() - DIAGRAMS));
+    }
+    if let Some(first) = figures.first_mut() {
+        first.lead = format!("{} {HOW}", first.lead).trim().to_owned();
     }
     figures.iter().map(|figure| figure.element().into()).collect()
 }
@@ -59,15 +66,7 @@ fn figure(title: &str, diagram: &StageDiagram) -> Figure {
     let scale = shown.scale();
     let width = scale.width();
     let mut figure = Figure::new(title, table(title, diagram));
-    figure.lead = format!(
-        "{} A letter stands in the cycle in which an instruction enters a stage (F fetch, D decode, X execute, M \
-         memory, W write back); a pale cell: it is still there; a cross: it is thrown away.",
-        clean(&diagram.text)
-    );
-    if scale.folds().is_empty() {
-    } else {
-        figure.lead.push_str(" A grey column stands for many cycles in which nothing moves; the axis says how many.");
-    }
+    figure.lead = clean(&diagram.text);
     if diagram.rows.len() > ROWS {
         figure.notes.push(format!("{} more instructions are in the table.", diagram.rows.len() - ROWS));
     }
@@ -78,9 +77,9 @@ fn figure(title: &str, diagram: &StageDiagram) -> Figure {
 }
 
 /// The cycle above every tenth column and behind each fold, and above a fold how many cycles it stands for.
-fn ticks(scale: &Scale) -> Vec<(usize, String)> {
+fn ticks(scale: &Scale) -> Vec<Tick> {
     let mut ticks = Vec::new();
-    let mut free = 0;
+    let (mut free, mut free_of_major) = (0, 0);
     for column in 0..scale.width() {
         if column < free {
             continue;
@@ -95,7 +94,12 @@ fn ticks(scale: &Scale) -> Vec<(usize, String)> {
         let after = column + (scale.width() / 14).max(5);
         let fold = scale.folds().iter().map(|fold| fold.1).find(|next| *next > column && *next < column + TICK);
         free = fold.map_or(column + TICK, |fold| fold.max(after));
-        ticks.push((column, label));
+        let is_fold = label.starts_with('+');
+        let major = !is_fold && column >= free_of_major;
+        if major {
+            free_of_major = column + (scale.width() / 5).max(TICK);
+        }
+        ticks.push(Tick { column, label, major });
     }
     ticks
 }
