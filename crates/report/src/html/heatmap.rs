@@ -145,9 +145,7 @@ fn shade(share: f64) -> usize {
 
 fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
     let of = accesses(result);
-    let mut sets: Vec<u32> = sweep.values().flatten().map(|(sets, _)| *sets).collect();
-    sets.sort_unstable();
-    sets.dedup();
+    let (sets, beyond) = sets(sweep);
     let mut lines: Vec<u32> = sweep.keys().map(|(line, _)| *line).collect();
     lines.dedup();
     let mut figure = Figure::new(format!("Every shape of cache: {name}"), table(name, sweep, &sets));
@@ -155,6 +153,9 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
                    length of a line. Down and to the right a cache is larger. Ways that are no power of two are in \
                    the table."
         .into();
+    if let (Some(beyond), Some(last)) = (beyond, sets.last()) {
+        figure.notes.push(format!("Up to {beyond} sets were tried; beyond {last} none changes anything."));
+    }
     let mut maps = el("div").class("heats");
     for line in lines {
         let of_line = sweep.iter().filter(|((own, ways), _)| *own == line && ways.is_power_of_two());
@@ -183,6 +184,25 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
         maps = maps.with(heat.element(&format!("{name}: misses with lines of {line} bytes")));
     }
     figure.draw(maps)
+}
+
+/// The numbers of sets as far as one of them changes anything, and the largest where there are more.
+fn sets(sweep: &Sweep) -> (Vec<u32>, Option<u32>) {
+    let mut sets: Vec<u32> = sweep.values().flatten().map(|(sets, _)| *sets).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    let most = sets.last().copied();
+    let same = |a: u32, b: u32| {
+        let at = |points: &[(u32, f64)], sets| points.iter().find(|point| point.0 == sets).map(|point| point.1);
+        sweep.values().all(|points| at(points, a) == at(points, b))
+    };
+    while let [.., before, last] = sets[..]
+        && same(before, last)
+    {
+        sets.pop();
+    }
+    let beyond = most.filter(|most| sets.last() != Some(most));
+    (sets, beyond)
 }
 
 /// A share as a number of per cent that fits into a cell.
@@ -223,6 +243,17 @@ mod tests {
         for name in ["miss-ratio", "sweep/", "sweep/x-way/4-byte-lines", "sweep/4-way/4-byte-lines<b>"] {
             assert_eq!(shape(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn sets_end_where_they_change_nothing() {
+        let curve = |misses: [f64; 4]| -> Vec<(u32, f64)> { [1, 2, 4, 8].into_iter().zip(misses).collect() };
+        let two = |a, b| Sweep::from([((4, 1), curve(a)), ((8, 1), curve(b))]);
+        let flat = two([9.0, 5.0, 5.0, 5.0], [4.0, 4.0, 4.0, 4.0]);
+        assert_eq!(sets(&flat), (vec![1, 2], Some(8)));
+        let falling = two([9.0, 5.0, 5.0, 5.0], [4.0, 4.0, 4.0, 3.0]);
+        assert_eq!(sets(&falling), (vec![1, 2, 4, 8], None));
+        assert_eq!(sets(&Sweep::new()), (Vec::new(), None));
     }
 
     #[test]
