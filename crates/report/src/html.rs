@@ -32,12 +32,12 @@ struct Section {
 /// The parts of the page in their order.
 static SECTIONS: &[Section] = &[
     Section { id: "ladder", title: "The ladder", build: ladder::section },
-    Section { id: "distributions", title: "Distributions", build: distribution::section },
-    Section { id: "bills", title: "Bills", build: bills::section },
     Section { id: "ring", title: "The ring", build: ring::section },
     Section { id: "curves", title: "Curves", build: curves::section },
     Section { id: "pipeline", title: "In the pipeline", build: stages::section },
     Section { id: "icache", title: "The instruction cache", build: heatmap::section },
+    Section { id: "bills", title: "Bills", build: bills::section },
+    Section { id: "distributions", title: "Distributions", build: distribution::section },
     Section { id: "host", title: "The machine", build: facts::section },
     Section { id: "method", title: "How each number was obtained", build: method::section },
 ];

@@ -74,7 +74,7 @@ fn figure(runs: &Runs, group: &Group) -> Element {
             bills.iter().map(|(n, bill)| (*n, bill, bill.adds_up().then(|| bar(runs, *n, row, bill)))).collect()
         })
         .collect();
-    let scale = Scale::linear(bars.iter().flatten().filter_map(|(_, _, bar)| bar.as_ref()).flat_map(Bar::ends));
+    let scale = Scale::around(bars.iter().flatten().filter_map(|(_, _, bar)| bar.as_ref()).flat_map(Bar::ends));
     let mut figure = Figure::new(&group.title, table(runs, group));
     let mut legend = el("ul").class("legend");
     for (names, first) in [(&phases, 0), (&causes, 3)] {

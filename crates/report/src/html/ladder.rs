@@ -195,7 +195,7 @@ fn notes(runs: &Runs, row: &Row, common: &BTreeMap<String, String>) -> Vec<Eleme
             }
             Status::Failed => say("failed", format!("Failed: {reason}"), *n),
             Status::Measured if result.ns.is_none() => {
-                say("skipped", "Counted, not timed: its counts are in the table and the bill.".into(), *n);
+                say("skipped", "Counted, not timed: see its bill, and the table.".into(), *n);
             }
             Status::Measured => {}
         }
@@ -225,7 +225,7 @@ fn table(runs: &Runs, rows: &[Row]) -> Table {
         ("p99 ns, single", true),
         ("samples", true),
         ("per", false),
-        ("proof, per crossing", false),
+        ("counted for each crossing", false),
     ];
     if runs.are_several() {
         columns.insert(1, ("run", false));
@@ -259,5 +259,5 @@ fn table(runs: &Runs, rows: &[Row]) -> Table {
 
 fn proof(result: &Measurement) -> String {
     let one = |(key, count): (&String, &f64)| format!("{} {}", crate::number::per_crossing(*count, true), words::counted(key));
-    result.proof.iter().map(one).collect::<Vec<_>>().join(", ")
+    result.proof.iter().chain(&result.counters).map(one).collect::<Vec<_>>().join(", ")
 }

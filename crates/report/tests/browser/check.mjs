@@ -128,14 +128,12 @@ const checks = {
       // A point that belongs to a mark, as a person would find one: a mark may be a curve, or lie below another.
       const point = await picture.evaluate((element) => {
         for (const mark of element.querySelectorAll('.m')) {
-          const { left, top, width, height } = mark.getBoundingClientRect();
-          for (const across of [0.5, 0.1, 0.9, 0.3, 0.7]) {
-            for (const down of [0.5, 0.9, 0.1, 0.7, 0.3]) {
-              const [x, y] = [left + width * across, top + height * down];
-              if (y < 60 || document.elementFromPoint(x, y)?.closest('.m') !== mark) continue;
-              const words = mark.getAttribute('aria-label') || mark.querySelector('title')?.textContent;
-              return { x, y, words: words?.trim() };
-            }
+          for (const part of mark.querySelectorAll('use, rect, path')) {
+            const { left, top, width, height } = part.getBoundingClientRect();
+            const [x, y] = [left + width / 2, top + height / 2];
+            if (document.elementFromPoint(x, y)?.closest('.m') !== mark) continue;
+            const words = mark.getAttribute('aria-label') || mark.querySelector('title')?.textContent;
+            return { x, y, words: words?.trim() };
           }
         }
         return null;
