@@ -1,5 +1,6 @@
 //! `cargo xtask pictures`: the pictures of the report that README.md and docs show, from the runs that its tests have.
 
+use crate::bench::Tool;
 use crate::workspace;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -9,9 +10,24 @@ use tollgate_testkit::{Browser, NoBrowser};
 /// No picture is larger, in bytes.
 const LARGEST: u64 = 150_000;
 
-/// The runs on the page, from `crates/report/tests/runs`.
-const RUNS: [&str; 8] = [
-    "ladder", "crossing", "ring", "fault-scan", "switch-growth", "riscv-trap", "riscv-pipeline", "riscv-icache",
+/// Where the runs are.
+const RUNS: &str = "crates/report/tests/runs";
+
+/// The runs, and the command that measures each.
+static COMMANDS: &[(&str, &[&str])] = &[
+    ("ladder", &["--quick", "--seed", "7"]),
+    ("crossing", &["crossing", "--quick", "--seed", "7", "--no-guest"]),
+    ("ring", &["ring", "--quick", "--procs", "2,8", "--size", "0,8K,32K,128K,1M", "--seed", "7"]),
+    ("fault-kinds", &["fault", "kinds", "--quick", "--seed", "7"]),
+    ("fault-scan", &["fault", "scan", "--quick", "--size", "64M"]),
+    (
+        "switch-growth",
+        &["switch", "--growth", "--quick", "--runtime", "libc,rust-async,rust-thread", "--memory", "256M"],
+    ),
+    ("riscv-trap", &["riscv", "trap", "--core", "cva6-like"]),
+    ("riscv-pipeline", &["riscv", "pipeline"]),
+    ("riscv-interrupt", &["riscv", "pipeline", "--around", "interrupt", "--core", "cva6-like"]),
+    ("riscv-icache", &["riscv", "icache", "--sweep"]),
 ];
 
 /// Make the pictures of the report that README.md and docs show
@@ -20,31 +36,51 @@ pub(crate) struct Args {
     /// Where they are written
     #[arg(long, value_name = "DIR", default_value = "docs/pictures")]
     to: PathBuf,
+    /// Measure the runs anew, on this machine, before: best on a quiet one
+    #[arg(long)]
+    measure: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         let root = workspace::root()?;
         let browser = browser()?;
-        let scratch = tempfile::tempdir()?;
-        let page = scratch.path().join("report.html");
-        let runs = RUNS.map(|name| root.join(format!("crates/report/tests/runs/{name}.json")));
-        let written = workspace::cargo(&root)
-            .args(["run", "--quiet", "--package", "tollgate", "--", "report", "--out"])
-            .arg(&page)
-            .args(runs)
-            .status()?;
-        if !written.success() {
-            bail!("tollgate report failed");
+        let tool = Tool::build(&root)?;
+        let runs = root.join(RUNS);
+        if self.measure {
+            measure(&tool, &runs)?;
         }
+        let scratch = tempfile::tempdir()?;
+        let page = |name: &str, of: &[&str]| -> Result<PathBuf> {
+            let page = scratch.path().join(name);
+            let of = of.iter().map(|run| runs.join(format!("{run}.json")));
+            let written = tool.command(&["report", "--out"]).arg(&page).args(of).status()?;
+            if !written.success() {
+                bail!("tollgate report failed");
+            }
+            Ok(page)
+        };
+        let ladder = page("ladder.html", &["ladder"])?;
+        let all: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+        let full = page("full.html", &all)?;
         let folder = root.join(&self.to);
         fs::create_dir_all(&folder)?;
-        let drawn = browser.script("shots.mjs").arg(&page).arg(&folder).status()?;
+        let drawn = browser.script("shots.mjs").arg(&ladder).arg(&full).arg(&folder).status()?;
         if !drawn.success() {
             bail!("the pictures could not be made");
         }
         small(&folder)
     }
+}
+
+/// Measures every run and writes it on one line.
+fn measure(tool: &Tool, folder: &Path) -> Result<()> {
+    for (name, arguments) in COMMANDS {
+        println!("measuring {name}");
+        let (run, _) = tool.json(&[*arguments, &["--no-save"]].concat())?;
+        fs::write(folder.join(format!("{name}.json")), format!("{run}\n"))?;
+    }
+    Ok(())
 }
 
 /// The browser; here it is no reason to skip that something is missing.

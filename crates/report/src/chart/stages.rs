@@ -112,7 +112,8 @@ impl Stages {
         }
         let mut name = el("span").class("name");
         name = if lane.event { name.with(el("b").text(&lane.name)) } else { name.text(&lane.name) };
-        let class = if lane.gone.is_some() { "lane gone" } else { "lane" };
+        // What traps goes all the way: it is not struck out.
+        let class = if lane.gone.is_some() && !lane.event { "lane gone" } else { "lane" };
         el("li").class(class).with(name).with(svg.with(group)).with(el("span").class("note").text(&lane.note))
     }
 }
