@@ -221,6 +221,7 @@ pub fn latency(latency: &Latency, core: &str) -> Measurement {
     entry.samples = latency.period;
     entry.crossings = latency.period;
     entry.cycles = Some(exact(&latency.cycles));
+    entry.counters.insert("first-fetch-min".into(), latency.first_fetch as f64);
     entry.series.push(Series {
         name: "latency".into(),
         x_unit: "cycles".into(),

@@ -46,17 +46,23 @@ fn distribution(result: &Measurement) -> String {
     };
     let most = series.points.iter().map(|point| point[1]).fold(WIDEST, f64::max);
     let whole: f64 = series.points.iter().map(|point| point[1]).sum();
+    let fetch = result.counters.get("first-fetch-min");
+    let fetch = fetch.map(|cycles| format!("(to its fetch, as core manuals count: min {cycles}). "));
     let mut out = format!(
         "\nTimer interrupt latency over all {whole} cycles of the loop, to the retirement of the\nhandler's first \
-         instruction: min {}, median {}, mean {:.2}, max {} cycles\n",
+         instruction: min {}, median {}, mean {:.2}, max {} cycles\n{}Cycles of latency, how often each:\n",
         cycles.min,
         cycles.p50,
         cycles.mean,
-        series.points.last().map_or(cycles.p99, |point| point[0])
+        series.points.last().map_or(cycles.p99, |point| point[0]),
+        fetch.unwrap_or_default()
     );
-    for [latency, count] in &series.points {
+    // Neighbours that come equally often share a line: most of a loop waits behind one long operation.
+    for same in series.points.chunk_by(|one, next| one[0] + 1.0 == next[0] && one[1] == next[1]) {
+        let (first, last, count) = (same[0][0], same[same.len() - 1][0], same[0][1]);
+        let shown = if first == last { first.to_string() } else { format!("{first} to {last}") };
         let marks = (count * WIDEST / most).ceil().clamp(0.0, WIDEST) as usize;
-        let _ = writeln!(out, "{latency:>8}{count:>6}  {}", "#".repeat(marks));
+        let _ = writeln!(out, "{shown:>12}{count:>6}  {}", "#".repeat(marks));
     }
     out
 }

@@ -153,6 +153,7 @@ fn row(runs: &Runs, row: &Row, n: usize, bill: &Bill, bar: &Bar, scale: &Scale, 
             .text(&part.name)
             .words(" ")
             .with(el("b").text(bill.measure.show(part.number)))
+            .words(" ")
             .with(el("i").text(format!("{}{share} · {}", part.plus_minus(bill.measure), evidence(part.evidence))))
     });
     item.with(el("ul").class("parts").all(parts))

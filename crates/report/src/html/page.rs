@@ -78,6 +78,10 @@ fn header(runs: &Runs, title: &str) -> Element {
     if let Some(line) = range(runs) {
         header = header.with(el("p").class("summary").text(line));
     }
+    if runs.all.iter().all(|one| one.run.results.is_empty()) {
+        let nothing = "Nothing was measured: no probe was chosen, or none came to its end.";
+        header = header.with(el("p").class("summary").words(nothing));
+    }
     header.with(el("ul").class("runs").all(runs.all.iter().map(|one| run(runs, one))))
 }
 
