@@ -155,7 +155,7 @@ fn the_checks_can_fail() {
         .collect();
     let (said, content) = checked(&browser, "browser-spoilt", &pages);
     assert!(!content, "{said}");
-    let parts: Vec<&str> = said.split("page ").skip(1).collect();
+    let parts: Vec<&str> = said.split("page /").skip(1).collect();
     for ((check, with, expected), part) in SPOILT.iter().zip(parts) {
         assert!(part.contains(&format!("not ok {check}")) && part.contains(expected), "{with}: {part}");
     }
