@@ -6,6 +6,7 @@ mod crossing;
 mod fault;
 mod figures;
 mod page;
+mod report;
 mod spinner;
 mod switch;
 
@@ -46,6 +47,7 @@ static BENCHES: &[Bench] = &[
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
     ("page", |tool, _| page::page(tool)),
+    ("report", |tool, _| report::report(tool)),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

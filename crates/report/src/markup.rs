@@ -107,7 +107,10 @@ impl Element {
             escape(value, out);
             out.push('"');
         }
-        if matches!(self.tag, "br" | "input" | "link" | "meta" | "wbr" | "col" | "hr") {
+        // Void in HTML, and what in SVG is never anything but empty: there HTML knows the short form too.
+        let empty = self.children.is_empty();
+        let drawn = empty && matches!(self.tag, "rect" | "line" | "path" | "use");
+        if drawn || matches!(self.tag, "br" | "input" | "link" | "meta" | "wbr" | "col" | "hr") {
             out.push_str("/>");
             return;
         }

@@ -1,4 +1,4 @@
-//! Marks: what stands for a number in a chart. Each can be focused, and says in words what it shows.
+//! Marks: what stands for a number in a chart. Each says in words what it shows; the page's script lets it be focused.
 
 use crate::markup::{Element, el, percent};
 
@@ -61,12 +61,11 @@ pub(crate) fn shape(look: Look, across: f64, down: f64) -> Element {
     el("use").set("href", format!("#shape{}", look.shape)).set("x", percent(across)).set("y", down)
 }
 
-/// What can be focused and says what it shows: the drawing in a group with its words.
+/// What says what it shows: the drawing in a group with its words.
 pub(crate) fn mark(look: Look, words: impl AsRef<str>) -> Element {
     el("g")
         .class(format!("m {}", look.class()))
         .set("role", "img")
-        .set("tabindex", "-1")
         .with(el("title").text(words))
 }
 

@@ -38,17 +38,26 @@ pub(crate) fn grid(scale: &Scale, unit: &Unit, height: f64) -> impl Iterator<Ite
     scale.ticks(unit).into_iter().map(move |tick| mark::line("grid", (tick.at, 0.0), (tick.at, height)))
 }
 
-/// A track with the marks of its points. A number without a place on the scale gets none; the caller says so.
+/// The most points whose marks stand each in a line of its own, beside its number.
+pub(crate) const APART: usize = 3;
+
+/// Pixels from one point's line to the next: as far as lines of text are, or close where there are many.
+const LINE: f64 = 21.6;
+const CLOSE: f64 = 3.0;
+
+/// A track with the marks of its points, one below the other, so that none hides another. A number without a place on
+/// the scale gets none; the caller says so.
 pub(crate) fn track(scale: &Scale, points: &[Point]) -> Element {
-    let middle = TRACK / 2.0;
-    let mut svg = el("svg").class("track").set("width", "100%").set("height", TRACK);
-    let places: Vec<f64> = points.iter().filter_map(|point| scale.at(point.number)).collect();
-    // A thin line leads the eye from the name to the mark; with several runs, to the nearest.
-    if let Some(nearest) = places.iter().copied().reduce(f64::min) {
-        svg = svg.with(mark::line("lead-line", (0.0, middle), (nearest, middle)));
-    }
-    for point in points {
+    let pitch = if points.len() <= APART { LINE } else { CLOSE };
+    let height = TRACK + pitch * points.len().saturating_sub(1) as f64;
+    let mut svg = el("svg").class("track").set("width", "100%").set("height", height);
+    for (line, point) in points.iter().enumerate() {
         let Some(at) = scale.at(point.number) else { continue };
+        let middle = TRACK / 2.0 + pitch * line as f64;
+        // A thin line leads the eye from the name to the mark.
+        if line == 0 || points.len() <= APART {
+            svg = svg.with(mark::line("lead-line", (0.0, middle), (at, middle)));
+        }
         let [low, high] = point.interval.map(|end| scale.near(end));
         let mut drawn = mark::mark(point.look, &point.words);
         if high - low > 0.002 {

@@ -192,7 +192,7 @@ fn log_ticks(low: f64, high: f64) -> Vec<(f64, bool)> {
     for power in (first..=last).step_by(every as usize) {
         let one = 10f64.powi(power);
         ticks.push((one, decades <= 4 || (power - first) / every % 2 == 0));
-        if decades <= 3 {
+        if decades <= 2 {
             ticks.extend([(2.0 * one, decades < 2), (5.0 * one, decades < 2)]);
         }
     }

@@ -32,6 +32,11 @@ impl Cell {
         Self::Number(crate::number::figure(number), number)
     }
 
+    /// A whole number of things.
+    pub(crate) fn count(number: u64) -> Self {
+        Self::Number(crate::number::count(number as usize), number as f64)
+    }
+
     pub(crate) fn maybe(number: Option<f64>) -> Self {
         number.map_or(Self::None, Self::number)
     }
@@ -55,7 +60,7 @@ impl Table {
     pub(crate) fn element(&self) -> Element {
         let head = self.columns.iter().map(|(name, is_number)| {
             let th = el("th").set("scope", "col").text(name);
-            if *is_number { th.class("n") } else { th }
+            if *is_number { th } else { th.class("t") }
         });
         let body = self.rows.iter().map(|row| {
             let cells = row.iter().enumerate().map(|(i, cell)| cell.element(i == 0));
@@ -76,16 +81,17 @@ impl Table {
 }
 
 impl Cell {
+    /// Most cells hold numbers, so that those which do not are the marked ones.
     fn element(&self, first: bool) -> Element {
-        let cell = if first { el("th").set("scope", "row") } else { el("td") };
         match self {
-            Self::Text(text) => cell.text(text),
-            Self::None => cell.class("n").words("–"),
+            Self::Text(text) if first => el("th").set("scope", "row").class("t").text(text),
+            Self::Text(text) => el("td").class("t").text(text),
+            Self::None => el("td").words("–"),
             Self::Number(shown, number) => {
-                let cell = cell.class("n").text(shown);
-                // What sorts as it is shown needs no more said.
-                let same = shown.parse::<f64>().is_ok_and(|said| said == *number);
-                if same || !number.is_finite() { cell } else { cell.set("data-v", compact(*number)) }
+                let cell = if first { el("th").set("scope", "row") } else { el("td") };
+                // The script reads thousands and letters, but no units.
+                let plain = shown.chars().all(|c| c.is_ascii_digit() || ",.-".contains(c));
+                if plain || !number.is_finite() { cell.text(shown) } else { cell.text(shown).set("data-v", compact(*number)) }
             }
         }
     }

@@ -179,13 +179,13 @@ fn table(runs: &Runs, family: &Family) -> Table {
         for (n, it) in all {
             let result = row.results.iter().find(|(of, _)| of == n).map(|(_, result)| *result);
             let count = result.map(|result| match &result.single {
-                Some(single) => single.count as f64,
-                None => result.samples as f64,
+                Some(single) => single.count,
+                None => result.samples,
             });
             let mut cells = vec![
                 Cell::text(&row.name),
                 Cell::text(if it.single { "single crossings" } else { "batches" }),
-                Cell::maybe(count),
+                count.map_or(Cell::None, Cell::count),
                 Cell::maybe(it.ends[0]),
             ];
             cells.extend(it.quantiles.map(Cell::number));

@@ -157,9 +157,8 @@ fn plus_minus(ns: &Estimate) -> String {
 
 /// The numbers at the right: of each run, or from the lowest to the highest when there are many.
 fn numbers(runs: &Runs, figures: &[(usize, Estimate)]) -> Element {
-    const MOST: usize = 3;
     let mut list = el("span").class("figures");
-    if figures.len() > MOST {
+    if figures.len() > rungs::APART {
         let low = figures.iter().map(|(_, ns)| ns.estimate).fold(f64::INFINITY, f64::min);
         let high = figures.iter().map(|(_, ns)| ns.estimate).fold(f64::NEG_INFINITY, f64::max);
         let unit = Unit::Nanoseconds;
@@ -241,7 +240,7 @@ fn table(runs: &Runs, rows: &[Row]) -> Table {
             Cell::maybe(it.cycles.map(|cycles| cycles.estimate)),
             ns(|ns| ns.mean),
             Cell::maybe(it.single.map(|single| single.p99)),
-            Cell::number(it.samples as f64),
+            Cell::count(it.samples),
             Cell::text(words::per(it.per)),
             Cell::text(proof(it)),
         ];

@@ -40,8 +40,9 @@
 
   // One stop of the tab key for each picture; arrow keys go from mark to mark.
   page.querySelectorAll(".picture").forEach(function (picture) {
-    var first = picture.querySelector(".m");
-    if (first) { first.setAttribute("tabindex", "0"); }
+    picture.querySelectorAll(".m").forEach(function (mark, place) {
+      mark.setAttribute("tabindex", place ? "-1" : "0");
+    });
   });
   page.addEventListener("keydown", function (event) {
     if (event.key === "Escape") { hide(); return; }
@@ -95,10 +96,11 @@
       var up = th.getAttribute("aria-sort") !== "ascending";
       var place = Array.from(th.parentNode.children).indexOf(th);
       var body = th.closest("table").tBodies[0];
+      var text = th.classList.contains("t");
       var key = function (row) {
         var cell = row.cells[place];
-        if (!cell.classList.contains("n")) { return cell.textContent.toLowerCase(); }
-        var number = parseFloat(cell.dataset.v || cell.textContent);
+        if (text) { return cell.textContent.toLowerCase(); }
+        var number = parseFloat(cell.dataset.v || cell.textContent.replace(/,/g, ""));
         return isNaN(number) ? -Infinity : number;
       };
       Array.from(th.parentNode.children).forEach(function (other) { other.removeAttribute("aria-sort"); });

@@ -157,7 +157,7 @@ fn table(runs: &Runs, lines: &[Line], title: &str, of: &fn(&Measurement) -> Opti
             let Some(ns) = of(it) else { continue };
             let bytes = |bytes: f64| Cell::Number(Unit::Bytes.show(bytes), bytes);
             let mut cells = vec![
-                Cell::number(line.procs),
+                Cell::count(line.procs.max(0.0) as u64),
                 bytes(number(it, "size").unwrap_or(f64::NAN)),
                 bytes(*footprint),
                 Cell::number(ns.estimate),

@@ -85,9 +85,9 @@ impl<'a> Runs<'a> {
 
 /// Parameters that tell results of one probe apart, each with how it is said.
 const TELLING: [(&str, fn(&serde_json::Value) -> Option<String>); 8] = [
-    ("procs", |value| Some(format!("{} tasks", value.as_f64()?))),
+    ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
     ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
-    ("tasks", |value| value.as_u64().filter(|tasks| *tasks != 2).map(|tasks| format!("{tasks} tasks"))),
+    ("tasks", |value| value.as_u64().filter(|tasks| *tasks != 2).map(|tasks| format!("{} tasks", crate::number::count(tasks as usize)))),
     ("cache", |value| Some(value.as_str()?.to_owned())),
     ("kernel", |value| Some(value.as_str()?.to_owned())),
     ("core", |value| Some(value.as_str()?.to_owned())),
