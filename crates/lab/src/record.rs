@@ -189,8 +189,7 @@ pub fn stages(view: &View, around: &Around, core: &str, text: &str) -> Measureme
         Around::Branch => ("branch", Per::Instruction),
         Around::Symbol(_) => ("symbol", Per::Instruction),
     };
-    let mut entry =
-        Measurement::empty(&format!("riscv-pipeline/{kind}"), "embedded", per, Status::Measured);
+    let mut entry = Measurement::empty(&format!("riscv-pipeline/{kind}"), "embedded", per, Status::Measured);
     entry.params.insert("core".into(), core.into());
     if let Around::Symbol(name) = around {
         entry.params.insert("from".into(), name.as_str().into());

@@ -56,7 +56,8 @@ fn hostile() -> Vec<Run> {
                 }
                 for free in ["params", "counters", "proof", "causes", "mitigations"] {
                     if let Some(Value::Object(inner)) = fields.get_mut(free) {
-                        let spoilt = std::mem::take(inner).into_iter().map(|(k, v)| (format!("{k}{MARKUP}"), v));
+                        let spoilt =
+                            std::mem::take(inner).into_iter().map(|(k, v)| (format!("{k}{MARKUP}"), v));
                         *inner = spoilt.collect();
                     }
                 }
@@ -119,7 +120,8 @@ fn the_page_works_for_everyone() {
 fn markup_in_a_record_stays_text() {
     let browser = browser!();
     let page = tollgate_report::html(&hostile());
-    let (said, good) = checked(&browser, "browser-hostile", &[(page, "opens,inert,filter,axe,phone,scriptless")]);
+    let (said, good) =
+        checked(&browser, "browser-hostile", &[(page, "opens,inert,filter,axe,phone,scriptless")]);
     assert!(good, "{said}");
 }
 

@@ -18,8 +18,15 @@ const PINS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 
 /// Words with which npm says that there is no registry to be reached, and not that something is wrong.
 const UNREACHED: [&str; 9] = [
-    "ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH",
-    "ENOTCACHED", "ERR_SOCKET_TIMEOUT",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ETIMEDOUT",
+    "ENETUNREACH",
+    "EHOSTUNREACH",
+    "ENOTCACHED",
+    "ERR_SOCKET_TIMEOUT",
 ];
 
 /// A browser and what drives it.
@@ -47,9 +54,8 @@ impl Browser {
     /// A program that is missing, a registry that cannot be reached, packages that cannot be installed.
     pub fn find() -> Result<Self, NoBrowser> {
         let need = |name: &str, package: &str| {
-            program(name).ok_or_else(|| {
-                NoBrowser::Missing(format!("{name} is missing: apt-get install {package}"))
-            })
+            program(name)
+                .ok_or_else(|| NoBrowser::Missing(format!("{name} is missing: apt-get install {package}")))
         };
         let (chromium, node, npm) =
             (need("chromium", "chromium")?, need("node", "nodejs")?, need("npm", "npm")?);

@@ -5,8 +5,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use tollgate_record::{
-    Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single, StageDiagram, StageRow,
-    StageSpan, StageSquash, Status, Tool, Warning,
+    Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single, StageDiagram,
+    StageRow, StageSpan, StageSquash, Status, Tool, Warning,
 };
 
 /// An estimate around `x`.

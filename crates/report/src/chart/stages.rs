@@ -75,9 +75,11 @@ impl Stages {
             let class = if *major { "tick" } else { "tick minor" };
             mark::label(class, if at > 0.9 { "end" } else { "start" }, at, 12.0, label)
         });
-        let axis = el("div").class("lane lane-axis").set("aria-hidden", "true").with(el("span").class("name")).with(
-            el("svg").class("track").set("width", "100%").set("height", 16.0).all(ticks),
-        );
+        let axis = el("div")
+            .class("lane lane-axis")
+            .set("aria-hidden", "true")
+            .with(el("span").class("name"))
+            .with(el("svg").class("track").set("width", "100%").set("height", 16.0).all(ticks));
         let lanes = self.lanes.iter().map(|lane| self.lane(lane));
         el("div").class("stages").with(axis).with(el("ol").class("lanes").all(lanes))
     }
@@ -100,7 +102,8 @@ impl Stages {
             }
             stage = stage.with(rect("stage", from, next));
             if self.width <= LETTERS {
-                let letter = mark::label("letter", "middle", (from + next) / 2.0, 14.0, &span.letter.to_string());
+                let letter =
+                    mark::label("letter", "middle", (from + next) / 2.0, 14.0, &span.letter.to_string());
                 stage = stage.with(letter);
             }
             group = group.with(stage);
@@ -160,13 +163,17 @@ mod tests {
         let lane = Lane { spans: vec![span], gone: Some(usize::MAX - 1), ..Lane::default() };
         for width in [0, 2] {
             let out = written(&Stages { width, lanes: vec![lane.clone()], ..Stages::default() });
-            assert!(!out.contains("NaN") && !out.contains("=\"-") && out.contains("class=\"lane gone\""), "{out}");
+            assert!(
+                !out.contains("NaN") && !out.contains("=\"-") && out.contains("class=\"lane gone\""),
+                "{out}"
+            );
         }
     }
 
     #[test]
     fn narrow_columns_have_no_letters() {
-        let lane = Lane { spans: vec![Span { letter: 'F', colour: 0, first: 0, last: 0 }], ..Lane::default() };
+        let lane =
+            Lane { spans: vec![Span { letter: 'F', colour: 0, first: 0, last: 0 }], ..Lane::default() };
         for (width, letters) in [(LETTERS, 1), (LETTERS + 1, 0)] {
             let out = written(&Stages { width, lanes: vec![lane.clone()], ..Stages::default() });
             assert_eq!(out.matches("class=\"letter\"").count(), letters);

@@ -49,7 +49,9 @@ fn name(result: &Measurement) -> String {
     let (program, isa) = (text(result, "program"), text(result, "isa"));
     match (program.as_str(), isa.as_str()) {
         ("", "") => "a program".into(),
-        (program, isa) if isa.is_empty() || program.contains(isa) || isa.starts_with(program) => program.into(),
+        (program, isa) if isa.is_empty() || program.contains(isa) || isa.starts_with(program) => {
+            program.into()
+        }
         (program, isa) => format!("{program} ({isa})"),
     }
 }
@@ -77,9 +79,11 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
     if sizes.iter().filter(|size| **size > 0.0).count() < 2 {
         return None;
     }
-    let (least, most) = sizes.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
+    let (least, most) =
+        sizes.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
     let most = 2f64.powf(most.log2().floor() + 1.0);
-    let x = Axis { scale: Scale::log_between(least, most), unit: Unit::Bytes, title: "size of the cache".into() };
+    let x =
+        Axis { scale: Scale::log_between(least, most), unit: Unit::Bytes, title: "size of the cache".into() };
     let y = Axis {
         scale: Scale::linear(found.iter().flat_map(|(_, it)| &it.points).map(|point| point[1] * 100.0)),
         unit: Unit::Other("%".into()),
@@ -94,7 +98,11 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
         let point = |&[bytes, ratio]: &[f64; 2]| Point {
             x: bytes,
             y: ratio * 100.0,
-            words: Some(format!("{name}, {}: {} of the accesses miss", Unit::Bytes.show(bytes), percent(ratio))),
+            words: Some(format!(
+                "{name}, {}: {} of the accesses miss",
+                Unit::Bytes.show(bytes),
+                percent(ratio)
+            )),
         };
         // It is a step: a size between two points is as good as the smaller one.
         let ends = series.points.iter().skip(1).map(|next| Some(next[0])).chain([Some(most)]);
@@ -163,12 +171,17 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
             let cell = |sets: &u32| {
                 let &(_, misses) = points.iter().find(|point| point.0 == *sets)?;
                 let size = f64::from(*sets) * f64::from(ways) * f64::from(line);
-                let said = format!("{sets} sets, {ways} ways, lines of {line} B ({})", Unit::Bytes.show(size));
+                let said =
+                    format!("{sets} sets, {ways} ways, lines of {line} B ({})", Unit::Bytes.show(size));
                 Some(match of {
                     Some(of) => Square {
                         shade: shade(misses / of),
                         shown: short(misses / of),
-                        words: format!("{said}: {} misses, {} of the fetches", crate::number::figure(misses), percent(misses / of)),
+                        words: format!(
+                            "{said}: {} misses, {} of the fetches",
+                            crate::number::figure(misses),
+                            percent(misses / of)
+                        ),
                     },
                     None => Square { words: format!("{said}: {misses} misses"), ..Square::default() },
                 })
@@ -193,7 +206,8 @@ fn sets(sweep: &Sweep) -> (Vec<u32>, Option<u32>) {
     sets.dedup();
     let most = sets.last().copied();
     let same = |a: u32, b: u32| {
-        let at = |points: &[(u32, f64)], sets| points.iter().find(|point| point.0 == sets).map(|point| point.1);
+        let at =
+            |points: &[(u32, f64)], sets| points.iter().find(|point| point.0 == sets).map(|point| point.1);
         sweep.values().all(|points| at(points, a) == at(points, b))
     };
     while let [.., before, last] = sets[..]
@@ -209,7 +223,7 @@ fn sets(sweep: &Sweep) -> (Vec<u32>, Option<u32>) {
 fn short(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
-        p if p == 0.0 => "0".into(),
+        p if p <= 0.0 => "0".into(),
         p if p < 0.01 => "<.01".into(),
         p if p < 1.0 => format!("{p:.2}").trim_start_matches('0').into(),
         p if p < 9.95 => format!("{p:.1}"),
@@ -225,9 +239,10 @@ fn table(name: &str, sweep: &Sweep, sets: &[u32]) -> Table {
     let mut table = Table::new(format!("{name}: misses of every shape"), &columns);
     for (&(line, ways), points) in sweep {
         let mut cells = vec![Cell::text(format!("{ways}-way, lines of {line} B"))];
-        cells.extend(sets.iter().map(|sets| {
-            Cell::maybe(points.iter().find(|point| point.0 == *sets).map(|point| point.1))
-        }));
+        cells.extend(
+            sets.iter()
+                .map(|sets| Cell::maybe(points.iter().find(|point| point.0 == *sets).map(|point| point.1))),
+        );
         table.row(cells);
     }
     table
@@ -259,6 +274,9 @@ mod tests {
     #[test]
     fn shades_begin_at_their_steps() {
         assert_eq!([0.0, 0.00005, 0.0001, 0.05, 0.5, 1.0].map(shade), [0, 0, 1, 4, 7, 7]);
-        assert_eq!([0.0, 0.00001, 0.004, 0.0125, 0.25, 1.0].map(short), ["0", "<.01", ".40", "1.2", "25", "100"]);
+        assert_eq!(
+            [0.0, 0.00001, 0.004, 0.0125, 0.25, 1.0].map(short),
+            ["0", "<.01", ".40", "1.2", "25", "100"]
+        );
     }
 }

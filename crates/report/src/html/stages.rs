@@ -51,7 +51,9 @@ fn title(result: &Measurement) -> String {
     let what = match (kind, param("from")) {
         ("symbol", Some(symbol)) => format!("From {symbol} on"),
         ("symbol", None) => "From a symbol on".into(),
-        (kind, _) => format!("Around {} {kind}", if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }),
+        (kind, _) => {
+            format!("Around {} {kind}", if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" })
+        }
     };
     let core = param("core").map(|core| format!(", on {core}")).unwrap_or_default();
     clean(&format!("{what}{core}"))
@@ -92,7 +94,8 @@ fn ticks(scale: &Scale) -> Vec<Tick> {
         };
         // The next one is not in the way of this one, and comes early where a fold is near.
         let after = column + (scale.width() / 14).max(5);
-        let fold = scale.folds().iter().map(|fold| fold.1).find(|next| *next > column && *next < column + TICK);
+        let fold =
+            scale.folds().iter().map(|fold| fold.1).find(|next| *next > column && *next < column + TICK);
         free = fold.map_or(column + TICK, |fold| fold.max(after));
         let is_fold = label.starts_with('+');
         let major = !is_fold && column >= free_of_major;
