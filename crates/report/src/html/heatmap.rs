@@ -7,6 +7,7 @@ use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean, el};
 use crate::number::percent;
+use crate::words;
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Series, Status};
 
@@ -171,15 +172,15 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
             let cell = |sets: &u32| {
                 let &(_, misses) = points.iter().find(|point| point.0 == *sets)?;
                 let size = f64::from(*sets) * f64::from(ways) * f64::from(line);
-                let said =
-                    format!("{sets} sets, {ways} ways, lines of {line} B ({})", Unit::Bytes.show(size));
+                let shape = words::plural(*sets as usize, "set", "sets");
+                let said = format!("{shape}, {ways}-way, lines of {line} B ({})", Unit::Bytes.show(size));
                 Some(match of {
                     Some(of) => Square {
                         shade: shade(misses / of),
                         shown: short(misses / of),
                         words: format!(
                             "{said}: {} misses, {} of the fetches",
-                            crate::number::figure(misses),
+                            crate::number::count(misses as usize),
                             percent(misses / of)
                         ),
                     },
