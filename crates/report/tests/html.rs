@@ -140,7 +140,7 @@ fn cycles_are_billed_by_phase_and_by_cause() {
     let page = read(&[run(vec![trap])]);
     let marks: Vec<&str> = page.part("bills", "g", "m").iter().map(|it| it.text.as_str()).collect();
     assert_eq!(marks.len(), 4, "two phases and two causes: {marks:?}");
-    assert!(marks.iter().any(|it| it.contains("i-miss: 5 cycles")), "{marks:?}");
+    assert!(marks.iter().any(|it| it.contains("save, i-miss: 5 cycles")), "{marks:?}");
 }
 
 #[test]

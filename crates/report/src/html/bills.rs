@@ -2,11 +2,10 @@
 
 mod item;
 
-use super::runs::{Row, Runs};
+use super::runs::{Row, Runs, family};
 use crate::chart::stacked::{self, Bar, Fill, Part};
 use crate::chart::{Cell, Figure, Scale, Table};
 use crate::markup::{Element, Node, clean, el};
-use crate::words;
 use item::{Bill, Item, Measure, evidence};
 
 /// Rows whose parts are listed below their bar; of more rows the legend and the table must do.
@@ -14,6 +13,9 @@ const LISTED: usize = 14;
 
 /// Parts are shown as shares when the totals of a family differ by more than this, or the smallest would vanish.
 const RATIO: f64 = 25.0;
+
+/// Where the colours of causes begin, so that they are not those of the first phases.
+const CAUSES: usize = 3;
 
 /// The bills of one family on one engine, in one unit.
 struct Group<'a> {
@@ -28,9 +30,9 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         let bills: Vec<(usize, Bill)> =
             row.results.iter().filter_map(|(n, it)| Some((*n, Bill::of(it)?))).collect();
         let Some(measure) = bills.first().map(|(_, bill)| bill.measure) else { continue };
-        let family = words::family(row.family).map_or_else(|| clean(row.family), |(title, _)| title.into());
+        let family = family(row.family);
         let engine = clean(&row.results[0].1.engine);
-        let title = if engine == "host" { family } else { format!("{family}, {engine}") };
+        let title = if matches!(engine.as_str(), "host" | "embedded") { family } else { format!("{family}, {engine}") };
         match groups.iter_mut().find(|group| group.title == title && group.measure == measure) {
             Some(group) => group.rows.push((row, bills)),
             None => groups.push(Group { title, measure, rows: vec![(row, bills)] }),
@@ -65,7 +67,7 @@ fn figure(runs: &Runs, group: &Group) -> Element {
             items.iter().map(part).collect()
         };
         let parts_of = parts(&bill.items, &phases, 0);
-        Bar { parts: parts_of, causes: parts(&bill.causes, &causes, 3), total: Some(bill.total / unit) }
+        Bar { parts: parts_of, causes: parts(&bill.causes, &causes, CAUSES), total: Some(bill.total / unit) }
     };
     let bars: Vec<Vec<(usize, &Bill, Option<Bar>)>> = group
         .rows
@@ -76,12 +78,13 @@ fn figure(runs: &Runs, group: &Group) -> Element {
         .collect();
     let scale = Scale::around(bars.iter().flatten().filter_map(|(_, _, bar)| bar.as_ref()).flat_map(Bar::ends));
     let mut figure = Figure::new(&group.title, table(runs, group));
-    let mut legend = el("ul").class("legend");
-    for (names, first) in [(&phases, 0), (&causes, 3)] {
-        legend = legend
-            .all(names.iter().map(|name| el("li").with(stacked::swatch(fill(name, names, first))).text(name)));
+    for (names, first, says) in [(&phases, 0, ""), (&causes, CAUSES, "the thin bar, by cause:")] {
+        let entries = names.iter().map(|name| el("li").with(stacked::swatch(fill(name, names, first))).text(name));
+        let says = Some(el("li").class("says").words(says)).filter(|_| !says.is_empty());
+        if !names.is_empty() {
+            figure = figure.draw(el("ul").class("legend").all(says).all(entries));
+        }
     }
-    figure = figure.draw(legend);
     if relative {
         figure.lead = "Parts as shares of each row's own total, since the totals are too far apart for one scale.".into();
     }

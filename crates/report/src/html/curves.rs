@@ -83,7 +83,7 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
         }
         format!("{}{}", runs.before(line.run), parts.join(", "))
     };
-    let family = words::family(group.family).map_or_else(|| clean(group.family), |(title, _)| title.into());
+    let family = super::runs::family(group.family);
     let mut figure = Figure::new(format!("{family}: {}", crate::text::list(&names, 3)), table(runs, group, &said));
     let (mut lost, mut thinned, mut entries) = (0, false, Vec::new());
     for (n, line) in group.lines.iter().enumerate() {

@@ -5,7 +5,7 @@ mod histogram;
 use super::runs::{Row, Runs};
 use crate::chart::distribution::{self, Spread};
 use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
-use crate::markup::{Element, Node, clean, el};
+use crate::markup::{Element, Node, el};
 use crate::words;
 use tollgate_record::Measurement;
 
@@ -79,8 +79,7 @@ fn figure(runs: &Runs, family: &Family) -> Element {
         ends.chain(it.quantiles).chain(it.ends[1])
     });
     let scale = Scale::log(places);
-    let title = words::family(family.name).map_or_else(|| clean(family.name), |(title, _)| title.into());
-    let mut figure = Figure::new(title, table(runs, family));
+    let mut figure = Figure::new(super::runs::family(family.name), table(runs, family));
     figure = figure.draw(rungs::axis(&scale, &Unit::Nanoseconds));
     let rows = family.rows.iter().map(|(row, all)| {
         let spreads: Vec<Spread> = all

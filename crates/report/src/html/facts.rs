@@ -20,7 +20,14 @@ static FACTS: &[Fact] = &[
     ("Kernel build", |run| some(&run.host.kernel.version)),
     ("Boot options that matter", |run| join(&run.host.kernel.command_line)),
     ("Mitigations", |run| {
-        join(&run.host.kernel.mitigations.iter().map(|(name, state)| format!("{name}: {state}")).collect::<Vec<_>>())
+        let all = &run.host.kernel.mitigations;
+        let affected = all.iter().filter(|(_, state)| *state != "Not affected");
+        let mut said: Vec<String> = affected.map(|(name, state)| format!("{name}: {state}")).collect();
+        let spared = all.len() - said.len();
+        if spared > 0 {
+            said.push(format!("not affected by {spared} others"));
+        }
+        some(&said.join("; "))
     }),
     ("Seccomp filter", |run| run.host.kernel.seccomp.map(yes)),
     ("Microcode", |run| run.host.cpu.microcode.clone()),
@@ -81,7 +88,8 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         let values: Vec<Option<String>> = runs.all.iter().map(|one| say(&one.run)).collect();
         if values.windows(2).all(|pair| pair[0] == pair[1]) {
             if let Some(Some(value)) = values.first() {
-                shared = shared.with(el("div").with(el("dt").text(name)).with(el("dd").text(value)));
+                let long = if value.len() > 120 { "long" } else { "" };
+                shared = shared.with(el("div").class(long).with(el("dt").text(name)).with(el("dd").text(value)));
             }
             continue;
         }

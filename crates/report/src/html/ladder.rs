@@ -91,9 +91,7 @@ fn families(rows: Vec<Row>) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for row in rows {
         let per = words::per(row.results[0].1.per);
-        let known = words::family(row.family);
-        let title = known.map_or_else(|| crate::markup::clean(row.family), |(title, _)| title.to_owned());
-        let title = if title.is_empty() { "(no name)".into() } else { title };
+        let title = super::runs::family(row.family);
         match families.iter_mut().find(|family| family.title == title && family.per == per) {
             Some(family) => family.rows.push(row),
             None => families.push(Family { title, per, rows: vec![row] }),

@@ -67,8 +67,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
                 el("section").class("text").set("id", id).with(el("h4").words(name)).all(markdown::blocks(text, 5))
             })
             .collect();
-        let title = crate::words::family(family).map_or(*family, |(title, _)| title);
-        nodes.push(folded(title, &format!("docs/{family}.md"), parts));
+        nodes.push(folded(&super::runs::family(family), &format!("docs/{family}.md"), parts));
     }
     nodes.push(folded("How a figure comes about", "METHOD.md", vec![
         el("section").class("text").all(markdown::blocks(METHOD, 4)),
@@ -78,7 +77,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 
 /// A text behind its title, so that the figures stay near each other.
 fn folded(title: &str, file: &str, parts: Vec<Element>) -> Node {
-    let summary = el("summary").with(el("h3").words(title)).words(" ").with(el("span").class("per").words(file));
+    let summary = el("summary").with(el("h3").text(title)).words(" ").with(el("span").class("per").words(file));
     el("details").class("method").with(summary).all(parts).into()
 }
 

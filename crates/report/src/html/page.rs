@@ -4,7 +4,7 @@ use super::Section;
 use super::runs::{One, Runs};
 use crate::chart::mark;
 use crate::markup::{Element, Node, clean, el};
-use tollgate_record::Status;
+use tollgate_record::{Run, Status};
 
 /// The page's colours and layout.
 const STYLE: &str = include_str!("page.css");
@@ -62,13 +62,21 @@ pub(super) fn page(runs: &Runs, sections: Vec<(&Section, Vec<Node>)>) -> String 
 fn title(runs: &Runs) -> String {
     let mut models: Vec<String> = Vec::new();
     for one in &runs.all {
-        let model = crate::head::model(&clean(&one.run.host.cpu.model));
-        let model = if model.is_empty() { clean(&one.run.host.name) } else { model };
+        let model = machine(&one.run);
         if !model.is_empty() && !models.contains(&model) {
             models.push(model);
         }
     }
     if models.is_empty() { "a machine that the record does not name".into() } else { crate::text::list(&models, 2) }
+}
+
+/// What was measured: a simulated machine, or the host by its processor or its name.
+fn machine(run: &Run) -> String {
+    if !run.results.is_empty() && run.results.iter().all(|it| it.family().starts_with("riscv")) {
+        return "a simulated RISC-V machine".into();
+    }
+    let model = crate::head::model(&clean(&run.host.cpu.model));
+    if model.is_empty() { clean(&run.host.name) } else { model }
 }
 
 fn header(runs: &Runs, title: &str) -> Element {

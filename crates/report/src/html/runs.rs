@@ -83,14 +83,32 @@ impl<'a> Runs<'a> {
     }
 }
 
+/// What a family is called in a heading.
+pub(super) fn family(name: &str) -> String {
+    let own = match name {
+        "ring" => "hop around a ring of tasks",
+        "switch" => "switch in another runtime",
+        "hardware" => "the hardware alone, in a bare guest",
+        "riscv-trap" => "trap on a simulated RISC-V machine",
+        "riscv-icache" => "instruction cache of a simulated RISC-V machine",
+        "riscv-workload" => "traps into a program on a simulated RISC-V machine",
+        other => crate::words::family(other).map_or("", |(title, _)| title),
+    };
+    match own {
+        "" => Some(clean(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "(no name)".into()),
+        own => own.into(),
+    }
+}
+
 /// Parameters that tell results of one probe apart, each with how it is said.
-const TELLING: [(&str, fn(&serde_json::Value) -> Option<String>); 8] = [
+const TELLING: [(&str, fn(&serde_json::Value) -> Option<String>); 9] = [
     ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
     ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
     ("tasks", |value| value.as_u64().filter(|tasks| *tasks != 2).map(|tasks| format!("{} tasks", crate::number::count(tasks as usize)))),
     ("cache", |value| Some(value.as_str()?.to_owned())),
     ("kernel", |value| Some(value.as_str()?.to_owned())),
     ("core", |value| Some(value.as_str()?.to_owned())),
+    ("caches", |value| Some(format!("{} caches", value.as_str()?))),
     ("program", |value| Some(value.as_str()?.to_owned())),
     ("icache", |value| Some(value.as_str()?.to_owned())),
 ];

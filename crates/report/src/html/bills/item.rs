@@ -3,7 +3,6 @@
 use crate::chart::Unit;
 use crate::markup::clean;
 use crate::number::figure;
-use std::collections::BTreeMap;
 use tollgate_record::{Estimate, Evidence, Measurement, Phase};
 
 /// What the record calls the part that no phase accounts for, and what it is called here where the record has none.
@@ -62,7 +61,7 @@ pub(super) struct Item {
     pub(super) interval: Option<[f64; 2]>,
     pub(super) instructions: Option<f64>,
     pub(super) evidence: Option<Evidence>,
-    /// What caused it, in words.
+    /// What caused it, in words; of a cause, the phase that it is in.
     pub(super) causes: String,
 }
 
@@ -71,7 +70,7 @@ pub(super) struct Item {
 pub(super) struct Bill {
     pub(super) measure: Measure,
     pub(super) items: Vec<Item>,
-    /// Cycles by cause, over all phases.
+    /// Cycles by cause, phase after phase, so that they stand below their phases.
     pub(super) causes: Vec<Item>,
     pub(super) total: f64,
     /// Half of the total's interval.
@@ -84,7 +83,7 @@ impl Bill {
         let measures = [Measure::Nanoseconds, Measure::Cycles, Measure::Instructions];
         let measure = measures.into_iter().find(|it| result.phases.iter().any(|phase| it.of(phase).is_some()))?;
         let mut items: Vec<Item> = Vec::new();
-        let mut by_cause: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut by_cause: Vec<Item> = Vec::new();
         for phase in &result.phases {
             let Some((number, interval)) = measure.of(phase) else { continue };
             let causes = phase.causes.iter().map(|(name, cycles)| format!("{name} {}", figure(*cycles)));
@@ -97,9 +96,7 @@ impl Bill {
                 causes: causes.collect::<Vec<_>>().join(", "),
             });
             if measure == Measure::Cycles {
-                for (name, cycles) in &phase.causes {
-                    *by_cause.entry(name).or_default() += cycles;
-                }
+                by_cause.extend(phase.causes.iter().map(|(name, cycles)| Item::cause(&phase.name, name, *cycles)));
             }
         }
         let whole: Option<Estimate> = match measure {
@@ -120,17 +117,9 @@ impl Bill {
                 causes: "the total less the parts".into(),
             });
         }
-        let causes = by_cause.into_iter().map(|(name, number)| Item {
-            name: clean(name),
-            number,
-            interval: None,
-            instructions: None,
-            evidence: None,
-            causes: String::new(),
-        });
         Some(Self {
             measure,
-            causes: causes.collect(),
+            causes: by_cause,
             items,
             total,
             half: whole.map(|whole| (whole.ci[1] - whole.ci[0]) / 2.0).filter(|half| *half > 0.0),
@@ -152,11 +141,24 @@ impl Bill {
     pub(super) fn said(&self, item: &Item) -> String {
         let evidence = item.evidence.map(|it| format!(" ({})", evidence(Some(it)))).unwrap_or_default();
         let measure = self.measure;
-        format!("{}: {}{}{evidence}", item.name, measure.show(item.number), item.plus_minus(measure))
+        // A part that nothing vouches for is a cause in a phase.
+        let of = if item.evidence.is_none() { format!("{}, ", item.causes) } else { String::new() };
+        format!("{of}{}: {}{}{evidence}", item.name, measure.show(item.number), item.plus_minus(measure))
     }
 }
 
 impl Item {
+    fn cause(phase: &str, name: &str, cycles: f64) -> Self {
+        Self {
+            name: clean(name),
+            number: cycles,
+            interval: None,
+            instructions: None,
+            evidence: None,
+            causes: clean(phase),
+        }
+    }
+
     /// The total as the last row of a table.
     pub(super) fn total(bill: &Bill) -> Self {
         Self {

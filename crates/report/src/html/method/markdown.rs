@@ -28,7 +28,7 @@ pub(super) fn blocks(text: &'static str, top: usize) -> Vec<Node> {
                     }
                     TagEnd::Table => el("div")
                         .class("scroll")
-                        .set("role", "region")
+                        .set("role", "group")
                         .set("tabindex", "0")
                         .set("aria-label", "Table in the method")
                         .with(done),
