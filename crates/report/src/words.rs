@@ -17,9 +17,6 @@ pub(crate) fn family(family: &str) -> Option<(&'static str, Per)> {
         "core" => ("message to another core, one way", Per::Message),
         "spawn" => ("task made, run and collected", Per::Task),
         "vm" => ("VM exit and return", Per::Exit),
-        "riscv-trap" => ("trap on the RISC-V machine", Per::Trap),
-        "riscv-workload" => ("traps into a program with a working set", Per::Trap),
-        "riscv-pipeline" => ("pipeline of a RISC-V core", Per::Trap),
         _ => return None,
     })
 }
