@@ -148,7 +148,7 @@ fn positive(numbers: impl IntoIterator<Item = f64>) -> (f64, f64) {
     for number in numbers.into_iter().filter(usable) {
         (low, high) = (low.min(number), high.max(number));
     }
-    if high == 0.0 { (1.0, 1.0) } else { (low, high.min(1e300)) }
+    if high == 0.0 { (1.0, 1.0) } else { (low.min(1e300), high.min(1e300)) }
 }
 
 fn round_below(number: f64) -> f64 {
