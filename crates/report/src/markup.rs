@@ -252,7 +252,8 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_finite() {
-        for (number, text) in [(1.0, "1"), (0.25, "0.2"), (-0.01, "0"), (f64::NAN, "0"), (f64::INFINITY, "0")] {
+        for (number, text) in [(1.0, "1"), (0.25, "0.2"), (-0.01, "0"), (f64::NAN, "0"), (f64::INFINITY, "0")]
+        {
             assert_eq!(short(number, 1), text);
         }
         assert_eq!(percent(0.33333), "33.33%");

@@ -34,7 +34,8 @@ fn every_result_has_its_row_and_every_figure_its_mark() {
     let rows = page.rows("ladder");
     assert_eq!(rows.len(), run.results.len());
     for result in &run.results {
-        let row = rows.iter().find(|row| row[0] == result.probe).unwrap_or_else(|| panic!("{}", result.probe));
+        let row =
+            rows.iter().find(|row| row[0] == result.probe).unwrap_or_else(|| panic!("{}", result.probe));
         let shown = match (result.status, &result.ns) {
             (Status::Skipped, _) => "skipped".into(),
             (Status::Failed, _) => "failed".into(),
@@ -46,13 +47,11 @@ fn every_result_has_its_row_and_every_figure_its_mark() {
 
 #[test]
 fn the_axis_is_logarithmic() {
-    let results = vec![measured_at("call/a", 1.0), measured_at("call/b", 100.0), measured_at("call/c", 10_000.0)];
+    let results =
+        vec![measured_at("call/a", 1.0), measured_at("call/b", 100.0), measured_at("call/c", 10_000.0)];
     let page = read(&[run(results)]);
-    let places: Vec<String> = page
-        .part("ladder", "use", "")
-        .iter()
-        .map(|it| it.attribute("x").unwrap().to_owned())
-        .collect();
+    let places: Vec<String> =
+        page.part("ladder", "use", "").iter().map(|it| it.attribute("x").unwrap().to_owned()).collect();
     assert_eq!(places, ["0%", "50%", "100%"]);
 }
 
@@ -62,14 +61,18 @@ fn what_is_missing_says_why_in_its_place() {
     let rows = page.part("ladder", "li", "rung");
     let row = |name: &str| rows.iter().find(|it| it.attribute("data-name") == Some(name)).unwrap();
     let skipped = &row("thread/io_uring").text;
-    assert!(skipped.contains("io_uring is disabled here") && skipped.contains("sysctl kernel.io_uring_disabled=0"));
+    assert!(
+        skipped.contains("io_uring is disabled here")
+            && skipped.contains("sysctl kernel.io_uring_disabled=0")
+    );
     assert!(row("thread/eventfd").text.contains("Too many open files"));
     assert!(row("thread/condvar").text.contains("2.05 switches per crossing"));
 }
 
 #[test]
 fn no_figure_is_dropped_in_silence() {
-    let results = vec![measured_at("call/zero", 0.0), measured_at("call/below", -3.0), measured_at("call/one", 1.0)];
+    let results =
+        vec![measured_at("call/zero", 0.0), measured_at("call/below", -3.0), measured_at("call/one", 1.0)];
     let page = read(&[run(results)]);
     assert_eq!(page.part("ladder", "g", "m").len(), 1);
     let notes: String = page.part("ladder", "ul", "notes").iter().map(|it| it.text.as_str()).collect();
@@ -83,7 +86,11 @@ fn what_is_no_number_is_said() {
     let mut odd = measured_at("call/odd", f64::NAN);
     odd.counters.insert("misses".into(), f64::INFINITY);
     let page = read(&[run(vec![odd, measured_at("call/good", 5.0)])]);
-    let row = page.part("ladder", "li", "rung").into_iter().find(|it| it.attribute("data-name") == Some("call/odd")).unwrap();
+    let row = page
+        .part("ladder", "li", "rung")
+        .into_iter()
+        .find(|it| it.attribute("data-name") == Some("call/odd"))
+        .unwrap();
     assert!(row.text.contains("the measured figure is not a finite number"), "{}", row.text);
     assert!(row.text.contains("counter misses are not finite numbers"), "{}", row.text);
 }
@@ -92,13 +99,20 @@ fn what_is_no_number_is_said() {
 fn several_runs_lie_over_each_other_each_with_its_look() {
     let runs = vec![ladder(); 3];
     let page = read(&runs);
-    let row = page.part("ladder", "li", "rung").into_iter().find(|it| it.attribute("data-name") == Some("thread/futex"));
+    let row = page
+        .part("ladder", "li", "rung")
+        .into_iter()
+        .find(|it| it.attribute("data-name") == Some("thread/futex"));
     let futex = page.elements.iter().position(|it| std::ptr::eq(it, row.unwrap()));
-    let shapes: Vec<_> = page.all("use", "").filter(|it| it.inside.contains(&futex.unwrap()) && it.attribute("x").unwrap().ends_with('%')).collect();
+    let shapes: Vec<_> = page
+        .all("use", "")
+        .filter(|it| it.inside.contains(&futex.unwrap()) && it.attribute("x").unwrap().ends_with('%'))
+        .collect();
     let shapes: Vec<_> = shapes.iter().map(|it| it.attribute("href").unwrap()).collect();
     assert_eq!(shapes, ["#shape0", "#shape1", "#shape2"]);
     assert_eq!(page.rows("ladder").len(), 3 * runs[0].results.len());
-    let letters: Vec<_> = page.all("b", "").map(|it| it.text.as_str()).filter(|text| text.len() == 1).collect();
+    let letters: Vec<_> =
+        page.all("b", "").map(|it| it.text.as_str()).filter(|text| text.len() == 1).collect();
     assert_eq!(letters, ["A", "B", "C"]);
 }
 
@@ -277,7 +291,8 @@ fn twenty_runs_are_under_a_megabyte() {
     for (n, run) in runs.iter_mut().enumerate() {
         for result in run.results.iter_mut().filter(|it| it.ns.is_some()) {
             // Tails as wide as real ones.
-            let values: Vec<u64> = (0..400).map(|i| 100 + (i * i * (n as u64 + 3)) % 5_000 * (1 + i % 7)).collect();
+            let values: Vec<u64> =
+                (0..400).map(|i| 100 + (i * i * (n as u64 + 3)) % 5_000 * (1 + i % 7)).collect();
             result.histogram = Some(fixture::histogram(&values));
         }
     }

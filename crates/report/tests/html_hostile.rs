@@ -25,20 +25,40 @@ fn text() -> BoxedStrategy<String> {
 
 fn probe() -> impl Strategy<Value = String> {
     let family = prop_oneof![
-        Just("ring"), Just("fault"), Just("riscv-trap"), Just("switch"), Just("hardware"), Just("syscall"), Just("")
+        Just("ring"),
+        Just("fault"),
+        Just("riscv-trap"),
+        Just("switch"),
+        Just("hardware"),
+        Just("syscall"),
+        Just("")
     ];
-    prop_oneof![text(), (family, text()).prop_map(|(family, name)| format!("{family}/{name}")), Just("ring/knee".into()), Just("fault/scan".into())]
+    prop_oneof![
+        text(),
+        (family, text()).prop_map(|(family, name)| format!("{family}/{name}")),
+        Just("ring/knee".into()),
+        Just("fault/scan".into())
+    ]
 }
 
 fn figure() -> BoxedStrategy<f64> {
-    prop_oneof![proptest::num::f64::ANY, -10.0..1e7f64, Just(0.0), Just(1e308), Just(5e-324), 0.5..2.0f64].boxed()
+    prop_oneof![proptest::num::f64::ANY, -10.0..1e7f64, Just(0.0), Just(1e308), Just(5e-324), 0.5..2.0f64]
+        .boxed()
 }
 
 fn estimate() -> BoxedStrategy<Estimate> {
-    (figure(), figure(), figure(), figure(), figure()).prop_map(|(a, b, c, d, e)| Estimate {
-        estimate: a, ci: [b, c], min: d, p10: e, p50: a, p90: b, p99: c, mean: d,
-    })
-    .boxed()
+    (figure(), figure(), figure(), figure(), figure())
+        .prop_map(|(a, b, c, d, e)| Estimate {
+            estimate: a,
+            ci: [b, c],
+            min: d,
+            p10: e,
+            p50: a,
+            p90: b,
+            p99: c,
+            mean: d,
+        })
+        .boxed()
 }
 
 prop_compose! {
@@ -60,12 +80,14 @@ fn histogram() -> impl Strategy<Value = String> {
     prop_oneof![
         text(),
         prop::collection::vec(0..10_000_000u64, 0..20).prop_map(|values| fixture::histogram(&values)),
-        (prop::collection::vec(0..10_000u64, 1..9), any::<prop::sample::Index>(), any::<char>()).prop_map(|(values, at, c)| {
-            let mut text: Vec<char> = fixture::histogram(&values).chars().collect();
-            let place = at.index(text.len());
-            text[place] = c;
-            text.into_iter().collect()
-        }),
+        (prop::collection::vec(0..10_000u64, 1..9), any::<prop::sample::Index>(), any::<char>()).prop_map(
+            |(values, at, c)| {
+                let mut text: Vec<char> = fixture::histogram(&values).chars().collect();
+                let place = at.index(text.len());
+                text[place] = c;
+                text.into_iter().collect()
+            }
+        ),
     ]
 }
 

@@ -40,7 +40,8 @@ impl Figure {
         }
         figure = figure.with(el("div").class("picture").all(self.picture.clone()));
         if !self.notes.is_empty() {
-            figure = figure.with(el("ul").class("notes").all(self.notes.iter().map(|note| el("li").text(note))));
+            figure =
+                figure.with(el("ul").class("notes").all(self.notes.iter().map(|note| el("li").text(note))));
         }
         if self.table.rows.is_empty() {
             return figure;

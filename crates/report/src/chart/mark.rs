@@ -63,10 +63,7 @@ pub(crate) fn shape(look: Look, across: f64, down: f64) -> Element {
 
 /// What says what it shows: the drawing in a group with its words.
 pub(crate) fn mark(look: Look, words: impl AsRef<str>) -> Element {
-    el("g")
-        .class(format!("m {}", look.class()))
-        .set("role", "img")
-        .with(el("title").text(words))
+    el("g").class(format!("m {}", look.class())).set("role", "img").with(el("title").text(words))
 }
 
 /// A straight line: shares across, pixels down.
@@ -80,13 +77,21 @@ pub(crate) fn line(class: &'static str, from: (f64, f64), to: (f64, f64)) -> Ele
 }
 
 /// Text at a place; `anchor` is `start`, `middle` or `end`.
-pub(crate) fn label(class: &'static str, anchor: &'static str, across: f64, down: f64, text: &str) -> Element {
+pub(crate) fn label(
+    class: &'static str,
+    anchor: &'static str,
+    across: f64,
+    down: f64,
+    text: &str,
+) -> Element {
     el("text").class(class).set("text-anchor", anchor).set("x", percent(across)).set("y", down).text(text)
 }
 
 /// A legend: each thing's shape in its colour, and its name.
 pub(crate) fn legend(entries: impl IntoIterator<Item = (Look, String)>) -> Element {
-    el("ul").class("legend").all(entries.into_iter().map(|(look, name)| el("li").with(swatch(look)).text(name)))
+    el("ul")
+        .class("legend")
+        .all(entries.into_iter().map(|(look, name)| el("li").with(swatch(look)).text(name)))
 }
 
 /// A shape by itself, in a text.

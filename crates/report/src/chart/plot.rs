@@ -120,9 +120,13 @@ impl Plot {
             let class = if tick.major { "tick" } else { "tick minor" };
             grid = grid.with(mark::label(class, "middle", tick.at, ABOVE + HEIGHT + 18.0, &tick.label));
         }
-        grid = grid
-            .with(mark::line("base", (0.0, ABOVE + HEIGHT), (1.0, ABOVE + HEIGHT)))
-            .with(mark::label("axis", "end", 1.0, ABOVE + HEIGHT + 38.0, &self.x.title));
+        grid = grid.with(mark::line("base", (0.0, ABOVE + HEIGHT), (1.0, ABOVE + HEIGHT))).with(mark::label(
+            "axis",
+            "end",
+            1.0,
+            ABOVE + HEIGHT + 38.0,
+            &self.x.title,
+        ));
         svg = svg.with(grid).all(self.lines).all(self.marks);
         let title = el("p").class("y-title").text(&self.y.title);
         el("div").class("plot").with(title).with(svg)

@@ -34,9 +34,11 @@ pub(crate) fn axis(scale: &Scale, unit: &Unit) -> Element {
         };
         mark::label(if tick.major { "tick" } else { "tick minor" }, anchor, tick.at, 14.0, &tick.label)
     });
-    el("div").class("rung axis-row").set("aria-hidden", "true").with(el("span").class("name")).with(
-        el("svg").class("track").set("width", "100%").set("height", 20.0).all(labels),
-    )
+    el("div")
+        .class("rung axis-row")
+        .set("aria-hidden", "true")
+        .with(el("span").class("name"))
+        .with(el("svg").class("track").set("width", "100%").set("height", 20.0).all(labels))
 }
 
 /// The lines of the ticks behind the marks of one track.
@@ -49,14 +51,16 @@ pub(crate) const APART: usize = 3;
 
 /// Pixels from one point's line to the next: as far as lines of text are, or close where there are many.
 const LINE: f64 = 21.6;
-const CLOSE: f64 = 3.0;
+const CLOSE: f64 = 4.0;
 
 /// A track with the marks of its points, one below the other, so that none hides another. A number without a place on
 /// the scale gets none; the caller says so.
 pub(crate) fn track(scale: &Scale, points: &[Point]) -> Element {
-    let pitch = if points.len() <= APART { LINE } else { CLOSE };
+    // Many are drawn smaller.
+    let (pitch, class, thick) =
+        if points.len() <= APART { (LINE, "track", 5.0) } else { (CLOSE, "track close", 2.0) };
     let height = TRACK + pitch * points.len().saturating_sub(1) as f64;
-    let mut svg = el("svg").class("track").set("width", "100%").set("height", height);
+    let mut svg = el("svg").class(class).set("width", "100%").set("height", height);
     for (line, point) in points.iter().enumerate() {
         let Some(at) = scale.at(point.number) else { continue };
         let middle = TRACK / 2.0 + pitch * line as f64;
@@ -71,9 +75,9 @@ pub(crate) fn track(scale: &Scale, points: &[Point]) -> Element {
                 el("rect")
                     .class("interval")
                     .set("x", percent(low))
-                    .set("y", middle - 2.5)
+                    .set("y", middle - thick / 2.0)
                     .set("width", percent(high - low))
-                    .set("height", 5.0),
+                    .set("height", thick),
             );
         }
         svg = svg.with(drawn.with(mark::shape(point.look, at, middle)));

@@ -202,7 +202,11 @@ fn log_ticks(low: f64, high: f64) -> Vec<(f64, bool)> {
 fn powers_of_two(low: f64, high: f64) -> Vec<(f64, bool)> {
     let (first, last) = (low.log2().ceil() as i32, high.log2().floor() as i32);
     let every = ((last - first) / 8 + 1).max(1);
-    (first..=last).step_by(every as usize).enumerate().map(|(i, power)| (2f64.powi(power), i % 2 == 0)).collect()
+    (first..=last)
+        .step_by(every as usize)
+        .enumerate()
+        .map(|(i, power)| (2f64.powi(power), i % 2 == 0))
+        .collect()
 }
 
 #[cfg(test)]
@@ -242,15 +246,18 @@ mod tests {
         let labels = |scale: Scale, unit: &Unit| -> Vec<String> {
             scale.ticks(unit).into_iter().map(|tick| tick.label).collect()
         };
-        assert_eq!(labels(Scale::decades([1.0, 1e6]), &Unit::Nanoseconds), [
-            "1 ns", "10 ns", "100 ns", "1 µs", "10 µs", "100 µs", "1 ms"
-        ]);
-        assert_eq!(labels(Scale::linear([870.0]), &Unit::Other("ns".into())), [
-            "0", "200", "400", "600", "800", "1,000"
-        ]);
-        assert_eq!(labels(Scale::log_between(1024.0, 16_384.0), &Unit::Bytes), [
-            "1 KiB", "2 KiB", "4 KiB", "8 KiB", "16 KiB"
-        ]);
+        assert_eq!(
+            labels(Scale::decades([1.0, 1e6]), &Unit::Nanoseconds),
+            ["1 ns", "10 ns", "100 ns", "1 µs", "10 µs", "100 µs", "1 ms"]
+        );
+        assert_eq!(
+            labels(Scale::linear([870.0]), &Unit::Other("ns".into())),
+            ["0", "200", "400", "600", "800", "1,000"]
+        );
+        assert_eq!(
+            labels(Scale::log_between(1024.0, 16_384.0), &Unit::Bytes),
+            ["1 KiB", "2 KiB", "4 KiB", "8 KiB", "16 KiB"]
+        );
     }
 
     #[test]

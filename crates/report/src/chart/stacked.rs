@@ -1,8 +1,8 @@
 //! Stacked bars: parts of a total beside each other, to the right of zero; negative ones to the left of it.
 
+use super::Scale;
 use super::mark;
 use super::mark::Look;
-use super::Scale;
 use crate::markup::{Element, el, percent};
 
 /// Height of one bar in pixels, and of the one of causes below it.
@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn negative_parts_go_to_the_left_of_zero() {
-        let bar = Bar { parts: vec![part(60.0), part(-20.0), part(50.0)], total: Some(90.0), ..Bar::default() };
+        let bar =
+            Bar { parts: vec![part(60.0), part(-20.0), part(50.0)], total: Some(90.0), ..Bar::default() };
         assert_eq!(bar.ends(), [-20.0, 110.0]);
         let mut text = String::new();
         bar.track(&Scale::between(-20.0, 180.0)).write(&mut text);

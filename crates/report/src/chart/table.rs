@@ -91,7 +91,11 @@ impl Cell {
                 let cell = if first { el("th").set("scope", "row") } else { el("td") };
                 // The script reads thousands and letters, but no units.
                 let plain = shown.chars().all(|c| c.is_ascii_digit() || ",.-".contains(c));
-                if plain || !number.is_finite() { cell.text(shown) } else { cell.text(shown).set("data-v", compact(*number)) }
+                if plain || !number.is_finite() {
+                    cell.text(shown)
+                } else {
+                    cell.text(shown).set("data-v", compact(*number))
+                }
             }
         }
     }

@@ -111,7 +111,9 @@ mod tests {
 
     #[test]
     fn sizes_go_by_1024() {
-        for (bytes, text) in [(0.0, "0 B"), (512.0, "512 B"), (65_536.0, "64 KiB"), (1.5 * 1024.0 * 1024.0, "1.5 MiB")] {
+        for (bytes, text) in
+            [(0.0, "0 B"), (512.0, "512 B"), (65_536.0, "64 KiB"), (1.5 * 1024.0 * 1024.0, "1.5 MiB")]
+        {
             assert_eq!(Unit::Bytes.show(bytes), text);
         }
     }

@@ -10,7 +10,8 @@ pub(super) fn list(runs: &Runs, pass: impl Fn(&Measurement) -> bool) -> Vec<Node
     for row in runs.rows(|it| it.status != Status::Measured && pass(it)) {
         for (n, it) in &row.results {
             let reason = it.reason.as_deref().unwrap_or("no reason given");
-            let enable = it.enable.as_deref().map(|enable| format!(". To enable it: {enable}")).unwrap_or_default();
+            let enable =
+                it.enable.as_deref().map(|enable| format!(". To enable it: {enable}")).unwrap_or_default();
             let (class, word) =
                 if it.status == Status::Skipped { ("skipped", "skipped") } else { ("failed", "failed") };
             let text = format!("{word}: {reason}{enable}");
@@ -24,8 +25,8 @@ pub(super) fn list(runs: &Runs, pass: impl Fn(&Measurement) -> bool) -> Vec<Node
     if said.is_empty() {
         return Vec::new();
     }
-    let items = said
-        .into_iter()
-        .map(|(class, text, names)| el("li").class(class).text(format!("{} {text}", crate::text::list(&names, 6))));
+    let items = said.into_iter().map(|(class, text, names)| {
+        el("li").class(class).text(format!("{} {text}", crate::text::list(&names, 6)))
+    });
     vec![el("ul").class("why").all(items).into()]
 }

@@ -32,7 +32,11 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         let Some(measure) = bills.first().map(|(_, bill)| bill.measure) else { continue };
         let family = family(row.family);
         let engine = clean(&row.results[0].1.engine);
-        let title = if matches!(engine.as_str(), "host" | "embedded") { family } else { format!("{family}, {engine}") };
+        let title = if matches!(engine.as_str(), "host" | "embedded") {
+            family
+        } else {
+            format!("{family}, {engine}")
+        };
         match groups.iter_mut().find(|group| group.title == title && group.measure == measure) {
             Some(group) => group.rows.push((row, bills)),
             None => groups.push(Group { title, measure, rows: vec![(row, bills)] }),
@@ -52,7 +56,8 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 fn figure(runs: &Runs, group: &Group) -> Element {
     let phases = names(group, |bill| &bill.items);
     let causes = names(group, |bill| &bill.causes);
-    let bills = || group.rows.iter().flat_map(|(_, bills)| bills).map(|(_, bill)| bill).filter(|bill| bill.adds_up());
+    let bills =
+        || group.rows.iter().flat_map(|(_, bills)| bills).map(|(_, bill)| bill).filter(|bill| bill.adds_up());
     let totals = || bills().map(|bill| bill.total.abs()).filter(|total| *total > 0.0);
     let (low, high) = totals().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
     let relative = high / low > RATIO;
@@ -73,26 +78,35 @@ fn figure(runs: &Runs, group: &Group) -> Element {
         .rows
         .iter()
         .map(|(row, bills)| {
-            bills.iter().map(|(n, bill)| (*n, bill, bill.adds_up().then(|| bar(runs, *n, row, bill)))).collect()
+            bills
+                .iter()
+                .map(|(n, bill)| (*n, bill, bill.adds_up().then(|| bar(runs, *n, row, bill))))
+                .collect()
         })
         .collect();
-    let scale = Scale::around(bars.iter().flatten().filter_map(|(_, _, bar)| bar.as_ref()).flat_map(Bar::ends));
+    let scale =
+        Scale::around(bars.iter().flatten().filter_map(|(_, _, bar)| bar.as_ref()).flat_map(Bar::ends));
     let mut figure = Figure::new(&group.title, table(runs, group));
     for (names, first, says) in [(&phases, 0, ""), (&causes, CAUSES, "the thin bar, by cause:")] {
-        let entries = names.iter().map(|name| el("li").with(stacked::swatch(fill(name, names, first))).text(name));
+        let entries =
+            names.iter().map(|name| el("li").with(stacked::swatch(fill(name, names, first))).text(name));
         let says = Some(el("li").class("says").words(says)).filter(|_| !says.is_empty());
         if !names.is_empty() {
             figure = figure.draw(el("ul").class("legend").all(says).all(entries));
         }
     }
     if relative {
-        figure.lead = "Parts as shares of each row's own total, since the totals are too far apart for one scale.".into();
+        figure.lead =
+            "Parts as shares of each row's own total, since the totals are too far apart for one scale."
+                .into();
     }
     let unit = if relative { crate::chart::Unit::Other("%".into()) } else { group.measure.unit() };
     figure = figure.draw(crate::chart::rungs::axis(&scale, &unit));
     let listed = group.rows.len() <= LISTED && !runs.are_several();
     let rows = group.rows.iter().zip(&bars).flat_map(|((row, _), bars)| {
-        bars.iter().filter_map(|(n, bill, bar)| Some(self::row(runs, row, *n, bill, bar.as_ref()?, &scale, &phases, listed)))
+        bars.iter().filter_map(|(n, bill, bar)| {
+            Some(self::row(runs, row, *n, bill, bar.as_ref()?, &scale, &phases, listed))
+        })
     });
     figure = figure.draw(el("ol").class("rungs bills").all(rows.collect::<Vec<_>>()));
     for ((row, _), bars) in group.rows.iter().zip(&bars) {
@@ -131,10 +145,20 @@ fn fill(name: &str, names: &[String], first: usize) -> Fill {
 }
 
 #[expect(clippy::too_many_arguments, reason = "a row is drawn in one place only")]
-fn row(runs: &Runs, row: &Row, n: usize, bill: &Bill, bar: &Bar, scale: &Scale, phases: &[String], listed: bool) -> Element {
+fn row(
+    runs: &Runs,
+    row: &Row,
+    n: usize,
+    bill: &Bill,
+    bar: &Bar,
+    scale: &Scale,
+    phases: &[String],
+    listed: bool,
+) -> Element {
     let mut name = el("span").class("name");
     if runs.are_several() {
-        name = name.with(crate::chart::mark::swatch(runs.one(n).look)).words(format!("{} ", runs.one(n).letter));
+        name =
+            name.with(crate::chart::mark::swatch(runs.one(n).look)).words(format!("{} ", runs.one(n).letter));
     }
     let mut figures = el("span").class("one").with(el("b").text(bill.measure.show(bill.total)));
     if let Some(half) = bill.half {
@@ -150,14 +174,22 @@ fn row(runs: &Runs, row: &Row, n: usize, bill: &Bill, bar: &Bar, scale: &Scale, 
         return item;
     }
     let parts = bill.items.iter().map(|part| {
-        let share = if bill.total > 0.0 { format!(" · {}", signed_percent(part.number / bill.total)) } else { String::new() };
+        let share = if bill.total > 0.0 {
+            format!(" · {}", signed_percent(part.number / bill.total))
+        } else {
+            String::new()
+        };
         el("li")
             .with(stacked::swatch(fill(&part.name, phases, 0)))
             .text(&part.name)
             .words(" ")
             .with(el("b").text(bill.measure.show(part.number)))
             .words(" ")
-            .with(el("i").text(format!("{}{share} · {}", part.plus_minus(bill.measure), evidence(part.evidence))))
+            .with(el("i").text(format!(
+                "{}{share} · {}",
+                part.plus_minus(bill.measure),
+                evidence(part.evidence)
+            )))
     });
     item.with(el("ul").class("parts").all(parts))
 }

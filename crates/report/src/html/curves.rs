@@ -52,7 +52,8 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 }
 
 fn figure(runs: &Runs, group: &Group) -> Figure {
-    let [x_unit, y_unit] = group.units.map(|unit| if unit == "ms" { Unit::Nanoseconds } else { Unit::named(unit) });
+    let [x_unit, y_unit] =
+        group.units.map(|unit| if unit == "ms" { Unit::Nanoseconds } else { Unit::named(unit) });
     // Milliseconds are shown with the unit that suits.
     let factor = group.units.map(|unit| if unit == "ms" { 1e6 } else { 1.0 });
     let points = |line: &Line| -> Vec<[f64; 2]> {
@@ -69,7 +70,11 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
     };
     let names = distinct(group.lines.iter().map(|line| clean(&line.series.name)));
     let mut plot = Plot::new(
-        Axis { scale: x, unit: x_unit.clone(), title: if time { "time".into() } else { title(&x_unit, group.units[0]) } },
+        Axis {
+            scale: x,
+            unit: x_unit.clone(),
+            title: if time { "time".into() } else { title(&x_unit, group.units[0]) },
+        },
         Axis { scale: scale(1), unit: y_unit.clone(), title: title(&y_unit, &names[0]) },
     );
     let rows = distinct(group.lines.iter().map(|line| line.row.clone()));
@@ -84,7 +89,8 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
         format!("{}{}", runs.before(line.run), parts.join(", "))
     };
     let family = super::runs::family(group.family);
-    let mut figure = Figure::new(format!("{family}: {}", crate::text::list(&names, 3)), table(runs, group, &said));
+    let mut figure =
+        Figure::new(format!("{family}: {}", crate::text::list(&names, 3)), table(runs, group, &said));
     let (mut lost, mut thinned, mut entries) = (0, false, Vec::new());
     for (n, line) in group.lines.iter().enumerate() {
         let look = Look::nth(n);
@@ -129,7 +135,8 @@ fn figure_name(family: &str, names: &[String]) -> String {
 /// From the first moment to the last.
 fn ends(all: &[[f64; 2]]) -> Scale {
     let moments = all.iter().map(|point| point[0]);
-    let (low, high) = moments.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    let (low, high) =
+        moments.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
     Scale::between(low, high)
 }
 
@@ -145,7 +152,8 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
 
 fn table(_runs: &Runs, group: &Group, said: &dyn Fn(&Line) -> String) -> Table {
     let [x, y] = group.units.map(clean);
-    let mut table = Table::new("Every point, as the record has it", &[("line", false), (&x, true), (&y, true)]);
+    let mut table =
+        Table::new("Every point, as the record has it", &[("line", false), (&x, true), (&y, true)]);
     for line in &group.lines {
         let step = line.series.points.len().div_ceil(LISTED).max(1);
         for [x, y] in line.series.points.iter().step_by(step) {
@@ -154,4 +162,3 @@ fn table(_runs: &Runs, group: &Group, said: &dyn Fn(&Line) -> String) -> Table {
     }
     table
 }
-

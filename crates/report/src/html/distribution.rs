@@ -53,7 +53,9 @@ struct Family<'a> {
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let mut families: Vec<Family> = Vec::new();
-    for row in runs.rows(|result| result.histogram.is_some() || result.single.is_some() || result.ns.is_some()) {
+    for row in
+        runs.rows(|result| result.histogram.is_some() || result.single.is_some() || result.ns.is_some())
+    {
         let all: Vec<(usize, Known)> =
             row.results.iter().filter_map(|(n, it)| Some((*n, known(it)?))).collect();
         match families.iter_mut().find(|family| family.name == row.family) {
@@ -92,8 +94,10 @@ fn figure(runs: &Runs, family: &Family) -> Element {
             })
             .collect();
         let name = row.short();
-        let mut item =
-            el("li").class("rung").set("data-name", row.name.as_str()).with(el("span").class("name").text(name));
+        let mut item = el("li")
+            .class("rung")
+            .set("data-name", row.name.as_str())
+            .with(el("span").class("name").text(name));
         item = item.with(distribution::track(&scale, &Unit::Nanoseconds, &spreads));
         item.with(numbers(all))
     });
@@ -101,7 +105,9 @@ fn figure(runs: &Runs, family: &Family) -> Element {
     let says = |count: usize, one: &str, several: &str, rest: &str| -> Option<String> {
         (count > 0).then(|| format!("{} {rest}", words::plural(count, one, several)))
     };
-    let rows = |of: fn(&Known) -> bool| family.rows.iter().filter(|(_, all)| all.iter().any(|(_, it)| of(it))).count();
+    let rows = |of: fn(&Known) -> bool| {
+        family.rows.iter().filter(|(_, all)| all.iter().any(|(_, it)| of(it))).count()
+    };
     figure.notes.extend(
         [
             says(
@@ -154,7 +160,8 @@ fn numbers(all: &[(usize, Known)]) -> Element {
         );
     }
     let medians = all.iter().map(|(_, it)| it.quantiles[1]);
-    let (low, high) = medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    let (low, high) =
+        medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
     figures.with(el("b").text(format!("{} – {}", show(low), show(high))))
 }
 

@@ -83,13 +83,15 @@ fn yes(it: bool) -> String {
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let mut shared = el("dl").class("facts");
-    let mut differing = Table::new("Facts in which the runs differ", &[("fact", false), ("run", false), ("value", false)]);
+    let mut differing =
+        Table::new("Facts in which the runs differ", &[("fact", false), ("run", false), ("value", false)]);
     for (name, say) in FACTS {
         let values: Vec<Option<String>> = runs.all.iter().map(|one| say(&one.run)).collect();
         if values.windows(2).all(|pair| pair[0] == pair[1]) {
             if let Some(Some(value)) = values.first() {
                 let long = if value.len() > 120 { "long" } else { "" };
-                shared = shared.with(el("div").class(long).with(el("dt").text(name)).with(el("dd").text(value)));
+                shared =
+                    shared.with(el("div").class(long).with(el("dt").text(name)).with(el("dd").text(value)));
             }
             continue;
         }

@@ -13,7 +13,8 @@ use tollgate_record::{Estimate, Measurement, Status};
 
 /// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
 fn is_rung(result: &Measurement) -> bool {
-    let has_own = result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
+    let has_own =
+        result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
     !has_own
 }
 
@@ -44,9 +45,14 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let step = format!("--step:{}", crate::markup::percent(1.0 / (high / low).log10().max(1.0)));
     for family in &families {
         let items = family.rows.iter().map(|row| rung(runs, row, &scale, &common));
-        let title = el("h3").text(&family.title).with(el("span").class("per").text(format!("per {}", family.per)));
-        figure =
-            figure.draw(el("section").class("family").with(title).with(el("ol").class("rungs decades").set("style", step.as_str()).all(items)));
+        let title =
+            el("h3").text(&family.title).with(el("span").class("per").text(format!("per {}", family.per)));
+        figure = figure.draw(
+            el("section")
+                .class("family")
+                .with(title)
+                .with(el("ol").class("rungs decades").set("style", step.as_str()).all(items)),
+        );
     }
     let below = families.iter().flat_map(|family| &family.rows).flat_map(|row| &row.results);
     let below = below.filter(|(_, it)| it.ns.is_some_and(|ns| ns.estimate <= 0.0)).count();
@@ -68,7 +74,8 @@ fn lead(runs: &Runs) -> String {
 
 /// Warnings that most rows carry, which are said once: a mark on every row would hide the others. Code to sentence.
 fn common(rows: &[Row]) -> BTreeMap<String, String> {
-    let measured = rows.iter().filter(|row| row.results.iter().any(|(_, it)| it.status == Status::Measured)).count();
+    let measured =
+        rows.iter().filter(|row| row.results.iter().any(|(_, it)| it.status == Status::Measured)).count();
     let mut found: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for row in rows {
         let mut codes = BTreeSet::new();
@@ -110,7 +117,8 @@ fn cheapest(row: &Row) -> f64 {
 
 /// One row: name, track, numbers, and what a reader must know of them.
 fn rung(runs: &Runs, row: &Row, scale: &Scale, common: &BTreeMap<String, String>) -> Element {
-    let figures: Vec<(usize, Estimate)> = row.results.iter().filter_map(|(n, it)| Some((*n, it.ns?))).collect();
+    let figures: Vec<(usize, Estimate)> =
+        row.results.iter().filter_map(|(n, it)| Some((*n, it.ns?))).collect();
     let points: Vec<Point> = figures
         .iter()
         .map(|(n, ns)| Point {
@@ -170,7 +178,9 @@ fn numbers(runs: &Runs, figures: &[(usize, Estimate)]) -> Element {
             one = one.with(mark::swatch(runs.one(*n).look));
         }
         list = list.with(
-            one.with(el("b").text(Unit::Nanoseconds.show(ns.estimate))).words(" ").with(el("i").text(plus_minus(ns))),
+            one.with(el("b").text(Unit::Nanoseconds.show(ns.estimate)))
+                .words(" ")
+                .with(el("i").text(plus_minus(ns))),
         );
     }
     list
@@ -196,10 +206,9 @@ fn notes(runs: &Runs, row: &Row, common: &BTreeMap<String, String>) -> Vec<Eleme
             }
             Status::Measured => {}
         }
-        for warning in result.warnings.iter().filter(|warning| !common.contains_key(&warning.code)) {
-            let text = if warning.text.trim().is_empty() { &warning.code } else { &warning.text };
-            say("warning", text.clone(), *n);
-        }
+    }
+    for (text, of) in warnings(row, common) {
+        said.push(("warning", text, of));
     }
     let item = |(class, text, of): (&'static str, String, Vec<usize>)| {
         let all = of.len() == runs.all.len();
@@ -208,6 +217,37 @@ fn notes(runs: &Runs, row: &Row, common: &BTreeMap<String, String>) -> Vec<Eleme
         el("li").class(class).text(format!("{before}{text}"))
     };
     said.into_iter().map(item).collect()
+}
+
+/// The warnings of a row and the runs that carry each. Of many runs with the same warning and other figures the first
+/// speaks for all.
+fn warnings(row: &Row, common: &BTreeMap<String, String>) -> Vec<(String, Vec<usize>)> {
+    // Code, text, the runs with that text, and those with another.
+    let mut said: Vec<(&str, String, Vec<usize>, Vec<usize>)> = Vec::new();
+    let many = row.results.len() > rungs::APART;
+    for (n, result) in &row.results {
+        for warning in result.warnings.iter().filter(|warning| !common.contains_key(&warning.code)) {
+            let text = if warning.text.trim().is_empty() { &warning.code } else { &warning.text };
+            let same = |(code, there, _, _): &&mut (&str, String, Vec<usize>, Vec<usize>)| {
+                there == text || many && *code == warning.code
+            };
+            match said.iter_mut().find(same) {
+                Some((_, there, with, _)) if there == text => with.push(*n),
+                Some((_, _, _, others)) => others.push(*n),
+                None => said.push((&warning.code, text.clone(), vec![*n], Vec::new())),
+            }
+        }
+    }
+    let finish = |(_, mut text, mut of, others): (&str, String, Vec<usize>, Vec<usize>)| {
+        if !others.is_empty() {
+            text = format!("for example {text}");
+            of.extend(others);
+            of.sort_unstable();
+            of.dedup();
+        }
+        (text, of)
+    };
+    said.into_iter().map(finish).collect()
 }
 
 /// Every number of every run.
@@ -227,7 +267,8 @@ fn table(runs: &Runs, rows: &[Row]) -> Table {
     if runs.are_several() {
         columns.insert(1, ("run", false));
     }
-    let mut table = Table::new("Every boundary: headline, 95 % interval, and what stands behind it", &columns);
+    let mut table =
+        Table::new("Every boundary: headline, 95 % interval, and what stands behind it", &columns);
     for (row, (n, it)) in rows.iter().flat_map(|row| row.results.iter().map(move |result| (row, result))) {
         let ns = |of: fn(&Estimate) -> f64| Cell::maybe(it.ns.as_ref().map(of));
         let mut cells = vec![
@@ -255,6 +296,8 @@ fn table(runs: &Runs, rows: &[Row]) -> Table {
 }
 
 fn proof(result: &Measurement) -> String {
-    let one = |(key, count): (&String, &f64)| format!("{} {}", crate::number::per_crossing(*count, true), words::counted(key));
+    let one = |(key, count): (&String, &f64)| {
+        format!("{} {}", crate::number::per_crossing(*count, true), words::counted(key))
+    };
     result.proof.iter().chain(&result.counters).map(one).collect::<Vec<_>>().join(", ")
 }

@@ -50,7 +50,8 @@ fn sections(page: &'static str) -> Vec<(&'static str, &'static str)> {
 }
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let results = || runs.all.iter().flat_map(|one| &one.run.results).filter(|it| it.status == Status::Measured);
+    let results =
+        || runs.all.iter().flat_map(|one| &one.run.results).filter(|it| it.status == Status::Measured);
     let probes: BTreeSet<&str> = results().map(|it| it.probe.as_str()).collect();
     let families: BTreeSet<&str> = results().map(|it| it.family()).collect();
     let lead = "The text is that of the program which made this page; the runs may be older. Links in the ladder lead \
@@ -63,21 +64,32 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         let parts: Vec<Element> = parts
             .map(|(title, text)| {
                 let name = title.trim_matches('`');
-                let id = if name == HIDES { format!("hides-{family}") } else { format!("how-{}", name.replace(['/', ' '], "-")) };
-                el("section").class("text").set("id", id).with(el("h4").words(name)).all(markdown::blocks(text, 5))
+                let id = if name == HIDES {
+                    format!("hides-{family}")
+                } else {
+                    format!("how-{}", name.replace(['/', ' '], "-"))
+                };
+                el("section")
+                    .class("text")
+                    .set("id", id)
+                    .with(el("h4").words(name))
+                    .all(markdown::blocks(text, 5))
             })
             .collect();
         nodes.push(folded(&super::runs::family(family), &format!("docs/{family}.md"), parts));
     }
-    nodes.push(folded("How a figure comes about", "METHOD.md", vec![
-        el("section").class("text").all(markdown::blocks(METHOD, 4)),
-    ]));
+    nodes.push(folded(
+        "How a figure comes about",
+        "METHOD.md",
+        vec![el("section").class("text").all(markdown::blocks(METHOD, 4))],
+    ));
     nodes
 }
 
 /// A text behind its title, so that the figures stay near each other.
 fn folded(title: &str, file: &str, parts: Vec<Element>) -> Node {
-    let summary = el("summary").with(el("h3").text(title)).words(" ").with(el("span").class("per").words(file));
+    let summary =
+        el("summary").with(el("h3").text(title)).words(" ").with(el("span").class("per").words(file));
     el("details").class("method").with(summary).all(parts).into()
 }
 

@@ -13,7 +13,8 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Nothing may be loaded from anywhere, whatever got into the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 pub(super) fn page(runs: &Runs, sections: Vec<(&Section, Vec<Node>)>) -> String {
     let title = title(runs);
@@ -26,11 +27,10 @@ pub(super) fn page(runs: &Runs, sections: Vec<(&Section, Vec<Node>)>) -> String 
         .with(el("link").set("rel", "icon").set("href", "data:,"))
         .with(el("title").text(format!("tollgate: {title}")))
         .with(el("style").with(Node::Own(STYLE)));
-    let contents = el("nav").set("aria-label", "Contents").with(
-        el("ul").all(sections.iter().map(|(section, _)| {
+    let contents =
+        el("nav").set("aria-label", "Contents").with(el("ul").all(sections.iter().map(|(section, _)| {
             el("li").with(el("a").set("href", format!("#{}", section.id)).words(section.title))
-        })),
-    );
+        })));
     let body = el("body")
         .with(el("a").class("skip").set("href", "#content").words("Skip to the figures"))
         .with(mark::shapes())
@@ -67,7 +67,11 @@ fn title(runs: &Runs) -> String {
             models.push(model);
         }
     }
-    if models.is_empty() { "a machine that the record does not name".into() } else { crate::text::list(&models, 2) }
+    if models.is_empty() {
+        "a machine that the record does not name".into()
+    } else {
+        crate::text::list(&models, 2)
+    }
 }
 
 /// What was measured: a simulated machine, or the host by its processor or its name.
@@ -90,14 +94,22 @@ fn header(runs: &Runs, title: &str) -> Element {
         let nothing = "Nothing was measured: no probe was chosen, or none came to its end.";
         header = header.with(el("p").class("summary").words(nothing));
     }
-    header.with(el("ul").class("runs").all(runs.all.iter().map(|one| run(runs, one))))
+    // More than a few stand in columns.
+    let class = if runs.all.len() > 4 { "runs many" } else { "runs" };
+    header.with(el("ul").class(class).all(runs.all.iter().map(|one| run(runs, one))))
 }
 
 /// From the cheapest to the dearest, in words.
 fn range(runs: &Runs) -> Option<String> {
-    let figures = runs.all.iter().flat_map(|one| &one.run.results).filter(|it| it.probe != "null" && it.engine == "host");
-    let mut figures: Vec<(&str, f64)> =
-        figures.filter_map(|it| Some((it.probe.as_str(), it.ns?.estimate))).filter(|(_, ns)| *ns > 0.0).collect();
+    let figures = runs
+        .all
+        .iter()
+        .flat_map(|one| &one.run.results)
+        .filter(|it| it.probe != "null" && it.engine == "host");
+    let mut figures: Vec<(&str, f64)> = figures
+        .filter_map(|it| Some((it.probe.as_str(), it.ns?.estimate)))
+        .filter(|(_, ns)| *ns > 0.0)
+        .collect();
     figures.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (first, last) = (figures.first()?, figures.last()?);
     let ratio = last.1 / first.1;
@@ -106,7 +118,13 @@ fn range(runs: &Runs) -> Option<String> {
     }
     let show = |ns| crate::chart::Unit::Nanoseconds.show(ns);
     let times = crate::chart::unit::three(if ratio < 100.0 { ratio } else { two_digits(ratio) });
-    Some(format!("From {} for {} to {} for {}: {times} times as much.", show(first.1), clean(first.0), show(last.1), clean(last.0)))
+    Some(format!(
+        "From {} for {} to {} for {}: {times} times as much.",
+        show(first.1),
+        clean(first.0),
+        show(last.1),
+        clean(last.0)
+    ))
 }
 
 fn two_digits(number: f64) -> f64 {
@@ -122,7 +140,11 @@ fn run(runs: &Runs, one: &One) -> Element {
     if runs.are_several() {
         item = item.with(mark::swatch(one.look)).with(el("b").text(&one.letter));
     }
-    let command = if run.command.is_empty() { "tollgate".into() } else { format!("tollgate {}", run.command.join(" ")) };
+    let command = if run.command.is_empty() {
+        "tollgate".into()
+    } else {
+        format!("tollgate {}", run.command.join(" "))
+    };
     item = item.with(el("code").text(command)).with(el("span").class("when").text(when(&run.started)));
     let mut facts: Vec<String> = Vec::new();
     if let Some(release) = Some(clean(&run.host.kernel.release)).filter(|it| !it.is_empty()) {
@@ -142,7 +164,11 @@ fn run(runs: &Runs, one: &One) -> Element {
     if !run.complete {
         warnings.push("This run did not reach its end: interrupted, or still going on.".into());
     }
-    warnings.extend(run.warnings.iter().map(|it| if it.text.trim().is_empty() { it.code.clone() } else { it.text.clone() }));
+    warnings.extend(
+        run.warnings
+            .iter()
+            .map(|it| if it.text.trim().is_empty() { it.code.clone() } else { it.text.clone() }),
+    );
     if warnings.is_empty() {
         return item;
     }
@@ -161,7 +187,8 @@ fn when(started: &str) -> String {
 }
 
 fn footer(runs: &Runs) -> Element {
-    let ids: Vec<String> = runs.all.iter().map(|one| clean(&one.run.id)).filter(|id| !id.is_empty()).collect();
+    let ids: Vec<String> =
+        runs.all.iter().map(|one| clean(&one.run.id)).filter(|id| !id.is_empty()).collect();
     el("footer").with(el("p").text(format!(
         "Made by tollgate from the record alone ({}): nothing was measured for this page, and it loads nothing.",
         crate::text::list(&ids, 3)

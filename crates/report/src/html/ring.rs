@@ -3,7 +3,7 @@
 use super::runs::Runs;
 use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
-use crate::chart::{Figure, Scale, Table, Cell, Unit};
+use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean};
 use crate::words;
 use std::collections::BTreeMap;
@@ -16,7 +16,11 @@ const KNEE: &str = "ring/knee";
 type Sweep = (&'static str, &'static str, fn(&Measurement) -> Option<Estimate>);
 
 static SWEEPS: [Sweep; 2] = [
-    ("One hop", "The whole of one hop: the switch, the walk over the task's array, and what it found missing.", |it| it.ns),
+    (
+        "One hop",
+        "The whole of one hop: the switch, the walk over the task's array, and what it found missing.",
+        |it| it.ns,
+    ),
     (
         "Refill",
         "The part of a hop that goes into fetching again what the others put out of the caches.",
@@ -54,13 +58,15 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     for line in &mut lines {
         line.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
-    let mut nodes: Vec<Node> = SWEEPS.iter().filter_map(|sweep| Some(figure(runs, &lines, sweep)?.element().into())).collect();
+    let mut nodes: Vec<Node> =
+        SWEEPS.iter().filter_map(|sweep| Some(figure(runs, &lines, sweep)?.element().into())).collect();
     nodes.extend(absent(runs));
     nodes
 }
 
 fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figure> {
-    let cells = || lines.iter().flat_map(|line| &line.cells).filter_map(|(x, it)| Some((*x, of(it)?.estimate)));
+    let cells =
+        || lines.iter().flat_map(|line| &line.cells).filter_map(|(x, it)| Some((*x, of(it)?.estimate)));
     let heights: Vec<f64> = cells().map(|(_, y)| y).collect();
     if heights.is_empty() {
         return None;
@@ -69,7 +75,11 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
     let sizes = cells().map(|(x, _)| x).filter(|x| *x > 0.0);
     // From the smallest footprint to the largest, and as far as the caches that lie between or next to them.
     let (low, high) = sizes.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
-    let next = caches.keys().map(|bytes| *bytes as f64).find(|bytes| *bytes >= high).filter(|bytes| *bytes <= high * 8.0);
+    let next = caches
+        .keys()
+        .map(|bytes| *bytes as f64)
+        .find(|bytes| *bytes >= high)
+        .filter(|bytes| *bytes <= high * 8.0);
     let x = Scale::log_between(low / 1.4, next.unwrap_or(high).max(high) * 1.4);
     let y = Scale::suited(&heights, 40.0);
     let mut plot = Plot::new(
@@ -78,7 +88,12 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
     );
     for (bytes, names) in &caches {
         let shown = Unit::Bytes.show(*bytes as f64);
-        plot.vertical("cache", *bytes as f64, &format!("{names} {shown}"), &format!("{names} of this host: {shown}"));
+        plot.vertical(
+            "cache",
+            *bytes as f64,
+            &format!("{names} {shown}"),
+            &format!("{names} of this host: {shown}"),
+        );
     }
     let mut figure = Figure::new(*title, table(runs, lines, title, of));
     figure.lead = (*lead).into();
@@ -135,7 +150,11 @@ fn knees(runs: &Runs) -> Vec<String> {
     let of = |(n, it): (usize, &Measurement)| {
         let cache = it.params.get("cache").and_then(|cache| cache.as_str()).map(clean)?;
         let knee = number(it, "knee_bytes").filter(|_| it.status == Status::Measured)?;
-        Some(format!("{}{cache}: refill begins at a footprint of {}.", runs.before(n), Unit::Bytes.show(knee)))
+        Some(format!(
+            "{}{cache}: refill begins at a footprint of {}.",
+            runs.before(n),
+            Unit::Bytes.show(knee)
+        ))
     };
     let rows = runs.all.iter().enumerate().flat_map(|(n, one)| one.run.results.iter().map(move |it| (n, it)));
     rows.filter(|(_, it)| it.probe == KNEE).filter_map(of).collect()
@@ -147,7 +166,14 @@ fn absent(runs: &Runs) -> Vec<Node> {
 }
 
 fn table(runs: &Runs, lines: &[Line], title: &str, of: &fn(&Measurement) -> Option<Estimate>) -> Table {
-    let mut columns = vec![("tasks", true), ("array", true), ("footprint", true), ("ns", true), ("low", true), ("high", true)];
+    let mut columns = vec![
+        ("tasks", true),
+        ("array", true),
+        ("footprint", true),
+        ("ns", true),
+        ("low", true),
+        ("high", true),
+    ];
     if runs.are_several() {
         columns.insert(0, ("run", false));
     }

@@ -105,7 +105,12 @@ pub(super) fn family(name: &str) -> String {
 const TELLING: [(&str, fn(&serde_json::Value) -> Option<String>); 9] = [
     ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
     ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
-    ("tasks", |value| value.as_u64().filter(|tasks| *tasks != 2).map(|tasks| format!("{} tasks", crate::number::count(tasks as usize)))),
+    ("tasks", |value| {
+        value
+            .as_u64()
+            .filter(|tasks| *tasks != 2)
+            .map(|tasks| format!("{} tasks", crate::number::count(tasks as usize)))
+    }),
     ("cache", |value| Some(value.as_str()?.to_owned())),
     ("kernel", |value| Some(value.as_str()?.to_owned())),
     ("core", |value| Some(value.as_str()?.to_owned())),
@@ -116,8 +121,11 @@ const TELLING: [(&str, fn(&serde_json::Value) -> Option<String>); 9] = [
 
 /// What a result is called: its probe, what tells it apart, and the engine where that is not the host.
 fn name(result: &Measurement) -> String {
-    let mut parts: Vec<String> =
-        TELLING.iter().filter_map(|(key, say)| say(result.params.get(*key)?)).map(|part| clean(&part)).collect();
+    let mut parts: Vec<String> = TELLING
+        .iter()
+        .filter_map(|(key, say)| say(result.params.get(*key)?))
+        .map(|part| clean(&part))
+        .collect();
     if !matches!(result.engine.as_str(), "host" | "embedded") {
         parts.push(clean(&result.engine));
     }

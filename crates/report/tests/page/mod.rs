@@ -7,17 +7,48 @@ use std::collections::BTreeSet;
 
 /// Every element that the page may have.
 const TAGS: &[&str] = &[
-    "a", "b", "body", "button", "caption", "code", "dd", "defs", "details", "div", "dl", "dt", "em", "figure", "footer", "g",
-    "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "html", "i", "li", "line", "link", "main", "meta", "nav", "ol", "p",
-    "path", "pattern", "pre", "rect", "script", "section", "span", "strong", "style", "summary", "svg", "table", "tbody", "td",
-    "text", "th", "thead", "title", "tr", "ul", "use",
+    "a", "b", "body", "button", "caption", "code", "dd", "defs", "details", "div", "dl", "dt", "em",
+    "figure", "footer", "g", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "html", "i", "li", "line",
+    "link", "main", "meta", "nav", "ol", "p", "path", "pattern", "pre", "rect", "script", "section", "span",
+    "strong", "style", "summary", "svg", "table", "tbody", "td", "text", "th", "thead", "title", "tr", "ul",
+    "use",
 ];
 
 /// Every attribute.
 const ATTRIBUTES: &[&str] = &[
-    "aria-hidden", "aria-label", "aria-labelledby", "charset", "class", "content", "d", "data-name", "data-v", "height", "href",
-    "http-equiv", "id", "lang", "name", "patternTransform", "patternUnits", "preserveAspectRatio", "rel", "role", "scope",
-    "style", "tabindex", "text-anchor", "viewBox", "width", "x", "x1", "x2", "xmlns", "y", "y1", "y2",
+    "aria-hidden",
+    "aria-label",
+    "aria-labelledby",
+    "charset",
+    "class",
+    "content",
+    "d",
+    "data-name",
+    "data-v",
+    "height",
+    "href",
+    "http-equiv",
+    "id",
+    "lang",
+    "name",
+    "patternTransform",
+    "patternUnits",
+    "preserveAspectRatio",
+    "rel",
+    "role",
+    "scope",
+    "style",
+    "tabindex",
+    "text-anchor",
+    "viewBox",
+    "width",
+    "x",
+    "x1",
+    "x2",
+    "xmlns",
+    "y",
+    "y1",
+    "y2",
 ];
 
 #[derive(Debug, Default)]
@@ -36,7 +67,9 @@ impl Element {
     }
 
     pub(crate) fn is(&self, tag: &str, class: &str) -> bool {
-        self.tag == tag && (class.is_empty() || self.attribute("class").is_some_and(|it| it.split(' ').any(|it| it == class)))
+        self.tag == tag
+            && (class.is_empty()
+                || self.attribute("class").is_some_and(|it| it.split(' ').any(|it| it == class)))
     }
 }
 
@@ -61,7 +94,10 @@ impl Page {
             }
         };
         loop {
-            match reader.read_event().map_err(|error| format!("at byte {}: {error}", reader.buffer_position()))? {
+            match reader
+                .read_event()
+                .map_err(|error| format!("at byte {}: {error}", reader.buffer_position()))?
+            {
                 Event::Start(start) => {
                     let element = element(&start, &open)?;
                     open.push(elements.len());
@@ -71,7 +107,9 @@ impl Page {
                 Event::End(_) => {
                     open.pop();
                 }
-                Event::Text(text) => add(&mut elements, &open, &text.decode().map_err(|error| error.to_string())?),
+                Event::Text(text) => {
+                    add(&mut elements, &open, &text.decode().map_err(|error| error.to_string())?)
+                }
                 Event::GeneralRef(name) => match &*name.decode().map_err(|error| error.to_string())? {
                     "amp" => add(&mut elements, &open, "&"),
                     "lt" => add(&mut elements, &open, "<"),
@@ -134,15 +172,19 @@ impl Page {
 
     /// The elements of that tag and class in the part of the page with that anchor.
     pub(crate) fn part<'a>(&'a self, id: &str, tag: &'a str, class: &'a str) -> Vec<&'a Element> {
-        let part = self.elements.iter().position(|it| it.is("section", "part") && it.attribute("id") == Some(id));
+        let part =
+            self.elements.iter().position(|it| it.is("section", "part") && it.attribute("id") == Some(id));
         let Some(part) = part else { return Vec::new() };
         self.all(tag, class).filter(|it| it.inside.contains(&part)).collect()
     }
 
     /// The rows of the first table of that part: the text of each cell, without the heading.
     pub(crate) fn rows(&self, id: &str) -> Vec<Vec<String>> {
-        let Some(table) = self.part(id, "table", "").first().and_then(|table| self.place(table)) else { return Vec::new() };
-        let body = self.all("tbody", "").find(|it| it.inside.contains(&table)).and_then(|body| self.place(body));
+        let Some(table) = self.part(id, "table", "").first().and_then(|table| self.place(table)) else {
+            return Vec::new();
+        };
+        let body =
+            self.all("tbody", "").find(|it| it.inside.contains(&table)).and_then(|body| self.place(body));
         let rows = self.all("tr", "").filter(|it| body.is_some_and(|body| it.inside.contains(&body)));
         rows.map(|row| {
             let place = self.place(row);

@@ -81,7 +81,8 @@ impl Bill {
     /// The bill in the first unit that any phase has; `None` when no phase has a number.
     pub(super) fn of(result: &Measurement) -> Option<Self> {
         let measures = [Measure::Nanoseconds, Measure::Cycles, Measure::Instructions];
-        let measure = measures.into_iter().find(|it| result.phases.iter().any(|phase| it.of(phase).is_some()))?;
+        let measure =
+            measures.into_iter().find(|it| result.phases.iter().any(|phase| it.of(phase).is_some()))?;
         let mut items: Vec<Item> = Vec::new();
         let mut by_cause: Vec<Item> = Vec::new();
         for phase in &result.phases {
@@ -96,7 +97,9 @@ impl Bill {
                 causes: causes.collect::<Vec<_>>().join(", "),
             });
             if measure == Measure::Cycles {
-                by_cause.extend(phase.causes.iter().map(|(name, cycles)| Item::cause(&phase.name, name, *cycles)));
+                by_cause.extend(
+                    phase.causes.iter().map(|(name, cycles)| Item::cause(&phase.name, name, *cycles)),
+                );
             }
         }
         let whole: Option<Estimate> = match measure {
@@ -133,7 +136,8 @@ impl Bill {
 
     /// Whether the parts can be parts of this total.
     pub(super) fn adds_up(&self) -> bool {
-        let sizes: f64 = self.items.iter().filter(|item| item.name != REST).map(|item| item.number.abs()).sum();
+        let sizes: f64 =
+            self.items.iter().filter(|item| item.name != REST).map(|item| item.number.abs()).sum();
         sizes.is_finite() && self.total.is_finite() && sizes <= APART * self.total.abs()
     }
 

@@ -9,16 +9,26 @@ use hdrhistogram::serialization::Deserializer;
 const MOST: usize = 256 << 10;
 
 /// The most significant digits that are read. One with five can ask for fifty megabytes.
-const DIGITS: u8 = 3;
+const DIGITS: u64 = 3;
 
-/// Where the header has the number of significant digits.
-const DIGITS_AT: usize = 12;
+/// The largest value that a histogram is read up to: three days of nanoseconds. One that claims more claims room for it.
+const HIGHEST: u64 = 1 << 48;
+
+/// The bytes of the header: cookie, length of the payload, offset, significant digits (four each), lowest and highest
+/// value, ratio (eight each).
+const HEADER: usize = 40;
 
 /// Each value that occurred, ascending, with how often; `None` when it cannot be read.
 pub(super) fn counts(text: &str) -> Option<Vec<(f64, u64)>> {
     let bytes = STANDARD.decode(Some(text.trim()).filter(|text| text.len() <= MOST)?).ok()?;
-    let digits: [u8; 4] = bytes.get(DIGITS_AT..DIGITS_AT + 4)?.try_into().ok()?;
-    if u32::from_be_bytes(digits) > u32::from(DIGITS) {
+    let header = bytes.get(..HEADER)?;
+    let number = |at: usize, length: usize| {
+        header[at..at + length].iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
+    };
+    let (payload, offset, digits, lowest, highest) =
+        (number(4, 4), number(8, 4), number(12, 4), number(16, 8), number(24, 8));
+    let usual = payload == (bytes.len() - HEADER) as u64 && offset == 0 && lowest == 1;
+    if !usual || !(1..=DIGITS).contains(&digits) || !(2..=HIGHEST).contains(&highest) {
         return None;
     }
     let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
@@ -72,9 +82,16 @@ mod tests {
         }
         assert_eq!(counts(&STANDARD.encode(encoded(&[1], 5))), None, "five digits");
         assert_eq!(counts(&"A".repeat(MOST + 1)), None);
+        // A claim of values that would take minutes to go through.
+        for (place, byte) in [(23, 200), (24, 0x40), (11, 1), (7, 1)] {
+            let mut bytes = encoded(&[1], 3);
+            bytes[place] = byte;
+            assert_eq!(counts(&STANDARD.encode(bytes)), None, "byte {place}");
+        }
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn damaged_ones_never_panic(values in prop::collection::vec(0..1_000_000_u64, 0..20), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>()) {
             let mut bytes = encoded(&values, 3);
