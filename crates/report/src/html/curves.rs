@@ -59,7 +59,7 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
     let points = |line: &Line| -> Vec<[f64; 2]> {
         line.series.points.iter().map(|point| [point[0] * factor[0], point[1] * factor[1]]).collect()
     };
-    let all: Vec<[f64; 2]> = group.lines.iter().flat_map(|line| points(line)).collect();
+    let all: Vec<[f64; 2]> = group.lines.iter().flat_map(&points).collect();
     let scale = |axis: usize| Scale::suited(&all.iter().map(|point| point[axis]).collect::<Vec<_>>(), RATIO);
     // A timeline is linear however long it is.
     let time = x_unit == Unit::Nanoseconds;

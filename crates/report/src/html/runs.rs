@@ -101,8 +101,11 @@ pub(super) fn family(name: &str) -> String {
     }
 }
 
+/// How a parameter's value is said, where it is of the right kind.
+type Say = fn(&serde_json::Value) -> Option<String>;
+
 /// Parameters that tell results of one probe apart, each with how it is said.
-const TELLING: [(&str, fn(&serde_json::Value) -> Option<String>); 9] = [
+const TELLING: [(&str, Say); 9] = [
     ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
     ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
     ("tasks", |value| {
