@@ -25,7 +25,11 @@ fn every_instruction_has_its_lane_and_its_row() {
     let pipeline = section(&page, "pipeline");
     assert_eq!(pipeline.matches("<g class=\"m ").count(), diagram.rows.len());
     let entered: usize = diagram.rows.iter().map(|row| row.stages.len()).sum();
-    assert_eq!(pipeline.matches("class=\"stage\"").count(), entered, "a letter for each stage that was entered");
+    assert_eq!(
+        pipeline.matches("class=\"stage\"").count(),
+        entered,
+        "a letter for each stage that was entered"
+    );
     let gone = diagram.rows.iter().filter(|row| row.squash.is_some()).count();
     assert_eq!(pipeline.matches("class=\"cross\"").count(), gone);
     let row = diagram.rows.iter().find(|row| row.text == "ecall").expect("the trap");
