@@ -101,11 +101,11 @@ pub(super) fn family(name: &str) -> String {
     }
 }
 
-/// How a parameter's value is said, where it is of the right kind.
-type Say = fn(&serde_json::Value) -> Option<String>;
+/// A parameter, and how its value is said.
+type Telling = (&'static str, fn(&serde_json::Value) -> Option<String>);
 
-/// Parameters that tell results of one probe apart, each with how it is said.
-const TELLING: [(&str, Say); 9] = [
+/// Parameters that tell results of one probe apart.
+const TELLING: [Telling; 9] = [
     ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
     ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
     ("tasks", |value| {
