@@ -7,6 +7,7 @@ mod crossing;
 mod export;
 mod fault;
 mod figures;
+mod page;
 mod report;
 mod spinner;
 mod switch;
@@ -48,6 +49,7 @@ static BENCHES: &[Bench] = &[
     ("export", |tool, _| export::export(tool)),
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
+    ("page", |tool, _| page::page(tool)),
     ("report", |tool, _| report::report(tool)),
     ("compare", compare::compare),
     ("repeat", repeat),
@@ -70,12 +72,12 @@ impl Args {
 }
 
 /// The release binary.
-struct Tool {
+pub(crate) struct Tool {
     path: PathBuf,
 }
 
 impl Tool {
-    fn build(root: &Path) -> Result<Self> {
+    pub(crate) fn build(root: &Path) -> Result<Self> {
         let built = workspace::cargo(root)
             .args(["build", "--release", "--quiet", "--package", "tollgate"])
             .status()?;
@@ -86,14 +88,14 @@ impl Tool {
         Ok(Self { path: target.join("release/tollgate") })
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
         command.args(args).stdin(Stdio::null());
         command
     }
 
     /// The document that the arguments print, and how many seconds that took.
-    fn json(&self, args: &[&str]) -> Result<(serde_json::Value, f64)> {
+    pub(crate) fn json(&self, args: &[&str]) -> Result<(serde_json::Value, f64)> {
         let start = Instant::now();
         let output = self.command(args).args(["--json"]).stderr(Stdio::inherit()).output()?;
         let seconds = start.elapsed().as_secs_f64();

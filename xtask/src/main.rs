@@ -11,6 +11,7 @@
 mod bench;
 mod fuzz;
 mod guests;
+mod pictures;
 mod test;
 mod tidy;
 mod workspace;
@@ -39,6 +40,7 @@ commands! {
     Bench => bench,
     Fuzz => fuzz,
     Guests => guests,
+    Pictures => pictures,
     Test => test,
     Tidy => tidy,
 }

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase as RecordPhase, Status, Warning};
+use tollgate_record::{
+    Estimate, Evidence, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status, Warning,
+};
 use tollgate_riscv::timing::Cause;
 
 use crate::LabError;
 use crate::bill::{Experiment, TrapBill};
 use crate::cycles::Table;
 use crate::engine::CycleBill;
+use crate::latency::Latency;
 use crate::phase::Phase;
+use crate::pipeline::{Around, View};
 use crate::workload::Slowdown;
 
 /// The entry for a bill. Instructions are counters; there are no cycles without a timing model.
@@ -173,6 +177,56 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     direct.instructions = Some(each(kernel as f64));
     entry.phases = vec![direct, refill];
     entry.proof.insert("traps_per_crossing".into(), 1.0);
+    entry
+}
+
+/// A stage diagram; `text` says what it shows. The figure is what the hazard costs in cycles, where there is one.
+#[must_use]
+pub fn stages(view: &View, around: &Around, core: &str, text: &str) -> Measurement {
+    let (kind, per) = match around {
+        Around::Trap => ("trap", Per::Trap),
+        Around::Interrupt => ("interrupt", Per::Trap),
+        Around::Branch => ("branch", Per::Instruction),
+        Around::Symbol(_) => ("symbol", Per::Instruction),
+    };
+    let mut entry = Measurement::empty(&format!("riscv-pipeline/{kind}"), "embedded", per, Status::Measured);
+    entry.params.insert("core".into(), core.into());
+    if let Around::Symbol(name) = around {
+        entry.params.insert("from".into(), name.as_str().into());
+    }
+    entry.samples = 1;
+    entry.crossings = 1;
+    if let Some(hazard) = &view.hazard {
+        entry.cycles = Some(single(hazard.lost as f64));
+        entry.counters.insert("squashed".into(), hazard.squashed as f64);
+        for (cause, cycles) in &hazard.waits {
+            *entry.counters.entry(format!("wait/{cause}")).or_default() += *cycles as f64;
+        }
+    }
+    entry.stages = Some(StageDiagram {
+        rows: view.lanes.iter().map(Into::into).collect(),
+        event: Some(view.event as u64),
+        text: text.into(),
+    });
+    entry
+}
+
+/// How long the timer interrupt takes to its handler, over the cycles of a loop: the figure is the mean.
+#[must_use]
+pub fn latency(latency: &Latency, core: &str) -> Measurement {
+    let mut entry =
+        Measurement::empty("riscv-pipeline/interrupt-latency", "embedded", Per::Trap, Status::Measured);
+    entry.params.insert("core".into(), core.into());
+    entry.samples = latency.period;
+    entry.crossings = latency.period;
+    entry.cycles = Some(exact(&latency.cycles));
+    entry.counters.insert("first-fetch-min".into(), latency.first_fetch as f64);
+    entry.series.push(Series {
+        name: "latency".into(),
+        x_unit: "cycles".into(),
+        y_unit: "cycles of the loop".into(),
+        points: latency.cycles.iter().map(|(&cycles, &count)| [cycles as f64, count as f64]).collect(),
+    });
     entry
 }
 

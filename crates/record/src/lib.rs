@@ -12,6 +12,7 @@ pub mod finding;
 mod finite;
 pub mod host;
 pub mod schema;
+pub mod stages;
 pub mod store;
 pub mod text;
 
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 pub use finding::{Finding, Severity};
 pub use finite::NOT_FINITE;
 pub use host::Host;
+pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
 pub use store::{Store, StoreError};
 
 /// The version of the document; a reader refuses any other.
@@ -343,6 +345,9 @@ pub struct Measurement {
     /// Curves that belong to the figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
+    /// The way of single instructions through a pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages: Option<StageDiagram>,
     /// What to know before using the figure.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -378,6 +383,7 @@ impl Measurement {
             phases: Vec::new(),
             counters: BTreeMap::new(),
             series: Vec::new(),
+            stages: None,
             warnings: Vec::new(),
             outliers: Outliers::default(),
             single: None,

@@ -10,11 +10,13 @@
 
 pub(crate) mod distribution;
 pub(crate) mod figure;
+pub(crate) mod heatmap;
 pub(crate) mod mark;
 pub(crate) mod plot;
 pub(crate) mod rungs;
 pub(crate) mod scale;
 pub(crate) mod stacked;
+pub(crate) mod stages;
 pub(crate) mod table;
 pub(crate) mod unit;
 

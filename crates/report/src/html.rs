@@ -8,11 +8,13 @@ mod bills;
 mod curves;
 mod distribution;
 mod facts;
+mod heatmap;
 mod ladder;
 mod method;
 mod page;
 mod ring;
 mod runs;
+mod stages;
 
 use crate::markup::Node;
 use runs::Runs;
@@ -32,6 +34,8 @@ static SECTIONS: &[Section] = &[
     Section { id: "ladder", title: "The ladder", build: ladder::section },
     Section { id: "ring", title: "The ring", build: ring::section },
     Section { id: "curves", title: "Curves", build: curves::section },
+    Section { id: "pipeline", title: "In the pipeline", build: stages::section },
+    Section { id: "icache", title: "The instruction cache", build: heatmap::section },
     Section { id: "bills", title: "Bills", build: bills::section },
     Section { id: "distributions", title: "Distributions", build: distribution::section },
     Section { id: "host", title: "The machine", build: facts::section },

@@ -1,4 +1,4 @@
-//! What tests share: finding programs, and skipping with a reason that is counted.
+//! What tests share: finding programs and a browser, and skipping with a reason that is counted.
 //!
 //! A test that cannot run here says so and returns; libtest would count it as passed, so the skip is also
 //! written to a file that `cargo xtask test` reads, counts and lists:
@@ -12,9 +12,11 @@
 //! }
 //! ```
 
+mod browser;
 mod programs;
 mod skips;
 
+pub use browser::{Browser, NoBrowser};
 pub use programs::{fast, program, program_in};
 pub use skips::{SKIPS, Skip, skipped};
 

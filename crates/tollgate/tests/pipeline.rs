@@ -80,6 +80,8 @@ fn bad_input_ends_with_a_sentence() {
         (&["pipeline", "--around", "trap", "--from", "main"], &["--around", "--from"]),
         (&["pipeline", &script], &["not an ELF file"]),
         (&["pipeline", &missing], &["No such file"]),
+        (&["pipeline", "--json", "--format", "svg"], &["--json", "--format"]),
+        (&["pipeline", "--store", nowhere], &[nowhere]),
         (&["pipeline", "--out", &unwritable], &["--out", "cannot be written", "writable"]),
         (&["pipeline", "--out", &folder], &["is a directory"]),
         (&["pipeline", "--from", "nowhere_at_all", "--out", &out], &["--from"]),
@@ -176,6 +178,40 @@ fn a_bill_in_cycles_is_saved_and_shown() {
     let instructions = good(&store, &["show", "latest"]);
     let row = instructions.lines().find(|line| line.contains("getpid")).expect("getpid");
     assert!(row.contains("98"), "its instructions: {row}");
+}
+
+/// A diagram is saved whatever it is written as, `show` prints the same, and the rows agree with the figure.
+#[test]
+fn a_diagram_is_saved_and_shown() {
+    for around in ["trap", "interrupt", "branch"] {
+        let store = TempDir::new().expect("a temporary folder");
+        let arguments = ["riscv", "pipeline", "--around", around, "--core", "cva6-like"];
+        let shown = good(&store, &arguments);
+        assert_eq!(good(&store, &["show", "latest"]), shown, "{around}");
+        let json: Value =
+            serde_json::from_str(&good(&store, &[&arguments[..], &["--json", "--no-save"]].concat()))
+                .expect("JSON");
+        let result = &json["results"][0];
+        assert_eq!(result["probe"], format!("riscv-pipeline/{around}"));
+        let rows = result["stages"]["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), 24);
+        // Between the last cycles of what was before and what comes after the hazard nothing retires.
+        let at = result["stages"]["event"].as_u64().expect("an event") as usize;
+        let last = |row: &Value| {
+            let stages = row["stages"].as_array().expect("stages");
+            stages.last().and_then(|span| span["last"].as_u64()).expect("a cycle")
+        };
+        let next = rows[at + 1..].iter().find(|row| row["squash"].is_null()).expect("the next to retire");
+        let own = u64::from(rows[at]["traps"] == true);
+        let lost = last(next) - last(&rows[at]) - 1 + own;
+        assert_eq!(result["cycles"]["estimate"].as_f64(), Some(lost as f64), "{around}");
+        let squashed = rows[at + 1..].iter().take_while(|row| !row["squash"].is_null()).count();
+        assert_eq!(result["counters"]["squashed"].as_f64(), Some(squashed as f64), "{around}");
+        assert_eq!(json["results"].get(1).is_some(), around == "interrupt", "the latencies");
+    }
+    let store = TempDir::new().expect("a temporary folder");
+    good(&store, &["riscv", "pipeline", "--from", "trap_vector", "--format", "kanata"]);
+    assert!(good(&store, &["show", "latest"]).contains("instructions from trap_vector on."));
 }
 
 #[test]

@@ -58,6 +58,8 @@ static NEEDS: &[Need] = &[
     Need { packages: &["golang-go"], shown_by: "go", tests: "switches of Go" },
     Need { packages: &["default-jdk-headless"], shown_by: "javac", tests: "switches of Java" },
     Need { packages: &["nodejs"], shown_by: "node", tests: "switches of Node" },
+    Need { packages: &["npm"], shown_by: "npm", tests: "the report's page in a browser" },
+    Need { packages: &["chromium"], shown_by: "chromium", tests: "the report's page in a browser" },
     Need { packages: &["python3"], shown_by: "python3", tests: "switches of Python" },
     Need {
         packages: &["python3-pip"],

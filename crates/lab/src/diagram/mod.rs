@@ -4,14 +4,18 @@
 //! [`text`] draws for a terminal, [`svg`] for a page, [`kanata`] and [`o3pipeview`] write logs that other
 //! viewers open. All four are pure functions of the lanes.
 
+use tollgate_record::stages::Scale;
 use tollgate_riscv::Op;
 use tollgate_riscv::timing::{Flush, Passage, Stage};
 
 pub mod kanata;
 pub mod o3pipeview;
-mod scale;
+mod record;
 pub mod svg;
 pub mod text;
+
+/// More rows are no diagram.
+pub const MOST: usize = 10_000;
 
 /// A stretch of time with a name. Cycles count from the start of the simulation; `end` is the first cycle that
 /// no longer belongs to it.
@@ -161,4 +165,15 @@ impl Lane {
             other => other.chars().next().unwrap_or('?'),
         }
     }
+}
+
+/// The axis of the lanes' cycles.
+fn scale(lanes: &[Lane]) -> Scale {
+    let events = lanes.iter().flat_map(|lane| {
+        // The last cycle in the pipeline; and for what is thrown away, the cycle of its cross.
+        let cross = lane.squash.map(|squash| squash.at);
+        let last = lane.end().saturating_sub(1);
+        lane.stages.iter().map(move |span| span.start.min(last)).chain([last]).chain(cross)
+    });
+    Scale::new(events.collect())
 }

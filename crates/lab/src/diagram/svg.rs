@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::Lane;
-use super::scale::Scale;
+use tollgate_record::stages::Scale;
 
 const CELL: usize = 16;
 const ROW: usize = 20;
@@ -15,7 +15,7 @@ const NOTE: usize = 200;
 /// Draws the lanes. `title` is shown above, `description` is what a screen reader says.
 #[must_use]
 pub fn draw(lanes: &[Lane], title: &str, description: &str) -> String {
-    let scale = Scale::new(lanes);
+    let scale = super::scale(lanes);
     let width = LABEL + (scale.width() + 1) * CELL + NOTE;
     let height = TOP + lanes.len() * ROW + 40;
     let mut out = String::new();

@@ -6,8 +6,8 @@
 
 use std::fmt::Write;
 
-use super::scale::Scale;
-use super::{Lane, Span};
+use super::{Lane, Span, scale};
+use tollgate_record::stages::Scale;
 
 /// How a terminal diagram is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -65,10 +65,10 @@ pub fn draw(lanes: &[Lane], look: Look) -> String {
 /// As many of the first lanes as fit, at least one.
 fn fit(lanes: &[Lane], cells: usize) -> (&[Lane], Scale) {
     let mut fitting = 1;
-    while fitting < lanes.len() && Scale::new(&lanes[..=fitting]).width() <= cells {
+    while fitting < lanes.len() && scale(&lanes[..=fitting]).width() <= cells {
         fitting += 1;
     }
-    (&lanes[..fitting], Scale::new(&lanes[..fitting]))
+    (&lanes[..fitting], scale(&lanes[..fitting]))
 }
 
 /// The numbers of some cycles above their columns.

@@ -5,6 +5,7 @@ mod designs;
 mod engines;
 mod icache;
 mod profile;
+mod stages;
 mod words;
 
 pub use bill::bills;
@@ -12,4 +13,5 @@ pub use designs::{comparison, list};
 pub use engines::{engines, missing};
 pub use icache::icache;
 pub use profile::profile;
+pub use stages::{is_stages, stages};
 pub use words::{grouped, wrapped};

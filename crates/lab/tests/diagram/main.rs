@@ -2,6 +2,7 @@
 
 mod kanata;
 mod o3pipeview;
+mod record;
 mod svg;
 
 use tollgate_lab::diagram::text::{Look, draw};

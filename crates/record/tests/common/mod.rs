@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single,
-    Status, Tool, Warning,
+    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
 };
 
 /// An estimate around `x`.
@@ -45,6 +45,20 @@ pub(crate) fn sample() -> Run {
         x_unit: "tasks".into(),
         y_unit: "ns".into(),
         points: vec![[2.0, 528.0], [4.0, 530.5]],
+    });
+    futex.stages = Some(StageDiagram {
+        rows: vec![StageRow {
+            address: "0x80000000".into(),
+            mode: "U".into(),
+            text: "ecall".into(),
+            place: "main+4".into(),
+            stages: vec![StageSpan { name: "IF".into(), first: 10, last: 11 }],
+            waits: vec![StageSpan { name: "i-miss".into(), first: 10, last: 10 }],
+            squash: Some(StageSquash { at: 12, by: "trap".into() }),
+            traps: true,
+        }],
+        event: Some(0),
+        text: "The trap at 'ecall'.".into(),
     });
     futex.single = Some(Single {
         count: 1000,
@@ -128,6 +142,21 @@ fn arbitrary_warning() -> impl Strategy<Value = Warning> {
     any::<(String, String)>().prop_map(|(code, text)| Warning { code, text })
 }
 
+/// A diagram whose every string is the given one.
+fn arbitrary_stages(text: String) -> StageDiagram {
+    let row = StageRow {
+        address: text.clone(),
+        mode: text.clone(),
+        text: text.clone(),
+        place: text.clone(),
+        stages: vec![StageSpan { name: text.clone(), first: u64::MAX, last: 0 }],
+        waits: Vec::new(),
+        squash: None,
+        traps: false,
+    };
+    StageDiagram { rows: vec![row], event: None, text }
+}
+
 fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Measurement> {
     let figure = || option::of(arbitrary_estimate(float.clone()));
     let words = (any::<String>(), any::<String>(), any::<Option<String>>(), any::<Option<String>>());
@@ -152,7 +181,7 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
             params: more.2,
             engine: words.1,
             status: kinds.0,
-            reason: words.2,
+            reason: words.2.clone(),
             enable: words.3.clone(),
             per: kinds.1,
             ns,
@@ -165,6 +194,7 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
             phases: more.4,
             counters: more.1,
             series: more.5,
+            stages: words.2.clone().map(arbitrary_stages),
             warnings: more.3,
             outliers: Outliers {
                 low_severe: counts.2[0],

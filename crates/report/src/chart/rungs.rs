@@ -1,8 +1,12 @@
 //! Rows on one scale: a name, a track with a mark for each run, and the numbers. The ladder is made of these.
 
 use super::mark::{self, Look};
+use super::scale::Tick;
 use super::{Scale, Unit};
 use crate::markup::{Element, el, percent};
+
+/// The share of the width that the first tick's name takes.
+const FIRST: f64 = 0.13;
 
 /// Height of a track in pixels.
 pub(crate) const TRACK: f64 = 26.0;
@@ -20,7 +24,9 @@ pub(crate) struct Point {
 pub(crate) fn axis(scale: &Scale, unit: &Unit) -> Element {
     let ticks = scale.ticks(unit);
     let last = ticks.len().saturating_sub(1);
-    let labels = ticks.iter().enumerate().map(|(i, tick)| {
+    // The first name stands to the right of its tick, where a near one would be in its way.
+    let free = |(i, tick): &(usize, &Tick)| *i == 0 || *i == last || tick.at > FIRST;
+    let labels = ticks.iter().enumerate().filter(free).map(|(i, tick)| {
         let anchor = match i {
             0 => "start",
             i if i == last => "end",

@@ -71,6 +71,10 @@ fn stack(scale: &Scale, parts: &[Part], top: f64, height: f64) -> Vec<Element> {
         let (from, to) = (*end, *end + part.number);
         *end = to;
         let [low, high] = [from.min(to), from.max(to)].map(|x| scale.near(x));
+        // What has no width cannot be seen; the table has it.
+        if percent(high - low) == percent(0.0) {
+            continue;
+        }
         let look = match part.fill {
             Fill::Colour(n) => Look::nth(n),
             Fill::Hatched => Look::nth(7),

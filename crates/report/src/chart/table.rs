@@ -55,7 +55,8 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The table in a region that scrolls by itself, so that the page does not.
+    /// The table in a box that scrolls by itself, so that the page does not. Not a region: a page has too many to be
+    /// landmarks.
     pub(crate) fn element(&self) -> Element {
         let head = self.columns.iter().map(|(name, is_number)| {
             let th = el("th").set("scope", "col").text(name);

@@ -30,7 +30,8 @@ struct Line<'a> {
 }
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let rows = runs.rows(|it| !it.series.is_empty());
+    // Caches have a section of their own.
+    let rows = runs.rows(|it| !it.series.is_empty() && it.family() != "riscv-icache");
     let mut groups: Vec<Group> = Vec::new();
     for row in &rows {
         for (run, it) in &row.results {

@@ -90,6 +90,7 @@ pub(super) fn family(name: &str) -> String {
         "switch" => "switch in another runtime",
         "hardware" => "the hardware alone, in a bare guest",
         "riscv-trap" => "trap on a simulated RISC-V machine",
+        "riscv-pipeline" => "pipeline of a simulated RISC-V core",
         "riscv-icache" => "instruction cache of a simulated RISC-V machine",
         "riscv-workload" => "traps into a program on a simulated RISC-V machine",
         other => crate::words::family(other).map_or("", |(title, _)| title),

@@ -6,13 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use tollgate_lab::diagram::text::Look;
-use tollgate_lab::diagram::{kanata, o3pipeview, svg, text};
-use tollgate_lab::latency::{self, Latency};
+use tollgate_lab::diagram::{MOST, kanata, o3pipeview, svg};
+use tollgate_lab::latency;
 use tollgate_lab::pipeline::{self, Around, PipelineError, View, Wanted};
 use tollgate_lab::program::Job;
-use tollgate_lab::text as words;
-use tollgate_lab::{Crossing, Design, Experiment, prepare};
+use tollgate_lab::{Crossing, Design, Experiment, prepare, record};
+use tollgate_record::Run;
 
 use crate::cli::{Output, Usage};
 use crate::output::Sink;
@@ -21,8 +20,6 @@ use crate::output::Sink;
 const WARM: u64 = 10;
 /// The jump that is drawn: a core that learns does not go wrong often.
 const LEARNING: u64 = 3;
-/// More would be no diagram.
-const MOST: usize = 10_000;
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Hazard {
@@ -80,7 +77,7 @@ pub(super) struct PipelineArgs {
     core: String,
 
     /// How it is written
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
 
     /// The machine's instructions
@@ -95,15 +92,16 @@ pub(super) struct PipelineArgs {
     #[arg(long, default_value_t = 100_000_000, value_name = "N")]
     max_instructions: u64,
 
-    /// Write to a file in place of standard output
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    keep: super::keep::KeepArgs,
 }
 
 /// Draws what the command line asks for.
 pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
-    let output = Output { json: false, out: args.out.clone() };
-    let sink = Sink::open(&output)?;
+    let sink = Sink::open(&args.output)?;
     if !(2..=MOST).contains(&args.count) {
         return Err(Usage::error(format!("--count {}: give a number from 2 to {MOST}", args.count)));
     }
@@ -128,24 +126,19 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
         (view, None)
     };
     let said = sentence(&view, &around);
-    let shown = match args.format {
-        Format::Text => {
-            let style = sink.style();
-            let look = Look { width: style.width.min(200), unicode: style.unicode };
-            let mut shown =
-                format!("{}\n\n{}\n{}", core.name, text::draw(&view.lanes, look), words::wrapped(&said));
-            if let Some(latency) = &latency {
-                shown.push('\n');
-                shown.push_str(&distribution(latency));
-            }
-            shown
-        }
+    let mut entry = record::stages(&view, &around, &core.name, &said);
+    let program = args.elf.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    entry.params.insert("program".into(), program.as_deref().unwrap_or("bundled").into());
+    let mut results = vec![entry];
+    results.extend(latency.map(|latency| record::latency(&latency, &core.name)));
+    let style = sink.style();
+    let show = |run: &Run| match args.format {
+        Format::Text => super::stages(run, &style),
         Format::Svg => svg::draw(&view.lanes, &format!("{} on {}", around.name(), core.name), &said),
         Format::Kanata => kanata::write(&view.lanes),
         Format::O3pipeview => o3pipeview::write(&view.lanes),
     };
-    sink.deliver(&shown)?;
-    Ok(ExitCode::SUCCESS)
+    super::keep::finish(results, &sink, &args.keep, &show)
 }
 
 /// Which option is wrong, and what to do.
@@ -234,30 +227,4 @@ fn sentence(view: &View, around: &Around) -> String {
         ));
     }
     said
-}
-
-/// The latencies at every cycle of the loop.
-fn distribution(latency: &Latency) -> String {
-    const WIDEST: u64 = 40;
-    let most = latency.cycles.values().copied().max().unwrap_or(1);
-    let mut out = format!(
-        "Timer interrupt latency over all {} cycles of the loop, to the retirement of the\nhandler's first \
-         instruction: min {}, median {}, mean {:.2}, max {} cycles\n(to its fetch, as core manuals count: \
-         min {}). Cycles of latency, how often each:\n",
-        latency.period,
-        latency.min(),
-        latency.median(),
-        latency.mean(),
-        latency.max(),
-        latency.first_fetch
-    );
-    // Neighbours that come equally often share a line: most of a loop waits behind one long operation.
-    let all: Vec<(u64, u64)> = latency.cycles.iter().map(|(&cycles, &count)| (cycles, count)).collect();
-    for same in all.chunk_by(|one, next| one.0 + 1 == next.0 && one.1 == next.1) {
-        let (first, last, count) = (same[0].0, same[same.len() - 1].0, same[0].1);
-        let shown = if first == last { format!("{first}") } else { format!("{first} to {last}") };
-        let marks = (count * WIDEST).div_ceil(most.max(WIDEST)) as usize;
-        out.push_str(&format!("{shown:>12}{count:>6}  {}\n", "#".repeat(marks)));
-    }
-    out
 }

@@ -1,0 +1,283 @@
+//! Instruction caches: misses over the whole space of shapes as heat maps, and over the size as a curve.
+
+use super::runs::Runs;
+use crate::chart::heatmap::{Cell as Square, Heatmap, SHADES};
+use crate::chart::mark::{self, Look};
+use crate::chart::plot::{Axis, Plot, Point};
+use crate::chart::{Cell, Figure, Scale, Table, Unit};
+use crate::markup::{Node, clean, el};
+use crate::number::percent;
+use crate::words;
+use std::collections::BTreeMap;
+use tollgate_record::{Measurement, Series, Status};
+
+/// Shares of the accesses that miss, at which the next shade begins.
+const STEPS: [f64; SHADES - 1] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5];
+/// More maps make the page heavy.
+const MAPS: usize = 6;
+/// More curves cannot be told apart.
+const CURVES: usize = 16;
+
+/// Misses by line and ways, each over the number of sets.
+type Sweep = BTreeMap<(u32, u32), Vec<(u32, f64)>>;
+
+pub(super) fn section(runs: &Runs) -> Vec<Node> {
+    let rows = runs.rows(|result| result.status == Status::Measured && result.family() == "riscv-icache");
+    let all: Vec<(String, &Measurement)> = rows
+        .iter()
+        .flat_map(|row| row.results.iter().map(|&(n, it)| (format!("{}{}", runs.before(n), name(it)), it)))
+        .collect();
+    let mut figures = Vec::new();
+    figures.extend(curves(&all));
+    let swept: Vec<(&str, Sweep, &Measurement)> = all
+        .iter()
+        .map(|(name, it)| (name.as_str(), sweep(it), *it))
+        .filter(|(_, sweep, _)| !sweep.is_empty())
+        .collect();
+    figures.extend(swept.iter().take(MAPS).map(|(name, sweep, it)| map(name, sweep, it)));
+    if let Some(last) = figures.last_mut().filter(|_| swept.len() > MAPS) {
+        last.notes.push(format!("{} more heat maps are in the records.", swept.len() - MAPS));
+    }
+    figures.iter().map(|figure| figure.element().into()).collect()
+}
+
+fn text(result: &Measurement, key: &str) -> String {
+    clean(result.params.get(key).and_then(|value| value.as_str()).unwrap_or_default())
+}
+
+/// The program, and what it was built for where the name does not say it.
+fn name(result: &Measurement) -> String {
+    let (program, isa) = (text(result, "program"), text(result, "isa"));
+    match (program.as_str(), isa.as_str()) {
+        ("", "") => "a program".into(),
+        (program, isa) if isa.is_empty() || program.contains(isa) || isa.starts_with(program) => {
+            program.into()
+        }
+        (program, isa) => format!("{program} ({isa})"),
+    }
+}
+
+fn accesses(result: &Measurement) -> Option<f64> {
+    result.counters.get("accesses").copied().filter(|accesses| *accesses > 0.0)
+}
+
+/// The share of accesses that miss, for each size of a fully associative cache.
+fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
+    let series = |it: &'_ Measurement| -> Option<Series> {
+        let found = it.series.iter().find(|series| series.name == "miss-ratio")?;
+        (!found.points.is_empty()).then(|| found.clone())
+    };
+    // Caches of one line share their curve.
+    let mut found: Vec<(&str, Series)> = Vec::new();
+    for (name, it) in all {
+        if let Some(series) = series(it)
+            && !found.iter().any(|(known, other)| known == name && other.points == series.points)
+        {
+            found.push((name, series));
+        }
+    }
+    let sizes: Vec<f64> = found.iter().flat_map(|(_, it)| &it.points).map(|point| point[0]).collect();
+    if sizes.iter().filter(|size| **size > 0.0).count() < 2 {
+        return None;
+    }
+    let (least, most) =
+        sizes.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
+    let most = 2f64.powf(most.log2().floor() + 1.0);
+    let x =
+        Axis { scale: Scale::log_between(least, most), unit: Unit::Bytes, title: "size of the cache".into() };
+    let y = Axis {
+        scale: Scale::linear(found.iter().flat_map(|(_, it)| &it.points).map(|point| point[1] * 100.0)),
+        unit: Unit::Other("%".into()),
+        title: "accesses that miss, %".into(),
+    };
+    let mut table = Table::new(
+        "Misses over the size of a fully associative cache",
+        &[("program", false), ("size", true), ("accesses that miss", true)],
+    );
+    let mut plot = Plot::new(x, y);
+    for (n, (name, series)) in found.iter().take(CURVES).enumerate() {
+        let point = |&[bytes, ratio]: &[f64; 2]| Point {
+            x: bytes,
+            y: ratio * 100.0,
+            words: Some(format!(
+                "{name}, {}: {} of the accesses miss",
+                Unit::Bytes.show(bytes),
+                percent(ratio)
+            )),
+        };
+        // It is a step: a size between two points is as good as the smaller one.
+        let ends = series.points.iter().skip(1).map(|next| Some(next[0])).chain([Some(most)]);
+        let step = |(this, end): (&[f64; 2], Option<f64>)| {
+            [Some(point(this)), end.map(|x| Point { x, y: this[1] * 100.0, words: None })]
+        };
+        let points: Vec<Point> = series.points.iter().zip(ends).flat_map(step).flatten().collect();
+        plot.line(Look::nth(n), "curve", &points);
+        for &[bytes, ratio] in &series.points {
+            table.row(vec![
+                Cell::text(name),
+                Cell::Number(Unit::Bytes.show(bytes), bytes),
+                Cell::Number(percent(ratio), ratio),
+            ]);
+        }
+    }
+    let mut figure = Figure::new("How large must the cache be?", table);
+    figure.lead = "The share of fetches that miss in a fully associative cache of each size that evicts what was used \
+                   longest ago, found in one pass. Where a curve falls, what the program runs in a loop begins to fit."
+        .into();
+    let entries = found.iter().take(CURVES).enumerate();
+    figure = figure.draw(mark::legend(entries.map(|(n, (name, _))| (Look::nth(n), (*name).to_owned()))));
+    Some(figure.draw(plot.element("Share of fetches that miss over the size of the cache")))
+}
+
+/// `sweep/4-way/64-byte-lines`: ways and line.
+fn shape(name: &str) -> Option<(u32, u32)> {
+    let (ways, line) = name.strip_prefix("sweep/")?.split_once('/')?;
+    Some((line.strip_suffix("-byte-lines")?.parse().ok()?, ways.strip_suffix("-way")?.parse().ok()?))
+}
+
+fn sweep(result: &Measurement) -> Sweep {
+    let whole = |x: f64| (x.is_finite() && (1.0..=f64::from(u32::MAX)).contains(&x)).then_some(x as u32);
+    let named = result.series.iter().filter_map(|series| Some((shape(&series.name)?, series)));
+    named
+        .map(|(shape, series)| {
+            let points = series.points.iter().filter_map(|&[sets, misses]| Some((whole(sets)?, misses)));
+            (shape, points.filter(|(_, misses)| misses.is_finite()).collect::<Vec<_>>())
+        })
+        .filter(|(_, points)| !points.is_empty())
+        .collect()
+}
+
+/// The shade of a share of misses.
+fn shade(share: f64) -> usize {
+    STEPS.iter().filter(|step| share >= **step).count()
+}
+
+fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
+    let of = accesses(result);
+    let (sets, beyond) = sets(sweep);
+    let mut lines: Vec<u32> = sweep.keys().map(|(line, _)| *line).collect();
+    lines.dedup();
+    let mut figure = Figure::new(format!("Every shape of cache: {name}"), table(name, sweep, &sets));
+    figure.lead = "The share of fetches that miss, in per cent, for each number of sets (across), of ways (down) and \
+                   length of a line. Down and to the right a cache is larger. Ways that are no power of two are in \
+                   the table."
+        .into();
+    if let (Some(beyond), Some(last)) = (beyond, sets.last()) {
+        figure.notes.push(format!("Up to {beyond} sets were tried; beyond {last} none changes anything."));
+    }
+    let mut maps = el("div").class("heats");
+    for line in lines {
+        let of_line = sweep.iter().filter(|((own, ways), _)| *own == line && ways.is_power_of_two());
+        let rows = of_line.map(|(&(_, ways), points)| {
+            let cell = |sets: &u32| {
+                let &(_, misses) = points.iter().find(|point| point.0 == *sets)?;
+                let size = f64::from(*sets) * f64::from(ways) * f64::from(line);
+                let shape = words::plural(*sets as usize, "set", "sets");
+                let said = format!("{shape}, {ways}-way, lines of {line} B ({})", Unit::Bytes.show(size));
+                Some(match of {
+                    Some(of) => Square {
+                        shade: shade(misses / of),
+                        shown: short(misses / of),
+                        words: format!(
+                            "{said}: {} misses, {} of the fetches",
+                            crate::number::count(misses as usize),
+                            percent(misses / of)
+                        ),
+                    },
+                    None => Square { words: format!("{said}: {misses} misses"), ..Square::default() },
+                })
+            };
+            (ways.to_string(), sets.iter().map(cell).collect())
+        });
+        let heat = Heatmap {
+            across: "sets".into(),
+            down: format!("lines of {line} bytes: ways"),
+            columns: sets.iter().map(u32::to_string).collect(),
+            rows: rows.collect(),
+        };
+        maps = maps.with(heat.element(&format!("{name}: misses with lines of {line} bytes")));
+    }
+    figure.draw(maps)
+}
+
+/// The numbers of sets as far as one of them changes anything, and the largest where there are more.
+fn sets(sweep: &Sweep) -> (Vec<u32>, Option<u32>) {
+    let mut sets: Vec<u32> = sweep.values().flatten().map(|(sets, _)| *sets).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    let most = sets.last().copied();
+    let same = |a: u32, b: u32| {
+        let at =
+            |points: &[(u32, f64)], sets| points.iter().find(|point| point.0 == sets).map(|point| point.1);
+        sweep.values().all(|points| at(points, a) == at(points, b))
+    };
+    while let [.., before, last] = sets[..]
+        && same(before, last)
+    {
+        sets.pop();
+    }
+    let beyond = most.filter(|most| sets.last() != Some(most));
+    (sets, beyond)
+}
+
+/// A share as a number of per cent that fits into a cell.
+fn short(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p <= 0.0 => "0".into(),
+        p if p < 0.01 => "<.01".into(),
+        p if p < 1.0 => format!("{p:.2}").trim_start_matches('0').into(),
+        p if p < 9.95 => format!("{p:.1}"),
+        p => format!("{p:.0}"),
+    }
+}
+
+/// Misses, a row for each line and number of ways, a column for each number of sets.
+fn table(name: &str, sweep: &Sweep, sets: &[u32]) -> Table {
+    let heads: Vec<String> = sets.iter().map(|sets| format!("{sets} sets")).collect();
+    let mut columns = vec![("shape", false)];
+    columns.extend(heads.iter().map(|head| (head.as_str(), true)));
+    let mut table = Table::new(format!("{name}: misses of every shape"), &columns);
+    for (&(line, ways), points) in sweep {
+        let mut cells = vec![Cell::text(format!("{ways}-way, lines of {line} B"))];
+        cells.extend(
+            sets.iter()
+                .map(|sets| Cell::maybe(points.iter().find(|point| point.0 == *sets).map(|point| point.1))),
+        );
+        table.row(cells);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_read_from_their_names_and_nothing_else_is() {
+        assert_eq!(shape("sweep/4-way/64-byte-lines"), Some((64, 4)));
+        for name in ["miss-ratio", "sweep/", "sweep/x-way/4-byte-lines", "sweep/4-way/4-byte-lines<b>"] {
+            assert_eq!(shape(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn sets_end_where_they_change_nothing() {
+        let curve = |misses: [f64; 4]| -> Vec<(u32, f64)> { [1, 2, 4, 8].into_iter().zip(misses).collect() };
+        let two = |a, b| Sweep::from([((4, 1), curve(a)), ((8, 1), curve(b))]);
+        let flat = two([9.0, 5.0, 5.0, 5.0], [4.0, 4.0, 4.0, 4.0]);
+        assert_eq!(sets(&flat), (vec![1, 2], Some(8)));
+        let falling = two([9.0, 5.0, 5.0, 5.0], [4.0, 4.0, 4.0, 3.0]);
+        assert_eq!(sets(&falling), (vec![1, 2, 4, 8], None));
+        assert_eq!(sets(&Sweep::new()), (Vec::new(), None));
+    }
+
+    #[test]
+    fn shades_begin_at_their_steps() {
+        assert_eq!([0.0, 0.00005, 0.0001, 0.05, 0.5, 1.0].map(shade), [0, 0, 1, 4, 7, 7]);
+        assert_eq!(
+            [0.0, 0.00001, 0.004, 0.0125, 0.25, 1.0].map(short),
+            ["0", "<.01", ".40", "1.2", "25", "100"]
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! The page in a real browser: `browser/check.mjs` opens it with the network off, and looks at it as a person does who
+//! has a mouse, a keyboard only, a phone, a printer, a screen reader, or no scripts.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use tollgate_record::Run;
+use tollgate_testkit::{Browser, NoBrowser};
+
+/// Runs that the tool made; see `runs/README.md`.
+static RUNS: &[&str] = &[
+    include_str!("runs/ladder.json"),
+    include_str!("runs/crossing.json"),
+    include_str!("runs/ring.json"),
+    include_str!("runs/fault-kinds.json"),
+    include_str!("runs/fault-scan.json"),
+    include_str!("runs/switch-growth.json"),
+    include_str!("runs/riscv-trap.json"),
+    include_str!("runs/riscv-pipeline.json"),
+    include_str!("runs/riscv-interrupt.json"),
+    include_str!("runs/riscv-icache.json"),
+];
+
+fn run(text: &str) -> Run {
+    serde_json::from_str(text).expect("a run")
+}
+
+/// The same machine a little later: everything is slower by a tenth.
+fn later(run: &Run) -> Run {
+    let mut later = run.clone();
+    later.id.push_str("-later");
+    for result in &mut later.results {
+        for figure in [&mut result.ns, &mut result.cycles, &mut result.ticks].into_iter().flatten() {
+            *figure = figure.scaled(1.1);
+        }
+    }
+    later
+}
+
+/// The runs with markup at the end of every string, in names and in figures.
+fn hostile() -> Vec<Run> {
+    const MARKUP: &str = "</title></style></script><script>window.pwned=1</script>\"'><img src=x onerror=pwned=1>\
+                          <svg onload=pwned=1>]]>--><a href=javascript:pwned=1>{{x}}&lt;b&#62;\u{202e}\u{0}";
+    // Words that a run must have to be read at all.
+    const KEPT: [&str; 6] = ["schema", "status", "per", "evidence", "histogram", "severity"];
+    fn spoil(value: &mut Value) {
+        match value {
+            Value::String(text) => text.push_str(MARKUP),
+            Value::Array(values) => values.iter_mut().for_each(spoil),
+            Value::Object(fields) => {
+                for (key, value) in fields.iter_mut() {
+                    if !KEPT.contains(&key.as_str()) {
+                        spoil(value);
+                    }
+                }
+                for free in ["params", "counters", "proof", "causes", "mitigations"] {
+                    if let Some(Value::Object(inner)) = fields.get_mut(free) {
+                        let spoilt =
+                            std::mem::take(inner).into_iter().map(|(k, v)| (format!("{k}{MARKUP}"), v));
+                        *inner = spoilt.collect();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    RUNS.iter()
+        .map(|text| {
+            let mut value: Value = serde_json::from_str(text).expect("JSON");
+            spoil(&mut value);
+            serde_json::from_value(value).expect("still a run")
+        })
+        .collect()
+}
+
+/// The browser, or why the test skips.
+macro_rules! browser {
+    () => {
+        match Browser::find() {
+            Ok(browser) => browser,
+            Err(NoBrowser::Missing(why)) => return tollgate_testkit::skip!("{why}"),
+            Err(NoBrowser::Broken(why)) => panic!("{why}"),
+        }
+    };
+}
+
+/// The pages with the checks of each, written beside each other; what the checks said, and whether all are content.
+fn checked(browser: &Browser, name: &str, pages: &[(String, &str)]) -> (String, bool) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).expect("a folder");
+    let mut command: Command = browser.script("check.mjs");
+    for (i, (page, checks)) in pages.iter().enumerate() {
+        let path = folder.join(format!("{i}.html"));
+        fs::write(&path, page).expect("written");
+        command.arg(path).arg(checks);
+    }
+    let output = command.output().expect("node starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("ok "), "the checks did not run: {said}{complaint}");
+    (said, output.status.success())
+}
+
+#[test]
+fn the_page_works_for_everyone() {
+    let browser = browser!();
+    let mut runs: Vec<Run> = RUNS.iter().map(|text| run(text)).collect();
+    let everything = tollgate_report::html(&runs);
+    runs.truncate(1);
+    runs.push(later(&runs[0]));
+    let overlaid = tollgate_report::html(&runs);
+    let pages = [(everything, "all"), (overlaid, "opens,hover,filter,axe,phone")];
+    let (said, good) = checked(&browser, "browser-page", &pages);
+    assert!(good, "{said}");
+    assert_eq!(said.matches("\nok ").count(), 9 + 5, "{said}");
+}
+
+#[test]
+fn markup_in_a_record_stays_text() {
+    let browser = browser!();
+    let page = tollgate_report::html(&hostile());
+    let (said, good) =
+        checked(&browser, "browser-hostile", &[(page, "opens,inert,filter,axe,phone,scriptless")]);
+    assert!(good, "{said}");
+}
+
+/// Each check sees what it is there for: a page that is spoilt in one way fails it.
+#[test]
+fn the_checks_can_fail() {
+    const SPOILT: &[(&str, &str, &str)] = &[
+        ("opens", "<img src='https://tollgate.invalid/x.png' alt='x'>", "tollgate.invalid"),
+        ("opens", "<script>console.error('broken')</script>", "console: broken"),
+        ("opens", "<script>undefined.x</script>", "script: "),
+        ("opens", "<style>.m{visibility:hidden}</style>", "is not visible"),
+        ("opens", "<style>.picture svg{width:0;height:0;overflow:hidden}</style>", "a picture without size"),
+        ("inert", "<script>window.pwned=1</script>", "ran as a script"),
+        ("inert", "<p onclick='x'></p>", "attributes that are scripts"),
+        ("hover", "<style>#tip{visibility:hidden}</style>", "the pointer on"),
+        ("keyboard", "<style>:focus-visible{outline:none!important}</style>", "has the focus"),
+        ("keyboard", "<a href='#x' tabindex='-1'>x</a>", "the tab key does not reach 1 of"),
+        ("filter", "<style>[hidden]{display:block!important}</style>", "rows and should leave"),
+        ("axe", "<p style='color:#ddd;background:#fff'>pale</p>", "color-contrast"),
+        ("phone", "<div style='width:800px;background:red'>x</div>", "pixels wide on 360"),
+        ("print", "<style>@media print{figure{display:none}}</style>", "is not visible"),
+        ("scriptless", "<noscript><style>.m{visibility:hidden}</style></noscript>", "is not visible"),
+    ];
+    let browser = browser!();
+    let good = tollgate_report::html(&[run(RUNS[0])]);
+    let pages: Vec<(String, &str)> = SPOILT
+        .iter()
+        .map(|(check, with, _)| {
+            let spoilt = good.replace("</body>", &format!("{with}</body>"));
+            assert_ne!(spoilt, good, "the page has a body that ends");
+            (spoilt, *check)
+        })
+        .collect();
+    let (said, content) = checked(&browser, "browser-spoilt", &pages);
+    assert!(!content, "{said}");
+    let parts: Vec<&str> = said.split("page /").skip(1).collect();
+    for ((check, with, expected), part) in SPOILT.iter().zip(parts) {
+        assert!(part.contains(&format!("not ok {check}")) && part.contains(expected), "{with}: {part}");
+    }
+}

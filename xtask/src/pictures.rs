@@ -1,0 +1,120 @@
+//! `cargo xtask pictures`: the pictures of the report that README.md and docs show, from the runs that its tests have.
+
+use crate::bench::Tool;
+use crate::workspace;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tollgate_testkit::{Browser, NoBrowser};
+
+/// No picture is larger, in bytes.
+const LARGEST: u64 = 150_000;
+
+/// Where the runs are.
+const RUNS: &str = "crates/report/tests/runs";
+
+/// The runs, and the command that measures each.
+static COMMANDS: &[(&str, &[&str])] = &[
+    ("ladder", &["--quick", "--seed", "7"]),
+    ("crossing", &["crossing", "--quick", "--seed", "7", "--no-guest"]),
+    ("ring", &["ring", "--quick", "--procs", "2,8", "--size", "0,8K,32K,128K,1M", "--seed", "7"]),
+    ("fault-kinds", &["fault", "kinds", "--quick", "--seed", "7"]),
+    ("fault-scan", &["fault", "scan", "--quick", "--size", "64M"]),
+    (
+        "switch-growth",
+        &["switch", "--growth", "--quick", "--runtime", "libc,rust-async,rust-thread", "--memory", "256M"],
+    ),
+    ("riscv-trap", &["riscv", "trap", "--core", "cva6-like"]),
+    ("riscv-pipeline", &["riscv", "pipeline"]),
+    ("riscv-interrupt", &["riscv", "pipeline", "--around", "interrupt", "--core", "cva6-like"]),
+    ("riscv-icache", &["riscv", "icache", "--sweep"]),
+];
+
+/// Make the pictures of the report that README.md and docs show
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Where they are written
+    #[arg(long, value_name = "DIR", default_value = "docs/pictures")]
+    to: PathBuf,
+    /// Measure the runs anew, on this machine, before: best on a quiet one
+    #[arg(long)]
+    measure: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Result<()> {
+        let root = workspace::root()?;
+        let browser = browser()?;
+        let tool = Tool::build(&root)?;
+        let runs = root.join(RUNS);
+        if self.measure {
+            measure(&tool, &runs)?;
+        }
+        let scratch = tempfile::tempdir()?;
+        let page = |name: &str, of: &[&str]| -> Result<PathBuf> {
+            let page = scratch.path().join(name);
+            let of = of.iter().map(|run| runs.join(format!("{run}.json")));
+            let written = tool.command(&["report", "--out"]).arg(&page).args(of).status()?;
+            if !written.success() {
+                bail!("tollgate report failed");
+            }
+            Ok(page)
+        };
+        let ladder = page("ladder.html", &["ladder"])?;
+        let all: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+        let full = page("full.html", &all)?;
+        let folder = root.join(&self.to);
+        fs::create_dir_all(&folder)?;
+        let drawn = browser.script("shots.mjs").arg(&ladder).arg(&full).arg(&folder).status()?;
+        if !drawn.success() {
+            bail!("the pictures could not be made");
+        }
+        small(&folder)
+    }
+}
+
+/// Measures every run and writes it on one line.
+fn measure(tool: &Tool, folder: &Path) -> Result<()> {
+    for (name, arguments) in COMMANDS {
+        println!("measuring {name}");
+        let (run, _) = tool.json(&[*arguments, &["--no-save"]].concat())?;
+        fs::write(folder.join(format!("{name}.json")), format!("{run}\n"))?;
+    }
+    Ok(())
+}
+
+/// The browser; here it is no reason to skip that something is missing.
+pub(crate) fn browser() -> Result<Browser> {
+    match Browser::find() {
+        Ok(browser) => Ok(browser),
+        Err(NoBrowser::Missing(why) | NoBrowser::Broken(why)) => bail!("{why}"),
+    }
+}
+
+/// Refuses pictures that make a clone heavy.
+fn small(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder).context("the pictures' folder")? {
+        let entry = entry?;
+        let bytes = entry.metadata()?.len();
+        if bytes > LARGEST {
+            bail!("{} has {bytes} bytes: at most {LARGEST}", entry.path().display());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LARGEST, small};
+
+    #[test]
+    fn a_large_picture_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let size = |bytes: u64| {
+            let file = std::fs::File::create(folder.path().join("x.png")).expect("made");
+            file.set_len(bytes).expect("sized");
+            small(folder.path()).is_ok()
+        };
+        assert!(size(LARGEST) && !size(LARGEST + 1));
+    }
+}
