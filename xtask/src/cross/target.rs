@@ -8,6 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use tollgate_testkit::program;
 
+/// What has the C library linked into the program.
+pub(super) const STATIC: &str = "-C target-feature=+crt-static";
+
 /// One target.
 pub(crate) struct Target {
     /// As tollgate names the architecture: `std::env::consts::ARCH`.
@@ -111,7 +114,7 @@ impl Target {
         cargo
             .args([command, "--target", self.triple, "--target-dir"])
             .arg(root.join("target/cross"))
-            .env(self.variable("RUSTFLAGS"), "-C target-feature=+crt-static");
+            .env(self.variable("RUSTFLAGS"), STATIC);
         if !self.is_native() {
             cargo.env(self.variable("LINKER"), self.linker.0).env(self.variable("RUNNER"), self.emulator.0);
         }
@@ -122,7 +125,7 @@ impl Target {
     }
 
     /// The environment variable by which cargo is told something about this target.
-    fn variable(&self, what: &str) -> OsString {
+    pub(super) fn variable(&self, what: &str) -> OsString {
         format!("CARGO_TARGET_{}_{what}", self.triple.to_uppercase().replace('-', "_")).into()
     }
 }
