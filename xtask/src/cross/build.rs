@@ -49,6 +49,6 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
     }
     let status = cargo.status().context("cargo could not be started")?;
     ensure!(status.success(), "tollgate does not build for {}: {status}", target.triple);
-    let program = root.join("target/cross").join(target.triple).join(profile.folder()).join("tollgate");
+    let program = target.folder(root).join(target.triple).join(profile.folder()).join("tollgate");
     Ok(Build::Done(program))
 }

@@ -4,7 +4,7 @@ use super::debian;
 use crate::workspace;
 use anyhow::Result;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tollgate_testkit::program;
 
@@ -87,7 +87,7 @@ impl Target {
             .map(|(shown_by, package)| missing(shown_by, package))
     }
 
-    /// A cargo that builds for this target, static, into `target/cross`: `Err` inside says what is missing and so
+    /// A cargo that builds for this target, static, into its folder under `target/cross`: `Err` inside says what is missing and so
     /// skips.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl Target {
         }
         cargo
             .args([command, "--target", self.triple, "--target-dir"])
-            .arg(root.join("target/cross"))
+            .arg(self.folder(root))
             .env(self.variable("RUSTFLAGS"), STATIC);
         if !self.is_native() {
             cargo.env(self.variable("LINKER"), self.linker.0).env(self.variable("RUNNER"), self.emulator.0);
@@ -122,6 +122,12 @@ impl Target {
             cargo.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
         }
         Ok(Ok(cargo))
+    }
+
+    /// Where cargo builds for it. Not one folder for all: what a build of the standard library needs set would have
+    /// everything that runs on this machine built again for each other target.
+    pub(super) fn folder(&self, root: &Path) -> PathBuf {
+        root.join("target/cross").join(self.arch)
     }
 
     /// The environment variable by which cargo is told something about this target.
