@@ -52,7 +52,8 @@ impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         let root = workspace::root()?;
         let targets = chosen(&self.arch)?;
-        let outcome = if self.build_only { build_all(&root, &targets) } else { try_all(&root, &targets, self.write)? };
+        let outcome =
+            if self.build_only { build_all(&root, &targets) } else { try_all(&root, &targets, self.write)? };
         for (arch, why) in &outcome.skipped {
             println!("{arch}: skipped: {why}");
         }
@@ -99,7 +100,9 @@ pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> 
         let drift = table::drift(root, &table)?;
         if !drift.is_empty() {
             let list = drift.join("; ");
-            outcome.failed.push(format!("docs/architectures.md says otherwise (cargo xtask cross --write): {list}"));
+            outcome
+                .failed
+                .push(format!("docs/architectures.md says otherwise (cargo xtask cross --write): {list}"));
         }
     }
     Ok(outcome)

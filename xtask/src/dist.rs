@@ -24,8 +24,7 @@ pub(crate) struct Args {
 const BESIDE: &[&str] = &["README.md", "LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", "METHOD.md"];
 
 /// Shells that `tollgate completions` knows, with the file that each looks for.
-const SHELLS: &[(&str, &str)] =
-    &[("bash", "tollgate.bash"), ("zsh", "_tollgate"), ("fish", "tollgate.fish")];
+const SHELLS: &[(&str, &str)] = &[("bash", "tollgate.bash"), ("zsh", "_tollgate"), ("fish", "tollgate.fish")];
 
 impl Args {
     /// Builds and packs.
@@ -88,7 +87,8 @@ pub(crate) fn pack(
     let unfinished = scratch.path().join("archive");
     tar(scratch.path(), &name, &unfinished, time(root))?;
     fs::rename(&unfinished, &archive).with_context(|| archive.display().to_string())?;
-    let sum = printed(Command::new("sha256sum").arg(archive.file_name().unwrap_or_default()).current_dir(folder))?;
+    let sum =
+        printed(Command::new("sha256sum").arg(archive.file_name().unwrap_or_default()).current_dir(folder))?;
     fs::write(folder.join(format!("{name}.tar.gz.sha256")), sum)?;
     Ok(archive)
 }

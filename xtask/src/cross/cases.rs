@@ -66,13 +66,15 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "ring",
         args: &["ring", "--quick", "--seed", "1", "--json", "--procs", "2,3", "--size", "0,16K"],
-        check: Check::Rows(&["ring/process-pipe"]),
+        check: Check::Rows(&["ring/pipe"]),
     },
     Case {
         name: "ring of threads",
-        args: &["ring", "--quick", "--seed", "1", "--json", "--procs", "2", "--size", "0", "--tasks", "thread",
-            "--medium", "futex"],
-        check: Check::Rows(&["ring/thread-futex"]),
+        args: &[
+            "ring", "--quick", "--seed", "1", "--json", "--procs", "2", "--size", "0", "--tasks", "thread",
+            "--medium", "futex",
+        ],
+        check: Check::Rows(&["ring/futex"]),
     },
 ];
 
@@ -98,7 +100,11 @@ impl Case {
                 ensure!(!stdout.is_empty(), "it printed nothing");
                 let differing = stdout.lines().zip(here.lines()).find(|(there, here)| there != here);
                 if let Some((there, here)) = differing {
-                    anyhow::bail!("it printed `{}` where this machine prints `{}`", there.trim(), here.trim());
+                    anyhow::bail!(
+                        "it printed `{}` where this machine prints `{}`",
+                        there.trim(),
+                        here.trim()
+                    );
                 }
                 ensure!(stdout == here, "it printed {} bytes and this machine {}", stdout.len(), here.len());
             }

@@ -88,7 +88,8 @@ mod tests {
     }
 
     const GOOD: &str = r#"{"probe": "a/b", "status": "measured", "ns": {"estimate": 1.5}, "warnings": []}"#;
-    const SKIPPED: &str = r#"{"probe": "a/c", "status": "skipped", "reason": "no such call", "enable": "a kernel"}"#;
+    const SKIPPED: &str =
+        r#"{"probe": "a/c", "status": "skipped", "reason": "no such call", "enable": "a kernel"}"#;
 
     #[test]
     fn good_rows_hold() {

@@ -40,7 +40,8 @@ impl Runner {
         for variable in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "TMPDIR"] {
             command.env(variable, scratch);
         }
-        let output = command.env("LC_ALL", "C").output().context("timeout (coreutils) could not be started")?;
+        let output =
+            command.env("LC_ALL", "C").output().context("timeout (coreutils) could not be started")?;
         let error = String::from_utf8_lossy(&output.stderr);
         let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
         match output.status.code() {
@@ -120,9 +121,11 @@ mod tests {
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(has_interpreter(&own).unwrap(), cfg!(not(target_feature = "crt-static")));
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/riscv/images");
-        let guest = std::fs::read_dir(root).unwrap().flatten().map(|entry| entry.path()).find(|path| {
-            std::fs::read(path).is_ok_and(|bytes| bytes.get(4) == Some(&2))
-        });
+        let guest = std::fs::read_dir(root)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .find(|path| std::fs::read(path).is_ok_and(|bytes| bytes.get(4) == Some(&2)));
         assert!(!has_interpreter(&std::fs::read(guest.unwrap()).unwrap()).unwrap());
     }
 

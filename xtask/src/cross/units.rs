@@ -35,6 +35,10 @@ pub(super) fn test(root: &Path, target: &Target) -> Result<()> {
         text.lines().filter(|line| line.starts_with("test ") && line.ends_with("FAILED")).collect();
     let errors = String::from_utf8_lossy(&output.stderr);
     let error = errors.lines().find(|line| line.starts_with("error")).unwrap_or("cargo gave no reason");
-    ensure!(output.status.success(), "{}", if failed.is_empty() { error.to_owned() } else { failed.join("; ") });
+    ensure!(
+        output.status.success(),
+        "{}",
+        if failed.is_empty() { error.to_owned() } else { failed.join("; ") }
+    );
     Ok(())
 }

@@ -21,7 +21,13 @@ pub(crate) unsafe fn fork(
     let parent = unsafe { libc::getpid() };
     let blocked = AllBlocked::new();
     // SAFETY: the child does only what the caller promises for it.
-    let pid = unsafe { clone(exit_signal) };
+    let mut pid = unsafe { clone(exit_signal) };
+    if pid < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) {
+        // An emulator of one process knows the usual signal only; a peer that dies is then found by its pipes, or by
+        // the watchdog.
+        // SAFETY: as above.
+        pid = unsafe { clone(libc::SIGCHLD) };
+    }
     if pid == 0 {
         // SAFETY: integers only. When the parent died before the first call took effect, the second one
         // shows another parent.
