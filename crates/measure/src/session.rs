@@ -178,3 +178,24 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
     }
     warnings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Measurement, Status, Warning, unproven};
+    use tollgate_record::Per;
+
+    #[test]
+    fn what_an_emulator_left_undone_is_no_figure() {
+        let mut row = Measurement::empty("fault/x", "host", Per::Touch, Status::Measured);
+        row.samples = 7;
+        row.warnings.push(Warning::new("drift", "it drifted"));
+        let before = row.clone();
+        unproven(&mut row);
+        assert_eq!(row, before);
+        row.warnings
+            .push(Warning::new("proof-disagrees", "minor per touch: 0.000 counted where 1 was claimed"));
+        unproven(&mut row);
+        assert_eq!((row.status, row.samples), (Status::Skipped, 0));
+        assert!(row.reason.is_some_and(|reason| reason.contains("0.000")) && row.enable.is_some());
+    }
+}

@@ -53,14 +53,18 @@ impl Row {
         let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
         let status = text("status");
         let warnings = value["warnings"].as_array().map_or(&[][..], Vec::as_slice);
-        let disagrees = warnings.iter().find(|warning| warning["code"] == "proof-disagrees");
+        let disagrees = warnings
+            .iter()
+            .filter(|warning| warning["code"] == "proof-disagrees")
+            .filter_map(|warning| warning["text"].as_str())
+            .find(|text| short(text));
         Self {
             probe: text("probe"),
             skipped: (status == "skipped").then(|| text("reason")),
             reason: text("reason"),
             enable: text("enable"),
             has_figure: value["ns"]["estimate"].is_number(),
-            disagrees: disagrees.map(|warning| warning["text"].as_str().unwrap_or_default().to_owned()),
+            disagrees: disagrees.map(str::to_owned),
             status,
         }
     }
@@ -77,6 +81,16 @@ impl Row {
             status => Some(format!("{probe} {status}: {reason}")),
         }
     }
+}
+
+/// Whether `... : X counted where Y was claimed` says that fewer than half were counted. Neighbours on a busy machine
+/// add switches and faults; they take none away.
+fn short(text: &str) -> bool {
+    let Some((found, claimed)) = text.split_once(" counted where ") else { return true };
+    let number = |word: Option<&str>| word.and_then(|word| word.parse::<f64>().ok());
+    let found = number(found.rsplit(' ').next());
+    let claimed = number(claimed.split(' ').next());
+    found.zip(claimed).is_none_or(|(found, claimed)| found < claimed / 2.0)
 }
 
 #[cfg(test)]
@@ -101,6 +115,13 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_may_add_to_what_is_counted() {
+        assert!(!super::short("switches per crossing: 1.333 counted where 1 was claimed"));
+        assert!(super::short("switches per crossing: 0.450 counted where 1 was claimed"));
+        assert!(super::short("something else"));
+    }
+
+    #[test]
     fn each_way_to_be_wrong_is_found() {
         for (row, sentence) in [
             (r#"{"probe": "p", "status": "failed", "reason": "boom"}"#, "p failed: boom"),
@@ -111,8 +132,8 @@ mod tests {
             ),
             (
                 r#"{"probe": "p", "status": "measured", "ns": {"estimate": 1},
-                    "warnings": [{"code": "proof-disagrees", "text": "0.5 of 1"}]}"#,
-                "p was not proved: 0.5 of 1",
+                    "warnings": [{"code": "proof-disagrees", "text": "minor per touch: 0.000 counted where 1 was claimed"}]}"#,
+                "p was not proved: minor per touch: 0.000 counted where 1 was claimed",
             ),
         ] {
             assert_eq!(rows(row).hold().unwrap_err().to_string(), sentence);
