@@ -40,8 +40,13 @@ pub static CROSSINGS: &[&dyn Probe] = &[
     &fault::ANONYMOUS,
     &fault::ZERO_PAGE,
     &fault::CACHED_FILE,
+    &fault::ANONYMOUS_TRACEPOINT,
+    &fault::ZERO_PAGE_TRACEPOINT,
+    &fault::CACHED_FILE_TRACEPOINT,
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
-    &segv::Segv,
+    &segv::SEGV,
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+    &segv::SEGV_TRACEPOINT,
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
     &Protection,
     &signal::Split,

@@ -13,7 +13,7 @@ mod kind;
 mod major;
 mod map;
 mod populate;
-mod protection;
+pub(crate) mod protection;
 #[cfg(target_arch = "riscv64")]
 mod riscv64;
 mod scratch;
