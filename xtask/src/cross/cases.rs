@@ -97,6 +97,7 @@ impl Case {
         match self.check {
             Check::Text(good) => ensure!(good(stdout), "it printed: {}", first_line(stdout)),
             Check::AsHere => {
+                let (stdout, here) = (simulated(stdout), simulated(here));
                 ensure!(!stdout.is_empty(), "it printed nothing");
                 let differing = stdout.lines().zip(here.lines()).find(|(there, here)| there != here);
                 if let Some((there, here)) = differing {
@@ -119,6 +120,15 @@ impl Case {
         }
         Ok(None)
     }
+}
+
+/// What was simulated: all but the head, which names the machine, and the last line, which names the saved run.
+fn simulated(text: &str) -> &str {
+    let body = match text.split_once("\n\n") {
+        Some((head, body)) if head.contains("seed ") => body,
+        _ => text,
+    };
+    body.rsplit_once("\nsaved as ").map_or(body, |(body, _)| body)
 }
 
 fn first_line(text: &str) -> &str {
@@ -144,5 +154,7 @@ mod tests {
         assert_eq!(error, "it printed `c` where this machine prints `b`");
         assert!(case.judge("a\n", "a\nb\n").is_err());
         assert!(case.judge("", "").is_err());
+        let run = |host: &str, id: &str| format!("{host}   seed 0\n\n7 cycles\n\nsaved as {id}\n");
+        assert!(case.judge(&run("one", "a"), &run("other", "b")).is_ok());
     }
 }
