@@ -17,6 +17,9 @@ const END: &str = "<!-- end -->";
 /// How the reason begins that `crates/measure/src/session.rs` gives for a row that its proof refutes.
 const UNDONE: &str = "the emulator that runs this program does not do it";
 
+/// The cell of a list on an architecture of which nothing is known.
+const NOT_TRIED: &str = "not tried";
+
 /// The rows of each list (a case), by architecture.
 #[derive(Default)]
 pub(super) struct Table(BTreeMap<&'static str, BTreeMap<&'static str, Rows>>);
@@ -52,7 +55,7 @@ impl Table {
                         let measured = rows.iter().filter(|row| row.skipped.is_none()).count();
                         write!(out, " {measured} of {} |", rows.iter().count())
                     }
-                    None => write!(out, " not tried |"),
+                    None => write!(out, " {NOT_TRIED} |"),
                 };
             }
             out.push('\n');
@@ -92,6 +95,9 @@ impl Table {
         for (list, by_arch) in &self.0 {
             let Some(here) = by_arch.get(native) else { continue };
             for (arch, rows) in by_arch.iter().filter(|(arch, _)| **arch != native) {
+                if untried(page, list, arch) {
+                    continue;
+                }
                 let probes: BTreeSet<&str> = rows.iter().map(|row| row.probe.as_str()).collect();
                 for probe in probes {
                     let key = |arch: &str| ((*list).to_owned(), probe.to_owned(), arch.to_owned());
@@ -114,6 +120,14 @@ impl Table {
         }
         Ok(drift)
     }
+}
+
+/// Whether the page says that this list was not tried on this architecture, and so nothing of its rows.
+fn untried(page: &str, list: &str, arch: &str) -> bool {
+    let place = TARGETS.iter().position(|target| target.arch == arch);
+    let counts = page.lines().find_map(|line| line.strip_prefix(&format!("| {list} |")));
+    let cell = counts.zip(place).and_then(|(counts, place)| counts.split('|').nth(place));
+    cell.is_some_and(|cell| cell.trim() == NOT_TRIED)
 }
 
 /// The rows that the page says are not measured.
