@@ -9,6 +9,8 @@
 )]
 
 mod bench;
+mod cross;
+mod dist;
 mod fuzz;
 mod guests;
 mod pictures;
@@ -38,6 +40,8 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
+    Cross => cross,
+    Dist => dist,
     Fuzz => fuzz,
     Guests => guests,
     Pictures => pictures,

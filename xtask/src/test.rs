@@ -62,6 +62,12 @@ static STEPS: &[Step] = &[
     },
     Step { name: "guests", what: "cargo xtask guests --check", slow: true, run: steps::guests },
     Step {
+        name: "cross",
+        what: "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user",
+        slow: true,
+        run: steps::cross,
+    },
+    Step {
         name: "doc",
         what: "cargo doc --no-deps --workspace, warnings denied",
         slow: true,

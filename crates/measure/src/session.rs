@@ -3,12 +3,13 @@
 use crate::arch;
 use crate::bench::{Bench, Reply, Request};
 use crate::clock::{CoreClock, Counter, Os, Scale, Source};
+use crate::host::is_translated;
 use crate::local::Local;
 use crate::probe::{Meta, Site};
 use crate::sampler::{Collected, Core, Harvest};
 use crate::stats::median;
 use crate::summary::{self, Units};
-use tollgate_record::{Measurement, Run, Warning};
+use tollgate_record::{Measurement, Run, Status, Warning};
 
 /// Change of the core's frequency within a run that is worth a warning.
 const FREQUENCY_DRIFT: f64 = 0.02;
@@ -40,6 +41,9 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
     for (result, probe) in run.results.iter_mut().zip(&harvest.probes) {
         put_frequencies(result, probe, &harvest.core, scale);
     }
+    if is_translated(&run.host) {
+        run.results.iter_mut().for_each(unproven);
+    }
     run.complete = harvest.complete;
     if let Some(lost) = &harvest.lost {
         run.warnings.push(Warning::new("worker-lost", format!("the run ended early: {lost}")));
@@ -59,6 +63,16 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
             run.warnings.push(warning);
         }
     }
+}
+
+/// An emulator of one program may take a call and do nothing. A row whose proof shows that is no figure.
+fn unproven(row: &mut Measurement) {
+    let Some(warning) = row.warnings.iter().find(|warning| warning.code == "proof-disagrees") else { return };
+    let reason = format!("the emulator that runs this program does not do it: {}", warning.text);
+    let params = std::mem::take(&mut row.params);
+    *row = Measurement::empty(&row.probe, &row.engine, row.per, Status::Skipped);
+    (row.params, row.reason) = (params, Some(reason));
+    row.enable = Some("a machine, or an emulated one, of this architecture".into());
 }
 
 /// The harness measured by itself: things whose length is known.
@@ -103,10 +117,14 @@ fn check(bench: &mut impl Bench) -> Option<SelfCheck> {
     })
 }
 
-/// Core cycles per second: a dependent multiply takes a documented number of them.
+/// Core cycles per second: a dependent multiply takes a documented number of them, or else a dependent addition one.
 fn hz(core: &Core, scale: Scale) -> Option<f64> {
-    let cycles = arch::MULTIPLY_CYCLES?;
-    (core.multiply > 0.0).then(|| cycles / core.multiply * scale.hz)
+    let (cycles, ticks) = match arch::MULTIPLY_CYCLES {
+        Some(cycles) => (cycles, core.multiply),
+        None if arch::HAS_COUNTER => (1.0, core.add),
+        None => return None,
+    };
+    (ticks > 0.0).then(|| cycles / ticks * scale.hz)
 }
 
 /// Writes into each epoch of a result the core's rate in it: the mean of the readings at its two ends. A probe
@@ -156,7 +174,7 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
         && (scale.hz - nominal).abs() > RATE_ERROR * nominal
     {
         let text = format!(
-            "the time-stamp counter is stated to run at {:.1} MHz and was measured at {:.1} MHz; the measured rate is used",
+            "the processor's counter is stated to run at {:.1} MHz and was measured at {:.1} MHz; the measured rate is used",
             nominal / 1e6,
             scale.hz / 1e6
         );
@@ -175,4 +193,25 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
         warnings.push(Warning::new("core-clock-doubtful", text));
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Measurement, Status, Warning, unproven};
+    use tollgate_record::Per;
+
+    #[test]
+    fn what_an_emulator_left_undone_is_no_figure() {
+        let mut row = Measurement::empty("fault/x", "host", Per::Touch, Status::Measured);
+        row.samples = 7;
+        row.warnings.push(Warning::new("drift", "it drifted"));
+        let before = row.clone();
+        unproven(&mut row);
+        assert_eq!(row, before);
+        row.warnings
+            .push(Warning::new("proof-disagrees", "minor per touch: 0.000 counted where 1 was claimed"));
+        unproven(&mut row);
+        assert_eq!((row.status, row.samples), (Status::Skipped, 0));
+        assert!(row.reason.is_some_and(|reason| reason.contains("0.000")) && row.enable.is_some());
+    }
 }
