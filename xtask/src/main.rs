@@ -13,6 +13,7 @@ mod fuzz;
 mod guests;
 mod test;
 mod tidy;
+mod vm;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -41,6 +42,7 @@ commands! {
     Guests => guests,
     Test => test,
     Tidy => tidy,
+    Vm => vm,
 }
 
 /// Developer commands of tollgate.
