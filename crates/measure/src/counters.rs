@@ -80,7 +80,7 @@ pub fn count<E>(
         counters.close();
         all.extend(group.iter().enumerate().map(|(at, &counter)| Counted {
             counter,
-            per_crossing: counted.as_ref().map(|values| values[at]).map_err(Clone::clone),
+            per_crossing: counted.as_ref().map_err(Clone::clone).and_then(|values| values[at].clone()),
         }));
     }
     Ok(all)
