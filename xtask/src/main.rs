@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod cross;
 mod fuzz;
 mod guests;
 mod test;
@@ -38,6 +39,7 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
+    Cross => cross,
     Fuzz => fuzz,
     Guests => guests,
     Test => test,

@@ -1,0 +1,128 @@
+//! `apt-get` with lists, status and cache of its own: downloads packages of any architecture from the sources of
+//! this system, and needs no privilege to do it.
+
+use super::debian::said;
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What libraries of the compiler are taken from the system: the C and C++ run-time libraries, which must be
+/// those that everything else here uses.
+const SYSTEM: &[&str] = &["libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-12-base"];
+
+/// An `apt-get` that does not touch the system's own state.
+pub(super) struct Apt {
+    folder: PathBuf,
+    options: Vec<OsString>,
+}
+
+impl Apt {
+    /// With its state in `folder`, for this machine's architecture and others.
+    pub(super) fn new(folder: &Path, architecture: &str, others: &[&str]) -> Result<Self> {
+        let folder = folder.join("apt");
+        for part in ["lists/partial", "cache/archives/partial", "packages"] {
+            fs::create_dir_all(folder.join(part)).with_context(|| folder.display().to_string())?;
+        }
+        fs::write(folder.join("status"), "").with_context(|| folder.display().to_string())?;
+        let mut options: Vec<OsString> = Vec::new();
+        for other in [architecture].iter().chain(others) {
+            options.push(format!("-oAPT::Architectures::={other}").into());
+        }
+        options.push(format!("-oAPT::Architecture={architecture}").into());
+        for (name, place) in
+            [("Dir::State::Lists", "lists"), ("Dir::State::status", "status"), ("Dir::Cache", "cache")]
+        {
+            let mut option = OsString::from(format!("-o{name}="));
+            option.push(folder.join(place));
+            options.push(option);
+        }
+        for option in [
+            "Acquire::Languages=none",
+            "Acquire::Retries=2",
+            "Acquire::http::Timeout=30",
+            // As root, apt-get would hand the download to a user who may not write here.
+            "APT::Sandbox::User=root",
+        ] {
+            options.push(format!("-o{option}").into());
+        }
+        Ok(Self { folder, options })
+    }
+
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(&self.options).args(args).current_dir(self.folder.join("packages"));
+        command
+    }
+
+    /// Fetches the lists of packages.
+    pub(super) fn update(&self) -> Result<()> {
+        said(&mut self.command("apt-get", &["-q", "update"])).map(drop)
+    }
+
+    /// What a package depends on by itself.
+    ///
+    /// # Errors
+    /// When the sources do not have it.
+    pub(super) fn needs(&self, package: &str) -> Result<Vec<String>> {
+        let list = said(&mut self.command("apt-cache", &["depends", "--important", package]))
+            .with_context(|| format!("this system's package sources have no {package}"))?;
+        Ok(needs(&list))
+    }
+
+    /// A package and the shared libraries that it needs, without those that this system surely has.
+    pub(super) fn libraries(&self, package: &str) -> Result<Vec<String>> {
+        let args = ["depends", "--recurse", "--important", package];
+        Ok(libraries(&said(&mut self.command("apt-cache", &args))?))
+    }
+
+    /// Downloads packages; gives their files.
+    pub(super) fn download(&self, packages: &[String]) -> Result<Vec<PathBuf>> {
+        let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+        said(self.command("apt-get", &["-q", "download"]).args(&packages))?;
+        let mut files: Vec<PathBuf> = fs::read_dir(self.folder.join("packages"))?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()?;
+        files.sort();
+        ensure!(
+            files.len() == packages.len(),
+            "{} packages were asked for and {} came",
+            packages.len(),
+            files.len()
+        );
+        Ok(files)
+    }
+}
+
+/// The lines `  Depends: NAME` of `apt-cache depends`.
+fn needs(list: &str) -> Vec<String> {
+    list.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).map(str::to_owned).collect()
+}
+
+/// The packages of `apt-cache depends --recurse`, each of which stands at the start of a line; those of other
+/// architectures have a colon, and those that are only a name for others stand in brackets.
+fn libraries(list: &str) -> Vec<String> {
+    list.lines()
+        .filter(|line| !line.is_empty() && !line.starts_with([' ', '<']) && !line.contains(':'))
+        .filter(|name| !SYSTEM.contains(name))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{libraries, needs};
+
+    #[test]
+    fn dependencies_are_read() {
+        let list = "rustc-web\n  Depends: libc6\n  Depends: libstd-rust-web-dev\n  Depends: <libc-dev>\n";
+        assert_eq!(needs(list), ["libc6", "libstd-rust-web-dev", "<libc-dev>"]);
+    }
+
+    #[test]
+    fn libraries_are_those_of_this_machine_that_it_may_lack() {
+        let list = "libllvm22\n  Depends: libc6\n  Depends: libedit2\nlibc6\nlibedit2\nlibc6:arm64\n<libc-dev>\n";
+        assert_eq!(libraries(list), ["libllvm22", "libedit2"]);
+    }
+}

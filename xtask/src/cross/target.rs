@@ -1,0 +1,153 @@
+//! The targets, one row each: what compiles for them, what links, and what runs their programs here.
+
+use super::debian;
+use crate::workspace;
+use anyhow::Result;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+use tollgate_testkit::program;
+
+/// One target.
+pub(crate) struct Target {
+    /// As tollgate names the architecture: `std::env::consts::ARCH`.
+    pub(crate) arch: &'static str,
+    pub(crate) triple: &'static str,
+    /// Debian's name of the architecture, when it has a standard library for it; where there is none it is built
+    /// from its source.
+    packaged: Option<&'static str>,
+    /// Where the C library is that a static program is linked with, and the package that has it.
+    c_library: (&'static str, &'static str),
+    /// The C compiler, which links, and its package.
+    linker: (&'static str, &'static str),
+    /// What runs its programs on another architecture, and its package.
+    emulator: (&'static str, &'static str),
+}
+
+/// Every target.
+pub(crate) static TARGETS: &[Target] = &[
+    Target {
+        arch: "x86_64",
+        triple: "x86_64-unknown-linux-gnu",
+        packaged: Some("amd64"),
+        c_library: ("/usr/lib/x86_64-linux-gnu/libc.a", "libc6-dev"),
+        linker: ("x86_64-linux-gnu-gcc", "gcc"),
+        emulator: ("qemu-x86_64", "qemu-user"),
+    },
+    Target {
+        arch: "aarch64",
+        triple: "aarch64-unknown-linux-gnu",
+        packaged: Some("arm64"),
+        c_library: ("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"),
+        linker: ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+        emulator: ("qemu-aarch64", "qemu-user"),
+    },
+    Target {
+        arch: "riscv64",
+        triple: "riscv64gc-unknown-linux-gnu",
+        packaged: None,
+        c_library: ("/usr/riscv64-linux-gnu/lib/libc.a", "libc6-dev-riscv64-cross"),
+        linker: ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
+        emulator: ("qemu-riscv64", "qemu-user"),
+    },
+];
+
+impl Target {
+    /// The target that tollgate names so.
+    pub(crate) fn named(arch: &str) -> Option<&'static Self> {
+        TARGETS.iter().find(|target| target.arch == arch)
+    }
+
+    /// Whether this machine runs its programs itself.
+    pub(crate) fn is_native(&self) -> bool {
+        self.arch == std::env::consts::ARCH
+    }
+
+    /// The program that runs its programs: `Ok(None)` for none, on its own architecture; `Err` is the sentence that
+    /// says which is missing.
+    pub(crate) fn emulator(&self) -> Result<Option<&'static str>, String> {
+        let (name, package) = self.emulator;
+        match (self.is_native(), program(name)) {
+            (true, _) => Ok(None),
+            (false, Some(_)) => Ok(Some(name)),
+            (false, None) => Err(missing(name, package)),
+        }
+    }
+
+    /// What a build needs of this system and lacks; the toolchain is another matter.
+    fn lacks(&self) -> Option<String> {
+        let linker = (!self.is_native()).then_some(self.linker);
+        linker
+            .into_iter()
+            .chain([self.c_library])
+            .find(|(shown_by, _)| program(shown_by).is_none())
+            .map(|(shown_by, package)| missing(shown_by, package))
+    }
+
+    /// A cargo that builds for this target, static, into `target/cross`: `Err` inside says what is missing and so
+    /// skips.
+    ///
+    /// # Errors
+    /// When the toolchain is there and cannot be used.
+    pub(crate) fn cargo(&self, root: &Path, command: &str) -> Result<Result<Command, String>> {
+        if let Some(lacks) = self.lacks() {
+            return Ok(Err(lacks));
+        }
+        let mut cargo = workspace::cargo(root);
+        if !self.is_native() {
+            // The host's standard library is needed as well, for what runs while building.
+            let wanted = debian::Wanted { std_of: self.packaged, source: self.packaged.is_none() };
+            let toolchain = match debian::toolchain(root, wanted) {
+                Ok(toolchain) => toolchain,
+                Err(debian::Absent::Skip(why)) => return Ok(Err(why)),
+                Err(debian::Absent::Broken(error)) => return Err(error),
+            };
+            cargo.env("RUSTC", toolchain.rustc()).env("LD_LIBRARY_PATH", toolchain.libraries());
+        }
+        // Flags from outside would take the place of ours, and a wrapper may know another compiler only.
+        for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+            cargo.env_remove(name);
+        }
+        cargo
+            .args([command, "--target", self.triple, "--target-dir"])
+            .arg(root.join("target/cross"))
+            .env(self.variable("RUSTFLAGS"), "-C target-feature=+crt-static");
+        if !self.is_native() {
+            cargo.env(self.variable("LINKER"), self.linker.0).env(self.variable("RUNNER"), self.emulator.0);
+        }
+        if self.packaged.is_none() && !self.is_native() {
+            cargo.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+        }
+        Ok(Ok(cargo))
+    }
+
+    /// The environment variable by which cargo is told something about this target.
+    fn variable(&self, what: &str) -> OsString {
+        format!("CARGO_TARGET_{}_{what}", self.triple.to_uppercase().replace('-', "_")).into()
+    }
+}
+
+fn missing(shown_by: &str, package: &str) -> String {
+    format!("{shown_by} is missing: apt-get install {package}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TARGETS, Target};
+
+    #[test]
+    fn each_target_is_complete_and_stands_once() {
+        for (index, target) in TARGETS.iter().enumerate() {
+            assert!(target.triple.starts_with(target.arch), "{}", target.arch);
+            assert!(target.emulator.0.ends_with(target.arch), "{}", target.arch);
+            assert!(!TARGETS[..index].iter().any(|other| other.arch == target.arch), "{}", target.arch);
+        }
+        assert!(Target::named("vax").is_none());
+    }
+
+    #[test]
+    fn cargo_reads_its_variables_by_these_names() {
+        let name = TARGETS[2].variable("LINKER");
+        assert_eq!(name, "CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER");
+    }
+}
