@@ -6,6 +6,7 @@ mod build;
 mod debian;
 mod target;
 
+pub(crate) use apt::Apt;
 pub(crate) use build::{Build, Profile, tollgate};
 pub(crate) use target::{TARGETS, Target};
 

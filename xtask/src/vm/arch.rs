@@ -16,6 +16,14 @@ impl Arch {
         }
     }
 
+    /// As tollgate names it: `std::env::consts::ARCH`.
+    pub(super) fn ours(self) -> &'static str {
+        match self {
+            Self::Amd64 => "x86_64",
+            Self::Arm64 => "aarch64",
+        }
+    }
+
     /// The program that emulates it.
     pub(super) fn emulator(self) -> &'static str {
         match self {

@@ -1,14 +1,15 @@
 //! Debian's kernels and its static busybox, of any architecture, downloaded once by the system's own apt and its sources.
 //!
-//! apt keeps lists, status and packages of its own in the cache, so that nothing of the system is changed, nothing has to
+//! apt keeps lists, status and packages of its own meanwhile, so that nothing of the system is changed, nothing has to
 //! run as root, and foreign architectures need not be set up.
 
 use super::arch::Arch;
 use super::cache;
-use anyhow::{Context, Result, bail, ensure};
+use crate::cross::Apt;
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// A line of kernels, each of which has a package that names the newest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,10 +67,10 @@ impl Kernel {
 pub(super) fn kernel(cache: &Path, line: Line, arch: Arch) -> Result<Kernel> {
     let name = format!("linux-{}-{}", line.name(), arch.debian());
     let folder = cache::obtain(cache, &name, |folder| {
-        let apt = Apt::new(cache, arch)?;
-        let package = apt.newest(line)?;
+        let apt = lists(folder, arch)?;
+        let package = newest(&apt, line, arch)?;
         let unpacked = tempfile::tempdir_in(cache)?;
-        unpack(&apt.download(&package, folder)?, unpacked.path())?;
+        unpack(&download(&apt, &package)?, unpacked.path())?;
         fs::rename(sole(&unpacked.path().join("boot"), "vmlinuz-")?, folder.join("vmlinuz"))?;
         let modules = folder.join("modules");
         fs::create_dir(&modules)?;
@@ -78,7 +79,7 @@ pub(super) fn kernel(cache: &Path, line: Line, arch: Arch) -> Result<Kernel> {
                 plain(&file, &modules.join(format!("{name}.ko")))?;
             }
         }
-        Ok(())
+        Ok(fs::remove_dir_all(folder.join(APT))?)
     })?;
     Ok(Kernel { image: folder.join("vmlinuz"), modules: folder.join("modules") })
 }
@@ -90,89 +91,53 @@ pub(super) fn kernel(cache: &Path, line: Line, arch: Arch) -> Result<Kernel> {
 pub(super) fn busybox(cache: &Path, arch: Arch) -> Result<PathBuf> {
     let folder = cache::obtain(cache, &format!("busybox-{}", arch.debian()), |folder| {
         let unpacked = tempfile::tempdir_in(cache)?;
-        unpack(&Apt::new(cache, arch)?.download("busybox-static", folder)?, unpacked.path())?;
+        unpack(&download(&lists(folder, arch)?, "busybox-static")?, unpacked.path())?;
         // Releases differ in the folder; other folders hold files of the same name that are not the program.
         let programs = ["bin", "usr/bin"].map(|folder| unpacked.path().join(folder).join("busybox"));
         let program = programs.iter().find(|path| path.is_file()).context("the package holds no busybox")?;
-        Ok(fs::rename(program, folder.join("busybox"))?)
+        fs::rename(program, folder.join("busybox"))?;
+        Ok(fs::remove_dir_all(folder.join(APT))?)
     })?;
     Ok(folder.join("busybox"))
 }
 
-/// apt with a state of its own for one architecture.
-struct Apt {
-    state: PathBuf,
-    arch: Arch,
+/// The folder of apt's state while something is made.
+const APT: &str = "apt";
+
+/// apt with the lists of one architecture, below a folder that is being made.
+fn lists(folder: &Path, arch: Arch) -> Result<Apt> {
+    println!("  downloading Debian's lists, a kernel or busybox for {}", arch.debian());
+    let apt = Apt::new(folder, arch.debian(), &[])?;
+    // A source that fails must not stop the others; what is missing then shows in the download.
+    let _ = apt.update();
+    Ok(apt)
 }
 
-impl Apt {
-    fn new(cache: &Path, arch: Arch) -> Result<Self> {
-        let state = fs::canonicalize(cache)?.join(format!("apt-{}", arch.debian()));
-        for folder in ["lists/partial", "archives/partial"] {
-            fs::create_dir_all(state.join(folder))?;
-        }
-        fs::write(state.join("status"), "")?;
-        let apt = Self { state, arch };
-        // A source that fails must not stop the others; what is missing then shows in the download.
-        let _ = apt.run("apt-get", &["update"], None);
-        Ok(apt)
-    }
+/// Downloads a package; apt checks it against the signed lists.
+fn download(apt: &Apt, package: &str) -> Result<PathBuf> {
+    Ok(apt.download(&[package.to_owned()])?.remove(0))
+}
 
-    fn run(&self, program: &str, args: &[&str], folder: Option<&Path>) -> Result<String> {
-        let state = self.state.display();
-        let mut command = Command::new(program);
-        command
-            .env("LC_ALL", "C")
-            .arg("-q")
-            .args(["-o", &format!("APT::Architecture={}", self.arch.debian())])
-            .args(["-o", &format!("APT::Architectures={}", self.arch.debian())])
-            .args(["-o", &format!("Dir::State::lists={state}/lists")])
-            .args(["-o", &format!("Dir::State::status={state}/status")])
-            .args(["-o", &format!("Dir::Cache={state}")])
-            // Its own user may not write below our cache.
-            .args(["-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"])
-            .args(["-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=30"])
-            .args(args)
-            .stdin(Stdio::null());
-        if let Some(folder) = folder {
-            command.current_dir(folder);
-        }
-        let output = command.output().with_context(|| format!("{program} could not be started"))?;
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr);
-            let last = text.lines().rev().find(|line| line.starts_with("E:")).unwrap_or("it gave no reason");
-            bail!("{program} {} failed: {}", args.join(" "), last.trim_start_matches("E: "));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
-    /// The newest kernel package of a line.
-    fn newest(&self, line: Line) -> Result<String> {
-        let mut why = None;
-        for package in line.packages(self.arch) {
-            match self.run("apt-cache", &["depends", &package], None) {
-                Ok(text) => {
-                    if let Some(name) = dependency(&text, line) {
-                        return Ok(name);
-                    }
+/// The newest kernel package of a line.
+fn newest(apt: &Apt, line: Line, arch: Arch) -> Result<String> {
+    let mut why = None;
+    for package in line.packages(arch) {
+        match apt.needs(&package) {
+            Ok(needs) => {
+                if let Some(name) = needs.iter().find_map(|need| of_line(need, line)) {
+                    return Ok(name);
                 }
-                Err(error) => why = Some(error),
             }
+            Err(error) => why = Some(error),
         }
-        let error = why.unwrap_or_else(|| anyhow::anyhow!("no package names it"));
-        Err(error.context(format!("this system's package sources offer no kernel {}", line.name())))
     }
-
-    /// Downloads a package into a folder; apt checks it against the signed list.
-    fn download(&self, package: &str, folder: &Path) -> Result<PathBuf> {
-        self.run("apt-get", &["download", package], Some(folder))?;
-        sole(folder, "")
-    }
+    let error = why.unwrap_or_else(|| anyhow::anyhow!("no package names it"));
+    Err(error.context(format!("this system's package sources offer no kernel {}", line.name())))
 }
 
-/// The kernel that the text of `apt-cache depends` names, when it is one of this line.
-fn dependency(text: &str, line: Line) -> Option<String> {
-    let name = text.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"))?;
+/// The package of a kernel, when it is one of this line.
+fn of_line(package: &str, line: Line) -> Option<String> {
+    let name = package.strip_prefix("linux-image-")?;
     let version = name.strip_prefix(line.name())?;
     // 6.1 is no beginning of 6.12.
     (!version.starts_with(|next: char| next.is_ascii_digit())).then(|| format!("linux-image-{name}"))
@@ -239,18 +204,17 @@ fn plain(file: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, dependency, unpack};
+    use super::{Line, of_line, unpack};
     use std::fs;
     use std::process::Command;
 
     #[test]
     fn a_line_takes_its_own_kernels_only() {
-        let text = "linux-image-cloud-arm64\n  Depends: linux-image-6.12.117+deb12-cloud-arm64\n";
-        assert_eq!(dependency(text, Line::V6_12).unwrap(), "linux-image-6.12.117+deb12-cloud-arm64");
-        assert_eq!(dependency(text, Line::V6_1), None);
-        let text = "linux-image-cloud-amd64\n  Depends: linux-image-6.1.0-56-cloud-amd64\n";
-        assert_eq!(dependency(text, Line::V6_1).unwrap(), "linux-image-6.1.0-56-cloud-amd64");
-        assert_eq!(dependency("", Line::V6_1), None);
+        let newest = "linux-image-6.12.117+deb12-cloud-arm64";
+        assert_eq!(of_line(newest, Line::V6_12).unwrap(), newest);
+        assert_eq!(of_line(newest, Line::V6_1), None);
+        assert!(of_line("linux-image-6.1.0-56-cloud-amd64", Line::V6_1).is_some());
+        assert_eq!(of_line("linux-headers-6.1.0", Line::V6_1), None);
     }
 
     #[test]

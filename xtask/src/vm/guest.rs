@@ -1,23 +1,14 @@
 //! From a case to a running guest: the files that it finds, and the emulator's command line.
 
-use super::arch::Arch;
-use super::cases::Case;
+use super::case::Case;
 use super::console::INIT;
-use super::debian::Kernel;
 use super::initramfs::Archive;
+use super::parts::Parts;
 use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
 use std::process::Command;
-
-/// What every guest of an architecture shares.
-pub(super) struct Parts {
-    pub(super) kernel: Kernel,
-    pub(super) busybox: std::path::PathBuf,
-    /// Programs by their names in the guest's `/bin`.
-    pub(super) programs: Vec<(&'static str, std::path::PathBuf)>,
-}
 
 /// Writes the guest's file system.
 ///
@@ -47,8 +38,8 @@ pub(super) fn file_system(case: &Case, parts: &Parts, to: &Path) -> Result<()> {
 }
 
 /// The emulator's command line.
-pub(super) fn emulator(case: &Case, kernel: &Kernel, file_system: &Path) -> Command {
-    let arch: Arch = case.arch;
+pub(super) fn emulator(case: &Case, parts: &Parts, file_system: &Path) -> Command {
+    let arch = case.arch;
     let mut command = Command::new(arch.emulator());
     command
         .args(["-M", arch.board(), "-cpu", case.cpu, "-accel", "tcg"])
@@ -56,7 +47,7 @@ pub(super) fn emulator(case: &Case, kernel: &Kernel, file_system: &Path) -> Comm
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"])
         .args(case.machine)
         .arg("-kernel")
-        .arg(&kernel.image)
+        .arg(&parts.kernel.image)
         .arg("-initrd")
         .arg(file_system)
         .arg("-append")
