@@ -7,7 +7,7 @@ mod clock;
 mod fault;
 mod filtered;
 mod matched;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod segv;
 mod signal;
 mod state;
@@ -15,7 +15,7 @@ mod state;
 pub(crate) use fault::ANONYMOUS;
 pub(crate) use filtered::{BY_ARGUMENT, BY_NUMBER};
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 use crate::fault::Protection;
 use crate::{syscall, vdso};
 use tollgate_measure::Probe;
@@ -43,11 +43,11 @@ pub static CROSSINGS: &[&dyn Probe] = &[
     &fault::ANONYMOUS_TRACEPOINT,
     &fault::ZERO_PAGE_TRACEPOINT,
     &fault::CACHED_FILE_TRACEPOINT,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
     &segv::SEGV,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
     &segv::SEGV_TRACEPOINT,
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
     &Protection,
     &signal::Split,
 ];

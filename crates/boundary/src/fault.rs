@@ -4,7 +4,9 @@ mod anonymous;
 mod cached;
 mod copy_on_write;
 mod first_write;
-#[cfg(target_arch = "x86_64")]
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod handler;
 mod huge;
 mod kind;
@@ -14,9 +16,18 @@ mod populate;
 pub(crate) mod protection;
 mod scratch;
 mod user;
+#[cfg(target_arch = "riscv64")]
+mod riscv64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 mod zero_page;
+
+#[cfg(target_arch = "aarch64")]
+use aarch64 as machine;
+#[cfg(target_arch = "riscv64")]
+use riscv64 as machine;
+#[cfg(target_arch = "x86_64")]
+use x86_64 as machine;
 
 pub(crate) use anonymous::{Anonymous, minor_faults};
 pub(crate) use protection::Protection;
@@ -49,7 +60,7 @@ pub static FAULT_KINDS: &[&dyn Probe] = &[
     &major::Major,
     &major::DirectRead,
 ];
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+pub(crate) use machine::touch;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 pub(crate) use protection::open::Open as OpenProtection;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use x86_64::touch;

@@ -2,10 +2,26 @@
 
 mod corosensei;
 mod own;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod stack;
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+use aarch64 as machine;
+#[cfg(target_arch = "riscv64")]
+mod riscv64;
+#[cfg(target_arch = "riscv64")]
+use riscv64 as machine;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
+#[cfg(target_arch = "x86_64")]
+use x86_64 as machine;
+/// An architecture for which no switch is written yet.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+mod machine {
+    pub(super) const OWN_FP: &str = "the same switch, which also keeps the floating-point registers";
+}
 
 pub(crate) use corosensei::Corosensei;
 pub(crate) use own::{Own, OwnFp};

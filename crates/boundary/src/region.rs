@@ -82,7 +82,10 @@ impl Region {
     }
 
     /// Takes all access to page `index` away.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "used for x86-64 only so far"))]
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")),
+        allow(dead_code, reason = "used where a touch and a fiber switch are written")
+    )]
     pub(crate) fn forbid(&mut self, index: usize) -> Result<(), Refusal> {
         assert!(index < self.pages, "page {index} of {}", self.pages);
         // SAFETY: the page is inside our own mapping, checked above; nobody holds a reference into it.

@@ -64,7 +64,9 @@ pub fn place(root: &Path, host: &mut Host, cpu: usize, peer: Option<usize>) {
     host.cpu.peer = peer;
     host.cpu.peer_relation =
         peer.map(|peer| crate::placement::relation_in(&host.cpu.cores, cpu, peer).name().into());
-    describe_cpu(&Files::below(root), host, cpu);
+    let files = Files::below(root);
+    describe_cpu(&files, host, cpu);
+    live::translated(host, &cpu::architecture(&files));
 }
 
 /// The facts that belong to one CPU.

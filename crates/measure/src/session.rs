@@ -100,10 +100,14 @@ fn check(bench: &mut impl Bench) -> Option<SelfCheck> {
     })
 }
 
-/// Core cycles per second: a dependent multiply takes a documented number of them.
+/// Core cycles per second: a dependent multiply takes a documented number of them, or else a dependent addition one.
 fn hz(core: &Core, scale: Scale) -> Option<f64> {
-    let cycles = arch::MULTIPLY_CYCLES?;
-    (core.multiply > 0.0).then(|| cycles / core.multiply * scale.hz)
+    let (cycles, ticks) = match arch::MULTIPLY_CYCLES {
+        Some(cycles) => (cycles, core.multiply),
+        None if arch::HAS_COUNTER => (1.0, core.add),
+        None => return None,
+    };
+    (ticks > 0.0).then(|| cycles / ticks * scale.hz)
 }
 
 /// The core's rate over the run: the median of all times that it was measured.
@@ -140,7 +144,7 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
         && (scale.hz - nominal).abs() > RATE_ERROR * nominal
     {
         let text = format!(
-            "the time-stamp counter is stated to run at {:.1} MHz and was measured at {:.1} MHz; the measured rate is used",
+            "the processor's counter is stated to run at {:.1} MHz and was measured at {:.1} MHz; the measured rate is used",
             nominal / 1e6,
             scale.hz / 1e6
         );

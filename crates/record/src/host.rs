@@ -181,7 +181,7 @@ pub struct Kernel {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Clock {
-    /// `tsc` or `os`.
+    /// The counter that timed (`tsc`, `cntvct`, `rdtime`), or `os`.
     pub source: String,
     /// Ticks per second, measured against CLOCK_MONOTONIC_RAW.
     pub hz: f64,

@@ -42,11 +42,14 @@ fn processor(run: &Run, style: &Style) -> Option<String> {
     };
     let timer = match clock.source.as_str() {
         "" => None,
-        "tsc" => {
-            Some(known(Some(clock.hz)).map_or("TSC".into(), |hz| format!("TSC {}", number::frequency(hz))))
-        }
         "os" => Some("timed by the OS clock".into()),
-        other => Some(format!("timed by {}", clean(other, style))),
+        counter => {
+            let name = clean(if counter == "tsc" { "TSC" } else { counter }, style);
+            Some(match known(Some(clock.hz)) {
+                Some(hz) => format!("{name} {}", number::frequency(hz)),
+                None => name,
+            })
+        }
     };
     let core = match (core, timer) {
         (Some(core), Some(timer)) => Some(format!("{core} ({timer})")),

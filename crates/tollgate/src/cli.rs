@@ -144,6 +144,7 @@ pub(crate) enum ClockChoice {
     /// The best that this machine has
     Auto,
     /// The processor's time-stamp counter
+    #[value(alias = "counter")]
     Tsc,
     /// CLOCK_MONOTONIC_RAW
     Os,

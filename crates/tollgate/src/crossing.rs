@@ -80,9 +80,9 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
 /// What the kernel's stamps are worth when its own clock is not the time-stamp counter.
 fn coarse(host: &Host) -> Option<Warning> {
     let source = host.clock.kernel_clocksource.as_deref()?;
-    (source != "tsc" && source != "kvm-clock").then(|| {
+    (!matches!(source, "tsc" | "kvm-clock" | "arch_sys_counter" | "riscv_clocksource")).then(|| {
         let text = format!(
-            "the kernel's clock is {source}, not the time-stamp counter: parts by kernel stamps are as coarse and as \
+            "the kernel's clock is {source}, not the processor's counter: parts by kernel stamps are as coarse and as \
              dear as that clock"
         );
         Warning::new("kernel-clock", text)

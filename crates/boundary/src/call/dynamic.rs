@@ -87,8 +87,36 @@ fn through_linkage_table(value: i64) -> i64 {
     answer
 }
 
+/// The same, by way of the linkage table of AArch64 (ELF for the Arm 64-bit Architecture, "Dynamic linking").
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn through_linkage_table(value: i64) -> i64 {
+    let answer;
+    // SAFETY: the callee is a safe C function of this signature, every register that it may change is marked, and
+    // without `nostack` the stack is aligned for a call.
+    unsafe {
+        std::arch::asm!("bl {callee}", callee = sym imaxabs,
+            inlateout("x0") value => answer, clobber_abi("C"));
+    }
+    answer
+}
+
+/// The same, by way of the linkage table of RISC-V (RISC-V psABI, "Program Linkage Table").
+#[cfg(target_arch = "riscv64")]
+#[inline(always)]
+fn through_linkage_table(value: i64) -> i64 {
+    let answer;
+    // SAFETY: the callee is a safe C function of this signature, every register that it may change is marked, and
+    // without `nostack` the stack is aligned for a call.
+    unsafe {
+        std::arch::asm!("call {callee}", callee = sym imaxabs,
+            inlateout("a0") value => answer, clobber_abi("C"));
+    }
+    answer
+}
+
 /// Calls the library's function as the compiler would for any program.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 #[inline(always)]
 fn through_linkage_table(value: i64) -> i64 {
     imaxabs(value)

@@ -4,7 +4,7 @@
 //! handled them before. Several probes may be open at once: the first puts the handler in, the last takes
 //! it out.
 
-use super::x86_64::{plan_of, redirect};
+use super::machine::{plan_of, redirect};
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::{self, MaybeUninit};

@@ -21,24 +21,24 @@ impl Probe for Protection {
         const { &META }
     }
 
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         Ok(Box::new(open::Open::new()?))
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         Err(Refusal::skip(
-            "the touching instruction and its handler are written for x86-64 only",
-            "an x86-64 machine, or a file beside crates/boundary/src/fault/x86_64.rs for this architecture",
+            "the touching instruction is not written for this architecture",
+            "a file for it beside crates/boundary/src/fault/x86_64.rs",
         ))
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 pub(crate) mod open {
     use super::super::handler::{Installed, Plan};
-    use super::super::x86_64::touch;
+    use super::super::machine::touch;
     use super::{Crossing, Refusal};
     use crate::region::Region;
     use std::{mem, ptr};
@@ -109,7 +109,7 @@ pub(crate) mod open {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod tests {
     use super::Protection;
     use crate::testing::{alone, ends_in_child};

@@ -1,7 +1,7 @@
-//! Our own switch, in its two forms: callee-saved integer registers only, and with the floating-point
-//! control words.
+//! Our own switch, in its two forms: callee-saved integer registers only, and with what a callee must keep of the
+//! floating-point unit besides.
 
-use super::PROOF;
+use super::{PROOF, machine};
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
 
@@ -22,7 +22,7 @@ static OWN: Meta = Meta {
 
 static OWN_FP: Meta = Meta {
     id: "fiber/own-fp",
-    what: "the same switch, which also keeps MXCSR and the x87 control word",
+    what: machine::OWN_FP,
     ..OWN
 };
 
@@ -46,23 +46,23 @@ impl Probe for OwnFp {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
     Ok(Box::new(open::Fiber::<FP>::new()?))
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
     Err(Refusal::skip(
-        "our own stack switch is written for x86-64 only",
-        "an x86-64 machine, or a file beside crates/boundary/src/fiber/x86_64.rs for this architecture",
+        "our own stack switch is not written for this architecture",
+        "a file for it beside crates/boundary/src/fiber/x86_64.rs",
     ))
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod open {
     use super::super::stack::Stack;
-    use super::super::x86_64::{back, clear_mxcsr_flags, first_frame, mxcsr, there};
+    use super::super::machine::{CONTROL, KEPT, back, clear_flags, control, first_frame, there};
     use super::{Crossing, Refusal};
     use std::mem;
 
@@ -73,7 +73,7 @@ mod open {
         /// How often it was switched to; written by the fiber while it runs.
         arrivals: *mut u64,
         back: u64,
-        mxcsr: u32,
+        control: u64,
         _stack: Stack,
     }
 
@@ -94,19 +94,19 @@ mod open {
         pub(super) fn new() -> Result<Self, Refusal> {
             let stack = Stack::new()?;
             let arrivals = Box::into_raw(Box::new(0u64));
-            clear_mxcsr_flags();
+            clear_flags();
             // SAFETY: the top of a fresh stack is aligned and has pages below it.
             let pointer = unsafe { first_frame(stack.top(), FP, body::<FP>, arrivals.cast()) };
-            Ok(Self { pointer, arrivals, back: 0, mxcsr: mxcsr(), _stack: stack })
+            Ok(Self { pointer, arrivals, back: 0, control: control(), _stack: stack })
         }
     }
 
     impl<const FP: bool> Crossing for Fiber<FP> {
         fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
             // The fiber computes nothing in floating point, so its flags stay clear. One rounded result
-            // on this side would make the two differ, and loading an MXCSR that differs is a slow path.
-            clear_mxcsr_flags();
-            if FP && mxcsr() != self.mxcsr {
+            // on this side would make the two differ, and loading control bits that differ is a slow path on x86-64.
+            clear_flags();
+            if FP && control() != self.control {
                 return Err(Refusal::Failed(
                     "something in this process has changed the rounding mode".into(),
                 ));
@@ -134,10 +134,9 @@ mod open {
         }
 
         fn params(&self) -> Vec<(&'static str, String)> {
-            let kept = if FP { "integer, mxcsr, x87 control word" } else { "integer" };
-            let mut params = vec![("kept", kept.into())];
+            let mut params = vec![("kept", KEPT[usize::from(FP)].into())];
             if FP {
-                params.push(("mxcsr", format!("{:#x} on both sides", self.mxcsr)));
+                params.push((CONTROL, format!("{:#x} on both sides", self.control)));
             }
             params
         }
@@ -151,7 +150,7 @@ mod open {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod tests {
     use super::{Own, OwnFp};
     use tollgate_measure::{Probe, Site};

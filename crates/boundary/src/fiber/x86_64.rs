@@ -11,6 +11,15 @@
 
 use std::arch::{asm, global_asm, naked_asm};
 
+/// What `fiber/own-fp` is.
+pub(super) const OWN_FP: &str = "the same switch, which also keeps MXCSR and the x87 control word";
+
+/// What the two forms keep, as the record says it.
+pub(super) const KEPT: [&str; 2] = ["integer", "integer, mxcsr, x87 control word"];
+
+/// The record's name for [`control`].
+pub(super) const CONTROL: &str = "mxcsr";
+
 /// Defines a switch in a cache line of its own: how its instructions fall on fetch blocks would otherwise
 /// change with every build, and with it the figure by a quarter.
 macro_rules! switch {
@@ -137,8 +146,13 @@ unsafe extern "C" fn enter() {
 /// MXCSR's six sticky exception flags (Intel SDM volume 1, 10.2.3, "MXCSR Control and Status Register").
 const FLAGS: u32 = 0x3f;
 
+/// What must be the same on both sides for a switch not to be slow.
+pub(super) fn control() -> u64 {
+    mxcsr().into()
+}
+
 /// The SSE control and status register.
-pub(super) fn mxcsr() -> u32 {
+fn mxcsr() -> u32 {
     let mut value = 0u32;
     // SAFETY: writes the four bytes of `value`.
     unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack, preserves_flags)) };
@@ -154,7 +168,7 @@ fn x87_control() -> u16 {
 }
 
 /// Clears the sticky exception flags of MXCSR, which the last rounded result on this side set.
-pub(super) fn clear_mxcsr_flags() {
+pub(super) fn clear_flags() {
     let value = mxcsr() & !FLAGS;
     // SAFETY: the control bits are loaded as they were; the flags belong to nobody.
     unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack)) };

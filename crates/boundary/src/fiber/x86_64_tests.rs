@@ -128,6 +128,6 @@ fn clearing_the_flags_keeps_the_control_bits() {
     let with_flags = control | 0x21;
     // SAFETY: sets sticky flags only.
     unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const with_flags) };
-    clear_mxcsr_flags();
+    clear_flags();
     assert_eq!(mxcsr(), control);
 }

@@ -28,7 +28,25 @@ const MACHINE: Option<Machine> = Some(Machine {
         0x0f, 0x05, // syscall
     ],
 });
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+const MACHINE: Option<Machine> = Some(Machine {
+    number: 183,
+    code: &[
+        0x40, 0x05, 0x80, 0x52, // mov w0, #42
+        0xa8, 0x0b, 0x80, 0x52, // mov w8, #93 (exit)
+        0x01, 0x00, 0x00, 0xd4, // svc #0
+    ],
+});
+#[cfg(target_arch = "riscv64")]
+const MACHINE: Option<Machine> = Some(Machine {
+    number: 243,
+    code: &[
+        0x13, 0x05, 0xa0, 0x02, // li a0, 42
+        0x93, 0x08, 0xd0, 0x05, // li a7, 93 (exit)
+        0x73, 0x00, 0x00, 0x00, // ecall
+    ],
+});
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const MACHINE: Option<Machine> = None;
 
 /// Where it is loaded.

@@ -1,63 +1,154 @@
 //! A system call with nothing around it. The result is the kernel's own: a negative error number when
 //! it refuses.
 
-/// No arguments.
-///
-/// # Safety
-/// As for the call itself.
+pub(crate) use machine::{call0, call2, call3};
+
 #[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
-    let result;
-    // SAFETY: SYSCALL puts the return address into rcx and the flags into r11 (Intel SDM volume 2B,
-    // "SYSCALL"), the kernel keeps all else but rax (System V ABI, x86-64 supplement, A.2.1) and does
-    // not use our stack. What the call does is the caller's affair.
-    unsafe {
-        std::arch::asm!("syscall", inlateout("rax") number as isize => result,
-            lateout("rcx") _, lateout("r11") _, options(nostack));
+mod machine {
+    /// No arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
+        let result;
+        // SAFETY: SYSCALL puts the return address into rcx and the flags into r11 (Intel SDM volume 2B,
+        // "SYSCALL"), the kernel keeps all else but rax (System V ABI, x86-64 supplement, A.2.1) and does
+        // not use our stack. What the call does is the caller's affair.
+        unsafe {
+            std::arch::asm!("syscall", inlateout("rax") number as isize => result,
+                lateout("rcx") _, lateout("r11") _, options(nostack));
+        }
+        result
     }
-    result
+
+    /// Two arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
+        let result;
+        // SAFETY: as in `call0`.
+        unsafe {
+            std::arch::asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b,
+                lateout("rcx") _, lateout("r11") _, options(nostack));
+        }
+        result
+    }
+
+    /// Three arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
+        let result;
+        // SAFETY: as in `call0`.
+        unsafe {
+            std::arch::asm!("syscall", inlateout("rax") number as isize => result,
+                in("rdi") a, in("rsi") b, in("rdx") c,
+                lateout("rcx") _, lateout("r11") _, options(nostack));
+        }
+        result
+    }
 }
 
-/// Two arguments.
-///
-/// # Safety
-/// As for the call itself.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
-    let result;
-    // SAFETY: as in `call0`.
-    unsafe {
-        std::arch::asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b,
-            lateout("rcx") _, lateout("r11") _, options(nostack));
+#[cfg(target_arch = "aarch64")]
+mod machine {
+    /// No arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
+        let result;
+        // SAFETY: the kernel gives the result in x0, keeps all other registers but the flags (Linux,
+        // Documentation/arch/arm64; syscall(2)) and does not use our stack. What the call does is the caller's affair.
+        unsafe {
+            std::arch::asm!("svc #0", in("x8") number, lateout("x0") result, options(nostack));
+        }
+        result
     }
-    result
+
+    /// Two arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
+        let result;
+        // SAFETY: as in `call0`.
+        unsafe {
+            std::arch::asm!("svc #0", in("x8") number, inlateout("x0") a => result, in("x1") b, options(nostack));
+        }
+        result
+    }
+
+    /// Three arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
+        let result;
+        // SAFETY: as in `call0`.
+        unsafe {
+            std::arch::asm!("svc #0", in("x8") number, inlateout("x0") a => result, in("x1") b, in("x2") c, options(nostack));
+        }
+        result
+    }
 }
 
-/// Three arguments.
-///
-/// # Safety
-/// As for the call itself.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
-    let result;
-    // SAFETY: as in `call0`.
-    unsafe {
-        std::arch::asm!("syscall", inlateout("rax") number as isize => result,
-            in("rdi") a, in("rsi") b, in("rdx") c,
-            lateout("rcx") _, lateout("r11") _, options(nostack));
+#[cfg(target_arch = "riscv64")]
+mod machine {
+    /// No arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
+        let result;
+        // SAFETY: the kernel gives the result in a0, keeps all other registers (RISC-V psABI and syscall(2))
+        // and does not use our stack. What the call does is the caller's affair.
+        unsafe {
+            std::arch::asm!("ecall", in("a7") number, lateout("a0") result, options(nostack));
+        }
+        result
     }
-    result
-}
 
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) use by_libc::{call0, call2, call3};
+    /// Two arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
+        let result;
+        // SAFETY: as in `call0`.
+        unsafe {
+            std::arch::asm!("ecall", in("a7") number, inlateout("a0") a => result, in("a1") b, options(nostack));
+        }
+        result
+    }
+
+    /// Three arguments.
+    ///
+    /// # Safety
+    /// As for the call itself.
+    #[inline(always)]
+    pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
+        let result;
+        // SAFETY: as in `call0`.
+        unsafe {
+            std::arch::asm!("ecall", in("a7") number, inlateout("a0") a => result, in("a1") b, in("a2") c, options(nostack));
+        }
+        result
+    }
+}
 
 /// By way of the C library, whose handling of `errno` is then part of the figure.
-#[cfg(not(target_arch = "x86_64"))]
-mod by_libc {
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+mod machine {
     /// The kernel's result out of the C library's.
     #[inline(always)]
     fn plain(result: libc::c_long) -> isize {

@@ -5,8 +5,9 @@
 //! | `counter()` | the counter of constant rate, fenced so that nothing timed leaks past it; `None` semantics by `HAS_COUNTER` |
 //! | `invariant()` | whether that counter runs at one rate in every power state, if the processor says so |
 //! | `nominal_hz()` | its frequency as the processor or hypervisor states it |
-//! | `MULTIPLY_CYCLES` | latency of one dependent 64-bit multiply, where the makers document it |
-//! | `multiply_chain(n)`, `add_chain(n)` | n dependent multiplies, n dependent additions of registers |
+//! | `COUNTER` | what the record calls that counter |
+//! | `MULTIPLY_CYCLES` | latency of one dependent 64-bit multiply, where it is one number for all cores and documented |
+//! | `multiply_chain(n)`, `add_chain(n)` | n dependent multiplies, n dependent additions of registers (one cycle each) |
 //! | `reset_float_control()` | puts the floating-point control registers into the state that the ABI starts a thread with |
 
 #[cfg(target_arch = "x86_64")]
@@ -14,7 +15,17 @@ mod x86_64;
 #[cfg(target_arch = "x86_64")]
 pub use x86_64::*;
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::*;
+
+#[cfg(target_arch = "riscv64")]
+mod riscv64;
+#[cfg(target_arch = "riscv64")]
+pub use riscv64::*;
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod other;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 pub use other::*;

@@ -4,6 +4,9 @@
 /// No counter is known that user programs may read.
 pub const HAS_COUNTER: bool = false;
 
+/// As the record would name it.
+pub const COUNTER: &str = "counter";
+
 /// The latency of a multiply is not known.
 pub const MULTIPLY_CYCLES: Option<f64> = None;
 

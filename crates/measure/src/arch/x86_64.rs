@@ -6,6 +6,9 @@ use std::arch::x86_64::__cpuid;
 /// There is a counter that user programs may read.
 pub const HAS_COUNTER: bool = true;
 
+/// As the record names the counter.
+pub const COUNTER: &str = "tsc";
+
 /// Latency of `imul r64, r64` in cycles: 3 on every Intel core since Nehalem and every AMD core since
 /// Zen (Intel Optimization Reference Manual, instruction latencies; AMD Software Optimization Guide
 /// for family 17h and later, integer multiply).

@@ -78,7 +78,8 @@ pub trait Clock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The processor's counter of constant rate (x86-64: the time-stamp counter).
+    /// The processor's counter of constant rate: the time-stamp counter of x86-64, the virtual counter of AArch64, the
+    /// time register of RISC-V.
     Counter,
     /// CLOCK_MONOTONIC_RAW, read through the vDSO: works on any Linux.
     Os,
@@ -94,7 +95,7 @@ impl Source {
     /// As the record names it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Counter => "tsc",
+            Self::Counter => arch::COUNTER,
             Self::Os => "os",
         }
     }

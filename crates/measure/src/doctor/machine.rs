@@ -23,7 +23,7 @@ pub(super) fn missing_facts(view: &View<'_>) -> Look {
 
 pub(super) fn emulated(view: &View<'_>) -> Look {
     match view.host.hypervisor.as_deref() {
-        Some("QEMU TCG") => Look::Spoils(
+        Some(name) if name.starts_with("QEMU TCG") => Look::Spoils(
             "the processor is emulated in software (QEMU TCG)".into(),
             "start the machine with `-accel kvm -cpu host`, or measure on real hardware".into(),
         ),

@@ -67,8 +67,7 @@ pub(super) fn read(files: &Files, host: &mut Host) {
     } else {
         Some(cpu.cores.iter().any(|core| core.len() > 1))
     };
-    host.arch =
-        files.word("proc/sys/kernel/arch").or_else(|| arch_of(&info).map(str::to_owned)).unwrap_or_default();
+    host.arch = architecture(files);
     host.clock.invariant = match host.arch.as_str() {
         "x86_64" => flags_line(&info).map(|flags| {
             let has = |flag| flags.split_ascii_whitespace().any(|word| word == flag);
@@ -78,6 +77,12 @@ pub(super) fn read(files: &Files, host: &mut Host) {
         "aarch64" | "riscv64" => Some(true),
         _ => None,
     };
+}
+
+/// The architecture of the kernel.
+pub(super) fn architecture(files: &Files) -> String {
+    let by_shape = || arch_of(&files.text("proc/cpuinfo")?).map(str::to_owned);
+    files.word("proc/sys/kernel/arch").or_else(by_shape).unwrap_or_default()
 }
 
 /// What one CPU is; CPUs of one machine may differ.

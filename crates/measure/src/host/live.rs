@@ -11,7 +11,8 @@ use tollgate_record::Host;
 /// such filters list what they allow, and container runtimes do not make them.
 pub fn live(host: &mut Host) {
     // The architecture that runs is the one that this was built for, whatever the kernel is.
-    host.arch = std::env::consts::ARCH.into();
+    let kernel = mem::replace(&mut host.arch, std::env::consts::ARCH.into());
+    translated(host, &kernel);
     if let Some(names) = names() {
         [host.name, host.kernel.release, host.kernel.version] = names;
     }
@@ -45,6 +46,21 @@ pub fn live(host: &mut Host) {
     host.pmu = pmu::attempt(host);
 }
 
+/// Whether a program for one architecture runs on a kernel of another, which only an emulator makes possible. What
+/// the kernel tells about its processor is then about another one than the program sees.
+pub(super) fn translated(host: &mut Host, kernel: &str) {
+    const APART: [&str; 3] = ["x86_64", "aarch64", "riscv64"];
+    if kernel == host.arch || !APART.contains(&kernel) || !APART.contains(&host.arch.as_str()) {
+        return;
+    }
+    host.hypervisor = Some(format!("QEMU TCG (a program for {} on a kernel for {kernel})", host.arch));
+    let cpu = &mut host.cpu;
+    cpu.model = format!("emulated {}", host.arch);
+    cpu.vendor.clear();
+    cpu.flags.clear();
+    (cpu.family_model_stepping, cpu.microcode, cpu.part, cpu.isa) = (None, None, None, None);
+}
+
 /// Node name, release and version.
 fn names() -> Option<[String; 3]> {
     // SAFETY: utsname is plain bytes for which all zeroes is valid.
@@ -71,4 +87,24 @@ fn soft_limit(resource: Resource) -> Option<Option<u64>> {
     // SAFETY: `limit` is valid for the call to fill.
     let got = unsafe { libc::getrlimit(resource, &raw mut limit) };
     (got == 0).then(|| (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::translated;
+    use tollgate_record::Host;
+
+    #[test]
+    fn a_program_of_another_architecture_is_emulated_and_its_processor_is_not_the_kernels() {
+        let mut host = Host { arch: "riscv64".into(), ..Host::default() };
+        host.cpu.vendor = "GenuineIntel".into();
+        host.cpu.flags = vec!["pcid".into()];
+        let before = host.clone();
+        translated(&mut host, "riscv64");
+        translated(&mut host, "");
+        assert_eq!(host, before);
+        translated(&mut host, "x86_64");
+        assert!(host.hypervisor.is_some_and(|name| name.starts_with("QEMU TCG")));
+        assert!(host.cpu.vendor.is_empty() && host.cpu.flags.is_empty());
+    }
 }

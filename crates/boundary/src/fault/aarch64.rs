@@ -1,0 +1,36 @@
+//! The touching instruction on AArch64, and how a handler recognises and mends it.
+
+use super::handler::Plan;
+use std::ffi::c_void;
+
+/// Writes to `page`. The handler finds `plan` in the second argument's register.
+///
+/// # Safety
+/// Under an installed handler, `page` and `plan.good` are pages as [`Plan`] says and `plan` is valid for
+/// writing; without one the process ends.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn touch(page: *mut u8, plan: *mut Plan) {
+    // The arguments are in x0 and x1 (AAPCS64, 6.8.2). The write must stay the first instruction: its address is the function's.
+    std::arch::naked_asm!("strb wzr, [x0]", "ret")
+}
+
+/// The plan behind a fault, when it is [`touch`] that faulted.
+///
+/// # Safety
+/// `context` is the third argument of a signal handler.
+pub(super) unsafe fn plan_of(context: *mut c_void) -> Option<*mut Plan> {
+    // SAFETY: the caller's promise: the kernel passes a ucontext_t.
+    let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
+    let touching = machine.pc as usize == touch as *const () as usize;
+    touching.then(|| machine.regs[1] as *mut Plan)
+}
+
+/// Lets the faulting instruction find the good page when it is tried again.
+///
+/// # Safety
+/// `context` is the third argument of a signal handler, and [`plan_of`] found a plan in it.
+pub(super) unsafe fn redirect(context: *mut c_void, good: *mut u8) {
+    // SAFETY: the caller's promise: the kernel passes a ucontext_t and reads it again on return.
+    let machine = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext };
+    machine.regs[0] = good as u64;
+}

@@ -1,0 +1,168 @@
+//! The switch on AArch64: what the procedure call standard (AAPCS64, 6.1) asks a callee to keep, saved on the stack
+//! that is left and taken from the stack that is entered. x18 is the platform's, and Linux does not use it.
+//!
+//! As on x86-64 it ends in a plain jump, not in a `ret`, which would be predicted to return to the caller on the
+//! stack just left; the stack pointer goes over in a register; and each form exists twice, for the way there and the
+//! way back.
+
+use std::arch::{asm, global_asm, naked_asm};
+
+/// What `fiber/own-fp` is.
+pub(super) const OWN_FP: &str = "the same switch, which also keeps d8 to d15 and FPCR";
+
+/// What the two forms keep, as the record says it.
+pub(super) const KEPT: [&str; 2] = ["integer", "integer, d8 to d15, fpcr"];
+
+/// The record's name for [`control`].
+pub(super) const CONTROL: &str = "fpcr";
+
+/// Defines a switch in a cache line of its own, so that how its instructions fall on fetch blocks does not change
+/// with every build.
+macro_rules! switch {
+    ($name:ident, $frame:literal, $($save:literal)*, $($restore:literal)*) => {
+        global_asm!(
+            ".pushsection .text.tollgate_fiber, \"ax\", @progbits",
+            concat!(".globl tollgate_fiber_", stringify!($name)),
+            concat!(".hidden tollgate_fiber_", stringify!($name)),
+            concat!(".type tollgate_fiber_", stringify!($name), ", @function"),
+            ".p2align 6",
+            concat!("tollgate_fiber_", stringify!($name), ":"),
+            concat!("sub sp, sp, #", $frame),
+            "stp x19, x20, [sp]",
+            "stp x21, x22, [sp, #16]",
+            "stp x23, x24, [sp, #32]",
+            "stp x25, x26, [sp, #48]",
+            "stp x27, x28, [sp, #64]",
+            "stp x29, x30, [sp, #80]",
+            $($save,)*
+            "mov x1, sp",
+            "mov sp, x0",
+            "mov x0, x1",
+            $($restore,)*
+            "ldp x19, x20, [sp]",
+            "ldp x21, x22, [sp, #16]",
+            "ldp x23, x24, [sp, #32]",
+            "ldp x25, x26, [sp, #48]",
+            "ldp x27, x28, [sp, #64]",
+            "ldp x29, x16, [sp, #80]",
+            concat!("add sp, sp, #", $frame),
+            // Through x16, so that a landing pad for calls accepts it where branch targets are checked.
+            "br x16",
+            concat!(".size tollgate_fiber_", stringify!($name), ", . - tollgate_fiber_", stringify!($name)),
+            ".popsection",
+        );
+    };
+}
+
+/// Bytes of the two frames: x19 to x30; and besides d8 to d15 and FPCR.
+const FRAME: usize = 96;
+const FP_FRAME: usize = 176;
+/// Words of the frame: x19, x20, where it goes on, and FPCR.
+const ARGUMENT: usize = 0;
+const BODY: usize = 1;
+const NEXT: usize = 11;
+const CONTROL_WORD: usize = 20;
+
+switch!(integer_there, "96", , );
+switch!(integer_back, "96", , );
+switch!(fp_there, "176",
+    "stp d8, d9, [sp, #96]" "stp d10, d11, [sp, #112]" "stp d12, d13, [sp, #128]" "stp d14, d15, [sp, #144]"
+    "mrs x9, fpcr" "str x9, [sp, #160]",
+    "ldr x9, [sp, #160]" "msr fpcr, x9"
+    "ldp d8, d9, [sp, #96]" "ldp d10, d11, [sp, #112]" "ldp d12, d13, [sp, #128]" "ldp d14, d15, [sp, #144]");
+switch!(fp_back, "176",
+    "stp d8, d9, [sp, #96]" "stp d10, d11, [sp, #112]" "stp d12, d13, [sp, #128]" "stp d14, d15, [sp, #144]"
+    "mrs x9, fpcr" "str x9, [sp, #160]",
+    "ldr x9, [sp, #160]" "msr fpcr, x9"
+    "ldp d8, d9, [sp, #96]" "ldp d10, d11, [sp, #112]" "ldp d12, d13, [sp, #128]" "ldp d14, d15, [sp, #144]");
+
+// Each saves the kept registers here, enters the stack `to` and restores them there. It returns, there,
+// the stack pointer that was left.
+unsafe extern "C" {
+    #[link_name = "tollgate_fiber_integer_there"]
+    fn integer_there(to: *mut u8) -> *mut u8;
+    #[link_name = "tollgate_fiber_integer_back"]
+    fn integer_back(to: *mut u8) -> *mut u8;
+    #[link_name = "tollgate_fiber_fp_there"]
+    fn fp_there(to: *mut u8) -> *mut u8;
+    #[link_name = "tollgate_fiber_fp_back"]
+    fn fp_back(to: *mut u8) -> *mut u8;
+}
+
+/// Calls a switch by a plain call instruction, whose target needs no prediction from a register.
+macro_rules! call {
+    ($swap:ident, $to:expr) => {{
+        let from: *mut u8;
+        // SAFETY: the caller's promise. The switch keeps what the C calling convention asks a callee to
+        // keep, but for d8 to d15 in its integer form, which `clobber_abi` marks as changed with all of v0 to v31.
+        unsafe {
+            asm!("bl {swap}", swap = sym $swap,
+                inlateout("x0") $to => from, clobber_abi("C"));
+        }
+        from
+    }};
+}
+
+/// Switches to the fiber that left `to`; returns what it leaves when it switches back.
+///
+/// # Safety
+/// `to` was left by [`back`] or [`first_frame`] of the same `FP`, and is used once.
+#[inline(always)]
+pub(super) unsafe fn there<const FP: bool>(to: *mut u8) -> *mut u8 {
+    if FP { call!(fp_there, to) } else { call!(integer_there, to) }
+}
+
+/// Switches back to the side that left `to`; returns what that leaves when it switches here again.
+///
+/// # Safety
+/// `to` was left by [`there`] of the same `FP`, and is used once.
+#[inline(always)]
+pub(super) unsafe fn back<const FP: bool>(to: *mut u8) -> *mut u8 {
+    if FP { call!(fp_back, to) } else { call!(integer_back, to) }
+}
+
+/// The code of a fiber: its argument, and the stack pointer of whoever switched to it first. It never
+/// returns.
+pub(super) type Body = unsafe extern "C" fn(argument: *mut u8, from: *mut u8) -> !;
+
+/// Lays out, below `top`, what the first switch to a fiber restores, so that it arrives in
+/// `body(argument)`. Returns the stack pointer to switch to.
+///
+/// # Safety
+/// `top` is 16-aligned and has [`FP_FRAME`] writable bytes below it.
+pub(super) unsafe fn first_frame(top: *mut u8, fp: bool, body: Body, argument: *mut u8) -> *mut u8 {
+    let frame = if fp { FP_FRAME } else { FRAME };
+    // SAFETY: inside those bytes: the caller's promise.
+    unsafe {
+        let words = top.sub(frame).cast::<usize>();
+        words.write_bytes(0, frame / 8);
+        words.add(ARGUMENT).write(argument.expose_provenance());
+        words.add(BODY).write(body as *const () as usize);
+        words.add(NEXT).write(enter as *const () as usize);
+        if fp {
+            words.add(CONTROL_WORD).write(control() as usize);
+        }
+        words.cast()
+    }
+}
+
+/// Where a fiber begins: the stack is empty and aligned as before a call.
+#[unsafe(naked)]
+unsafe extern "C" fn enter() {
+    naked_asm!("mov x1, x0", "mov x0, x19", "blr x20", "brk #1")
+}
+
+/// FPCR: rounding, flushing to zero, traps. The sticky flags have a register of their own, FPSR.
+pub(super) fn control() -> u64 {
+    let value: u64;
+    // SAFETY: reads a register.
+    unsafe { asm!("mrs {}, fpcr", out(reg) value, options(nomem, nostack, preserves_flags)) };
+    value
+}
+
+/// Nothing to clear: the switch does not touch the sticky flags.
+pub(super) fn clear_flags() {}
+
+#[cfg(test)]
+#[path = "aarch64_tests.rs"]
+mod tests;

@@ -1,0 +1,189 @@
+//! The switch on RISC-V: what the calling convention (RISC-V psABI, "Register Convention") asks a callee to keep,
+//! saved on the stack that is left and taken from the stack that is entered.
+//!
+//! As on x86-64 it ends in a plain jump and not in a return: through t2, because a jump through ra or t0 is taken for
+//! a return (RISC-V unprivileged specification, "Unconditional Jumps"), which would be predicted to go to the caller
+//! on the stack just left. The stack pointer goes over in a register; and each form exists twice, for the way there
+//! and the way back.
+
+use std::arch::{asm, global_asm, naked_asm};
+
+/// What `fiber/own-fp` is.
+pub(super) const OWN_FP: &str = "the same switch, which also keeps fs0 to fs11 and the rounding mode";
+
+/// What the two forms keep, as the record says it.
+pub(super) const KEPT: [&str; 2] = ["integer", "integer, fs0 to fs11, frm"];
+
+/// The record's name for [`control`].
+pub(super) const CONTROL: &str = "frm";
+
+/// Defines a switch in a cache line of its own, so that how its instructions fall on fetch blocks does not change
+/// with every build.
+macro_rules! switch {
+    ($name:ident, $frame:literal, $($save:literal)*, $($restore:literal)*) => {
+        global_asm!(
+            ".pushsection .text.tollgate_fiber, \"ax\", @progbits",
+            concat!(".globl tollgate_fiber_", stringify!($name)),
+            concat!(".hidden tollgate_fiber_", stringify!($name)),
+            concat!(".type tollgate_fiber_", stringify!($name), ", @function"),
+            ".p2align 6",
+            concat!("tollgate_fiber_", stringify!($name), ":"),
+            concat!("addi sp, sp, -", $frame),
+            "sd ra, 0(sp)",
+            "sd s0, 8(sp)",
+            "sd s1, 16(sp)",
+            "sd s2, 24(sp)",
+            "sd s3, 32(sp)",
+            "sd s4, 40(sp)",
+            "sd s5, 48(sp)",
+            "sd s6, 56(sp)",
+            "sd s7, 64(sp)",
+            "sd s8, 72(sp)",
+            "sd s9, 80(sp)",
+            "sd s10, 88(sp)",
+            "sd s11, 96(sp)",
+            $($save,)*
+            "mv a1, sp",
+            "mv sp, a0",
+            "mv a0, a1",
+            $($restore,)*
+            "ld t2, 0(sp)",
+            "ld s0, 8(sp)",
+            "ld s1, 16(sp)",
+            "ld s2, 24(sp)",
+            "ld s3, 32(sp)",
+            "ld s4, 40(sp)",
+            "ld s5, 48(sp)",
+            "ld s6, 56(sp)",
+            "ld s7, 64(sp)",
+            "ld s8, 72(sp)",
+            "ld s9, 80(sp)",
+            "ld s10, 88(sp)",
+            "ld s11, 96(sp)",
+            concat!("addi sp, sp, ", $frame),
+            "jr t2",
+            concat!(".size tollgate_fiber_", stringify!($name), ", . - tollgate_fiber_", stringify!($name)),
+            ".popsection",
+        );
+    };
+}
+
+/// Bytes of the two frames, multiples of 16: ra and s0 to s11; and besides fs0 to fs11 and the rounding mode.
+const FRAME: usize = 112;
+const FP_FRAME: usize = 208;
+/// Words of the frame: s1, s2, where it goes on, and the rounding mode.
+const ARGUMENT: usize = 2;
+const BODY: usize = 3;
+const NEXT: usize = 0;
+const CONTROL_WORD: usize = 25;
+
+switch!(integer_there, "112", , );
+switch!(integer_back, "112", , );
+switch!(fp_there, "208",
+    "fsd fs0, 104(sp)" "fsd fs1, 112(sp)" "fsd fs2, 120(sp)" "fsd fs3, 128(sp)" "fsd fs4, 136(sp)" "fsd fs5, 144(sp)"
+    "fsd fs6, 152(sp)" "fsd fs7, 160(sp)" "fsd fs8, 168(sp)" "fsd fs9, 176(sp)" "fsd fs10, 184(sp)" "fsd fs11, 192(sp)"
+    "frrm t0" "sd t0, 200(sp)",
+    "ld t0, 200(sp)" "fsrm t0"
+    "fld fs0, 104(sp)" "fld fs1, 112(sp)" "fld fs2, 120(sp)" "fld fs3, 128(sp)" "fld fs4, 136(sp)" "fld fs5, 144(sp)"
+    "fld fs6, 152(sp)" "fld fs7, 160(sp)" "fld fs8, 168(sp)" "fld fs9, 176(sp)" "fld fs10, 184(sp)" "fld fs11, 192(sp)");
+switch!(fp_back, "208",
+    "fsd fs0, 104(sp)" "fsd fs1, 112(sp)" "fsd fs2, 120(sp)" "fsd fs3, 128(sp)" "fsd fs4, 136(sp)" "fsd fs5, 144(sp)"
+    "fsd fs6, 152(sp)" "fsd fs7, 160(sp)" "fsd fs8, 168(sp)" "fsd fs9, 176(sp)" "fsd fs10, 184(sp)" "fsd fs11, 192(sp)"
+    "frrm t0" "sd t0, 200(sp)",
+    "ld t0, 200(sp)" "fsrm t0"
+    "fld fs0, 104(sp)" "fld fs1, 112(sp)" "fld fs2, 120(sp)" "fld fs3, 128(sp)" "fld fs4, 136(sp)" "fld fs5, 144(sp)"
+    "fld fs6, 152(sp)" "fld fs7, 160(sp)" "fld fs8, 168(sp)" "fld fs9, 176(sp)" "fld fs10, 184(sp)" "fld fs11, 192(sp)");
+
+// Each saves the kept registers here, enters the stack `to` and restores them there. It returns, there,
+// the stack pointer that was left.
+unsafe extern "C" {
+    #[link_name = "tollgate_fiber_integer_there"]
+    fn integer_there(to: *mut u8) -> *mut u8;
+    #[link_name = "tollgate_fiber_integer_back"]
+    fn integer_back(to: *mut u8) -> *mut u8;
+    #[link_name = "tollgate_fiber_fp_there"]
+    fn fp_there(to: *mut u8) -> *mut u8;
+    #[link_name = "tollgate_fiber_fp_back"]
+    fn fp_back(to: *mut u8) -> *mut u8;
+}
+
+/// Calls a switch by a plain call instruction, whose target needs no prediction from a register.
+macro_rules! call {
+    ($swap:ident, $to:expr) => {{
+        let from: *mut u8;
+        // SAFETY: the caller's promise. The switch keeps what the C calling convention asks a callee to
+        // keep, but for fs0 to fs11 in its integer form, which are marked as changed.
+        unsafe {
+            asm!("call {swap}", swap = sym $swap,
+                inlateout("a0") $to => from, clobber_abi("C"),
+                lateout("fs0") _, lateout("fs1") _, lateout("fs2") _, lateout("fs3") _,
+                lateout("fs4") _, lateout("fs5") _, lateout("fs6") _, lateout("fs7") _,
+                lateout("fs8") _, lateout("fs9") _, lateout("fs10") _, lateout("fs11") _);
+        }
+        from
+    }};
+}
+
+/// Switches to the fiber that left `to`; returns what it leaves when it switches back.
+///
+/// # Safety
+/// `to` was left by [`back`] or [`first_frame`] of the same `FP`, and is used once.
+#[inline(always)]
+pub(super) unsafe fn there<const FP: bool>(to: *mut u8) -> *mut u8 {
+    if FP { call!(fp_there, to) } else { call!(integer_there, to) }
+}
+
+/// Switches back to the side that left `to`; returns what that leaves when it switches here again.
+///
+/// # Safety
+/// `to` was left by [`there`] of the same `FP`, and is used once.
+#[inline(always)]
+pub(super) unsafe fn back<const FP: bool>(to: *mut u8) -> *mut u8 {
+    if FP { call!(fp_back, to) } else { call!(integer_back, to) }
+}
+
+/// The code of a fiber: its argument, and the stack pointer of whoever switched to it first. It never
+/// returns.
+pub(super) type Body = unsafe extern "C" fn(argument: *mut u8, from: *mut u8) -> !;
+
+/// Lays out, below `top`, what the first switch to a fiber restores, so that it arrives in
+/// `body(argument)`. Returns the stack pointer to switch to.
+///
+/// # Safety
+/// `top` is 16-aligned and has [`FP_FRAME`] writable bytes below it.
+pub(super) unsafe fn first_frame(top: *mut u8, fp: bool, body: Body, argument: *mut u8) -> *mut u8 {
+    let frame = if fp { FP_FRAME } else { FRAME };
+    // SAFETY: inside those bytes: the caller's promise.
+    unsafe {
+        let words = top.sub(frame).cast::<usize>();
+        words.write_bytes(0, frame / 8);
+        words.add(ARGUMENT).write(argument.expose_provenance());
+        words.add(BODY).write(body as *const () as usize);
+        words.add(NEXT).write(enter as *const () as usize);
+        if fp {
+            words.add(CONTROL_WORD).write(control() as usize);
+        }
+        words.cast()
+    }
+}
+
+/// Where a fiber begins: the stack is empty and aligned as before a call.
+#[unsafe(naked)]
+unsafe extern "C" fn enter() {
+    naked_asm!("mv a1, a0", "mv a0, s1", "jalr s2", "unimp")
+}
+
+/// The rounding mode, frm.
+pub(super) fn control() -> u64 {
+    let value: u64;
+    // SAFETY: reads a register.
+    unsafe { asm!("frrm {}", out(reg) value, options(nomem, nostack)) };
+    value
+}
+
+/// Nothing to clear: the switch does not touch the sticky flags.
+pub(super) fn clear_flags() {}
+
+#[cfg(test)]
+#[path = "riscv64_tests.rs"]
+mod tests;
