@@ -60,6 +60,12 @@ static STEPS: &[Step] = &[
         slow: true,
         run: |session| steps::fuzz(session, 120),
     },
+    Step {
+        name: "vm",
+        what: "cargo xtask vm: Debian kernels under software emulation",
+        slow: true,
+        run: steps::vm,
+    },
     Step { name: "guests", what: "cargo xtask guests --check", slow: true, run: steps::guests },
     Step {
         name: "doc",

@@ -73,11 +73,11 @@ impl Args {
         self.rows().map(drop)
     }
 
-    /// Runs the cases, prints the table, and gives the reasons for which cases were skipped.
+    /// Runs the cases, prints the table, and gives the cases that were skipped with their reasons.
     ///
     /// # Errors
     /// As [`Args::run`].
-    pub(crate) fn rows(&self) -> Result<Vec<String>> {
+    pub(crate) fn rows(&self) -> Result<Vec<(&'static str, String)>> {
         let root = workspace::root()?;
         let chosen = chosen(&self.cases)?;
         if let Some(folder) = &self.consoles {
@@ -101,12 +101,16 @@ impl Args {
         rows.extend(self.go_through(ready));
         rows.sort_by_key(|row| CASES.iter().position(|case| case.name == row.case.name));
         print!("{}", table::terminal(&rows));
+        for row in &rows {
+            if let Some(why) = &row.skipped {
+                println!("  skipped: {}: {why}", row.case.name);
+            }
+        }
         let failed: Vec<&str> =
             rows.iter().filter(|row| !row.problems.is_empty()).map(|row| row.case.name).collect();
         ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
         table::compare(&root, &rows, self.bless)?;
-        let skips = rows.iter().filter_map(|row| Some(format!("{}: {}", row.case.name, row.skipped.as_ref()?)));
-        Ok(skips.collect())
+        Ok(rows.into_iter().filter_map(|row| Some((row.case.name, row.skipped?))).collect())
     }
 
     /// Runs cases, some at once. What went wrong is printed as soon as it has.

@@ -39,6 +39,13 @@ pub(super) fn guests(_: &mut Session) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// Cases that cannot run here are listed with the other skips.
+pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
+    let skipped = crate::vm::Args::all().rows()?;
+    session.skips.extend(skipped.iter().filter_map(|(case, why)| Skip::parse(&format!("skipped: vm [{case}]: {why}"))));
+    Ok(Outcome::Passed)
+}
+
 pub(super) fn doc(session: &mut Session) -> Result<Outcome> {
     finish(
         workspace::cargo(&session.root)

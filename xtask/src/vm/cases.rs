@@ -209,7 +209,7 @@ pub(super) static CASES: &[Case] = &[
         name: "kvm-amd",
         what: "KVM on AMD's SVM, nested paging",
         line: Line::V6_1,
-        machine: &["-icount", "shift=0,sleep=off"],
+        machine: &["-icount", "shift=2,sleep=off"],
         scripts: &[Script { name: "load", line: LOAD_KVM }, CROSSING],
         expects: &[Expect::Check(|seen| checks::kvm(seen, true))],
         ..X86
@@ -217,7 +217,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "kvm-amd-shadow",
         what: "the same without nested paging (`npt=0`)",
-        machine: &["-icount", "shift=0,sleep=off"],
+        machine: &["-icount", "shift=2,sleep=off"],
         scripts: &[Script { name: "load", line: LOAD_KVM_WITHOUT_NESTED }, CROSSING],
         expects: &[Expect::Check(|seen| checks::kvm(seen, false))],
         ..X86
