@@ -89,13 +89,9 @@ impl Args {
         for case in chosen {
             match store.parts(case.arch, case.line)? {
                 Ok(parts) => ready.push((case, parts)),
-                Err(why) => rows.push(Row {
-                    case,
-                    counts: None,
-                    seconds: 0.0,
-                    problems: vec![],
-                    skipped: Some(why),
-                }),
+                Err(why) => {
+                    rows.push(Row { case, counts: None, seconds: 0.0, problems: vec![], skipped: Some(why) })
+                }
             }
         }
         rows.extend(self.go_through(ready));
@@ -241,7 +237,10 @@ mod tests {
         assert_eq!(wrong_end(Ending::Panics, &panic), None);
         let said = wrong_end(Ending::Off, &panic).unwrap();
         assert!(said.starts_with("the guest's kernel panicked; the last 20 lines"), "{said}");
-        assert!(said.contains("line 29") && said.contains("line 11\n") && !said.contains("line 10\n"), "{said}");
+        assert!(
+            said.contains("line 29") && said.contains("line 11\n") && !said.contains("line 10\n"),
+            "{said}"
+        );
         let hung = wrong_end(Ending::Off, &booted(End::Hung, "deaf")).unwrap();
         assert!(hung.starts_with("no end within 60 s") && hung.ends_with("deaf"), "{hung}");
         // A guest that is to hang and does not is wrong too.

@@ -1,11 +1,11 @@
 //! Touches of memory that the processor cannot complete by itself.
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 mod anonymous;
 mod cached;
 mod copy_on_write;
 mod first_write;
-#[cfg(target_arch = "aarch64")]
-mod aarch64;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod handler;
 mod huge;
@@ -14,10 +14,10 @@ mod major;
 mod map;
 mod populate;
 pub(crate) mod protection;
-mod scratch;
-mod user;
 #[cfg(target_arch = "riscv64")]
 mod riscv64;
+mod scratch;
+mod user;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 mod zero_page;

@@ -90,7 +90,9 @@ fn a_crossing_has_instructions_on_both_sides() {
             match (id, mode) {
                 // A loop of a few instructions around the crossing.
                 (_, Mode::User) => assert!((2..200).contains(&(instructions / CROSSINGS)), "{instructions}"),
-                ("syscall/getppid", Mode::Kernel) => assert!(instructions / CROSSINGS >= 20, "{instructions}"),
+                ("syscall/getppid", Mode::Kernel) => {
+                    assert!(instructions / CROSSINGS >= 20, "{instructions}")
+                }
                 // A call does not enter the kernel; an interrupt may.
                 (_, Mode::Kernel) => assert!(instructions / CROSSINGS < 20, "{instructions}"),
                 (_, Mode::Both) => assert!(instructions >= 2 * CROSSINGS, "{instructions}"),
@@ -135,11 +137,14 @@ fn of_a_group_too_large_only_what_fits_is_counted() {
         spin(100_000);
         Ok::<u64, Refusal>(1)
     };
-    let counted = count(&mut Kernel::new(), std::slice::from_ref(&group), &[0], run).expect("the work goes well");
+    let counted =
+        count(&mut Kernel::new(), std::slice::from_ref(&group), &[0], run).expect("the work goes well");
     for (at, counter) in counted.iter().enumerate() {
         match &counter.per_crossing {
             Ok(cycles) => assert!(at < refused.counter && *cycles > 0.0, "{at}: {cycles}"),
-            Err(Trouble::Refused(why)) => assert!(at >= refused.counter && why.errno == refused.errno, "{at}"),
+            Err(Trouble::Refused(why)) => {
+                assert!(at >= refused.counter && why.errno == refused.errno, "{at}")
+            }
             Err(Trouble::Multiplexed(_) | Trouble::NeverRan) => {}
             Err(why) => panic!("{at}: {why}"),
         }

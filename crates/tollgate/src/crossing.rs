@@ -54,7 +54,8 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
         let pinned = if units.ticks {
             placement::pin(site.cpu).map_err(|error| error.to_string())
         } else {
-            Err("it counts with the time-stamp counter, and another clock timed this run (--clock tsc)".into())
+            Err("it counts with the time-stamp counter, and another clock timed this run (--clock tsc)"
+                .into())
         };
         // The calling thread runs the guest: where it cannot be pinned there is no figure.
         match pinned {

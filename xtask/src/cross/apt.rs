@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn libraries_are_those_of_this_machine_that_it_may_lack() {
-        let list = "libllvm22\n  Depends: libc6\n  Depends: libedit2\nlibc6\nlibedit2\nlibc6:arm64\n<libc-dev>\n";
+        let list =
+            "libllvm22\n  Depends: libc6\n  Depends: libedit2\nlibc6\nlibedit2\nlibc6:arm64\n<libc-dev>\n";
         assert_eq!(libraries(list), ["libllvm22", "libedit2"]);
     }
 }

@@ -90,9 +90,7 @@ pub(super) fn toolchain(root: &Path, wanted: Wanted) -> Result<Toolchain, Absent
     if place.folder.is_dir() {
         return Ok(place);
     }
-    fs::create_dir_all(&store)
-        .with_context(|| store.display().to_string())
-        .map_err(broken)?;
+    fs::create_dir_all(&store).with_context(|| store.display().to_string()).map_err(broken)?;
     // Removed when it is dropped, so a download that fails leaves nothing.
     let scratch = tempfile::Builder::new()
         .prefix(".fetching-")
@@ -120,7 +118,8 @@ pub(super) fn toolchain(root: &Path, wanted: Wanted) -> Result<Toolchain, Absent
 
 /// Downloads and unpacks into `tree`.
 fn fetch(scratch: &Path, tree: &Path, architecture: &str, wanted: Wanted) -> Result<(), Absent> {
-    let skip = |error: anyhow::Error| Absent::Skip(format!("the compiler could not be downloaded: {error:#}"));
+    let skip =
+        |error: anyhow::Error| Absent::Skip(format!("the compiler could not be downloaded: {error:#}"));
     let others: Vec<&str> = wanted.std_of.into_iter().filter(|other| *other != architecture).collect();
     println!("  downloading Debian's compiler for {}", [&[architecture], &others[..]].concat().join(" and "));
     let apt = Apt::new(scratch, architecture, &others).map_err(skip)?;
@@ -184,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_program_that_fails_says_why_in_one_line() {
-        let error = said(Command::new("sh").args(["-c", "echo first >&2; echo why >&2; exit 3"])).unwrap_err();
+        let error =
+            said(Command::new("sh").args(["-c", "echo first >&2; echo why >&2; exit 3"])).unwrap_err();
         assert_eq!(error.to_string(), "sh failed: why");
         let error = said(&mut Command::new("no-such-program-anywhere")).unwrap_err();
         assert!(error.to_string().contains("no-such-program-anywhere"), "{error}");

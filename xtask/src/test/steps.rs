@@ -42,7 +42,9 @@ pub(super) fn guests(_: &mut Session) -> Result<Outcome> {
 /// Cases that cannot run here are listed with the other skips.
 pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
     let skipped = crate::vm::Args::all().rows()?;
-    session.skips.extend(skipped.iter().filter_map(|(case, why)| Skip::parse(&format!("skipped: vm [{case}]: {why}"))));
+    session.skips.extend(
+        skipped.iter().filter_map(|(case, why)| Skip::parse(&format!("skipped: vm [{case}]: {why}"))),
+    );
     Ok(Outcome::Passed)
 }
 

@@ -42,7 +42,8 @@ mod tests {
         assert_eq!(half.unwrap_err().to_string(), "the line went dead");
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
 
-        let whole = obtain(root.path(), "kernel", |folder| Ok(fs::write(folder.join("image"), "all")?)).unwrap();
+        let whole =
+            obtain(root.path(), "kernel", |folder| Ok(fs::write(folder.join("image"), "all")?)).unwrap();
         assert_eq!(fs::read_to_string(whole.join("image")).unwrap(), "all");
         // It is not made twice.
         let again = obtain(root.path(), "kernel", |_| bail!("nobody asks")).unwrap();

@@ -68,8 +68,7 @@ const COUNTED: Script = Script {
     name: "counted",
     line: "rm -f /tmp/counted; TOLLGATE_COUNTED=/tmp/counted counters --test-threads 1 >&2 && cat /tmp/counted",
 };
-const ALLOW_DIRECT: Script =
-    Script { name: "allow", line: "echo 1 > /proc/sys/kernel/perf_user_access" };
+const ALLOW_DIRECT: Script = Script { name: "allow", line: "echo 1 > /proc/sys/kernel/perf_user_access" };
 
 pub(super) static CASES: &[Case] = &[
     Case {

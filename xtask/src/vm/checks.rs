@@ -13,12 +13,18 @@ fn must(holds: bool, otherwise: impl Into<String>) -> Result<(), String> {
 
 pub(super) fn one_cpu_built_in(seen: &Seen) -> Result<(), String> {
     let cpu = &host(seen)?.cpu;
-    must(cpu.online == [0] && cpu.present == [0], format!("online {:?}, present {:?}", cpu.online, cpu.present))
+    must(
+        cpu.online == [0] && cpu.present == [0],
+        format!("online {:?}, present {:?}", cpu.online, cpu.present),
+    )
 }
 
 pub(super) fn the_other_cpu_can_be_switched_on(seen: &Seen) -> Result<(), String> {
     let cpu = &host(seen)?.cpu;
-    must(cpu.online == [0] && cpu.present == [0, 1], format!("online {:?}, present {:?}", cpu.online, cpu.present))?;
+    must(
+        cpu.online == [0] && cpu.present == [0, 1],
+        format!("online {:?}, present {:?}", cpu.online, cpu.present),
+    )?;
     let finding = seen.findings.iter().find(|finding| finding.code == "one-cpu");
     let fix = finding.and_then(|finding| finding.fix.as_deref()).unwrap_or_default();
     must(fix.contains("cpu1/online"), format!("doctor's remedy is {fix:?}"))
@@ -97,22 +103,40 @@ pub(super) fn counters(seen: &Seen) -> Result<(), String> {
         for mode in ["user", "kernel", "both"] {
             let key = format!("{probe} {mode} instructions");
             let boots = told(seen, &key)?;
-            must(boots.iter().all(|told| *told == boots[0]), format!("{key} differ between boots: {boots:?}"))?;
+            must(
+                boots.iter().all(|told| *told == boots[0]),
+                format!("{key} differ between boots: {boots:?}"),
+            )?;
             instructions.push(number(seen, &key)?);
             let cycles = number(seen, &format!("{probe} {mode} cycles"))?;
             let counted = instructions[instructions.len() - 1];
-            must(cycles == 2.0 * counted, format!("{probe}: {cycles} cycles in {mode} for {counted} instructions"))?;
+            must(
+                cycles == 2.0 * counted,
+                format!("{probe}: {cycles} cycles in {mode} for {counted} instructions"),
+            )?;
         }
         must(instructions[0] > 0.0, format!("{probe}: no instructions in user mode"))?;
     }
     let kernel = number(seen, "syscall/getppid kernel instructions")?;
     let call = number(seen, "call/direct kernel instructions")?;
-    must(kernel > 20.0 * 1000.0 && call < kernel / 10.0, format!("in the kernel: getppid {kernel}, call {call}"))?;
+    must(
+        kernel > 20.0 * 1000.0 && call < kernel / 10.0,
+        format!("in the kernel: getppid {kernel}, call {call}"),
+    )?;
     // The instructions are real; the cycles are a simulation's, and so no figure.
-    must(number(seen, "judged instructions:k")? > 20.0, "too few instructions in the kernel were judged good")?;
+    must(
+        number(seen, "judged instructions:k")? > 20.0,
+        "too few instructions in the kernel were judged good",
+    )?;
     must(number(seen, "judged instructions:u")? > 1.0, "too few instructions of user mode were judged good")?;
-    must(told(seen, "judged cycles:u")?[0].contains("exactly 2 cycles"), "cycles of a simulation were believed")?;
-    must(told(seen, "judged L1d-loads:u")?[0].contains("no such event"), "an event that is missing was counted")?;
+    must(
+        told(seen, "judged cycles:u")?[0].contains("exactly 2 cycles"),
+        "cycles of a simulation were believed",
+    )?;
+    must(
+        told(seen, "judged L1d-loads:u")?[0].contains("no such event"),
+        "an event that is missing was counted",
+    )?;
     // Six counters and that of cycles: the seventh other event does not fit (EINVAL).
     must(told(seen, "too large errno")?[0] == "22", "a group that is too large was not refused with EINVAL")?;
     must(told(seen, "multiplexed")?[0].contains("multiplexed"), "counters that take turns were believed")

@@ -228,8 +228,9 @@ mod tests {
         let control = "Package: half\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: half\n";
         fs::write(source.join("DEBIAN/control"), control).unwrap();
         // What does not compress, so that half of the package is half of the file.
-        let noise: Vec<u8> =
-            (0..60_000_u64).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8 ^ (n >> 7) as u8).collect();
+        let noise: Vec<u8> = (0..60_000_u64)
+            .map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8 ^ (n >> 7) as u8)
+            .collect();
         fs::write(source.join("noise"), &noise).unwrap();
         let package = root.path().join("half.deb");
         let built = Command::new("dpkg-deb").arg("-b").args([&source, &package]).output().unwrap();

@@ -21,7 +21,11 @@ pub(super) fn file_system(case: &Case, parts: &Parts, to: &Path) -> Result<()> {
         archive.directory(folder)?;
     }
     archive.file("init", 0o755, INIT.as_bytes())?;
-    archive.file("etc/passwd", 0o644, b"root:x:0:0:root:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n")?;
+    archive.file(
+        "etc/passwd",
+        0o644,
+        b"root:x:0:0:root:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/tmp:/bin/sh\n",
+    )?;
     archive.file("etc/group", 0o644, b"root:x:0:\nnogroup:x:65534:\n")?;
     archive.file("bin/busybox", 0o755, &read(&parts.busybox)?)?;
     for (name, path) in &parts.programs {

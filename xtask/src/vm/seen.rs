@@ -38,7 +38,10 @@ impl Seen {
                     return Err(format!("{} did not run to its end", script.name));
                 };
                 if section.status != 0 {
-                    return Err(format!("{} ended with status {}: {}", script.name, section.status, section.error));
+                    return Err(format!(
+                        "{} ended with status {}: {}",
+                        script.name, section.status, section.error
+                    ));
                 }
                 let wrong = |error: &dyn std::fmt::Display| {
                     format!("{} printed what cannot be read ({error}): {}", script.name, section.out)
@@ -49,11 +52,13 @@ impl Seen {
                             serde_json::from_str(&section.out).map_err(|error| wrong(&error))?;
                         let findings = serde_json::from_value(value["findings"].take());
                         seen.findings = findings.map_err(|error| wrong(&error))?;
-                        let host = serde_json::from_value(value["host"].take()).map_err(|error| wrong(&error))?;
+                        let host =
+                            serde_json::from_value(value["host"].take()).map_err(|error| wrong(&error))?;
                         seen.host = Some(host);
                     }
                     name if section.out.starts_with('{') => {
-                        let run = document::from_json(section.out.as_bytes()).map_err(|error| wrong(&error))?;
+                        let run =
+                            document::from_json(section.out.as_bytes()).map_err(|error| wrong(&error))?;
                         seen.runs.insert(name.to_owned(), run);
                     }
                     name => {
@@ -73,7 +78,9 @@ impl Seen {
             if !run.complete {
                 problems.push(format!("{name} is not complete"));
             }
-            problems.extend(run.results.iter().filter_map(|row| wrong(row).map(|why| format!("{}: {why}", row.probe))));
+            problems.extend(
+                run.results.iter().filter_map(|row| wrong(row).map(|why| format!("{}: {why}", row.probe))),
+            );
         }
         for expect in case.expects {
             match expect {
@@ -120,7 +127,10 @@ impl Seen {
             match wanted.iter().find(|(pattern, _)| matches(pattern, &row.probe)) {
                 None => problems.push(format!("{} was skipped: {reason}", row.probe)),
                 Some((_, words)) if !reason.contains(words) => {
-                    problems.push(format!("{} was skipped for another reason than {words:?}: {reason}", row.probe));
+                    problems.push(format!(
+                        "{} was skipped for another reason than {words:?}: {reason}",
+                        row.probe
+                    ));
                 }
                 Some(_) => {}
             }
@@ -134,8 +144,10 @@ impl Seen {
         };
         let right = found.severity == severity && found.what.contains(words);
         let quiet = severity == Severity::Ok;
-        let whole = quiet || (!found.effect.is_empty() && (found.fix.is_some() || severity == Severity::Info));
-        (!right || !whole).then(|| format!("doctor says of {code}: {found:?}; not {severity:?} with {words:?}"))
+        let whole =
+            quiet || (!found.effect.is_empty() && (found.fix.is_some() || severity == Severity::Info));
+        (!right || !whole)
+            .then(|| format!("doctor says of {code}: {found:?}; not {severity:?} with {words:?}"))
     }
 }
 

@@ -89,8 +89,7 @@ pub(super) fn compare(root: &Path, rows: &[Row], bless: bool) -> anyhow::Result<
     if bless {
         return Ok(std::fs::write(path, updated)?);
     }
-    let different: Vec<&str> =
-        updated.lines().filter(|line| !page.lines().any(|old| old == *line)).collect();
+    let different: Vec<&str> = updated.lines().filter(|line| !page.lines().any(|old| old == *line)).collect();
     anyhow::ensure!(
         different.is_empty(),
         "{PAGE} says something else; cargo xtask vm --bless writes:\n{}",

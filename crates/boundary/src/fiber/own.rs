@@ -20,11 +20,7 @@ static OWN: Meta = Meta {
     proof: &PROOF,
 };
 
-static OWN_FP: Meta = Meta {
-    id: "fiber/own-fp",
-    what: machine::OWN_FP,
-    ..OWN
-};
+static OWN_FP: Meta = Meta { id: "fiber/own-fp", what: machine::OWN_FP, ..OWN };
 
 impl Probe for Own {
     fn meta(&self) -> &Meta {
@@ -61,8 +57,8 @@ fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod open {
-    use super::super::stack::Stack;
     use super::super::machine::{CONTROL, KEPT, back, clear_flags, control, first_frame, there};
+    use super::super::stack::Stack;
     use super::{Crossing, Refusal};
     use std::mem;
 

@@ -165,7 +165,8 @@ fn numbered(first: u64) -> Registers {
 fn rounds(fp: bool, rounds: u64, control_there: Option<u64>) -> (Registers, Side, u64) {
     let (there, back): (Swap, Swap) = if fp { (fp_there, fp_back) } else { (integer_there, integer_back) };
     let stack = Stack::new().unwrap();
-    let mut side = Side { back, registers: numbered(200), arrivals: 0, control: control_there, aligned: false };
+    let mut side =
+        Side { back, registers: numbered(200), arrivals: 0, control: control_there, aligned: false };
     let mut ours = numbered(100);
     // SAFETY: the stack is fresh, and `side` outlives the last switch. The control register is put back before any
     // other code runs.

@@ -119,7 +119,10 @@ mod tests {
         let forced = isolation("Not affected", &["syscall", "pti"]);
         assert!(forced.severity == Severity::Info && forced.what.contains("forced on"), "{forced:?}");
         let off = isolation("Vulnerable", &["syscall"]);
-        assert!(off.severity == Severity::Info && off.what.contains("though this processor needs it"), "{off:?}");
+        assert!(
+            off.severity == Severity::Info && off.what.contains("though this processor needs it"),
+            "{off:?}"
+        );
         assert_eq!(isolation("Not affected", &["syscall"]).severity, Severity::Ok);
     }
 }

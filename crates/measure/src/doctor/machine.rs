@@ -48,8 +48,7 @@ pub(super) fn virtual_machine(view: &View<'_>) -> Look {
 /// A hypervisor that the processor's flags deny and the machine's own name gives away.
 pub(super) fn hidden(view: &View<'_>) -> Look {
     let host = view.host;
-    let (Some(name), "x86_64", false) =
-        (&host.hypervisor, host.arch.as_str(), host.cpu.flags.is_empty())
+    let (Some(name), "x86_64", false) = (&host.hypervisor, host.arch.as_str(), host.cpu.flags.is_empty())
     else {
         return Look::Unknown;
     };
