@@ -6,7 +6,7 @@ use crate::cross::{self, Build, Profile, Target};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use tollgate_testkit::program;
 
 /// Everything that one guest is made of.
@@ -57,7 +57,7 @@ impl<'a> Store<'a> {
             }
         }
         if !self.programs.contains_key(&arch) {
-            let built = programs(self.root, arch)?;
+            let built = programs(self.root, &self.cache, arch)?;
             self.programs.insert(arch, built);
         }
         let cache = &self.cache;
@@ -78,7 +78,7 @@ impl<'a> Store<'a> {
 }
 
 /// Our own programs: the tool, and the test of the counters.
-fn programs(root: &Path, arch: Arch) -> Result<Had<Vec<(&'static str, PathBuf)>>> {
+fn programs(root: &Path, cache: &Path, arch: Arch) -> Result<Had<Vec<(&'static str, PathBuf)>>> {
     let target = Target::named(arch.ours()).context("the targets have no such architecture")?;
     println!("  building for {}", target.triple);
     let tollgate = match cross::tollgate(root, target, Profile::Dev)? {
@@ -92,7 +92,19 @@ fn programs(root: &Path, arch: Arch) -> Result<Had<Vec<(&'static str, PathBuf)>>
             Err(why) => return Ok(Err(why)),
         }
     }
+    for (name, program) in &mut programs {
+        *program = stripped(program, &cache.join(format!("{name}-{}", arch.ours())), arch)?;
+    }
     Ok(Ok(programs))
+}
+
+/// The program without its symbols: with them it would not fit into the smallest guest.
+fn stripped(program: &Path, to: &Path, arch: Arch) -> Result<PathBuf> {
+    let strip = arch.strip();
+    let status = Command::new(strip).arg("-o").args([to, program]).status();
+    let status = status.with_context(|| format!("{strip} could not be started: apt-get install binutils"))?;
+    anyhow::ensure!(status.success(), "{strip} does not take {}: {status}", program.display());
+    Ok(to.to_owned())
 }
 
 /// `crates/boundary/tests/counters.rs` as a static program.
