@@ -164,7 +164,7 @@ fn counters_that_take_turns_give_no_figure() {
     // A turn lasts for a tick; long enough for all to have had some.
     let mut shares = Vec::new();
     let counted = count(&mut Kernel::new(), &[cycles], &[0], || {
-        while shares.len() < 200 {
+        while shares.len() < 40 {
             spin(200_000);
             let reading = others.read(opened[0]).expect("it can be read");
             shares.push(reading.running as f64 / reading.enabled as f64);

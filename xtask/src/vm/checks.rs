@@ -142,10 +142,13 @@ pub(super) fn counters(seen: &Seen) -> Result<(), String> {
     must(told(seen, "multiplexed")?[0].contains("multiplexed"), "counters that take turns were believed")
 }
 
-/// Without exact time there is no event of instructions; cycles are counted all the same.
+/// Without exact time there is no event of instructions; cycles are counted all the same, and are not twice anything.
 pub(super) fn event_missing(seen: &Seen) -> Result<(), String> {
-    let text = &told(seen, "judged instructions:u")?[0];
-    must(text.contains("no such event"), format!("instructions: {text}"))?;
+    for mode in ["u", "k"] {
+        let text = &told(seen, &format!("judged instructions:{mode}"))?[0];
+        must(text.contains("no such event"), format!("instructions:{mode}: {text}"))?;
+        must(number(seen, &format!("judged cycles:{mode}"))? > 1.0, format!("cycles:{mode} were lost"))?;
+    }
     let text = &told(seen, "syscall/getppid user")?[0];
     must(text.contains("no such event"), format!("a group with a missing event was opened: {text}"))
 }
