@@ -172,10 +172,10 @@ fn counters_that_take_turns_give_no_figure() {
         Ok::<u64, Refusal>(1)
     })
     .expect("the work goes well");
-    tell("multiplexed share", format!("{:.2}", shares.last().copied().unwrap_or(1.0)));
+    tell("share of a turn", format!("{:.2}", shares.last().copied().unwrap_or(1.0)));
     for counter in counted {
         match counter.per_crossing {
-            Err(why @ (Trouble::Multiplexed(_) | Trouble::NeverRan)) => tell("multiplexed", why),
+            Err(why @ (Trouble::Multiplexed(_) | Trouble::NeverRan)) => tell("took turns", why),
             other => panic!("{other:?}"),
         }
     }

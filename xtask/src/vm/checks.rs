@@ -139,7 +139,7 @@ pub(super) fn counters(seen: &Seen) -> Result<(), String> {
     )?;
     // Six counters and that of cycles: the seventh other event does not fit (EINVAL).
     must(told(seen, "too large errno")?[0] == "22", "a group that is too large was not refused with EINVAL")?;
-    must(told(seen, "multiplexed")?[0].contains("multiplexed"), "counters that take turns were believed")
+    must(told(seen, "took turns")?[0].contains("multiplexed"), "counters that take turns were believed")
 }
 
 /// Without exact time there is no event of instructions; cycles are counted all the same, and are not twice anything.
