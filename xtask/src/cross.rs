@@ -3,15 +3,24 @@
 
 mod apt;
 mod build;
+mod cases;
 mod debian;
+mod rows;
+mod table;
 mod target;
+mod trial;
+mod units;
 
 pub(crate) use apt::Apt;
 pub(crate) use build::{Build, Profile, tollgate};
 pub(crate) use target::{TARGETS, Target};
+pub(crate) use trial::is_static;
 
 use crate::workspace;
 use anyhow::{Result, bail};
+use std::path::Path;
+use table::Table;
+use trial::{Here, Runner};
 
 /// Build the static program for each architecture and try it, under qemu-user where this machine is another
 #[derive(clap::Args)]
@@ -22,6 +31,18 @@ pub(crate) struct Args {
     /// Build only, and print where each program is
     #[arg(long)]
     build_only: bool,
+    /// Write the table of what is measured into docs/architectures.md
+    #[arg(long, conflicts_with_all = ["arch", "build_only"])]
+    write: bool,
+}
+
+/// What came of all architectures.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// A sentence for everything that went wrong.
+    pub(crate) failed: Vec<String>,
+    /// Architecture, and why it could not be tried.
+    pub(crate) skipped: Vec<(&'static str, String)>,
 }
 
 impl Args {
@@ -31,30 +52,105 @@ impl Args {
     /// When one of them fails; what cannot be tried here is skipped with its reason.
     pub(crate) fn run(&self) -> Result<()> {
         let root = workspace::root()?;
-        let mut failed = Vec::new();
-        for target in chosen(&self.arch)? {
-            match tollgate(&root, target, Profile::Dev) {
-                Ok(Build::Done(program)) => println!("{}: {}", target.arch, program.display()),
-                Ok(Build::Skipped(why)) => println!("{}: skipped: {why}", target.arch),
-                Err(error) => {
-                    println!("{}: FAILED: {error:#}", target.arch);
-                    failed.push(target.arch);
-                }
-            }
+        let targets = chosen(&self.arch)?;
+        let outcome =
+            if self.build_only { build_all(&root, &targets) } else { try_all(&root, &targets, self.write)? };
+        for (arch, why) in &outcome.skipped {
+            println!("{arch}: skipped: {why}");
         }
-        if !failed.is_empty() {
-            bail!("failed: {}", failed.join(", "));
+        for failed in &outcome.failed {
+            println!("FAILED: {failed}");
+        }
+        if !outcome.failed.is_empty() {
+            bail!("{} failed, listed above", outcome.failed.len());
         }
         Ok(())
     }
 }
 
-/// The targets of these names, or all.
-pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Target>> {
-    if names.is_empty() {
-        return Ok(TARGETS.iter().collect());
+/// Builds the programs of some targets and says where they are.
+fn build_all(root: &Path, targets: &[&'static Target]) -> Outcome {
+    let mut outcome = Outcome::default();
+    for target in targets {
+        match tollgate(root, target, Profile::Dev) {
+            Ok(Build::Done(program)) => println!("{}: {}", target.arch, program.display()),
+            Ok(Build::Skipped(why)) => outcome.skipped.push((target.arch, why)),
+            Err(error) => outcome.failed.push(format!("build [{}]: {error:#}", target.arch)),
+        }
     }
-    let mut targets = Vec::new();
+    outcome
+}
+
+/// Builds the programs of some targets and tries each; the others go on when one fails. Prints the table of what
+/// was measured, and compares the one in the documentation with it or writes it there.
+pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let (mut table, mut here) = (Table::default(), Here::new());
+    for target in targets {
+        if let Err(error) = try_one(root, target, &mut here, &mut table, &mut outcome) {
+            outcome.failed.push(format!("build [{}]: {error:#}", target.arch));
+        }
+    }
+    if table.is_empty() {
+        return Ok(outcome);
+    }
+    println!("{}", table.markdown());
+    if write {
+        table::write(root, &table)?;
+    } else {
+        let drift = table::drift(root, &table)?;
+        if !drift.is_empty() {
+            let list = drift.join("; ");
+            outcome
+                .failed
+                .push(format!("docs/architectures.md says otherwise (cargo xtask cross --write): {list}"));
+        }
+    }
+    Ok(outcome)
+}
+
+fn try_one(
+    root: &Path,
+    target: &'static Target,
+    here: &mut Here,
+    table: &mut Table,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    println!("  {}: building", target.arch);
+    let program = match tollgate(root, target, Profile::Dev)? {
+        Build::Done(program) => program,
+        Build::Skipped(why) => {
+            outcome.skipped.push((target.arch, why));
+            return Ok(());
+        }
+    };
+    // The archive is packed from what was built for the tests; its checks are the same.
+    let own = target.is_native().then_some(&*program);
+    let folder = root.join("target/cross/dist");
+    if let Err(error) = crate::dist::pack(root, &folder, target, &program, own) {
+        outcome.failed.push(format!("archive [{}]: {error:#}", target.arch));
+    }
+    let runner = match Runner::new(target, program) {
+        Ok(runner) => runner,
+        Err(why) => {
+            outcome.skipped.push((target.arch, why));
+            return Ok(());
+        }
+    };
+    let (rows, wrong) = runner.cases(here)?;
+    table.add(target.arch, rows);
+    outcome.failed.extend(wrong);
+    if !target.is_native()
+        && let Err(error) = units::test(root, target)
+    {
+        outcome.failed.push(format!("unit tests [{}]: {error:#}", target.arch));
+    }
+    Ok(())
+}
+
+/// The targets of these names, or all. This machine's own is first: the others are compared with it.
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Target>> {
+    let mut targets: Vec<&Target> = Vec::new();
     for name in names {
         let Some(target) = Target::named(name) else {
             let known: Vec<&str> = TARGETS.iter().map(|target| target.arch).collect();
@@ -62,6 +158,10 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Target>> {
         };
         targets.push(target);
     }
+    if targets.is_empty() {
+        targets = TARGETS.iter().collect();
+    }
+    targets.sort_by_key(|target| !target.is_native());
     Ok(targets)
 }
 
@@ -70,10 +170,14 @@ mod tests {
     use super::chosen;
 
     #[test]
-    fn targets_are_chosen_by_name() {
+    fn targets_are_chosen_by_name_and_this_machines_is_first() {
         assert_eq!(chosen(&[]).unwrap().len(), 3);
         assert_eq!(chosen(&["riscv64".to_owned()]).unwrap()[0].arch, "riscv64");
         let error = chosen(&["vax".to_owned()]).err().unwrap().to_string();
         assert_eq!(error, "there is no target vax: give one of x86_64, aarch64, riscv64");
+        let own = std::env::consts::ARCH;
+        if super::Target::named(own).is_some() {
+            assert_eq!(chosen(&[]).unwrap()[0].arch, own);
+        }
     }
 }

@@ -10,6 +10,7 @@
 
 mod bench;
 mod cross;
+mod dist;
 mod fuzz;
 mod guests;
 mod test;
@@ -40,6 +41,7 @@ macro_rules! commands {
 commands! {
     Bench => bench,
     Cross => cross,
+    Dist => dist,
     Fuzz => fuzz,
     Guests => guests,
     Test => test,

@@ -60,13 +60,19 @@ static STEPS: &[Step] = &[
         slow: true,
         run: |session| steps::fuzz(session, 120),
     },
+    Step { name: "guests", what: "cargo xtask guests --check", slow: true, run: steps::guests },
+    Step {
+        name: "cross",
+        what: "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user",
+        slow: true,
+        run: steps::cross,
+    },
     Step {
         name: "vm",
         what: "cargo xtask vm: Debian kernels under software emulation",
         slow: true,
         run: steps::vm,
     },
-    Step { name: "guests", what: "cargo xtask guests --check", slow: true, run: steps::guests },
     Step {
         name: "doc",
         what: "cargo doc --no-deps --workspace, warnings denied",

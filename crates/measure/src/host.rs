@@ -23,7 +23,7 @@ use std::path::Path;
 use tollgate_record::Host;
 
 pub use audit::audited;
-pub use live::live;
+pub use live::{is_translated, live};
 pub use pmu::why_not as why_no_pmu;
 
 /// Everything that files below `root` tell about a machine (`/` for this one).

@@ -3,12 +3,13 @@
 use crate::arch;
 use crate::bench::{Bench, Reply, Request};
 use crate::clock::{CoreClock, Counter, Os, Scale, Source};
+use crate::host::is_translated;
 use crate::local::Local;
 use crate::probe::{Meta, Site};
 use crate::sampler::{Core, Harvest};
 use crate::stats::median;
 use crate::summary::{self, Units};
-use tollgate_record::{Run, Warning};
+use tollgate_record::{Measurement, Run, Status, Warning};
 
 /// Change of the core's frequency within a run that is worth a warning.
 const FREQUENCY_DRIFT: f64 = 0.02;
@@ -37,6 +38,9 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
         .zip(&harvest.probes)
         .map(|(meta, probe)| summary::measurement(meta, probe, &units))
         .collect();
+    if is_translated(&run.host) {
+        run.results.iter_mut().for_each(unproven);
+    }
     run.complete = harvest.complete;
     if let Some(lost) = &harvest.lost {
         run.warnings.push(Warning::new("worker-lost", format!("the run ended early: {lost}")));
@@ -56,6 +60,16 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
             run.warnings.push(warning);
         }
     }
+}
+
+/// An emulator of one program may take a call and do nothing. A row whose proof shows that is no figure.
+fn unproven(row: &mut Measurement) {
+    let Some(warning) = row.warnings.iter().find(|warning| warning.code == "proof-disagrees") else { return };
+    let reason = format!("the emulator that runs this program does not do it: {}", warning.text);
+    let params = std::mem::take(&mut row.params);
+    *row = Measurement::empty(&row.probe, &row.engine, row.per, Status::Skipped);
+    (row.params, row.reason) = (params, Some(reason));
+    row.enable = Some("a machine, or an emulated one, of this architecture".into());
 }
 
 /// The harness measured by itself: things whose length is known.
@@ -163,4 +177,25 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
         warnings.push(Warning::new("core-clock-doubtful", text));
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Measurement, Status, Warning, unproven};
+    use tollgate_record::Per;
+
+    #[test]
+    fn what_an_emulator_left_undone_is_no_figure() {
+        let mut row = Measurement::empty("fault/x", "host", Per::Touch, Status::Measured);
+        row.samples = 7;
+        row.warnings.push(Warning::new("drift", "it drifted"));
+        let before = row.clone();
+        unproven(&mut row);
+        assert_eq!(row, before);
+        row.warnings
+            .push(Warning::new("proof-disagrees", "minor per touch: 0.000 counted where 1 was claimed"));
+        unproven(&mut row);
+        assert_eq!((row.status, row.samples), (Status::Skipped, 0));
+        assert!(row.reason.is_some_and(|reason| reason.contains("0.000")) && row.enable.is_some());
+    }
 }

@@ -231,13 +231,25 @@ pub(crate) fn measure(
     Ok(())
 }
 
+/// Names the program that runs this one, where the system does not start it by itself: qemu-user, without an entry
+/// in binfmt_misc. For tests on another architecture.
+const EMULATOR: &str = "TOLLGATE_EMULATOR";
+
 /// The command that starts a worker: this program again.
 pub(crate) fn worker(site: Site, source: Source) -> Command {
     // The link names the running program even when its file has been replaced; without /proc the
     // name that it was called by must do.
     let link = std::path::Path::new("/proc/self/exe");
     let program = if link.exists() { link.into() } else { std::env::args_os().next().unwrap_or_default() };
-    let mut command = Command::new(program);
+    let mut command = match std::env::var_os(EMULATOR) {
+        // To the emulator the link would name itself.
+        Some(emulator) => {
+            let mut command = Command::new(emulator);
+            command.arg(std::fs::read_link(link).map_or(program, Into::into));
+            command
+        }
+        None => Command::new(program),
+    };
     command.arg("worker").arg("--parent").arg(std::process::id().to_string());
     command.arg("--cpu").arg(site.cpu.to_string()).arg("--clock").arg(ClockChoice::of(source));
     if let Some(peer) = site.peer {

@@ -3,7 +3,7 @@
 mod bare_async;
 mod clock;
 mod coro;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod own;
 mod park;
 mod protocol;
@@ -15,10 +15,10 @@ fn main() {
     // Tasks of some runtimes must outlive everything.
     let params: &'static Params = Box::leak(Box::new(Params::read()));
     match (params.runtime.as_str(), params.mechanism.as_str()) {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
         ("own", _) => own::run(params),
-        #[cfg(not(target_arch = "x86_64"))]
-        ("own", _) => skip("the switch is written for x86-64 only"),
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+        ("own", _) => skip("the switch is not written for this architecture"),
         ("corosensei", "yield") => coro::run(params),
         ("rust-async", "poll") => bare_async::run(params),
         ("tokio", "yield") => tokio_tasks::run_yield(params),

@@ -1,11 +1,22 @@
 //! Our own stack switch, inlined: what the compiler has live it keeps itself, so that the switch saves the two
-//! registers that it may not give up (rbx, rbp) and the address to go on at.
+//! registers that it may not give up and the address to go on at.
 //!
-//! Four forms: ended by `pop` and `jmp` or by `ret` (which the processor predicts to return to the stack just
-//! left, and misses), each with and without MXCSR and the x87 control word.
+//! Four forms: ended by a jump or by a return (which the processor predicts to return to the stack just left, and
+//! misses), each with and without the control registers of the floating-point unit. The switches themselves are in
+//! one file for each architecture.
+
+#[cfg(target_arch = "aarch64")]
+#[path = "own/aarch64.rs"]
+mod machine;
+#[cfg(target_arch = "riscv64")]
+#[path = "own/riscv64.rs"]
+mod machine;
+#[cfg(target_arch = "x86_64")]
+#[path = "own/x86_64.rs"]
+mod machine;
 
 use crate::protocol::{Counts, Course, Params, Stamps, resident, skip};
-use std::arch::{asm, naked_asm};
+use machine::{CONTROL, enter, jmp, jmp_fp, ret, ret_fp, words};
 use std::ptr;
 
 /// The part of a task's stack that is mapped for it.
@@ -13,60 +24,12 @@ const STACK: usize = 64 << 10;
 
 /// A task, at the top of its own stack.
 #[repr(C)]
-struct Task {
+pub struct Task {
     pointer: *mut u8,
     next: *mut Task,
     resumes: u64,
     stamps: *mut Stamps,
 }
-
-macro_rules! switch {
-    ($name:ident, [$($save:literal),*], [$($restore:literal),*], $($go:literal),+) => {
-        /// Leaves `from` and enters `to`.
-        ///
-        /// # Safety
-        /// `to` is a task that was left by the same form of switch, or made for it, and that does not run.
-        #[inline(always)]
-        unsafe fn $name(from: *mut Task, to: *mut Task) {
-            // SAFETY: the caller's promise; everything that changes while others run is named.
-            unsafe {
-                asm!(
-                    "push rbp",
-                    "push rbx",
-                    $($save,)*
-                    "lea rax, [rip + 2f]",
-                    "push rax",
-                    "mov [rdi], rsp",
-                    "mov rsp, [rsi]",
-                    $($go,)+
-                    "2:",
-                    $($restore,)*
-                    "pop rbx",
-                    "pop rbp",
-                    inlateout("rdi") from => _, inlateout("rsi") to => _,
-                    lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
-                    clobber_abi("sysv64"),
-                );
-            }
-        }
-    };
-}
-
-switch!(jmp, [], [], "pop rax", "jmp rax");
-switch!(ret, [], [], "ret");
-switch!(
-    jmp_fp,
-    ["sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp + 4]"],
-    ["ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8"],
-    "pop rax",
-    "jmp rax"
-);
-switch!(
-    ret_fp,
-    ["sub rsp, 8", "stmxcsr [rsp]", "fnstcw [rsp + 4]"],
-    ["ldmxcsr [rsp]", "fldcw [rsp + 4]", "add rsp, 8"],
-    "ret"
-);
 
 /// The four forms, for the code that is made once for each.
 const JMP: u8 = 0;
@@ -90,7 +53,7 @@ unsafe fn switch<const FORM: u8>(from: *mut Task, to: *mut Task) {
 }
 
 /// A task: counts, passes on, for ever. It owns nothing, so its stack may be taken from it.
-unsafe extern "sysv64" fn body<const FORM: u8, const STAMP: bool>(task: *mut Task) -> ! {
+unsafe extern "C" fn body<const FORM: u8, const STAMP: bool>(task: *mut Task) -> ! {
     loop {
         // SAFETY: the ring outlives all that runs on it, and one task runs at a time.
         unsafe {
@@ -104,12 +67,6 @@ unsafe extern "sysv64" fn body<const FORM: u8, const STAMP: bool>(task: *mut Tas
             switch::<FORM>(task, (*task).next);
         }
     }
-}
-
-/// Where a task begins: its argument and its code are on its stack.
-#[unsafe(naked)]
-unsafe extern "C" fn enter() {
-    naked_asm!("pop rdi", "pop rax", "and rsp, -16", "call rax", "ud2")
 }
 
 /// A ring of tasks; the first is whoever made it.
@@ -146,7 +103,7 @@ impl Ring {
             unsafe {
                 let task = memory.add((at + 1) * STACK - 64 - colour).cast::<Task>();
                 let code = body::<FORM, STAMP> as *const () as usize;
-                let words = [enter as *const () as usize, task.expose_provenance(), code, 0];
+                let words = words(enter as *const () as usize, task.expose_provenance(), code);
                 let frame = task.cast::<usize>().sub(8);
                 frame.copy_from_nonoverlapping(words.as_ptr(), words.len());
                 task.write(Task { pointer: frame.cast(), next, resumes: 0, stamps });
@@ -212,7 +169,7 @@ fn measure<const FORM: u8>(params: &Params) -> ! {
     drop(ring);
     let mut notes = vec![format!("stacks of {} KiB without guard pages", STACK >> 10)];
     if FORM >= JMP_FP {
-        notes.push("MXCSR 0x1f80 on all sides, set before each batch".into());
+        notes.push(CONTROL.into());
     }
     course.finish("tollgate 0.1.0", &notes, &singles::<FORM>(params), false)
 }

@@ -19,8 +19,14 @@ pub(crate) struct Apt {
 }
 
 impl Apt {
-    /// With its state in `folder`, for this machine's architecture and others.
-    pub(crate) fn new(folder: &Path, architecture: &str, others: &[&str]) -> Result<Self> {
+    /// With its state in `folder`, for this machine's architecture and others; from the sources of this system, or
+    /// from those of a list.
+    pub(crate) fn new(
+        folder: &Path,
+        architecture: &str,
+        others: &[&str],
+        sources: Option<&Path>,
+    ) -> Result<Self> {
         let folder = folder.join("apt");
         for part in ["lists/partial", "cache/archives/partial", "packages"] {
             fs::create_dir_all(folder.join(part)).with_context(|| folder.display().to_string())?;
@@ -37,6 +43,11 @@ impl Apt {
             let mut option = OsString::from(format!("-o{name}="));
             option.push(folder.join(place));
             options.push(option);
+        }
+        if let Some(sources) = sources {
+            let mut option = OsString::from("-oDir::Etc::SourceList=");
+            option.push(sources);
+            options.extend([option, "-oDir::Etc::SourceParts=/dev/null".into()]);
         }
         for option in [
             "Acquire::Languages=none",

@@ -1,6 +1,6 @@
 //! Building the static program for one target.
 
-use super::target::Target;
+use super::target::{STATIC, Target};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 
@@ -42,11 +42,13 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
     };
     cargo.args(["--quiet", "--package", "tollgate"]);
     if profile == Profile::Release {
-        // Where the sources lie is nobody's business, and would make two builds of the same sources differ.
         cargo.arg("--release");
+        // Where the sources lie is nobody's business, and would make two builds of the same sources differ.
+        let flags = format!("{STATIC} -C strip=symbols --remap-path-prefix={}=.", root.display());
+        cargo.env(target.variable("RUSTFLAGS"), flags);
     }
     let status = cargo.status().context("cargo could not be started")?;
     ensure!(status.success(), "tollgate does not build for {}: {status}", target.triple);
-    let program = root.join("target/cross").join(target.triple).join(profile.folder()).join("tollgate");
+    let program = target.folder(root).join(target.triple).join(profile.folder()).join("tollgate");
     Ok(Build::Done(program))
 }

@@ -69,6 +69,11 @@ impl Toolchain {
 
 /// The toolchain, from its folder under `target/` or else from the system's package sources.
 pub(super) fn toolchain(root: &Path, wanted: Wanted) -> Result<Toolchain, Absent> {
+    toolchain_from(root, wanted, None)
+}
+
+/// The same, from a list of package sources other than the system's.
+fn toolchain_from(root: &Path, wanted: Wanted, sources: Option<&Path>) -> Result<Toolchain, Absent> {
     for name in ["apt-get", "apt-cache", "dpkg", "dpkg-deb"] {
         if program(name).is_none() {
             return Err(Absent::Skip(format!(
@@ -98,7 +103,7 @@ pub(super) fn toolchain(root: &Path, wanted: Wanted) -> Result<Toolchain, Absent
         .context("a folder for the download")
         .map_err(broken)?;
     let fetched = Toolchain { folder: scratch.path().join("tree"), host: place.host.clone() };
-    fetch(scratch.path(), &fetched.folder, &architecture, wanted)?;
+    fetch(scratch.path(), &fetched.folder, &architecture, wanted, sources)?;
     let release = fetched.release().map_err(broken)?;
     let least = least_release(root).map_err(broken)?;
     if numbers(&release) < numbers(&least) {
@@ -117,12 +122,18 @@ pub(super) fn toolchain(root: &Path, wanted: Wanted) -> Result<Toolchain, Absent
 }
 
 /// Downloads and unpacks into `tree`.
-fn fetch(scratch: &Path, tree: &Path, architecture: &str, wanted: Wanted) -> Result<(), Absent> {
+fn fetch(
+    scratch: &Path,
+    tree: &Path,
+    architecture: &str,
+    wanted: Wanted,
+    sources: Option<&Path>,
+) -> Result<(), Absent> {
     let skip =
         |error: anyhow::Error| Absent::Skip(format!("the compiler could not be downloaded: {error:#}"));
     let others: Vec<&str> = wanted.std_of.into_iter().filter(|other| *other != architecture).collect();
     println!("  downloading Debian's compiler for {}", [&[architecture], &others[..]].concat().join(" and "));
-    let apt = Apt::new(scratch, architecture, &others).map_err(skip)?;
+    let apt = Apt::new(scratch, architecture, &others, sources).map_err(skip)?;
     apt.update().map_err(skip)?;
     let versioned = apt
         .needs("libstd-rust-web-dev")
@@ -172,7 +183,7 @@ pub(super) fn said(command: &mut Command) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Absent, Command, Wanted, numbers, said, toolchain};
+    use super::{Absent, Command, Wanted, numbers, said, toolchain_from};
 
     #[test]
     fn releases_compare_as_numbers() {
@@ -190,15 +201,16 @@ mod tests {
         assert!(error.to_string().contains("no-such-program-anywhere"), "{error}");
     }
 
-    /// An architecture that no Debian has: the package lists come, or do not, and the packages cannot.
     #[test]
     fn a_download_that_fails_leaves_nothing_and_skips_with_a_sentence() {
         let root = tempfile::tempdir().unwrap();
-        let wanted = Wanted { std_of: Some("vax"), source: false };
-        match toolchain(root.path(), wanted) {
+        let sources = root.path().join("sources.list");
+        std::fs::write(&sources, "deb [trusted=yes] file:/nowhere/at/all none main\n").unwrap();
+        let wanted = Wanted { std_of: Some("arm64"), source: false };
+        match toolchain_from(root.path(), wanted, Some(&sources)) {
             Err(Absent::Skip(why)) => assert!(!why.is_empty() && !why.contains('\n'), "{why}"),
             Err(Absent::Broken(error)) => panic!("{error:#}"),
-            Ok(_) => panic!("there is no such architecture"),
+            Ok(_) => panic!("there are no packages there"),
         }
         let store = root.path().join("target/toolchains");
         let left = std::fs::read_dir(store).map_or(0, Iterator::count);

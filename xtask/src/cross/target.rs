@@ -4,9 +4,12 @@ use super::debian;
 use crate::workspace;
 use anyhow::Result;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tollgate_testkit::program;
+
+/// What has the C library linked into the program.
+pub(super) const STATIC: &str = "-C target-feature=+crt-static";
 
 /// One target.
 pub(crate) struct Target {
@@ -84,7 +87,7 @@ impl Target {
             .map(|(shown_by, package)| missing(shown_by, package))
     }
 
-    /// A cargo that builds for this target, static, into `target/cross`: `Err` inside says what is missing and so
+    /// A cargo that builds for this target, static, into its folder under `target/cross`: `Err` inside says what is missing and so
     /// skips.
     ///
     /// # Errors
@@ -110,8 +113,8 @@ impl Target {
         }
         cargo
             .args([command, "--target", self.triple, "--target-dir"])
-            .arg(root.join("target/cross"))
-            .env(self.variable("RUSTFLAGS"), "-C target-feature=+crt-static");
+            .arg(self.folder(root))
+            .env(self.variable("RUSTFLAGS"), STATIC);
         if !self.is_native() {
             cargo.env(self.variable("LINKER"), self.linker.0).env(self.variable("RUNNER"), self.emulator.0);
         }
@@ -121,8 +124,14 @@ impl Target {
         Ok(Ok(cargo))
     }
 
+    /// Where cargo builds for it. Not one folder for all: what a build of the standard library needs set would have
+    /// everything that runs on this machine built again for each other target.
+    pub(super) fn folder(&self, root: &Path) -> PathBuf {
+        root.join("target/cross").join(self.arch)
+    }
+
     /// The environment variable by which cargo is told something about this target.
-    fn variable(&self, what: &str) -> OsString {
+    pub(super) fn variable(&self, what: &str) -> OsString {
         format!("CARGO_TARGET_{}_{what}", self.triple.to_uppercase().replace('-', "_")).into()
     }
 }

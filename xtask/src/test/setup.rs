@@ -22,7 +22,7 @@ static NEEDS: &[Need] = &[
     Need {
         packages: &["qemu-user"],
         shown_by: "qemu-riscv64",
-        tests: "comparison of RISC-V user programs with QEMU",
+        tests: "comparison of RISC-V user programs with QEMU, and programs for aarch64 and riscv64",
     },
     Need {
         packages: &["qemu-system-riscv", "qemu-system-misc"],
@@ -37,12 +37,22 @@ static NEEDS: &[Need] = &[
     Need {
         packages: &["gcc-riscv64-linux-gnu"],
         shown_by: "riscv64-linux-gnu-gcc",
-        tests: "static Linux programs on the RISC-V machine",
+        tests: "static Linux programs on the RISC-V machine, and the program for riscv64",
     },
     Need {
         packages: &["libc6-dev-riscv64-cross"],
         shown_by: "/usr/riscv64-linux-gnu/lib/libc.a",
-        tests: "static Linux programs on the RISC-V machine",
+        tests: "static Linux programs on the RISC-V machine, and the program for riscv64",
+    },
+    Need {
+        packages: &["gcc-aarch64-linux-gnu"],
+        shown_by: "aarch64-linux-gnu-gcc",
+        tests: "the program for aarch64, under qemu-user",
+    },
+    Need {
+        packages: &["libc6-dev-arm64-cross"],
+        shown_by: "/usr/aarch64-linux-gnu/lib/libc.a",
+        tests: "the program for aarch64, under qemu-user",
     },
     Need {
         packages: &["qemu-system-x86"],

@@ -48,6 +48,24 @@ pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// The program for the other architectures; what cannot be tried here is listed with the skipped tests.
+pub(super) fn cross(session: &mut Session) -> Result<Outcome> {
+    let targets = crate::cross::chosen(&[])?;
+    let outcome = crate::cross::try_all(&session.root, &targets, false)?;
+    session.skips.extend(outcome.skipped.into_iter().map(|(arch, reason)| Skip {
+        test: "xtask::cross".to_owned(),
+        case: Some(arch.to_owned()),
+        reason,
+    }));
+    for failed in &outcome.failed {
+        println!("  FAILED: {failed}");
+    }
+    Ok(match outcome.failed.len() {
+        0 => Outcome::Passed,
+        count => Outcome::Failed(format!("{count} cases, listed above")),
+    })
+}
+
 pub(super) fn doc(session: &mut Session) -> Result<Outcome> {
     finish(
         workspace::cargo(&session.root)

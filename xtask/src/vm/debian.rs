@@ -107,7 +107,7 @@ const APT: &str = "apt";
 /// apt with the lists of one architecture, below a folder that is being made.
 fn lists(folder: &Path, arch: Arch) -> Result<Apt> {
     println!("  downloading Debian's lists, a kernel or busybox for {}", arch.debian());
-    let apt = Apt::new(folder, arch.debian(), &[])?;
+    let apt = Apt::new(folder, arch.debian(), &[], None)?;
     // A source that fails must not stop the others; what is missing then shows in the download.
     let _ = apt.update();
     Ok(apt)

@@ -23,6 +23,9 @@ macro_rules! switch {
     ($name:ident, $frame:literal, $($save:literal)*, $($restore:literal)*) => {
         global_asm!(
             ".pushsection .text.tollgate_fiber, \"ax\", @progbits",
+            // Link-time optimisation forgets the target's extensions for assembly outside functions.
+            ".option push",
+            ".option arch, +d",
             concat!(".globl tollgate_fiber_", stringify!($name)),
             concat!(".hidden tollgate_fiber_", stringify!($name)),
             concat!(".type tollgate_fiber_", stringify!($name), ", @function"),
@@ -63,6 +66,7 @@ macro_rules! switch {
             concat!("addi sp, sp, ", $frame),
             "jr t2",
             concat!(".size tollgate_fiber_", stringify!($name), ", . - tollgate_fiber_", stringify!($name)),
+            ".option pop",
             ".popsection",
         );
     };

@@ -124,7 +124,7 @@ impl Nursery {
         // SAFETY: what the child does allocates nothing and calls only what is async-signal-safe, as the
         // caller promises for `one`. Of memory it uses this frame, `shared` and what `one` promises.
         let made = unsafe {
-            process::fork(death::SIGNAL, [keep, None], || {
+            process::fork(&[death::SIGNAL], [keep, None], || {
                 // With an inherited SIG_IGN the kernel would reap the children itself.
                 libc::signal(libc::SIGCHLD, libc::SIG_DFL);
                 let lean = surplus.as_ref().is_some_and(|surplus| surplus.unmap());
@@ -132,7 +132,14 @@ impl Nursery {
                 shared.serve(one)
             })
         };
-        let pid = made.map_err(|error| task_refusal(what, &error))?;
+        let pid = made.map_err(|error| match error.raw_os_error() {
+            // A nursery that dies unheard would leave us waiting.
+            Some(libc::EINVAL) => Refusal::skip(
+                "a child cannot tell its end by a signal of our choice: an emulator runs this program",
+                "a machine, or an emulated one, of this architecture",
+            ),
+            _ => task_refusal(what, &error),
+        })?;
         let mut nursery = Self { what, desk, pid, _watch: watch, deaths, broken: None };
         nursery.order(0)?;
         process::check_pin(pid, cpu)?;

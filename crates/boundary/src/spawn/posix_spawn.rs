@@ -63,6 +63,13 @@ fn explain(refusal: Refusal) -> Refusal {
             "mount it: `mount -t proc proc /proc`",
         );
     }
+    let no_format = io::Error::from_raw_os_error(libc::ENOEXEC).to_string();
+    if text.ends_with(&no_format) {
+        return Refusal::skip(
+            "the system does not start programs of this architecture: this one is run by an emulator",
+            "tell the kernel of it: `apt-get install qemu-user-binfmt`",
+        );
+    }
     refusal
 }
 

@@ -146,7 +146,7 @@ impl Peers {
         };
         // SAFETY: `child` allocates nothing and only makes system calls that are async-signal-safe;
         // `Work` demands the same of `work`.
-        let pid = unsafe { process::fork(death::SIGNAL, keep, child) }
+        let pid = unsafe { process::fork(&[death::SIGNAL, libc::SIGCHLD], keep, child) }
             .map_err(|error| task_refusal("fork", &error))?;
         self.handles.push(Handle::Process(pid));
         Ok(())

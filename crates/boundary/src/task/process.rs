@@ -5,7 +5,8 @@ use std::{io, mem, os::fd::RawFd, ptr};
 use tollgate_measure::Refusal;
 
 /// Forks. The child blocks every signal, dies when the calling thread does, closes every descriptor from
-/// 3 on but those to `keep`, runs `child` and exits. Its death is told by `exit_signal`.
+/// 3 on but those to `keep`, runs `child` and exits. Its death is told by the first of `exit_signals` that the system
+/// takes: an emulator of one program takes SIGCHLD only.
 ///
 /// The system call is made directly: the C library's `fork` always asks for SIGCHLD.
 ///
@@ -13,7 +14,7 @@ use tollgate_measure::Refusal;
 /// `child` runs with other threads' locks in whatever state they were: it must be async-signal-safe and
 /// allocate nothing.
 pub(crate) unsafe fn fork(
-    exit_signal: i32,
+    exit_signals: &[i32],
     keep: [Option<RawFd>; 2],
     child: impl FnOnce(),
 ) -> io::Result<libc::pid_t> {
@@ -21,7 +22,13 @@ pub(crate) unsafe fn fork(
     let parent = unsafe { libc::getpid() };
     let blocked = AllBlocked::new();
     // SAFETY: the child does only what the caller promises for it.
-    let pid = unsafe { clone(exit_signal) };
+    let mut pid = unsafe { clone(exit_signals[0]) };
+    for &exit_signal in &exit_signals[1..] {
+        if pid < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) {
+            // SAFETY: as above.
+            pid = unsafe { clone(exit_signal) };
+        }
+    }
     if pid == 0 {
         // SAFETY: integers only. When the parent died before the first call took effect, the second one
         // shows another parent.

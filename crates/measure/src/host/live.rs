@@ -46,6 +46,15 @@ pub fn live(host: &mut Host) {
     host.pmu = pmu::attempt(host);
 }
 
+/// How the name of a translator of one program begins.
+const TRANSLATOR: &str = "QEMU TCG (a program for ";
+
+/// Whether [`live`] found that the program, and not the machine, is emulated.
+#[must_use]
+pub fn is_translated(host: &Host) -> bool {
+    host.hypervisor.as_ref().is_some_and(|name| name.starts_with(TRANSLATOR))
+}
+
 /// Whether a program for one architecture runs on a kernel of another, which only an emulator makes possible. What
 /// the kernel tells about its processor is then about another one than the program sees.
 pub(super) fn translated(host: &mut Host, kernel: &str) {
@@ -53,7 +62,7 @@ pub(super) fn translated(host: &mut Host, kernel: &str) {
     if kernel == host.arch || !APART.contains(&kernel) || !APART.contains(&host.arch.as_str()) {
         return;
     }
-    host.hypervisor = Some(format!("QEMU TCG (a program for {} on a kernel for {kernel})", host.arch));
+    host.hypervisor = Some(format!("{TRANSLATOR}{} on a kernel for {kernel})", host.arch));
     let cpu = &mut host.cpu;
     cpu.model = format!("emulated {}", host.arch);
     cpu.vendor.clear();
@@ -104,7 +113,7 @@ mod tests {
         translated(&mut host, "");
         assert_eq!(host, before);
         translated(&mut host, "x86_64");
-        assert!(host.hypervisor.is_some_and(|name| name.starts_with("QEMU TCG")));
+        assert!(super::is_translated(&host) && !super::is_translated(&before));
         assert!(host.cpu.vendor.is_empty() && host.cpu.flags.is_empty());
     }
 }
