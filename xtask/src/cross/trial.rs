@@ -58,13 +58,10 @@ impl Runner {
     fn case(&self, case: &Case, scratch: &Path, here: &mut Here) -> Result<Option<Rows>> {
         let store = scratch.join("store");
         let stdout = self.output(&case.args(&store.to_string_lossy()), scratch)?;
-        let native = if self.target.is_native() {
+        if self.target.is_native() {
             here.insert(case.name, stdout.clone());
-            &stdout
-        } else {
-            here.get(case.name).map_or("", String::as_str)
-        };
-        case.judge(&stdout, native)
+        }
+        case.judge(&stdout, here.get(case.name).map(String::as_str))
     }
 
     /// Tries every case; gives the rows of those that have any, and a sentence for each that went wrong.
