@@ -46,8 +46,8 @@ const X86: Case = Case {
     cpus: 1,
     memory_mib: 1024,
     machine: &[],
-    // Otherwise it depends on the load of the host whether the guest's kernel trusts its clock.
-    boot: "tsc=reliable",
+    // Otherwise it depends on the load of the host whether the guest's kernel trusts its clock and its timer.
+    boot: "no_timer_check tsc=reliable",
     scripts: &[DOCTOR, RUN],
     boots: 1,
     limit: None,
@@ -102,7 +102,7 @@ pub(super) static CASES: &[Case] = &[
         name: "maxcpus-1",
         what: "two CPUs, one of them off (`maxcpus=1`)",
         cpus: 2,
-        boot: "tsc=reliable maxcpus=1",
+        boot: "no_timer_check tsc=reliable maxcpus=1",
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU]),
             Expect::Doctor("one-cpu", Info, "one CPU only"),
@@ -127,7 +127,7 @@ pub(super) static CASES: &[Case] = &[
         what: "the same processor without it (`nopti`)",
         line: Line::V6_1,
         cpu: "Nehalem",
-        boot: "tsc=reliable nopti",
+        boot: "no_timer_check tsc=reliable nopti",
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU]),
             Expect::Doctor("page-table-isolation", Info, "is off though this processor needs it"),
@@ -139,7 +139,7 @@ pub(super) static CASES: &[Case] = &[
         name: "pti-forced",
         what: "page-table isolation on a processor that does not need it (`pti=on`)",
         line: Line::V6_1,
-        boot: "tsc=reliable pti=on",
+        boot: "no_timer_check tsc=reliable pti=on",
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU]),
             Expect::Doctor("page-table-isolation", Info, "was forced on"),
@@ -150,7 +150,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "paranoid-3",
         what: "`perf_event_paranoid` 3, no privilege",
-        boot: "tsc=reliable sysctl.kernel.perf_event_paranoid=3",
+        boot: "no_timer_check tsc=reliable sysctl.kernel.perf_event_paranoid=3",
         scripts: NOBODY,
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU]),
@@ -164,7 +164,7 @@ pub(super) static CASES: &[Case] = &[
         name: "paranoid-4",
         what: "`perf_event_paranoid` 4, no privilege",
         line: Line::V6_1,
-        boot: "tsc=reliable sysctl.kernel.perf_event_paranoid=4",
+        boot: "no_timer_check tsc=reliable sysctl.kernel.perf_event_paranoid=4",
         scripts: NOBODY,
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU]),
@@ -176,7 +176,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "io-uring-disabled",
         what: "`kernel.io_uring_disabled` 2",
-        boot: "tsc=reliable sysctl.kernel.io_uring_disabled=2",
+        boot: "no_timer_check tsc=reliable sysctl.kernel.io_uring_disabled=2",
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU, ("syscall/io_uring-nop", "io_uring_disabled = 2")]),
             Expect::Doctor("io-uring-disabled", Spoils, "for nobody"),
