@@ -5,6 +5,7 @@ mod cache;
 mod crossing;
 mod fault;
 mod figures;
+mod report;
 mod spinner;
 mod switch;
 
@@ -44,6 +45,7 @@ static BENCHES: &[Bench] = &[
     ("fault", |tool, _| fault::fault(tool)),
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
+    ("report", |tool, _| report::report(tool)),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

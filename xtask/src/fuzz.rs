@@ -1,5 +1,6 @@
 //! `cargo xtask fuzz`: random programs, random memory and broken files for the RISC-V machine, for a given
-//! time, against QEMU and against its own reference interpreter; and broken results of the x86-64 guest.
+//! time, against QEMU and against its own reference interpreter; broken results of the x86-64 guest; and hostile
+//! records for the page.
 
 use crate::workspace;
 use anyhow::{Result, bail};
@@ -7,8 +8,13 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 /// The tests that go on for as long as they are told to: crate and test.
-const TIMED: [(&str, &str); 4] =
-    [("riscv", "qemu"), ("riscv", "engines"), ("riscv", "hostile"), ("microvm", "table")];
+const TIMED: [(&str, &str); 5] = [
+    ("riscv", "qemu"),
+    ("riscv", "engines"),
+    ("riscv", "hostile"),
+    ("microvm", "table"),
+    ("report", "html_hostile"),
+];
 /// The tests that do a larger amount of work when they are told a time.
 const LARGER: [(&str, &str); 1] = [("riscv", "loader")];
 
@@ -37,6 +43,7 @@ pub(crate) fn fuzz(root: &Path, seconds: u64) -> Result<ExitStatus> {
 fn command(root: &Path, seconds: u64) -> Command {
     let mut command = workspace::cargo(root);
     command.args(["test", "--quiet", "--package", "tollgate-riscv", "--package", "tollgate-microvm"]);
+    command.args(["--package", "tollgate-report"]);
     for (_, test) in TIMED.iter().chain(&LARGER) {
         command.args(["--test", test]);
     }
@@ -53,7 +60,7 @@ mod tests {
     fn the_time_is_shared_by_the_tests_that_take_it() {
         let command = command(Path::new("/"), 120);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
-        assert_eq!(seconds.and_then(|(_, value)| value), Some("30".as_ref()));
+        assert_eq!(seconds.and_then(|(_, value)| value), Some("24".as_ref()));
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Print a saved run
     Show(ShowArgs),
+    /// Saved runs as one HTML page that needs nothing else
+    Report(crate::report::Args),
     /// The bill of a trap, and programs, on a RISC-V machine in which every instruction is seen
     Riscv(crate::riscv::RiscvArgs),
     /// Answers the requests of the process that started it

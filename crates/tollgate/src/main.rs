@@ -10,6 +10,7 @@ mod lat_ctx;
 mod list;
 mod output;
 mod progress;
+mod report;
 mod ring;
 mod riscv;
 mod run;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Some(Command::Doctor(args)) => doctor::doctor(&args),
         Some(Command::Runs(args)) => runs::runs(&args),
         Some(Command::Show(args)) => runs::show(&args),
+        Some(Command::Report(args)) => report::report(&args),
         Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };

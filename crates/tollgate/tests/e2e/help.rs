@@ -4,8 +4,10 @@
 use crate::scene::call;
 use insta::assert_snapshot;
 
-const COMMANDS: &[&str] =
-    &["", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "riscv"];
+const COMMANDS: &[&str] = &[
+    "", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "list", "doctor", "runs", "show", "report",
+    "riscv",
+];
 
 #[test]
 fn every_help_has_examples_and_fits_into_80_columns() {

@@ -11,6 +11,7 @@ mod output;
 mod places;
 mod processes;
 mod refused;
+mod report;
 mod scene;
 mod signals;
 mod stores;
@@ -18,13 +19,14 @@ mod stores;
 use case::Case;
 
 /// Every table of cases.
-fn tables() -> [(&'static str, &'static [Case]); 7] {
+fn tables() -> [(&'static str, &'static [Case]); 8] {
     [
         ("bad input", bad_input::CASES),
         ("crossing", crossing::CASES),
         ("output", output::CASES),
         ("places", places::CASES),
         ("refused", refused::CASES),
+        ("report", report::CASES),
         ("signals", signals::CASES),
         ("stores", stores::CASES),
     ]
