@@ -11,6 +11,7 @@ mod target;
 mod trial;
 mod units;
 
+pub(crate) use apt::Apt;
 pub(crate) use build::{Build, Profile, tollgate};
 pub(crate) use target::{TARGETS, Target};
 pub(crate) use trial::is_static;

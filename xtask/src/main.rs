@@ -16,6 +16,7 @@ mod guests;
 mod pictures;
 mod test;
 mod tidy;
+mod vm;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -47,6 +48,7 @@ commands! {
     Pictures => pictures,
     Test => test,
     Tidy => tidy,
+    Vm => vm,
 }
 
 /// Developer commands of tollgate.

@@ -68,6 +68,12 @@ static STEPS: &[Step] = &[
         run: steps::cross,
     },
     Step {
+        name: "vm",
+        what: "cargo xtask vm: Debian kernels under software emulation",
+        slow: true,
+        run: steps::vm,
+    },
+    Step {
         name: "doc",
         what: "cargo doc --no-deps --workspace, warnings denied",
         slow: true,

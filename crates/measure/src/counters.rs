@@ -66,21 +66,45 @@ pub fn count<E>(
 ) -> Result<Vec<Counted>, E> {
     let mut all = Vec::new();
     for group in groups {
-        let opened: Result<Vec<usize>, Refused> =
-            tasks.iter().map(|&task| counters.open(group, task)).collect();
-        let counted = match opened {
-            Err(refused) => Err(Trouble::Refused(refused)),
-            Ok(opened) => {
-                let before = look(counters, &opened);
-                let crossings = run()?;
-                let after = look(counters, &opened);
-                before.and_then(|before| judge(group, &before, &after?, crossings))
+        let mut refused: Vec<Option<Refused>> = vec![None; group.len()];
+        // A counter that is refused costs its own figure only: the others are opened without it.
+        let (opened, left) = loop {
+            let left: Vec<usize> = (0..group.len()).filter(|&at| refused[at].is_none()).collect();
+            let smaller: Vec<Counter> = left.iter().map(|&at| group[at]).collect();
+            if smaller.is_empty() {
+                break (Vec::new(), left);
             }
+            let opened: Result<Vec<usize>, Refused> =
+                tasks.iter().map(|&task| counters.open(&smaller, task)).collect();
+            match opened {
+                Ok(opened) => break (opened, left),
+                Err(why) => {
+                    counters.close();
+                    let at = left[why.counter.min(left.len() - 1)];
+                    refused[at] = Some(Refused { counter: at, ..why });
+                }
+            }
+        };
+        let smaller: Vec<Counter> = left.iter().map(|&at| group[at]).collect();
+        let counted = if smaller.is_empty() {
+            Ok(Vec::new())
+        } else {
+            let before = look(counters, &opened);
+            let crossings = run()?;
+            let after = look(counters, &opened);
+            before.and_then(|before| judge(&smaller, &before, &after?, crossings))
         };
         counters.close();
         all.extend(group.iter().enumerate().map(|(at, &counter)| Counted {
             counter,
-            per_crossing: counted.as_ref().map(|values| values[at]).map_err(Clone::clone),
+            per_crossing: match (refused[at], &counted) {
+                (Some(refused), _) => Err(Trouble::Refused(refused)),
+                (None, Ok(figures)) => {
+                    let place = left.iter().position(|&left| left == at).unwrap_or_default();
+                    figures[place].clone()
+                }
+                (None, Err(why)) => Err(why.clone()),
+            },
         }));
     }
     Ok(all)

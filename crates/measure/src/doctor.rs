@@ -77,6 +77,11 @@ static CHECKS: &[Check] = &[
         look: machine::virtual_machine,
     },
     Check {
+        code: "hidden-hypervisor",
+        effect: "The guest's kernel leaves out what it would do for a hypervisor, and vm/cpuid takes an exit for an ordinary instruction.",
+        look: machine::hidden,
+    },
+    Check {
         code: "no-pmu",
         effect: "Hardware counters stay out of the record: no cache, TLB or branch misses beside the figures.",
         look: machine::pmu,

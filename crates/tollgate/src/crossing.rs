@@ -50,17 +50,23 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
         keeper.save(&run);
     })?;
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
-    if let Some(units) = units.filter(|units| guest && units.ticks && run.complete) {
+    if let Some(units) = units.filter(|_| guest && run.complete) {
+        let pinned = if units.ticks {
+            placement::pin(site.cpu).map_err(|error| error.to_string())
+        } else {
+            Err("it counts with the time-stamp counter, and another clock timed this run (--clock tsc)"
+                .into())
+        };
         // The calling thread runs the guest: where it cannot be pinned there is no figure.
-        match placement::pin(site.cpu) {
+        match pinned {
             Ok(()) => {
                 let hypervisor = run.host.hypervisor.clone();
                 let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();
                 bill::finish(&mut run, &rows);
             }
-            Err(error) => {
-                let text = format!("the bare guest was not run: {error}");
-                run.warnings.push(Warning::new("guest-unpinned", text));
+            Err(why) => {
+                let text = format!("the bare guest was not run: {why}");
+                run.warnings.push(Warning::new("guest-not-run", text));
             }
         }
     }

@@ -13,7 +13,7 @@ use std::process::Command;
 const SYSTEM: &[&str] = &["libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-12-base"];
 
 /// An `apt-get` that does not touch the system's own state.
-pub(super) struct Apt {
+pub(crate) struct Apt {
     folder: PathBuf,
     options: Vec<OsString>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Apt {
 impl Apt {
     /// With its state in `folder`, for this machine's architecture and others; from the sources of this system, or
     /// from those of a list.
-    pub(super) fn new(
+    pub(crate) fn new(
         folder: &Path,
         architecture: &str,
         others: &[&str],
@@ -68,7 +68,7 @@ impl Apt {
     }
 
     /// Fetches the lists of packages.
-    pub(super) fn update(&self) -> Result<()> {
+    pub(crate) fn update(&self) -> Result<()> {
         said(&mut self.command("apt-get", &["-q", "update"])).map(drop)
     }
 
@@ -76,7 +76,7 @@ impl Apt {
     ///
     /// # Errors
     /// When the sources do not have it.
-    pub(super) fn needs(&self, package: &str) -> Result<Vec<String>> {
+    pub(crate) fn needs(&self, package: &str) -> Result<Vec<String>> {
         let list = said(&mut self.command("apt-cache", &["depends", "--important", package]))
             .with_context(|| format!("this system's package sources have no {package}"))?;
         Ok(needs(&list))
@@ -89,7 +89,7 @@ impl Apt {
     }
 
     /// Downloads packages; gives their files.
-    pub(super) fn download(&self, packages: &[String]) -> Result<Vec<PathBuf>> {
+    pub(crate) fn download(&self, packages: &[String]) -> Result<Vec<PathBuf>> {
         let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
         said(self.command("apt-get", &["-q", "download"]).args(&packages))?;
         let mut files: Vec<PathBuf> = fs::read_dir(self.folder.join("packages"))?

@@ -59,6 +59,17 @@ static NEEDS: &[Need] = &[
         shown_by: "qemu-system-x86_64",
         tests: "x86 guests under QEMU's software emulation",
     },
+    Need {
+        packages: &["qemu-system-arm"],
+        shown_by: "qemu-system-aarch64",
+        tests: "hardware counters on an emulated Arm machine",
+    },
+    Need {
+        packages: &["xz-utils"],
+        shown_by: "xz",
+        tests: "modules of Debian's kernels in emulated machines",
+    },
+    Need { packages: &["cpio"], shown_by: "cpio", tests: "reading the file systems of emulated machines" },
     Need { packages: &["g++"], shown_by: "g++", tests: "switches in C++" },
     Need {
         packages: &["libboost-fiber-dev"],

@@ -39,6 +39,15 @@ pub(super) fn guests(_: &mut Session) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// Cases that cannot run here are listed with the other skips.
+pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
+    let skipped = crate::vm::Args::all().rows()?;
+    session.skips.extend(
+        skipped.iter().filter_map(|(case, why)| Skip::parse(&format!("skipped: vm [{case}]: {why}"))),
+    );
+    Ok(Outcome::Passed)
+}
+
 /// The program for the other architectures; what cannot be tried here is listed with the skipped tests.
 pub(super) fn cross(session: &mut Session) -> Result<Outcome> {
     let targets = crate::cross::chosen(&[])?;

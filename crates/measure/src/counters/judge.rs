@@ -76,13 +76,16 @@ fn refusal(errno: i32) -> &'static str {
 /// Fewest counts from which an exact ratio is no chance.
 const MANY: u64 = 10_000;
 
-/// Events for each crossing of one group, summed over all tasks.
+/// Events for each crossing of one group, summed over all tasks; one entry for each counter.
+///
+/// # Errors
+/// What speaks against the group as a whole.
 pub(super) fn judge(
     group: &[Counter],
     before: &[Reading],
     after: &[Reading],
     crossings: u64,
-) -> Result<Vec<f64>, Trouble> {
+) -> Result<Vec<Result<f64, Trouble>>, Trouble> {
     let mut sums = vec![0_u64; group.len()];
     for (before, after) in before.iter().zip(after) {
         let (Some(enabled), Some(running)) =
@@ -111,11 +114,16 @@ pub(super) fn judge(
             return Err(Trouble::MoreThanWhole);
         }
     }
-    if let (Some(instructions), Some(cycles)) = (of(Event::Instructions), of(Event::Cycles))
-        && instructions > MANY
-        && cycles.is_multiple_of(instructions)
-    {
-        return Err(Trouble::Constant(cycles / instructions));
-    }
-    Ok(sums.iter().map(|&sum| sum as f64 / crossings.max(1) as f64).collect())
+    // A simulator's instructions are those that were executed; only its cycles are none.
+    let constant = match (of(Event::Instructions), of(Event::Cycles)) {
+        (Some(instructions), Some(cycles)) if instructions > MANY && cycles.is_multiple_of(instructions) => {
+            Some(cycles / instructions)
+        }
+        _ => None,
+    };
+    let figure = |(counter, &sum): (&Counter, &u64)| match constant {
+        Some(ratio) if counter.event == Event::Cycles => Err(Trouble::Constant(ratio)),
+        _ => Ok(sum as f64 / crossings.max(1) as f64),
+    };
+    Ok(group.iter().zip(&sums).map(figure).collect())
 }

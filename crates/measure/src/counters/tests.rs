@@ -90,7 +90,7 @@ fn every_refusal_has_its_reason() {
         (libc::ESRCH, "gone"),
         (libc::EIO, "refused"),
     ] {
-        let opens = [Err(Refused { counter: 1, errno })].into();
+        let opens = [Err(Refused { counter: 1, errno }), Err(Refused { counter: 0, errno })].into();
         let mut recorded = Recorded { opens, ..Recorded::default() };
         let run = || -> Result<u64, ()> { panic!("nothing is run for a group that was refused") };
         let counted = count(&mut recorded, &pair(CLOCKS), &[0], run).expect("a refusal is no error");
@@ -102,12 +102,36 @@ fn every_refusal_has_its_reason() {
 #[test]
 fn one_group_refused_leaves_the_others() {
     let groups = [pair(CLOCKS), pair(CACHE)].concat();
-    let opens = [Err(Refused { counter: 0, errno: libc::ENOENT }), Ok(0)].into();
+    let refused = || Err(Refused { counter: 0, errno: libc::ENOENT });
+    let opens = [refused(), refused(), Ok(0)].into();
     let reads = [reading(0, 0, &[0, 0]), reading(1, 1, &[100, 50])].into();
     let mut recorded = Recorded { opens, reads, ..Recorded::default() };
     let counted = count(&mut recorded, &groups, &[0], || Ok::<u64, ()>(50)).expect("it runs");
     assert!(counted[0].per_crossing.is_err() && counted[1].per_crossing.is_err());
     assert_eq!(counted[2].per_crossing, Ok(2.0));
+}
+
+#[test]
+fn a_counter_that_is_refused_costs_its_own_figure_only() {
+    // As on a machine that counts cycles and no instructions.
+    let opens = [Err(Refused { counter: 0, errno: libc::ENOENT }), Ok(0)].into();
+    let reads = [reading(0, 0, &[0]), reading(1, 1, &[700])].into();
+    let mut recorded = Recorded { opens, reads, ..Recorded::default() };
+    let counted = count(&mut recorded, &pair(CLOCKS), &[0], || Ok::<u64, ()>(100)).expect("it runs");
+    let refused = Refused { counter: 0, errno: libc::ENOENT };
+    assert_eq!(counted[0].per_crossing, Err(Trouble::Refused(refused)));
+    assert_eq!(counted[1].per_crossing, Ok(7.0));
+    assert_eq!(recorded.opened[1].0.len(), 1);
+    // The second of three: those on both sides stay, each with its own value.
+    let group = [Event::ContextSwitches, Event::PageFaults, Event::Migrations];
+    let group = vec![group.map(|event| Counter { event, mode: Mode::Both }).to_vec()];
+    let opens = [Err(Refused { counter: 1, errno: libc::EINVAL }), Ok(0)].into();
+    let reads = [reading(0, 0, &[0, 0]), reading(1, 1, &[100, 300])].into();
+    let mut recorded = Recorded { opens, reads, ..Recorded::default() };
+    let counted = count(&mut recorded, &group, &[0], || Ok::<u64, ()>(100)).expect("it runs");
+    assert_eq!(counted[0].per_crossing, Ok(1.0));
+    assert!(counted[1].per_crossing.is_err());
+    assert_eq!(counted[2].per_crossing, Ok(3.0));
 }
 
 #[test]
@@ -143,8 +167,10 @@ fn more_misses_than_accesses_are_false() {
 
 #[test]
 fn a_simulators_cycles_are_found_out() {
-    let found = trouble(CLOCKS, reading(0, 0, &[0, 0]), reading(9, 9, &[40_000, 80_000]));
-    assert_eq!(found, Trouble::Constant(2));
+    let simulated = counted(CLOCKS, reading(0, 0, &[0, 0]), reading(9, 9, &[40_000, 80_000]));
+    // The instructions were executed; only the cycles are none.
+    assert_eq!(simulated[0].per_crossing, Ok(400.0));
+    assert_eq!(simulated[1].per_crossing, Err(Trouble::Constant(2)));
     // With few counts an exact ratio may be chance.
     assert!(counted(CLOCKS, reading(0, 0, &[0, 0]), reading(9, 9, &[40, 80]))[0].per_crossing.is_ok());
 }

@@ -28,13 +28,25 @@ pub(super) fn isolation(view: &View<'_>) -> Look {
     // The report says "Not affected" also where isolation was forced on; the flag tells the truth.
     let flag = host.cpu.flags.iter().any(|flag| flag == "pti");
     if flag || report.is_some_and(|report| report.contains("PTI")) {
+        let forced = report.is_some_and(|report| report.starts_with("Not affected"));
         return Look::Info(
-            "page-table isolation is on".into(),
+            if forced {
+                "page-table isolation was forced on: the processor does not need it".into()
+            } else {
+                "page-table isolation is on".into()
+            },
             Some("boot with `pti=off` (arm64: `kpti=0`) to compare, where no foreign code runs".into()),
         );
     }
     if report.is_none() && host.cpu.flags.is_empty() {
         return Look::Unknown;
+    }
+    if report.is_some_and(|report| report.starts_with("Vulnerable")) {
+        return Look::Info(
+            "page-table isolation is off though this processor needs it: crossings are cheaper than on others of its kind"
+                .into(),
+            Some("boot without `nopti`, `pti=off` and `mitigations=off` for the figures that others see".into()),
+        );
     }
     Look::Ok("page-table isolation is off".into())
 }
@@ -84,5 +96,33 @@ pub(super) fn autogroup(view: &View<'_>) -> Look {
             "tasks are grouped by session (autogroup)".into(),
             Some("sudo sysctl kernel.sched_autogroup_enabled=0".into()),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::doctor::{Observed, findings};
+    use tollgate_record::{Finding, Host, Severity};
+
+    fn isolation(report: &str, flags: &[&str]) -> Finding {
+        let mut host = Host::default();
+        host.kernel.mitigations.insert("meltdown".into(), report.into());
+        host.cpu.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let found = findings(&host, &Observed::default());
+        found.into_iter().find(|finding| finding.code == "page-table-isolation").expect("it is known")
+    }
+
+    #[test]
+    fn the_flag_decides_and_the_report_says_whether_it_was_needed() {
+        let on = isolation("Mitigation: PTI", &["syscall", "pti"]);
+        assert_eq!((on.severity, on.what.as_str()), (Severity::Info, "page-table isolation is on"));
+        let forced = isolation("Not affected", &["syscall", "pti"]);
+        assert!(forced.severity == Severity::Info && forced.what.contains("forced on"), "{forced:?}");
+        let off = isolation("Vulnerable", &["syscall"]);
+        assert!(
+            off.severity == Severity::Info && off.what.contains("though this processor needs it"),
+            "{off:?}"
+        );
+        assert_eq!(isolation("Not affected", &["syscall"]).severity, Severity::Ok);
     }
 }

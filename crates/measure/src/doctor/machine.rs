@@ -45,6 +45,22 @@ pub(super) fn virtual_machine(view: &View<'_>) -> Look {
     }
 }
 
+/// A hypervisor that the processor's flags deny and the machine's own name gives away.
+pub(super) fn hidden(view: &View<'_>) -> Look {
+    let host = view.host;
+    let (Some(name), "x86_64", false) = (&host.hypervisor, host.arch.as_str(), host.cpu.flags.is_empty())
+    else {
+        return Look::Unknown;
+    };
+    if host.cpu.flags.iter().any(|flag| flag == "hypervisor") {
+        return Look::Unknown;
+    }
+    Look::Info(
+        format!("the machine calls itself {name}, and the processor's hypervisor bit is clear"),
+        Some("start the guest with the bit (QEMU: without `-cpu ...,-hypervisor`)".into()),
+    )
+}
+
 pub(super) fn pmu(view: &View<'_>) -> Look {
     let host = view.host;
     if host.pmu.present {

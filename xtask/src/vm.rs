@@ -1,0 +1,259 @@
+//! `cargo xtask vm`: the tool on machines and kernels that are not here, under QEMU's software emulation.
+//!
+//! Each case boots one of Debian's kernels with our static program in a file system in memory, runs a few scripts, reads
+//! what they print from the serial console, and looks whether it is what it must be. Nothing of it needs privilege.
+
+mod arch;
+mod boot;
+mod cache;
+mod case;
+mod cases;
+mod checks;
+mod console;
+mod debian;
+mod guest;
+mod initramfs;
+mod parts;
+mod seen;
+mod table;
+
+use crate::workspace;
+use anyhow::{Context, Result, bail, ensure};
+use boot::{Booted, End};
+use case::{Case, Ending};
+use cases::CASES;
+use parts::{Parts, Store};
+use seen::Seen;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+use table::Row;
+
+/// Boot Debian kernels under software emulation, run the tool in them and check what it says
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Cases by name; all when none is given
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// List the cases and end
+    #[arg(long)]
+    list: bool,
+    /// Write the table of docs/machines.md anew
+    #[arg(long)]
+    bless: bool,
+    /// Keep what each guest printed as NAME.txt in this folder
+    #[arg(long, value_name = "DIR")]
+    consoles: Option<PathBuf>,
+    /// Guests that run at once
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    jobs: usize,
+    /// Seconds that one boot may take
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    limit: u64,
+}
+
+/// Lines of the console that are shown of a guest that went wrong.
+const LAST_LINES: usize = 20;
+
+impl Args {
+    /// Every case, as `cargo xtask test` runs them.
+    pub(crate) fn all() -> Self {
+        Self { cases: vec![], list: false, bless: false, consoles: None, jobs: 2, limit: 60 }
+    }
+
+    /// Runs the cases and prints the table.
+    ///
+    /// # Errors
+    /// When a case failed, or the page says something else.
+    pub(crate) fn run(&self) -> Result<()> {
+        if self.list {
+            CASES.iter().for_each(|case| println!("{:<20} {}", case.name, case.what));
+            return Ok(());
+        }
+        self.rows().map(drop)
+    }
+
+    /// Runs the cases, prints the table, and gives the cases that were skipped with their reasons.
+    ///
+    /// # Errors
+    /// As [`Args::run`].
+    pub(crate) fn rows(&self) -> Result<Vec<(&'static str, String)>> {
+        let root = workspace::root()?;
+        let chosen = chosen(&self.cases)?;
+        if let Some(folder) = &self.consoles {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        let mut store = Store::new(&root)?;
+        let mut rows = Vec::new();
+        let mut ready = Vec::new();
+        for case in chosen {
+            match store.parts(case.arch, case.line)? {
+                Ok(parts) => ready.push((case, parts)),
+                Err(why) => {
+                    rows.push(Row { case, counts: None, seconds: 0.0, problems: vec![], skipped: Some(why) })
+                }
+            }
+        }
+        rows.extend(self.go_through(ready));
+        rows.sort_by_key(|row| CASES.iter().position(|case| case.name == row.case.name));
+        print!("{}", table::terminal(&rows));
+        for row in &rows {
+            if let Some(why) = &row.skipped {
+                println!("  skipped: {}: {why}", row.case.name);
+            }
+        }
+        // The page takes only what came out as it must.
+        let page = table::compare(&root, &rows, self.bless);
+        let failed: Vec<&str> =
+            rows.iter().filter(|row| !row.problems.is_empty()).map(|row| row.case.name).collect();
+        ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+        page?;
+        Ok(rows.into_iter().filter_map(|row| Some((row.case.name, row.skipped?))).collect())
+    }
+
+    /// Runs cases, some at once. What went wrong is printed as soon as it has.
+    fn go_through(&self, ready: Vec<(&'static Case, Parts)>) -> Vec<Row> {
+        let (queue, rows) = (Mutex::new(ready.into_iter()), Mutex::new(Vec::new()));
+        let work = || {
+            loop {
+                let next = queue.lock().map(|mut queue| queue.next());
+                let Ok(Some((case, parts))) = next else { break };
+                let row = self.case(case, &parts);
+                for problem in &row.problems {
+                    println!("  {}: {problem}", case.name);
+                }
+                if let Ok(mut rows) = rows.lock() {
+                    rows.push(row);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(work);
+            }
+        });
+        rows.into_inner().unwrap_or_default()
+    }
+
+    /// One case with all its boots.
+    fn case(&self, case: &'static Case, parts: &Parts) -> Row {
+        let mut row = Row { case, counts: None, seconds: 0.0, problems: vec![], skipped: None };
+        let mut boots = Vec::new();
+        for _ in 0..case.boots {
+            let limit = Duration::from_secs(case.limit.unwrap_or(self.limit));
+            let booted = match boot_once(case, parts, limit) {
+                Ok(booted) => booted,
+                Err(error) => {
+                    row.problems.push(format!("{error:#}"));
+                    return row;
+                }
+            };
+            row.seconds += booted.seconds;
+            if let Some(folder) = &self.consoles {
+                let _ = std::fs::write(folder.join(format!("{}.txt", case.name)), &booted.console);
+            }
+            if let Some(problem) = wrong_end(case.ends, &booted) {
+                row.problems.push(problem);
+                return row;
+            }
+            boots.push(console::sections(&booted.console));
+        }
+        if case.ends == Ending::Off {
+            match Seen::read(case, &boots) {
+                Ok(seen) => {
+                    row.counts = (!seen.runs.is_empty()).then(|| seen.counts());
+                    row.problems = seen.problems(case);
+                }
+                Err(problem) => row.problems.push(problem),
+            }
+        }
+        row
+    }
+}
+
+fn boot_once(case: &Case, parts: &Parts, limit: Duration) -> Result<Booted> {
+    let folder = tempfile::tempdir().context("no folder for the guest's file system")?;
+    let file_system: &Path = &folder.path().join("initramfs");
+    guest::file_system(case, parts, file_system)?;
+    let emulator = case.arch.emulator();
+    boot::boot(guest::emulator(case, parts, file_system), limit)
+        .with_context(|| format!("{emulator} could not be started"))
+}
+
+/// What is wrong with the end of a guest, with its last lines.
+fn wrong_end(ends: Ending, booted: &Booted) -> Option<String> {
+    let panicked = booted.console.contains("Kernel panic");
+    let end = match &booted.end {
+        End::Off if panicked => Ending::Panics,
+        End::Off if booted.console.contains(console::DONE) => Ending::Off,
+        End::Hung => Ending::Hangs,
+        End::Off => return Some(told("the guest ended before its scripts did".into(), booted)),
+        End::Emulator(why) => return Some(told(format!("the emulator ended with {why}"), booted)),
+    };
+    if end == ends {
+        return None;
+    }
+    Some(told(
+        match end {
+            Ending::Off => "the guest ended by itself".into(),
+            Ending::Panics => "the guest's kernel panicked".into(),
+            Ending::Hangs => format!("no end within {:.0} s; it was ended", booted.seconds),
+        },
+        booted,
+    ))
+}
+
+fn told(what: String, booted: &Booted) -> String {
+    let last = console::tail(&booted.console, LAST_LINES);
+    format!("{what}; the last {} lines of its console:\n    {}", last.len(), last.join("\n    "))
+}
+
+/// The cases of these names, or all.
+fn chosen(names: &[String]) -> Result<Vec<&'static Case>> {
+    if names.is_empty() {
+        return Ok(CASES.iter().collect());
+    }
+    let mut chosen = Vec::new();
+    for name in names {
+        let Some(case) = CASES.iter().find(|case| case.name == name) else {
+            bail!("there is no case {name}: cargo xtask vm --list names them");
+        };
+        chosen.push(case);
+    }
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Booted, End, Ending, chosen, wrong_end};
+
+    fn booted(end: End, console: &str) -> Booted {
+        Booted { end, console: console.into(), seconds: 60.0 }
+    }
+
+    #[test]
+    fn an_end_that_was_not_wanted_is_told_with_the_last_lines() {
+        assert_eq!(wrong_end(Ending::Off, &booted(End::Off, "@@ done")), None);
+        let lines: Vec<String> = (0..30).map(|line| format!("line {line}")).collect();
+        let panic = booted(End::Off, &format!("{}\nKernel panic - not syncing\n", lines.join("\n")));
+        assert_eq!(wrong_end(Ending::Panics, &panic), None);
+        let said = wrong_end(Ending::Off, &panic).unwrap();
+        assert!(said.starts_with("the guest's kernel panicked; the last 20 lines"), "{said}");
+        assert!(
+            said.contains("line 29") && said.contains("line 11\n") && !said.contains("line 10\n"),
+            "{said}"
+        );
+        let hung = wrong_end(Ending::Off, &booted(End::Hung, "deaf")).unwrap();
+        assert!(hung.starts_with("no end within 60 s") && hung.ends_with("deaf"), "{hung}");
+        // A guest that is to hang and does not is wrong too.
+        assert!(wrong_end(Ending::Hangs, &booted(End::Off, "@@ done")).is_some());
+        let half = wrong_end(Ending::Off, &booted(End::Off, "@@ begin x")).unwrap();
+        assert!(half.contains("before its scripts did"), "{half}");
+    }
+
+    #[test]
+    fn an_unknown_case_is_named() {
+        let error = chosen(&["no-such".to_owned()]).err().unwrap().to_string();
+        assert!(error.contains("no-such") && error.contains("--list"));
+    }
+}

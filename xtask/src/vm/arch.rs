@@ -1,0 +1,66 @@
+//! The architectures of the guests: what each is called by whom.
+
+/// An architecture that guests have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Arch {
+    Amd64,
+    Arm64,
+}
+
+impl Arch {
+    /// Debian's name.
+    pub(super) fn debian(self) -> &'static str {
+        match self {
+            Self::Amd64 => "amd64",
+            Self::Arm64 => "arm64",
+        }
+    }
+
+    /// As tollgate names it: `std::env::consts::ARCH`.
+    pub(super) fn ours(self) -> &'static str {
+        match self {
+            Self::Amd64 => "x86_64",
+            Self::Arm64 => "aarch64",
+        }
+    }
+
+    /// What takes the symbols out of its programs; it comes with the C compiler.
+    pub(super) fn strip(self) -> &'static str {
+        match self {
+            Self::Amd64 => "x86_64-linux-gnu-strip",
+            Self::Arm64 => "aarch64-linux-gnu-strip",
+        }
+    }
+
+    /// The program that emulates it.
+    pub(super) fn emulator(self) -> &'static str {
+        match self {
+            Self::Amd64 => "qemu-system-x86_64",
+            Self::Arm64 => "qemu-system-aarch64",
+        }
+    }
+
+    /// The package of that program.
+    pub(super) fn package(self) -> &'static str {
+        match self {
+            Self::Amd64 => "qemu-system-x86",
+            Self::Arm64 => "qemu-system-arm",
+        }
+    }
+
+    /// Its kernel's name of the serial port to which the emulator listens.
+    pub(super) fn console(self) -> &'static str {
+        match self {
+            Self::Amd64 => "ttyS0",
+            Self::Arm64 => "ttyAMA0",
+        }
+    }
+
+    /// The board that is emulated; without random numbers in what it tells the kernel, where it tells any.
+    pub(super) fn board(self) -> &'static str {
+        match self {
+            Self::Amd64 => "q35",
+            Self::Arm64 => "virt,dtb-randomness=off",
+        }
+    }
+}

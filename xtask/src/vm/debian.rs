@@ -1,0 +1,248 @@
+//! Debian's kernels and its static busybox, of any architecture, downloaded once by the system's own apt and its sources.
+//!
+//! apt keeps lists, status and packages of its own meanwhile, so that nothing of the system is changed, nothing has to
+//! run as root, and foreign architectures need not be set up.
+
+use super::arch::Arch;
+use super::cache;
+use crate::cross::Apt;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A line of kernels, each of which has a package that names the newest one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Line {
+    /// The kernel of Debian 12.
+    V6_1,
+    /// The kernel of Debian 13, which is offered for Debian 12 too.
+    V6_12,
+}
+
+impl Line {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::V6_1 => "6.1",
+            Self::V6_12 => "6.12",
+        }
+    }
+
+    /// The packages that depend on the newest one, the first that a release has.
+    fn packages(self, arch: Arch) -> Vec<String> {
+        let arch = arch.debian();
+        let own = format!("linux-image-{}-cloud-{arch}", self.name());
+        // A release's own kernel has no number in the package's name.
+        vec![own, format!("linux-image-cloud-{arch}")]
+    }
+}
+
+/// The modules that cases load, in the order of loading. One that a kernel does not have is built in.
+const MODULES: &[&str] = &["irqbypass", "kvm", "kvm-amd"];
+
+/// A kernel, ready to boot.
+#[derive(Clone, Debug)]
+pub(super) struct Kernel {
+    pub(super) image: PathBuf,
+    /// Modules as `NAME.ko`, not compressed.
+    pub(super) modules: PathBuf,
+}
+
+impl Kernel {
+    /// The modules in the order of loading.
+    pub(super) fn loadable(&self) -> Vec<(String, PathBuf)> {
+        let there = |name: &&str| {
+            let file = format!("{name}.ko");
+            let path = self.modules.join(&file);
+            path.is_file().then_some((file, path))
+        };
+        MODULES.iter().filter_map(there).collect()
+    }
+}
+
+/// The kernel of a line from the cache, downloaded when it is not there.
+///
+/// # Errors
+/// When it cannot be had or unpacked; nothing half-made stays behind.
+pub(super) fn kernel(cache: &Path, line: Line, arch: Arch) -> Result<Kernel> {
+    let name = format!("linux-{}-{}", line.name(), arch.debian());
+    let folder = cache::obtain(cache, &name, |folder| {
+        let apt = lists(folder, arch)?;
+        let package = newest(&apt, line, arch)?;
+        let unpacked = tempfile::tempdir_in(cache)?;
+        unpack(&download(&apt, &package)?, unpacked.path())?;
+        fs::rename(sole(&unpacked.path().join("boot"), "vmlinuz-")?, folder.join("vmlinuz"))?;
+        let modules = folder.join("modules");
+        fs::create_dir(&modules)?;
+        for name in MODULES {
+            if let Some(file) = find(unpacked.path(), &[&format!("{name}.ko"), &format!("{name}.ko.xz")])? {
+                plain(&file, &modules.join(format!("{name}.ko")))?;
+            }
+        }
+        Ok(fs::remove_dir_all(folder.join(APT))?)
+    })?;
+    Ok(Kernel { image: folder.join("vmlinuz"), modules: folder.join("modules") })
+}
+
+/// The static busybox of an architecture.
+///
+/// # Errors
+/// As [`kernel`].
+pub(super) fn busybox(cache: &Path, arch: Arch) -> Result<PathBuf> {
+    let folder = cache::obtain(cache, &format!("busybox-{}", arch.debian()), |folder| {
+        let unpacked = tempfile::tempdir_in(cache)?;
+        unpack(&download(&lists(folder, arch)?, "busybox-static")?, unpacked.path())?;
+        // Releases differ in the folder; other folders hold files of the same name that are not the program.
+        let programs = ["bin", "usr/bin"].map(|folder| unpacked.path().join(folder).join("busybox"));
+        let program = programs.iter().find(|path| path.is_file()).context("the package holds no busybox")?;
+        fs::rename(program, folder.join("busybox"))?;
+        Ok(fs::remove_dir_all(folder.join(APT))?)
+    })?;
+    Ok(folder.join("busybox"))
+}
+
+/// The folder of apt's state while something is made.
+const APT: &str = "apt";
+
+/// apt with the lists of one architecture, below a folder that is being made.
+fn lists(folder: &Path, arch: Arch) -> Result<Apt> {
+    println!("  downloading Debian's lists, a kernel or busybox for {}", arch.debian());
+    let apt = Apt::new(folder, arch.debian(), &[], None)?;
+    // A source that fails must not stop the others; what is missing then shows in the download.
+    let _ = apt.update();
+    Ok(apt)
+}
+
+/// Downloads a package; apt checks it against the signed lists.
+fn download(apt: &Apt, package: &str) -> Result<PathBuf> {
+    Ok(apt.download(&[package.to_owned()])?.remove(0))
+}
+
+/// The newest kernel package of a line.
+fn newest(apt: &Apt, line: Line, arch: Arch) -> Result<String> {
+    let mut why = None;
+    for package in line.packages(arch) {
+        match apt.needs(&package) {
+            Ok(needs) => {
+                if let Some(name) = needs.iter().find_map(|need| of_line(need, line)) {
+                    return Ok(name);
+                }
+            }
+            Err(error) => why = Some(error),
+        }
+    }
+    let error = why.unwrap_or_else(|| anyhow::anyhow!("no package names it"));
+    Err(error.context(format!("this system's package sources offer no kernel {}", line.name())))
+}
+
+/// The package of a kernel, when it is one of this line.
+fn of_line(package: &str, line: Line) -> Option<String> {
+    let name = package.strip_prefix("linux-image-")?;
+    let version = name.strip_prefix(line.name())?;
+    // 6.1 is no beginning of 6.12.
+    (!version.starts_with(|next: char| next.is_ascii_digit())).then(|| format!("linux-image-{name}"))
+}
+
+/// Unpacks a package and removes it, whether it could be unpacked or not.
+fn unpack(package: &Path, folder: &Path) -> Result<()> {
+    let output = Command::new("dpkg")
+        .arg("-x")
+        .args([package, folder])
+        .output()
+        .context("dpkg could not be started: apt-get install dpkg")?;
+    let name = package.file_name().unwrap_or_default().display();
+    ensure!(
+        output.status.success(),
+        "{name} cannot be unpacked, and is not kept: {}",
+        String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or("dpkg gave no reason")
+    );
+    Ok(fs::remove_file(package)?)
+}
+
+/// The one file of a folder whose name begins so.
+fn sole(folder: &Path, prefix: &str) -> Result<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            found.push(entry.path());
+        }
+    }
+    ensure!(found.len() == 1, "{} files in {} begin with {prefix:?}", found.len(), folder.display());
+    Ok(found.remove(0))
+}
+
+/// The first file below a folder that has one of these names.
+fn find(folder: &Path, names: &[&str]) -> Result<Option<PathBuf>> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            if let Some(found) = find(&entry.path(), names)? {
+                return Ok(Some(found));
+            }
+        } else if entry.file_type()?.is_file() && names.iter().any(|name| entry.file_name() == *name) {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
+}
+
+/// A module without its compression.
+fn plain(file: &Path, to: &Path) -> Result<()> {
+    if file.extension().is_none_or(|extension| extension != "xz") {
+        return Ok(fs::copy(file, to).map(drop)?);
+    }
+    let status = Command::new("xz")
+        .arg("-dc")
+        .arg(file)
+        .stdout(fs::File::create(to)?)
+        .status()
+        .context("xz could not be started: apt-get install xz-utils")?;
+    ensure!(status.success(), "{} cannot be decompressed", file.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, of_line, unpack};
+    use std::fs;
+    use std::process::Command;
+
+    #[test]
+    fn a_line_takes_its_own_kernels_only() {
+        let newest = "linux-image-6.12.117+deb12-cloud-arm64";
+        assert_eq!(of_line(newest, Line::V6_12).unwrap(), newest);
+        assert_eq!(of_line(newest, Line::V6_1), None);
+        assert!(of_line("linux-image-6.1.0-56-cloud-amd64", Line::V6_1).is_some());
+        assert_eq!(of_line("linux-headers-6.1.0", Line::V6_1), None);
+    }
+
+    #[test]
+    fn half_a_package_says_so_and_leaves_nothing() {
+        if tollgate_testkit::program("dpkg-deb").is_none() {
+            return tollgate_testkit::skip!("dpkg-deb is missing: apt-get install dpkg");
+        }
+        let root = tempfile::tempdir().unwrap();
+        let source = root.path().join("source");
+        fs::create_dir_all(source.join("DEBIAN")).unwrap();
+        let control = "Package: half\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: half\n";
+        fs::write(source.join("DEBIAN/control"), control).unwrap();
+        // What does not compress, so that half of the package is half of the file.
+        let noise: Vec<u8> = (0..60_000_u64)
+            .map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8 ^ (n >> 7) as u8)
+            .collect();
+        fs::write(source.join("noise"), &noise).unwrap();
+        let package = root.path().join("half.deb");
+        let built = Command::new("dpkg-deb").arg("-b").args([&source, &package]).output().unwrap();
+        assert!(built.status.success());
+        let bytes = fs::read(&package).unwrap();
+
+        let folder = super::cache::obtain(root.path(), "made", |folder| unpack(&package, folder)).unwrap();
+        assert_eq!(fs::read(folder.join("noise")).unwrap(), noise);
+
+        fs::write(&package, &bytes[..bytes.len() / 2]).unwrap();
+        let error = super::cache::obtain(root.path(), "half", |folder| unpack(&package, folder)).unwrap_err();
+        assert!(error.to_string().starts_with("half.deb cannot be unpacked"), "{error}");
+        assert!(!root.path().join("half").exists());
+    }
+}
