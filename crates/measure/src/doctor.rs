@@ -59,195 +59,21 @@ impl View<'_> {
     }
 }
 
-static CHECKS: &[Check] = &[
-    Check {
-        code: "missing-facts",
-        effect: "What the system does not show is neither judged here nor kept in the record, and noise cannot be watched.",
-        look: machine::missing_facts,
-    },
-    // Where it runs.
-    Check {
-        code: "emulated-cpu",
-        effect: "An emulator runs the instructions, so figures are those of the emulator and only look like hardware.",
-        look: machine::emulated,
-    },
-    Check {
-        code: "virtual-machine",
-        effect: "Waking a halted virtual CPU goes through the hypervisor, so wake-ups across CPUs cost 10 us and more, and the hypervisor can take time away unseen.",
-        look: machine::virtual_machine,
-    },
-    Check {
-        code: "no-pmu",
-        effect: "Hardware counters stay out of the record: no cache, TLB or branch misses beside the figures.",
-        look: machine::pmu,
-    },
-    Check {
-        code: "clocksource",
-        effect: "Reading the clock costs what its source costs: outside the TSC it may be a system call or a device access, and the vdso figures are those of another path.",
-        look: machine::clocksource,
-    },
-    Check {
-        code: "tsc-not-invariant",
-        effect: "The time-stamp counter changes its rate or stops with the core, so ticks cannot be turned into nanoseconds.",
-        look: machine::tsc,
-    },
-    Check {
-        code: "free-page-reporting",
-        effect: "The host takes free memory back, and the first touch of such a page goes through the hypervisor: tens of microseconds instead of one.",
-        look: machine::free_page_reporting,
-    },
-    // Which CPUs.
-    Check {
-        code: "one-cpu",
-        effect: "Probes that need two CPUs are skipped, and everything else on the machine shares the measured CPU.",
-        look: place::one_cpu,
-    },
-    Check {
-        code: "cpu-set",
-        effect: "Only the CPUs of the set can be measured, which may not be the quiet ones.",
-        look: place::cpu_set,
-    },
-    Check {
-        code: "smt-sibling",
-        effect: "Work on the other hardware thread takes execution units and cache from the measured one: figures rise, by half and more, while it lasts.",
-        look: place::smt,
-    },
-    Check {
-        code: "peer-is-sibling",
-        effect: "Figures across CPUs are between two threads of one core, which share its caches: lower than between cores.",
-        look: place::peer_is_sibling,
-    },
-    // Power.
-    Check {
-        code: "governor",
-        effect: "The core's frequency follows the load, so the same crossing takes a different time from one second to the next.",
-        look: power::governor,
-    },
-    Check {
-        code: "turbo",
-        effect: "The core's frequency depends on temperature and on what other cores do: compare cycles rather than nanoseconds between runs.",
-        look: power::turbo,
-    },
-    Check {
-        code: "idle-states",
-        effect: "A CPU that waits falls asleep, and wake-ups across CPUs include the time that it needs to come back.",
-        look: power::idle,
-    },
-    Check {
-        code: "halt-poll",
-        effect: "An idle virtual CPU is given back at once instead of polling for a while, which makes wake-ups across CPUs slow.",
-        look: power::halt_poll,
-    },
-    // What the kernel does at a crossing.
-    Check {
-        code: "page-table-isolation",
-        effect: "Every entry to the kernel and every return switch page tables: each system call, fault and interrupt costs more.",
-        look: kernel::isolation,
-    },
-    Check {
-        code: "mitigations",
-        effect: "Crossings carry the cost of the defences in force: compare only with hosts that have the same.",
-        look: kernel::mitigations,
-    },
-    Check {
-        code: "huge-pages",
-        effect: "A first touch may be given 2 MiB instead of one page, so faults are fewer and each is dearer.",
-        look: kernel::huge_pages,
-    },
-    Check {
-        code: "autogroup",
-        effect: "The scheduler shares the CPU between sessions first, so `nice` does not keep other sessions off the measured CPU.",
-        look: kernel::autogroup,
-    },
-    // What is forbidden.
-    Check {
-        code: "perf-event-paranoid",
-        effect: "Users without privilege get fewer perf events, so bills of a crossing by kernel time stamps and counts in kernel mode are missing.",
-        look: permission::perf,
-    },
-    Check {
-        code: "perf-user-access",
-        effect: "A counter is read by a system call instead of an instruction, too slowly to bracket one crossing.",
-        look: permission::user_access,
-    },
-    Check {
-        code: "io-uring-disabled",
-        effect: "Probes of io_uring are skipped.",
-        look: permission::io_uring,
-    },
-    Check {
-        code: "seccomp",
-        effect: "The filter runs at every system call and is part of each figure, and it may refuse what probes need.",
-        look: permission::seccomp,
-    },
-    Check {
-        code: "tracer",
-        effect: "The tracer stops the process at signals, system calls or exits, and figures include those stops.",
-        look: permission::tracer,
-    },
-    Check {
-        code: "audit",
-        effect: "Every system call keeps a record for the audit system and takes the slow way in and out.",
-        look: permission::audit,
-    },
-    Check {
-        code: "unprivileged",
-        effect: "Kernel tracepoints, BPF and real-time priority are out of reach; every basic figure is measured all the same.",
-        look: permission::privilege,
-    },
-    // What is limited.
-    Check {
-        code: "cpu-quota",
-        effect: "When the quota of a period is used up all our tasks stop until the next one, in the middle of a batch too.",
-        look: limits::cpu_quota,
-    },
-    Check {
-        code: "memory-limit",
-        effect: "Near the limit each fault pays for reclaiming memory, and beyond it the process is killed.",
-        look: limits::memory_limit,
-    },
-    Check {
-        code: "tasks-limit",
-        effect: "Probes that start threads or processes fail to start them.",
-        look: limits::tasks_limit,
-    },
-    Check {
-        code: "process-limit",
-        effect: "Probes that start threads or processes fail to start them; what the user runs elsewhere counts too.",
-        look: limits::processes,
-    },
-    Check {
-        code: "open-files",
-        effect: "Probes with many pipes or sockets cannot open them.",
-        look: limits::open_files,
-    },
-    Check {
-        code: "low-memory",
-        effect: "Page faults wait for memory to be reclaimed, and the page cache that file probes rely on is thrown out.",
-        look: limits::memory,
-    },
-    Check {
-        code: "swap",
-        effect: "Memory that was written out comes back through a major fault, a thousand times dearer than a minor one.",
-        look: limits::swap,
-    },
-    // What goes on.
-    Check {
-        code: "other-task",
-        effect: "Tasks that share the CPU push the measured one off it: percentiles rise first, then the headline.",
-        look: load::other_task,
-    },
-    Check {
-        code: "steal",
-        effect: "The hypervisor stops the CPU in the middle of batches, and that time is counted as ours.",
-        look: load::steal,
-    },
-    Check {
-        code: "interrupts",
-        effect: "Each interrupt adds a microsecond or more to the batch that it hits and displaces part of the cache.",
-        look: load::interrupts,
-    },
+/// Every room of the list, in the order in which findings are shown. A new thing to look at is a row of its
+/// room's `CHECKS`; a new room is a file and a line here.
+static ROOMS: &[&[Check]] = &[
+    machine::CHECKS,
+    place::CHECKS,
+    power::CHECKS,
+    kernel::CHECKS,
+    permission::CHECKS,
+    limits::CHECKS,
+    load::CHECKS,
 ];
+
+fn checks() -> impl Iterator<Item = &'static Check> {
+    ROOMS.iter().copied().flatten()
+}
 
 /// Looks at everything that is known, in the order of the table.
 #[must_use]
@@ -259,8 +85,7 @@ pub fn findings(host: &Host, watch: &Observed) -> Vec<Finding> {
         cpu: host.cpu.measured.or(chosen.map(|site| site.cpu)),
         peer: host.cpu.peer.or(chosen.and_then(|site| site.peer)),
     };
-    CHECKS
-        .iter()
+    checks()
         .filter_map(|check| {
             let (severity, what, fix) = match (check.look)(&view) {
                 Look::Unknown => return None,
@@ -280,9 +105,9 @@ mod tests {
 
     #[test]
     fn codes_are_unique_and_effects_are_sentences() {
-        let codes: BTreeSet<_> = CHECKS.iter().map(|check| check.code).collect();
-        assert_eq!(codes.len(), CHECKS.len());
-        for check in CHECKS {
+        let codes: BTreeSet<_> = checks().map(|check| check.code).collect();
+        assert_eq!(codes.len(), checks().count());
+        for check in checks() {
             assert!(check.code.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", check.code);
             assert!(check.effect.ends_with('.') && check.effect.len() > 20, "{}", check.code);
         }

@@ -1,6 +1,44 @@
 //! What is limited or short.
 
-use super::{Look, View};
+use super::{Check, Look, View};
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        code: "cpu-quota",
+        effect: "When the quota of a period is used up all our tasks stop until the next one, in the middle of a batch too.",
+        look: cpu_quota,
+    },
+    Check {
+        code: "memory-limit",
+        effect: "Near the limit each fault pays for reclaiming memory, and beyond it the process is killed.",
+        look: memory_limit,
+    },
+    Check {
+        code: "tasks-limit",
+        effect: "Probes that start threads or processes fail to start them.",
+        look: tasks_limit,
+    },
+    Check {
+        code: "process-limit",
+        effect: "Probes that start threads or processes fail to start them; what the user runs elsewhere counts too.",
+        look: processes,
+    },
+    Check {
+        code: "open-files",
+        effect: "Probes with many pipes or sockets cannot open them.",
+        look: open_files,
+    },
+    Check {
+        code: "low-memory",
+        effect: "Page faults wait for memory to be reclaimed, and the page cache that file probes rely on is thrown out.",
+        look: memory,
+    },
+    Check {
+        code: "swap",
+        effect: "Memory that was written out comes back through a major fault, a thousand times dearer than a minor one.",
+        look: swap,
+    },
+];
 
 const MIB: u64 = 1 << 20;
 /// Bytes that the probes of faults and files want to have without pressure.
@@ -12,7 +50,7 @@ const USER_TASKS: u64 = 512;
 /// Files of a ring of 96 pipes, and the tool's own.
 const FILES: u64 = 256;
 
-pub(super) fn cpu_quota(view: &View<'_>) -> Look {
+fn cpu_quota(view: &View<'_>) -> Look {
     let group = &view.host.cgroup;
     let fix = "lift it (docker run without --cpus; systemctl set-property --runtime UNIT CPUQuota=)";
     match group.cpu_max {
@@ -32,7 +70,7 @@ pub(super) fn cpu_quota(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn memory_limit(view: &View<'_>) -> Look {
+fn memory_limit(view: &View<'_>) -> Look {
     match view.host.cgroup.memory_max {
         Some(bytes) if bytes < MEMORY => Look::Spoils(
             format!("the control group may use {} MiB of memory", bytes / MIB),
@@ -43,7 +81,7 @@ pub(super) fn memory_limit(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn tasks_limit(view: &View<'_>) -> Look {
+fn tasks_limit(view: &View<'_>) -> Look {
     match view.host.cgroup.pids_max {
         Some(tasks) if tasks < TASKS => Look::Spoils(
             format!("the control group may have {tasks} tasks"),
@@ -54,7 +92,7 @@ pub(super) fn tasks_limit(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn processes(view: &View<'_>) -> Look {
+fn processes(view: &View<'_>) -> Look {
     let Some(limit) = view.host.limits.processes else { return Look::Unknown };
     let what = format!("the user may have {limit} processes and threads");
     // The kernel does not hold the privileged to it.
@@ -66,7 +104,7 @@ pub(super) fn processes(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn open_files(view: &View<'_>) -> Look {
+fn open_files(view: &View<'_>) -> Look {
     match view.host.limits.open_files {
         Some(limit) if limit < FILES => {
             Look::Spoils(format!("the process may open {limit} files"), format!("ulimit -n {}", 4 * FILES))
@@ -76,7 +114,7 @@ pub(super) fn open_files(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn memory(view: &View<'_>) -> Look {
+fn memory(view: &View<'_>) -> Look {
     match view.host.memory_available_bytes {
         Some(bytes) if bytes < MEMORY => Look::Spoils(
             format!("{} MiB of memory are available", bytes / MIB),
@@ -87,7 +125,7 @@ pub(super) fn memory(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn swap(view: &View<'_>) -> Look {
+fn swap(view: &View<'_>) -> Look {
     match (view.host.swap_bytes, view.host.swap_used_bytes) {
         (Some(0), _) => Look::Ok("there is no swap".into()),
         (Some(_), Some(0)) => Look::Ok("no swap is in use".into()),
