@@ -10,17 +10,29 @@ mod machine;
 mod permission;
 mod place;
 mod power;
+mod sandbox;
+mod tool;
 
+use crate::host::Attempts;
 use crate::noise::SpanNoise;
+use crate::session::SelfCheck;
 use tollgate_record::{Finding, Host, Severity};
 
-/// What was seen while the host was watched; empty when nobody watched.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What was seen and tried beside the facts of the host; empty when nobody watched and nothing was tried.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// A span in which we did nothing ourselves, a second or more.
     pub span: Option<SpanNoise>,
     /// Whether the kernel audits system calls; `None` where it does not tell.
     pub audit: Option<bool>,
+    /// What was tried.
+    pub attempts: Attempts,
+    /// Whether the measured CPU could be pinned to, or why not.
+    pub pinned: Option<Result<(), String>>,
+    /// The harness measured by itself.
+    pub self_check: Option<SelfCheck>,
+    /// Where runs are saved, or why they cannot be.
+    pub store: Option<Result<String, String>>,
 }
 
 /// One thing to look at.
@@ -67,12 +79,19 @@ static ROOMS: &[&[Check]] = &[
     power::CHECKS,
     kernel::CHECKS,
     permission::CHECKS,
+    sandbox::CHECKS,
     limits::CHECKS,
     load::CHECKS,
+    tool::CHECKS,
 ];
 
 fn checks() -> impl Iterator<Item = &'static Check> {
     ROOMS.iter().copied().flatten()
+}
+
+/// Every code that a finding may have with what it does to a measurement, in the order of the table.
+pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    checks().map(|check| (check.code, check.effect))
 }
 
 /// Looks at everything that is known, in the order of the table.

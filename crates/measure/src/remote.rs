@@ -208,13 +208,18 @@ fn pause() {
 
 fn signal_name(signal: i32) -> &'static str {
     match signal {
-        libc::SIGKILL => "SIGKILL",
+        libc::SIGKILL => {
+            "SIGKILL: by somebody, or by the kernel when the memory that it may have was used up"
+        }
         libc::SIGSEGV => "SIGSEGV",
         libc::SIGBUS => "SIGBUS",
         libc::SIGILL => "SIGILL",
         libc::SIGABRT => "SIGABRT",
         libc::SIGTERM => "SIGTERM",
-        libc::SIGSYS => "SIGSYS, a seccomp filter",
+        libc::SIGSYS => {
+            "SIGSYS: a seccomp filter ends whoever makes a call that it forbids; have it refuse the call instead, with \
+             SystemCallErrorNumber=EPERM in a systemd unit, or run outside of it"
+        }
         _ => "see signal(7)",
     }
 }

@@ -11,7 +11,7 @@ use hardware::Hardware;
 use std::process::ExitCode;
 use tollgate_boundary::CROSSINGS;
 use tollgate_measure::sampler::Plan;
-use tollgate_measure::{Meta, host, placement, session};
+use tollgate_measure::{Meta, host, session};
 use tollgate_record::{Host, Warning, document};
 
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
     if let Some(units) = units.filter(|units| guest && units.ticks && run.complete) {
         // The calling thread runs the guest: where it cannot be pinned there is no figure.
-        match placement::pin(site.cpu) {
+        match crate::pin::pin(site.cpu) {
             Ok(()) => {
                 let hypervisor = run.host.hypervisor.clone();
                 let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();

@@ -179,14 +179,15 @@ impl Setting {
     pub(crate) fn of(args: &Sampling, site: Site, list: List) -> Self {
         Self { site, source: args.clock.source(), patience_ms: patience_ms(args), list }
     }
+}
 
-    fn worker(&self) -> Command {
-        let mut command = worker(self.site, self.source);
-        if let Some(list) = self.list.to_possible_value() {
-            command.args(["--list", list.get_name()]);
-        }
-        command
+/// The command that starts a worker with one of the lists.
+pub(crate) fn worker_of(site: Site, source: Source, list: List) -> Command {
+    let mut command = worker(site, source);
+    if let Some(list) = list.to_possible_value() {
+        command.args(["--list", list.get_name()]);
     }
+    command
 }
 
 /// Runs the plan in worker processes; `keep` is called whenever there is something worth keeping.
@@ -199,7 +200,7 @@ pub(crate) fn measure(
     keep: &mut dyn FnMut(&Harvest, &[SpanNoise]),
 ) -> anyhow::Result<()> {
     let Setting { site, patience_ms, .. } = *setting;
-    let mut bench = Remote::new(|| setting.worker(), patience_ms);
+    let mut bench = Remote::new(|| worker_of(site, setting.source, setting.list), patience_ms);
     let refused =
         (0..metas.len()).map(|probe| refusal(metas[probe], wanted.contains(&probe), site)).collect();
     let progress = Progress::new();
@@ -247,7 +248,7 @@ pub(crate) fn worker(site: Site, source: Source) -> Command {
 }
 
 /// Why a probe is not even tried.
-fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
+pub(crate) fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
     if !wanted {
         return Some(Outcome::Failed(String::new()));
     }

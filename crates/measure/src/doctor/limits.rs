@@ -29,6 +29,21 @@ pub(super) static CHECKS: &[Check] = &[
         look: open_files,
     },
     Check {
+        code: "address-space",
+        effect: "Probes that map memory or files, and threads with their stacks, find no room.",
+        look: address_space,
+    },
+    Check {
+        code: "file-size",
+        effect: "Faults on files are skipped, and a long run cannot be saved.",
+        look: file_size,
+    },
+    Check {
+        code: "locked-memory",
+        effect: "The rings of io_uring, and those for the kernel's time stamps, may not fit.",
+        look: locked,
+    },
+    Check {
         code: "low-memory",
         effect: "Page faults wait for memory to be reclaimed, and the page cache that file probes rely on is thrown out.",
         look: memory,
@@ -47,6 +62,10 @@ const MEMORY: u64 = 512 * MIB;
 const TASKS: u64 = 128;
 /// The same for a limit that counts everything that the user runs.
 const USER_TASKS: u64 = 512;
+/// The largest file that a probe makes, and records beside it.
+const FILE: u64 = 32 * MIB;
+/// Rings of all probes together.
+const LOCKED: u64 = MIB;
 /// Files of a ring of 96 pipes, and the tool's own.
 const FILES: u64 = 256;
 
@@ -112,6 +131,38 @@ fn open_files(view: &View<'_>) -> Look {
         Some(limit) => Look::Ok(format!("the process may open {limit} files")),
         None => Look::Unknown,
     }
+}
+
+fn address_space(view: &View<'_>) -> Look {
+    match view.host.limits.address_space_bytes {
+        Some(bytes) if bytes < 4 * MEMORY => Look::Spoils(
+            format!("the process may map {} MiB of memory", bytes / MIB),
+            "ulimit -v unlimited (or as in /etc/security/limits.conf)".into(),
+        ),
+        Some(bytes) => Look::Ok(format!("the process may map {} MiB of memory", bytes / MIB)),
+        None => Look::Unknown,
+    }
+}
+
+fn file_size(view: &View<'_>) -> Look {
+    match view.host.limits.file_bytes {
+        Some(bytes) if bytes < FILE => Look::Spoils(
+            format!("the process may write files of {} KiB at most", bytes >> 10),
+            "ulimit -f unlimited (or fsize in /etc/security/limits.conf)".into(),
+        ),
+        Some(bytes) => Look::Ok(format!("the process may write files of {} MiB", bytes / MIB)),
+        None => Look::Unknown,
+    }
+}
+
+fn locked(view: &View<'_>) -> Look {
+    let Some(bytes) = view.host.limits.locked_bytes else { return Look::Unknown };
+    let what = format!("the process may lock {} KiB of memory", bytes >> 10);
+    // The kernel does not hold the privileged to it.
+    if bytes < LOCKED && !view.may("ipc_lock") {
+        return Look::Info(what, Some(format!("ulimit -l {}", LOCKED >> 10)));
+    }
+    Look::Ok(what)
 }
 
 fn memory(view: &View<'_>) -> Look {

@@ -45,18 +45,18 @@ fn missing_facts(view: &View<'_>) -> Look {
     if missing.is_empty() {
         return Look::Ok("/proc and /sys can be read".into());
     }
-    let mounts: Vec<&str> = missing
-        .iter()
-        .map(
-            |directory| {
-                if directory == "/proc" { "mount -t proc proc /proc" } else { "mount -t sysfs sysfs /sys" }
-            },
-        )
-        .collect();
-    Look::Spoils(
-        format!("{} cannot be read", missing.join(" and ")),
-        format!("sudo {}", mounts.join(" && sudo ")),
-    )
+    let mount = |directory: &str| match directory {
+        "/proc" => Some("mount -t proc proc /proc"),
+        "/sys" => Some("mount -t sysfs sysfs /sys"),
+        _ => None,
+    };
+    let mounts: Vec<&str> = missing.iter().filter_map(|directory| mount(directory)).collect();
+    let what = format!("{} cannot be read", missing.join(" and "));
+    if mounts.is_empty() {
+        let fix = "start the container without masks (docker run --security-opt systempaths=unconfined)";
+        return Look::Info(what, Some(fix.into()));
+    }
+    Look::Spoils(what, format!("sudo {}", mounts.join(" && sudo ")))
 }
 
 fn emulated(view: &View<'_>) -> Look {

@@ -11,6 +11,7 @@ mod output;
 mod places;
 mod processes;
 mod refused;
+mod sandboxes;
 mod scene;
 mod signals;
 mod stores;
