@@ -13,6 +13,8 @@ use tollgate_measure::noise::Watch;
 use tollgate_measure::session::self_check;
 use tollgate_record::Store;
 
+/// Bytes that a long run takes in the store.
+const RECORD: u64 = 1 << 20;
 /// How long the machine is watched while nothing of ours runs.
 const WATCH: Duration = Duration::from_secs(1);
 
@@ -61,9 +63,12 @@ fn store() -> Result<String, String> {
     // SAFETY: statvfs is plain numbers for which all zeroes is valid.
     let mut room: libc::statvfs = unsafe { mem::zeroed() };
     // SAFETY: the path ends in a zero byte, and `room` is valid for the call to fill.
-    if unsafe { libc::statvfs(path.as_ptr(), &raw mut room) } == 0 && room.f_blocks > 0 && room.f_bavail == 0
-    {
-        return Err(format!("the disk of the store {} is full", directory.display()));
+    if unsafe { libc::statvfs(path.as_ptr(), &raw mut room) } == 0 && room.f_blocks > 0 {
+        let left = u64::from(room.f_bavail).saturating_mul(room.f_frsize);
+        if left < RECORD {
+            let (left, store) = (left >> 10, directory.display());
+            return Err(format!("the disk of the store {store} is full: {left} KiB are left"));
+        }
     }
     Ok(directory.display().to_string())
 }

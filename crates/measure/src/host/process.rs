@@ -70,6 +70,11 @@ fn proc_options(mountinfo: &str) -> Vec<String> {
     options.unwrap_or_default().split(',').filter(hides).map(str::to_owned).collect()
 }
 
+/// The soft limit in a line of `/proc/self/limits`; `unlimited` is none.
+fn soft(limits: &str, name: &str) -> Option<u64> {
+    limits.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{is_whole, proc_options};
@@ -95,9 +100,4 @@ mod tests {
         assert_eq!(of("rw,hidepid=invisible,subset=pid"), ["hidepid=invisible", "subset=pid"]);
         assert_eq!(proc_options("no such lines"), [""; 0]);
     }
-}
-
-/// The soft limit in a line of `/proc/self/limits`; `unlimited` is none.
-fn soft(limits: &str, name: &str) -> Option<u64> {
-    limits.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?.parse().ok()
 }

@@ -19,11 +19,12 @@ mod stores;
 use case::Case;
 
 /// Every table of cases.
-fn tables() -> [(&'static str, &'static [Case]); 7] {
+fn tables() -> [(&'static str, &'static [Case]); 8] {
     [
         ("bad input", bad_input::CASES),
         ("crossing", crossing::CASES),
         ("output", output::CASES),
+        ("killed", sandboxes::killed::CASES),
         ("places", places::CASES),
         ("refused", refused::CASES),
         ("signals", signals::CASES),

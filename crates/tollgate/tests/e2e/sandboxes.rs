@@ -8,6 +8,7 @@ mod blocks;
 mod commands;
 mod compare;
 mod judge;
+pub(crate) mod killed;
 mod show;
 mod table;
 
@@ -44,20 +45,24 @@ fn every_place() {
                     if let Ok(answers) = &answers {
                         compare::compare(place, everywhere, answers, &mut wrong);
                     }
-                    done.lock().unwrap().push((place.name, answers, wrong));
+                    done.lock().unwrap().push((place, answers, wrong));
                 }
             });
         }
     });
-    let done = done.into_inner().unwrap();
+    let mut done = done.into_inner().unwrap();
+    done.sort_by_key(|(place, _, _)| PLACES.iter().position(|it| it.name == place.name));
     assert_eq!(done.len(), wanted.len(), "a place ended in a panic");
-    show::table(&everywhere, &done);
+    show::print(&everywhere, &done);
+    if std::env::var_os("TOLLGATE_BLESS").is_some() && only.is_none() {
+        show::bless(&everywhere, &done);
+    }
     let mut broken = Vec::new();
-    for (name, answers, wrong) in &done {
+    for (place, answers, wrong) in &done {
         if let Err(why) = answers {
-            tollgate_testkit::skipped(TEST, Some(name), why);
+            tollgate_testkit::skipped(TEST, Some(place.name), why);
         }
-        broken.extend(wrong.iter().map(|wrong| format!("{name}: {wrong}")));
+        broken.extend(wrong.iter().map(|wrong| format!("{}: {wrong}", place.name)));
     }
     assert!(broken.is_empty(), "{} findings:\n{}", broken.len(), broken.join("\n"));
 }

@@ -194,6 +194,11 @@ impl Running {
         assert!(signal(self.id(), number), "it has ended before signal {number}");
     }
 
+    /// Ends it, unless it has ended by itself.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+
     fn find(&mut self, what: &str, wanted: impl Fn(&Process, &[Process]) -> bool) -> i32 {
         until(what, || {
             assert!(self.child.try_wait().unwrap().is_none(), "it ended before there was {what}");

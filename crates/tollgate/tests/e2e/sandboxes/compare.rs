@@ -2,7 +2,7 @@
 
 use super::commands::{COMMANDS, Kind};
 use super::judge::{Answer, Row};
-use super::table::{Place, Take};
+use super::table::{ANYWHERE, Place, Take};
 
 /// A row that is not what it is elsewhere.
 pub(crate) struct Change<'a> {
@@ -57,7 +57,8 @@ pub(crate) fn compare(place: &Place, everywhere: &[Answer], here: &[Answer], wro
     }
     let changes = changes(everywhere, here);
     for Change { command, probe, row } in &changes {
-        if !place.takes.iter().any(|take| take.covers(command, probe) && take.describes(row)) {
+        if !place.takes.iter().chain(ANYWHERE).any(|take| take.covers(command, probe) && take.describes(row))
+        {
             wrong.push(format!(
                 "{command}: {probe} is {}: {}; enable: {}",
                 row.status, row.reason, row.enable

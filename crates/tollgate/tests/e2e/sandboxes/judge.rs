@@ -30,6 +30,8 @@ pub(crate) struct Answer {
     pub(crate) rows: BTreeMap<Key, Row>,
     /// Codes of findings that are not well.
     pub(crate) findings: Vec<String>,
+    /// The machine, in a few words.
+    pub(crate) machine: String,
     /// The figures of a simulation.
     pub(crate) exact: Value,
     /// What was said instead of a document.
@@ -57,6 +59,15 @@ pub(crate) fn judge(command: &Command, outcome: &Outcome, wrong: &mut Vec<String
         complain(format!("exit {:?} with a document", outcome.exit));
     }
     let document = outcome.printed();
+    let host = &document["host"];
+    answer.machine = format!(
+        "{} with {} CPUs, Linux {}{}, as uid {}",
+        host["cpu"]["model"].as_str().unwrap_or("a machine"),
+        host["cpu"]["allowed"].as_array().map_or(0, Vec::len),
+        host["kernel"]["release"].as_str().unwrap_or_default().split('-').next().unwrap_or_default(),
+        host["hypervisor"].as_str().map_or(String::new(), |name| format!(" ({name} guest)")),
+        host["uid"]
+    );
     if command.kind == Kind::Doctor {
         let findings = document["findings"].as_array().expect("findings");
         answer.findings = findings

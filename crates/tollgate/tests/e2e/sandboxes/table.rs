@@ -58,6 +58,11 @@ const NO_STAMPS: Take = Take {
     enable: "",
     always: false,
 };
+/// What may be missing anywhere, because it depends on the moment.
+pub(crate) const ANYWHERE: &[Take] =
+    // Memory may be in pieces.
+    &[perhaps(skip("faults", "fault/huge-page", "instead of 8 huge ones", "fragmented"))];
+
 const NO_IO_URING: Take = skip("ladder", "syscall/io_uring-nop", "io_uring", "io_uring_setup");
 const NO_USERFAULTFD: Take = skip("faults", "fault/userfaultfd*", "userfaultfd is refused", "sandbox");
 const NO_PAIR: Take = skip("ladder", "core/*", "it needs two CPUs", "second CPU");
@@ -351,7 +356,7 @@ pub(crate) static PLACES: &[Place] = &[
     Place {
         name: "no /tmp and no /dev/shm",
         enter: |scene| {
-            scene.env("HOME", Some("/nonexistent"));
+            scene.env("HOME", Some("/dev/shm/home"));
             blocks::own_mounts(scene)?;
             blocks::empty(scene, "/dev/shm", "size=4k,ro")?;
             blocks::empty(scene, "/tmp", "size=4k,ro")
@@ -475,8 +480,8 @@ pub(crate) static PLACES: &[Place] = &[
         ..PLACE
     },
     Place {
-        name: "files of no more than 64 KiB",
-        enter: |scene| limited(scene, libc::RLIMIT_FSIZE, 65_536),
+        name: "files of no more than 1 MiB",
+        enter: |scene| limited(scene, libc::RLIMIT_FSIZE, 1 << 20),
         takes: &[FILE_SIZE, perhaps(skip("crossing", "fault/cached-file", "RLIMIT_FSIZE", "ulimit -f"))],
         finds: &["file-size"],
 
