@@ -120,6 +120,7 @@ pub fn findings(host: &Host, watch: &Observed) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::Attempt;
     use std::collections::BTreeSet;
 
     #[test]
@@ -138,6 +139,49 @@ mod tests {
         let found = findings(&host, &Observed::default());
         let codes: Vec<_> = found.iter().map(|finding| (finding.severity, finding.code.as_str())).collect();
         assert_eq!(codes, [(Severity::Spoils, "missing-facts"), (Severity::Info, "unprivileged")]);
+    }
+
+    #[test]
+    fn what_was_tried_and_refused_is_said_with_what_mends_it() {
+        let refused = |errno| Some(Attempt::Refused(errno));
+        let mut watch = Observed {
+            attempts: Attempts {
+                perf: refused(libc::EPERM),
+                io_uring: refused(libc::ENOSYS),
+                userfaultfd: Some(Attempt::Killed),
+                affinity: Some(Attempt::Works),
+            },
+            store: Some(Err("there is no home".into())),
+            ..Observed::default()
+        };
+        let host = Host { proc_options: vec!["hidepid=2".into()], ..Host::default() };
+        let of = |host: &Host, watch: &Observed, code: &str| {
+            let all = findings(host, watch);
+            all.into_iter().find(|finding| finding.code == code).map(|it| (it.severity, it.what, it.fix))
+        };
+        for (code, what) in [
+            ("no-perf", "Operation not permitted"),
+            ("no-io-uring", "Function not implemented"),
+            ("no-userfaultfd", "SIGSYS"),
+        ] {
+            let (severity, said, fix) = of(&host, &watch, code).unwrap();
+            assert!(severity == Severity::Spoils && said.contains(what) && fix.is_some(), "{code}: {said}");
+        }
+        assert_eq!(of(&host, &watch, "no-affinity").unwrap().0, Severity::Ok);
+        assert_eq!(of(&host, &watch, "store").unwrap().0, Severity::Info);
+        assert!(of(&host, &watch, "hidden-processes").unwrap().1.contains("hidepid=2"));
+        // One CPU from outside makes up for the call.
+        watch.attempts.affinity = refused(libc::EPERM);
+        let mut one = host.clone();
+        for (allowed, severity) in [(vec![0, 1], Severity::Spoils), (vec![1], Severity::Info)] {
+            one.cpu.allowed = allowed;
+            assert_eq!(of(&one, &watch, "no-affinity").unwrap().0, severity);
+        }
+        // Who may trace sees all processes; a setting that forbids io_uring has a finding of its own.
+        one.capabilities = vec!["sys_ptrace".into()];
+        one.kernel.io_uring_disabled = Some(2);
+        assert_eq!(of(&one, &watch, "hidden-processes").unwrap().0, Severity::Ok);
+        assert!(of(&one, &watch, "no-io-uring").is_none());
     }
 
     /// The page is the list that scripts rely on: one row for each code, in the order of the table.
