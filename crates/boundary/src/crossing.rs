@@ -40,8 +40,13 @@ pub static CROSSINGS: &[&dyn Probe] = &[
     &fault::ANONYMOUS,
     &fault::ZERO_PAGE,
     &fault::CACHED_FILE,
+    &fault::ANONYMOUS_TRACEPOINT,
+    &fault::ZERO_PAGE_TRACEPOINT,
+    &fault::CACHED_FILE_TRACEPOINT,
     #[cfg(target_arch = "x86_64")]
-    &segv::Segv,
+    &segv::SEGV,
+    #[cfg(target_arch = "x86_64")]
+    &segv::SEGV_TRACEPOINT,
     #[cfg(not(target_arch = "x86_64"))]
     &Protection,
     &signal::Split,

@@ -11,7 +11,7 @@ mod kind;
 mod major;
 mod map;
 mod populate;
-mod protection;
+pub(crate) mod protection;
 mod scratch;
 mod user;
 #[cfg(target_arch = "x86_64")]

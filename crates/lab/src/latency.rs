@@ -28,6 +28,8 @@ const WARM: u64 = 2;
 pub struct Latency {
     /// How many of the loop's cycles have this latency.
     pub cycles: BTreeMap<u64, u64>,
+    /// The smallest to the fetch of the handler's first instruction, which is what the manuals of cores count.
+    pub first_fetch: u64,
     /// Cycles of one round of the loop, which is how many were tried.
     pub period: u64,
     /// The run in which the interrupt comes at the worst of them.
@@ -95,6 +97,11 @@ fn retires(lane: &Lane) -> u64 {
     lane.end().saturating_sub(1)
 }
 
+/// The cycle in which a lane is fetched.
+fn fetched(lane: &Lane) -> u64 {
+    lane.stages.first().map_or(0, |stage| stage.start)
+}
+
 /// Tries every cycle of the bundled loop on a core.
 ///
 /// # Errors
@@ -104,6 +111,7 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     let mut behind: BTreeMap<u64, (u64, View)> = BTreeMap::new();
     // When each instruction of the loop retires, from its first.
     let mut pace: Vec<(u64, u64)> = Vec::new();
+    let mut first_fetch = u64::MAX;
     for offset in 0..LOOP {
         let wanted = Wanted { around: Around::Interrupt, nth: WARM, count: count.max(60) };
         let view = pipeline::view(&job(offset), core, &wanted)?;
@@ -111,6 +119,7 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
         let handler = view.lanes[view.event + 1..].iter().find(|lane| lane.squash.is_none());
         let Some(handler) = handler else { continue };
         let distance = retires(handler).saturating_sub(retires(event));
+        first_fetch = first_fetch.min(fetched(handler).saturating_sub(retires(event)));
         if pace.is_empty() {
             pace = round(&view.lanes[..=view.event]);
         }
@@ -138,7 +147,7 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
         instructions: 0,
         how: "ended".to_owned(),
     })?;
-    Ok(Latency { cycles, period, view: trimmed(view, count) })
+    Ok(Latency { cycles, first_fetch, period, view: trimmed(view, count) })
 }
 
 /// One round of the loop before its last lane: each instruction's address, and the cycles since the one before.

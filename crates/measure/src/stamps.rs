@@ -6,18 +6,40 @@
 //! does no harm as long as anchors are taken often.
 
 mod event;
+mod program;
 mod ring;
+mod tracepoint;
 
 pub use event::{KernelEvent, KernelEvents};
 pub use ring::{KernelStamp, Taken, parse};
+pub use tracepoint::Tracepoint;
 
 use crate::clock::monotonic_raw_ns;
+use crate::probe::Refusal;
 use crate::stats::median;
 use serde::{Deserialize, Serialize};
 use tollgate_record::Evidence;
 
 /// Reads the clock that stamps in user mode.
 pub type Now = fn() -> u64;
+
+/// Something in the kernel that stamps crossings of the calling thread while it is on.
+pub trait Stamper {
+    /// Switches the stamping on.
+    ///
+    /// # Errors
+    /// The system's error, or a skip where it is refused.
+    fn enable(&mut self) -> Result<(), Refusal>;
+
+    /// Switches it off.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn disable(&mut self) -> Result<(), Refusal>;
+
+    /// Takes every stamp since the last call, in the order of time, on CLOCK_MONOTONIC_RAW.
+    fn take(&mut self) -> Taken;
+}
 
 /// One moment of a crossing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +213,11 @@ impl Mapping {
             Stamp::User(ticks) => ticks as f64 - self.first.ticks,
             Stamp::Kernel(ns) => (ns as f64 - self.first.ns) * self.rate,
         }
+    }
+
+    /// The moment of a count of the counter, in nanoseconds of CLOCK_MONOTONIC_RAW.
+    pub fn ns(&self, ticks: u64) -> f64 {
+        self.first.ns + (ticks as f64 - self.first.ticks) / self.rate
     }
 
     /// Length of a span in ticks. `pair` ticks are what two stamps of user mode with nothing between them

@@ -83,6 +83,7 @@ fn bad_input_ends_with_a_sentence() {
         (&["pipeline", "--out", &folder], &["is a directory"]),
         (&["pipeline", "--from", "nowhere_at_all", "--out", &out], &["--from"]),
         (&["trap", "--core", "cva"], &["--core cva", "nearest"]),
+        (&["trap", "--core", "rocket-like+fault"], &["--core rocket-like+fault", "no known fault", "cva6-like"]),
         (&["trap", "--core", "ideal", "--engine", "spike"], &["--engine", "embedded"]),
         (&["trap", "--core", "ideal", "--iterations", "0"], &["--iterations 0"]),
         (&["trap", "--core", "ideal", "--store", nowhere], &[nowhere]),

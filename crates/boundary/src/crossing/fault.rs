@@ -1,10 +1,11 @@
-//! Page faults that the kernel handles, taken apart by its own software events.
+//! Page faults that the kernel handles, taken apart by its own software events, and where that is allowed by a
+//! BPF program at the kernel's door.
 
-use super::matched::{Events, Window, cut, watch};
+use super::matched::{By, Events, Turn, Window, cut, watch};
 use crate::fault::minor_faults;
 use crate::region::Region;
 use std::ptr;
-use tollgate_measure::stamps::{Dissection, KernelEvents, Now, Part, Span, Term};
+use tollgate_measure::stamps::{Dissection, Now, Part, Span, Stamper, Term, Tracepoint};
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::{Evidence, Per};
 
@@ -12,6 +13,7 @@ use tollgate_record::{Evidence, Per};
 pub(crate) struct Fault {
     meta: Meta,
     kind: Kind,
+    by: By,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -43,6 +45,7 @@ pub(crate) static ANONYMOUS: Fault = Fault {
         ..META
     },
     kind: Kind::Anonymous,
+    by: By::Event,
 };
 
 pub(super) static ZERO_PAGE: Fault = Fault {
@@ -52,6 +55,7 @@ pub(super) static ZERO_PAGE: Fault = Fault {
         ..META
     },
     kind: Kind::Zero,
+    by: By::Event,
 };
 
 pub(super) static CACHED_FILE: Fault = Fault {
@@ -61,6 +65,38 @@ pub(super) static CACHED_FILE: Fault = Fault {
         ..META
     },
     kind: Kind::File,
+    by: By::Event,
+};
+
+/// The three once more, with the entry stamped by the tracepoint.
+pub(super) static ANONYMOUS_TRACEPOINT: Fault = Fault {
+    meta: Meta {
+        id: "fault/anonymous-tracepoint",
+        what: "first write to a page of anonymous memory, its entry stamped by a BPF program",
+        ..META
+    },
+    kind: Kind::Anonymous,
+    by: By::Tracepoint,
+};
+
+pub(super) static ZERO_PAGE_TRACEPOINT: Fault = Fault {
+    meta: Meta {
+        id: "fault/zero-page-tracepoint",
+        what: "first read of a page of anonymous memory, its entry stamped by a BPF program",
+        ..META
+    },
+    kind: Kind::Zero,
+    by: By::Tracepoint,
+};
+
+pub(super) static CACHED_FILE_TRACEPOINT: Fault = Fault {
+    meta: Meta {
+        id: "fault/cached-file-tracepoint",
+        what: "first read of a file in the page cache, its entry stamped by a BPF program",
+        ..META
+    },
+    kind: Kind::File,
+    by: By::Tracepoint,
 };
 
 /// Touches of a region at the most.
@@ -86,8 +122,22 @@ impl Probe for Fault {
             }
             _ => {}
         }
-        let mut open =
-            Open { region, kind: self.kind, step, events: Events::open(), before: None, faults: Some(0) };
+        let tracepoint = match self.by {
+            By::Event => None,
+            By::Tracepoint => Some(Tracepoint::open(region.page(0).addr(), pages * page)?),
+        };
+        let events = Events::open();
+        let kind = self.kind;
+        let mut open = Open {
+            region,
+            kind,
+            step,
+            events,
+            tracepoint,
+            turn: Turn::default(),
+            before: None,
+            faults: Some(0),
+        };
         // Memory that a hypervisor has taken back comes back at its first touch, at a price of its own.
         open.prepare(TOUCHES as u64)?;
         open.cross(TOUCHES as u64)?;
@@ -101,6 +151,8 @@ struct Open {
     kind: Kind,
     step: usize,
     events: Result<Events, Refusal>,
+    tracepoint: Option<Tracepoint>,
+    turn: Turn,
     /// Touches of the batch that was prepared and the thread's count of faults before it.
     before: Option<(u64, Option<u64>)>,
     faults: Option<u64>,
@@ -137,10 +189,10 @@ impl Open {
         }
     }
 
-    /// Faults watched by one event.
+    /// Faults watched by one stamper.
     fn watched(
         &mut self,
-        which: fn(&mut Events) -> &mut KernelEvents,
+        stamper: &mut dyn Stamper,
         count: usize,
         now: Now,
     ) -> Result<Vec<(Window, u64)>, Refusal> {
@@ -148,13 +200,32 @@ impl Open {
         // Written before, so that storing a window does not fault.
         let mut windows = vec![Window { page: 1, ..Window::default() }; count];
         let page = self.region.page_bytes();
-        let mut events = std::mem::replace(&mut self.events, Err(Refusal::Failed(String::new())))?;
-        let found = watch(which(&mut events), now, page, || {
+        watch(stamper, now, page, || {
             self.windows(count, now, &mut windows);
             windows
-        });
-        self.events = Ok(events);
-        found
+        })
+    }
+
+    /// Both events in turn, and the tracepoint where there is one.
+    fn stamp(
+        &mut self,
+        events: &mut Events,
+        tracepoint: Option<&mut Tracepoint>,
+        count: usize,
+        now: Now,
+        lanes: &mut [Vec<Span>],
+    ) -> Result<(), Refusal> {
+        let entry = self.watched(&mut events.entry, count, now)?;
+        let handled = self.watched(&mut events.handled, count, now)?;
+        let door = tracepoint.map(|it| self.watched(it, count, now)).transpose()?;
+        if let [to_entry, to_end, back, with_entry, with_end, door_lanes @ ..] = lanes {
+            cut(&entry, Some(to_entry), None, Some(with_entry));
+            cut(&handled, Some(to_end), Some(back), Some(with_end));
+            if let (Some(door), [to_door, with_door]) = (door, door_lanes) {
+                cut(&door, Some(to_door), None, Some(with_door));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -169,20 +240,31 @@ fn touch(kind: Kind, page: *mut u8) {
     }
 }
 
-/// Lanes: to the stamp of the entry, to the stamp of the end, from there back, and the whole with either.
-pub(super) fn dissection() -> Dissection {
+/// Lanes: to the stamp of the entry, to the stamp of the end, from there back, and the whole with either; with
+/// the tracepoint also to its stamp, and the whole with it.
+fn dissection(by: By) -> Dissection {
     let difference = Evidence::Difference;
+    let mut instrumented = vec![(3, "page_faults_event".into()), (4, "page_faults_min_event".into())];
+    let mut mapped = vec![(0, 1), (1, 1), (2, -1)];
+    let (lanes, entry) = match by {
+        By::Event => (5, 0),
+        By::Tracepoint => {
+            instrumented.push((6, "page_fault_user_tracepoint".into()));
+            mapped.push((5, 1));
+            (7, 5)
+        }
+    };
     Dissection {
-        lanes: 5,
+        lanes,
         parts: vec![
-            Part::lane("entry", Evidence::KernelTimestamp, 0),
-            Part::sum("handling", difference, &[(1, Term::Lane(1)), (-1, Term::Lane(0))]),
+            Part::lane("entry", Evidence::KernelTimestamp, entry),
+            Part::sum("handling", difference, &[(1, Term::Lane(1)), (-1, Term::Lane(entry))]),
             // What an event costs is known from the run of the other one.
             Part::sum("return", difference, &[(1, Term::Lane(2)), (-1, Term::Lane(3)), (1, Term::Batches)]),
         ],
         total: Term::Batches,
-        instrumented: vec![(3, "page_faults_event".into()), (4, "page_faults_min_event".into())],
-        mapped: vec![(0, 1), (1, 1), (2, -1)],
+        instrumented,
+        mapped,
     }
 }
 
@@ -217,22 +299,23 @@ impl Crossing for Open {
     }
 
     fn dissection(&self) -> Option<Dissection> {
-        Some(dissection())
+        Some(dissection(if self.tracepoint.is_some() { By::Tracepoint } else { By::Event }))
     }
 
     fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        if self.tracepoint.is_some() && !self.turn.comes() {
+            return Ok(());
+        }
         if let Err(refusal) = &self.events {
             return Err(refusal.clone());
         }
+        let mut events = std::mem::replace(&mut self.events, Err(Refusal::Failed(String::new())))?;
+        let mut tracepoint = self.tracepoint.take();
         self.close_batch();
         let count = (count as usize / 2).clamp(1, TOUCHES);
-        let entry = self.watched(|events| &mut events.entry, count, now)?;
-        let handled = self.watched(|events| &mut events.handled, count, now)?;
-        if let [to_entry, to_end, back, with_entry, with_end] = lanes {
-            cut(&entry, Some(to_entry), None, Some(with_entry));
-            cut(&handled, Some(to_end), Some(back), Some(with_end));
-        }
-        Ok(())
+        let stamped = self.stamp(&mut events, tracepoint.as_mut(), count, now, lanes);
+        (self.events, self.tracepoint) = (Ok(events), tracepoint);
+        stamped
     }
 
     fn params(&self) -> Vec<(&'static str, String)> {
@@ -281,9 +364,16 @@ mod tests {
     #[test]
     fn every_stamped_fault_is_found_by_its_window_and_page() {
         let _turn = alone();
-        for probe in [&ANONYMOUS, &ZERO_PAGE, &CACHED_FILE] {
-            let mut open = probe.open(&SITE).unwrap();
-            let mut lanes = vec![Vec::new(); 5];
+        let kinds = [&ANONYMOUS, &ZERO_PAGE, &CACHED_FILE];
+        let doors = [&ANONYMOUS_TRACEPOINT, &ZERO_PAGE_TRACEPOINT, &CACHED_FILE_TRACEPOINT];
+        for probe in kinds.into_iter().chain(doors) {
+            let mut open = match probe.open(&SITE) {
+                Ok(open) => open,
+                // A kernel that refuses BPF to this user is no failure; the refusals are tested where they are.
+                Err(Refusal::Skip { .. }) if probe.by == By::Tracepoint => continue,
+                Err(refusal) => panic!("{}: {refusal:?}", probe.meta.id),
+            };
+            let mut lanes = vec![Vec::new(); open.dissection().unwrap().lanes];
             match open.dissect(40, now(), &mut lanes) {
                 Ok(()) => {}
                 Err(Refusal::Skip { .. }) => continue,

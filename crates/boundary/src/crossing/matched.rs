@@ -2,7 +2,9 @@
 //! between its two stamps of user mode. Only faults of the measuring code count.
 
 use tollgate_measure::Refusal;
-use tollgate_measure::stamps::{Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Now, Span, Stamp};
+use tollgate_measure::stamps::{
+    Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Now, Span, Stamp, Stamper,
+};
 
 /// One crossing as user mode saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,24 +47,50 @@ pub(super) fn matched(
     found
 }
 
-/// Makes crossings while one event stamps them, and matches. `cross` gives the window of each.
+/// Makes crossings while one thing stamps them, and matches. `cross` gives the window of each.
 pub(super) fn watch(
-    event: &mut KernelEvents,
+    stamper: &mut dyn Stamper,
     now: Now,
     page_bytes: usize,
     cross: impl FnOnce() -> Vec<Window>,
 ) -> Result<Vec<(Window, u64)>, Refusal> {
+    stamper.enable()?;
     let first = Anchor::now(now);
-    event.enable()?;
     let windows = cross();
-    event.disable()?;
-    let mapping = first.zip(Anchor::now(now)).and_then(|(first, last)| Mapping::between(first, last));
+    let last = Anchor::now(now);
+    stamper.disable()?;
+    let mapping = first.zip(last).and_then(|(first, last)| Mapping::between(first, last));
     let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
-    let taken = event.take();
+    let taken = stamper.take();
     if taken.broken {
-        return Err(Refusal::Failed("the kernel's ring of samples cannot be read".into()));
+        return Err(Refusal::Failed("the kernel's stamps cannot be read".into()));
     }
     Ok(matched(&windows, &taken.stamps, page_bytes, &mapping))
+}
+
+/// What stamps the entry of a fault.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum By {
+    /// The software event of a page fault: nobody is refused it by default.
+    Event,
+    /// A BPF program on the tracepoint before everything else: it adds less, and less of it before its stamp.
+    Tracepoint,
+}
+
+/// Which calls a stamper that is slow to switch on takes part in: the first, and then seldom.
+#[derive(Default)]
+pub(super) struct Turn(u32);
+
+impl Turn {
+    /// A tracepoint takes ten milliseconds to attach, a visit otherwise one or two.
+    const EVERY: u32 = 16;
+
+    /// Whether it is this call's turn.
+    pub(super) fn comes(&mut self) -> bool {
+        let turn = self.0;
+        self.0 = turn.wrapping_add(1);
+        turn.is_multiple_of(Self::EVERY)
+    }
 }
 
 /// The two events of a page fault.

@@ -1,27 +1,50 @@
 //! A touch of a protected page, taken apart: the way into the kernel, to the handler, and back.
 
-use super::matched::{Window, cut, watch};
-use crate::fault::{OpenProtection, Protection, touch};
-use tollgate_measure::stamps::{Dissection, KernelEvent, KernelEvents, Now, Part, Span, Term};
+use super::matched::{By, Turn, Window, cut, watch};
+use crate::fault::{OpenProtection, protection, touch};
+use tollgate_measure::stamps::{
+    Dissection, KernelEvent, KernelEvents, Now, Part, Span, Stamper, Term, Tracepoint,
+};
 use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 
 /// `fault/protection` with its parts.
-pub(super) struct Segv;
+pub(super) struct Segv {
+    meta: Meta,
+    by: By,
+}
+
+pub(super) static SEGV: Segv = Segv { meta: protection::META, by: By::Event };
+
+pub(super) static SEGV_TRACEPOINT: Segv = Segv {
+    meta: Meta {
+        id: "fault/protection-tracepoint",
+        what: "write to a protected page, handled, its entry stamped by a BPF program",
+        ..protection::META
+    },
+    by: By::Tracepoint,
+};
 
 impl Probe for Segv {
     fn meta(&self) -> &Meta {
-        Protection.meta()
+        &self.meta
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { plain: OpenProtection::new()?, event: KernelEvents::open(KernelEvent::Fault) }))
+        let plain = OpenProtection::new()?;
+        let stamper: Result<Box<dyn Stamper>, Refusal> = match self.by {
+            By::Event => KernelEvents::open(KernelEvent::Fault).map(|it| Box::new(it) as _),
+            By::Tracepoint => Ok(Box::new(Tracepoint::open(plain.plan.bad.addr(), WITHIN)?)),
+        };
+        Ok(Box::new(Open { plain, by: self.by, stamper, turn: Turn::default() }))
     }
 }
 
 struct Open {
     plain: OpenProtection,
-    event: Result<KernelEvents, Refusal>,
+    by: By,
+    stamper: Result<Box<dyn Stamper>, Refusal>,
+    turn: Turn,
 }
 
 /// Size of the page that is protected is of no account: the address of the touch is its first byte.
@@ -58,6 +81,10 @@ impl Crossing for Open {
 
     /// Lanes: to the handler, from the handler; to the stamp of the kernel's entry, and the whole with it.
     fn dissection(&self) -> Option<Dissection> {
+        let instrument = match self.by {
+            By::Event => "page_faults_event",
+            By::Tracepoint => "page_fault_user_tracepoint",
+        };
         Some(Dissection {
             lanes: 4,
             parts: vec![
@@ -66,14 +93,17 @@ impl Crossing for Open {
                 Part::lane("sigreturn", Evidence::Measured, 1),
             ],
             total: Term::Batches,
-            instrumented: vec![(3, "page_faults_event".into())],
+            instrumented: vec![(3, instrument.into())],
             mapped: vec![(2, 1)],
         })
     }
 
     fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
-        if let Err(refusal) = &self.event {
+        if let Err(refusal) = &self.stamper {
             return Err(refusal.clone());
+        }
+        if self.by == By::Tracepoint && !self.turn.comes() {
+            return Ok(());
         }
         self.plain.prepare(u64::from(count))?;
         let runs = self.plain.plan.runs;
@@ -84,17 +114,17 @@ impl Crossing for Open {
             to_handler.push(Span::user(window.before, entered));
             from_handler.push(Span::user(entered, window.after));
         }
-        // With the event nothing but the event.
+        // With the stamp of the entry nothing but that.
         self.plain.plan.now = None;
-        let mut event = std::mem::replace(&mut self.event, Err(Refusal::Failed(String::new())))?;
+        let mut stamper = std::mem::replace(&mut self.stamper, Err(Refusal::Failed(String::new())))?;
         let mut windows = vec![Window { page: 1, ..Window::default() }; (count / 2).max(1) as usize];
-        let found = watch(&mut event, now, WITHIN, || {
+        let found = watch(&mut *stamper, now, WITHIN, || {
             for window in &mut windows {
                 *window = self.stamped(now).0;
             }
             windows
         });
-        self.event = Ok(event);
+        self.stamper = Ok(stamper);
         // What was made here does not belong to the batches that are proved.
         self.plain.plan.runs = runs;
         cut(&found?, Some(to_entry), None, Some(whole));

@@ -7,7 +7,7 @@ use tollgate_record::Per;
 /// The probe `fault/protection`.
 pub(crate) struct Protection;
 
-static META: Meta = Meta {
+pub(crate) const META: Meta = Meta {
     id: "fault/protection",
     what: "write to a protected page: SIGSEGV is handled in user mode and returned from",
     per: Per::Touch,
@@ -18,7 +18,7 @@ static META: Meta = Meta {
 
 impl Probe for Protection {
     fn meta(&self) -> &Meta {
-        &META
+        const { &META }
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -8,7 +8,7 @@ mod os;
 mod scripted;
 
 pub use counter::Counter;
-pub use os::{Os, monotonic_raw_ns};
+pub use os::{Os, monotonic_ns, monotonic_raw_ns};
 pub use scripted::Scripted;
 
 use crate::arch;

@@ -6,9 +6,19 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds: not slewed by time synchronisation.
 pub fn monotonic_raw_ns() -> u64 {
+    ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
+/// CLOCK_MONOTONIC, which BPF programs stamp with, in nanoseconds. Its rate is steered.
+pub fn monotonic_ns() -> u64 {
+    ns(libc::CLOCK_MONOTONIC)
+}
+
+#[inline(always)]
+fn ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing; the clock exists since Linux 2.6.28.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut time) };
+    // SAFETY: `time` is valid for writing; both clocks exist since Linux 2.6.28.
+    unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

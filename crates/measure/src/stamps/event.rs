@@ -1,5 +1,6 @@
 //! Software events of the calling thread, each with the kernel's time stamp, with no privilege.
 
+use super::Stamper;
 use super::ring::{Taken, parse};
 use crate::probe::Refusal;
 use perf_event_open_sys as sys;
@@ -86,12 +87,10 @@ impl KernelEvents {
         }
         Ok(Self { file, base: base.cast(), page, ahead: ahead() })
     }
+}
 
-    /// Switches the stamping on.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn enable(&mut self) -> Result<(), Refusal> {
+impl Stamper for KernelEvents {
+    fn enable(&mut self) -> Result<(), Refusal> {
         // SAFETY: a request of our own descriptor that takes an integer.
         match unsafe { sys::ioctls::ENABLE(self.file.as_raw_fd(), 0) } {
             0.. => Ok(()),
@@ -99,11 +98,7 @@ impl KernelEvents {
         }
     }
 
-    /// Switches it off.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn disable(&mut self) -> Result<(), Refusal> {
+    fn disable(&mut self) -> Result<(), Refusal> {
         // SAFETY: a request of our own descriptor that takes an integer.
         match unsafe { sys::ioctls::DISABLE(self.file.as_raw_fd(), 0) } {
             0.. => Ok(()),
@@ -111,8 +106,7 @@ impl KernelEvents {
         }
     }
 
-    /// Takes everything out of the ring.
-    pub fn take(&mut self) -> Taken {
+    fn take(&mut self) -> Taken {
         let control: *mut abi::perf_event_mmap_page = self.base.cast();
         // SAFETY: the first page of the mapping is the kernel's control page, aligned and alive as long as
         // self; head and tail are words that kernel and user share, so they are used as atomics.

@@ -18,6 +18,10 @@ fn name(probe: &str) -> Option<&'static str> {
         "fault/zero-page" => "page fault, first read: the zero page",
         "fault/cached-file" => "page fault, file in the page cache",
         "fault/protection" => "page fault, SIGSEGV handled and back",
+        "fault/anonymous-tracepoint" => "anonymous write, entry by tracepoint",
+        "fault/zero-page-tracepoint" => "the zero page, entry by tracepoint",
+        "fault/cached-file-tracepoint" => "cached file, entry by tracepoint",
+        "fault/protection-tracepoint" => "SIGSEGV, entry by tracepoint",
         "signal/self" => "signal to oneself",
         _ => return None,
     })
@@ -29,7 +33,7 @@ fn part(probe: &str, phase: &str) -> Option<&'static str> {
         ("syscall", "entry") => "in: hardware, entry code, dispatch",
         ("syscall", "return") => "out: copy, exit code, hardware",
         ("fault", "entry") => "entry: hardware and entry code",
-        ("fault", "handling") => match probe {
+        ("fault", "handling") => match probe.trim_end_matches("-tracepoint") {
             "fault/anonymous" => "handling: allocate, clear, map",
             "fault/zero-page" => "handling: map the zero page",
             "fault/cached-file" => "handling: find, map with neighbours",
@@ -90,7 +94,8 @@ fn row(probe: &str, phase: &Phase, total: f64, style: &Style) -> String {
 /// What the events made of the total, and what that is of it.
 fn instrumented(result: &Measurement, total: f64, style: &Style) -> Vec<String> {
     let whole = |key: &str, ns: Option<f64>| {
-        let event = key.strip_prefix("with_")?.strip_suffix("_event_ns")?.replace('_', "-");
+        let by = key.strip_prefix("with_")?.strip_suffix("_ns")?;
+        let event = by.strip_suffix("_event").unwrap_or(by).replace('_', "-");
         let ns = ns?;
         let share = 100.0 * (ns - total) / total;
         Some(format!("{} ns with {} ({share:+.0} %)", figure(ns), clean(&event, style)))

@@ -50,7 +50,8 @@ pub(super) fn table(style: &Style) -> Vec<String> {
         text.push(style.paint(Paint::Dim, &line(&text_of, style)));
     }
     let how = "xperf patched the kernel's fault entry to read the time-stamp counter. Nearest to it here: the \
-               entry of a page fault, which has the kernel's own event in it besides (docs/labs/crossing.md).";
+               entry of a page fault by tracepoint, and next the one with the kernel's own event in it \
+               (docs/labs/crossing.md).";
     text.extend(wrap(how, style.prose(), "  "));
     text
 }

@@ -359,6 +359,7 @@ impl Core {
     /// The same core with its known fault on (`cva6-like`: `sret` while a fetch that missed is never resolved).
     pub fn with_fault(mut self) -> Self {
         self.fault = true;
+        self.name.push_str("+fault");
         self
     }
 
