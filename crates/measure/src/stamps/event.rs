@@ -141,7 +141,7 @@ impl Drop for KernelEvents {
 }
 
 /// How far the clock of this time namespace is ahead; 0 where the system does not tell.
-fn ahead() -> i64 {
+pub(super) fn ahead() -> i64 {
     std::fs::read_to_string("/proc/self/timens_offsets").map_or(0, |text| offset(&text))
 }
 

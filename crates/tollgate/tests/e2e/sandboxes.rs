@@ -28,8 +28,10 @@ pub(crate) type Answers = Result<Vec<Answer>, String>;
 #[test]
 fn every_place() {
     let only = std::env::var("TOLLGATE_CASE").ok();
-    let wanted: Vec<&Place> =
-        PLACES.iter().filter(|place| only.as_ref().is_none_or(|only| place.name.contains(only))).collect();
+    let named = |place: &&Place| only.as_ref().is_none_or(|only| place.name.contains(only));
+    // In haste one of three.
+    let step = if tollgate_testkit::fast() && only.is_none() { 3 } else { 1 };
+    let wanted: Vec<&Place> = PLACES.iter().filter(named).step_by(step).collect();
     let mut wrong = Vec::new();
     let everywhere = visit(None, 0, &mut wrong).expect("nothing is needed for no place");
     assert!(wrong.is_empty(), "without any place: {wrong:#?}");

@@ -84,8 +84,8 @@ pub(crate) fn compare(place: &Place, everywhere: &[Answer], here: &[Answer], wro
 impl Take {
     fn covers(&self, command: &str, probe: &str) -> bool {
         (self.command.is_empty() || self.command == command)
-            && self.rows.split(' ').any(|rows| match rows.strip_suffix('*') {
-                Some(start) => probe.starts_with(start),
+            && self.rows.split(' ').any(|rows| match rows.split_once('*') {
+                Some((start, end)) => probe.starts_with(start) && probe.ends_with(end),
                 None => probe == rows,
             })
     }

@@ -25,7 +25,7 @@ pub(crate) struct Place {
 pub(crate) struct Take {
     /// The command, or empty for all.
     pub(crate) command: &'static str,
-    /// The rows: a probe, or `family/*`, or `*`.
+    /// The rows: probes, each with a star at most, apart by blanks.
     pub(crate) rows: &'static str,
     /// What becomes of them.
     pub(crate) status: &'static str,
@@ -63,6 +63,7 @@ pub(crate) const ANYWHERE: &[Take] =
     // Memory may be in pieces.
     &[perhaps(skip("faults", "fault/huge-page", "instead of 8 huge ones", "fragmented"))];
 
+const NO_BPF: Take = skip("crossing", "*-tracepoint", "BPF", "CAP_BPF");
 const NO_IO_URING: Take = skip("ladder", "syscall/io_uring-nop", "io_uring", "io_uring_setup");
 const NO_USERFAULTFD: Take = skip("faults", "fault/userfaultfd*", "userfaultfd is refused", "sandbox");
 const NO_PAIR: Take = skip("ladder", "core/*", "it needs two CPUs", "second CPU");
@@ -221,7 +222,7 @@ pub(crate) static PLACES: &[Place] = &[
             blocks::few_capabilities(scene)?;
             refuse(scene, &docker())
         },
-        takes: &[NO_STAMPS, NO_IO_URING, NO_USERFAULTFD],
+        takes: &[NO_BPF, NO_STAMPS, NO_IO_URING, NO_USERFAULTFD],
         finds: &["seccomp", "no-perf", "no-io-uring", "no-userfaultfd", "missing-facts", "unprivileged"],
 
         ..PLACE
@@ -231,6 +232,7 @@ pub(crate) static PLACES: &[Place] = &[
         enter: blocks::own_user,
         finds: &["user-namespace", "unprivileged"],
 
+        takes: &[NO_BPF],
         ..PLACE
     },
     // What is mounted.
@@ -277,6 +279,7 @@ pub(crate) static PLACES: &[Place] = &[
         },
         finds: &["hidden-processes", "unprivileged"],
 
+        takes: &[NO_BPF],
         ..PLACE
     },
     Place {
@@ -381,14 +384,14 @@ pub(crate) static PLACES: &[Place] = &[
         ..PLACE
     },
     // Who, and how much.
-    Place { name: "uid 65534", enter: blocks::nobody, finds: &["unprivileged"], ..PLACE },
+    Place { name: "uid 65534", enter: blocks::nobody, finds: &["unprivileged"], takes: &[NO_BPF], ..PLACE },
     Place {
         name: "uid 65534 without locked memory",
         enter: |scene| {
             limited(scene, libc::RLIMIT_MEMLOCK, 0)?;
             blocks::nobody(scene)
         },
-        takes: &[perhaps(skip("ladder", "syscall/io_uring-nop", "locked memory", "ulimit -l"))],
+        takes: &[NO_BPF, perhaps(skip("ladder", "syscall/io_uring-nop", "locked memory", "ulimit -l"))],
         finds: &["unprivileged", "locked-memory"],
 
         ..PLACE
@@ -440,7 +443,7 @@ pub(crate) static PLACES: &[Place] = &[
             limited(scene, libc::RLIMIT_NPROC, 4)?;
             blocks::nobody(scene)
         },
-        takes: &[NO_TASK, NO_TASK_RING],
+        takes: &[NO_BPF, NO_TASK, NO_TASK_RING],
         finds: &["process-limit"],
 
         ..PLACE
