@@ -58,6 +58,8 @@ const NO_STAMPS: Take = Take {
     enable: "",
     always: false,
 };
+/// Stamps take a descriptor, too.
+const FEW_STAMPS: Take = Take { reason: "ulimit -n", ..NO_STAMPS };
 /// What may be missing anywhere, because it depends on the moment.
 pub(crate) const ANYWHERE: &[Take] =
     // Memory may be in pieces.
@@ -421,7 +423,7 @@ pub(crate) static PLACES: &[Place] = &[
         ..PLACE
     },
     Place {
-        name: "a tenth of a CPU by quota",
+        name: "a fifth of a CPU by quota",
         enter: |scene| {
             blocks::group(scene, "cpu", &[("cpu.cfs_quota_us", "", "20000"), ("", "cpu.max", "20000 100000")])
         },
@@ -470,7 +472,11 @@ pub(crate) static PLACES: &[Place] = &[
     Place {
         name: "16 open files",
         enter: |scene| limited(scene, libc::RLIMIT_NOFILE, 16),
-        takes: &[perhaps(skip("", "*", "", "ulimit -n")), perhaps(failed("ring", "*", "ulimit -n"))],
+        takes: &[
+            perhaps(skip("", "*", "", "ulimit -n")),
+            perhaps(failed("ring", "*", "ulimit -n")),
+            FEW_STAMPS,
+        ],
         finds: &["open-files"],
 
         ..PLACE
@@ -485,7 +491,7 @@ pub(crate) static PLACES: &[Place] = &[
     Place {
         name: "files of no more than 1 MiB",
         enter: |scene| limited(scene, libc::RLIMIT_FSIZE, 1 << 20),
-        takes: &[FILE_SIZE, perhaps(skip("crossing", "fault/cached-file", "RLIMIT_FSIZE", "ulimit -f"))],
+        takes: &[FILE_SIZE, perhaps(skip("crossing", "fault/cached-file*", "RLIMIT_FSIZE", "ulimit -f"))],
         finds: &["file-size"],
 
         ..PLACE
