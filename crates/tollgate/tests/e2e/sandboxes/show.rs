@@ -100,6 +100,10 @@ impl Take {
 /// compared; what a place takes away is, in `every_place`.
 #[test]
 fn the_page_has_every_place() {
+    // Then it is being written, beside this.
+    if std::env::var_os("TOLLGATE_BLESS").is_some() {
+        return;
+    }
     let text = fs::read_to_string(page()).expect("docs/places.md");
     let rows: Vec<Vec<&str>> = text
         .lines()
