@@ -19,13 +19,16 @@ mod code;
 mod fetches;
 pub mod record;
 mod seen;
+mod timed;
 
 use tollgate_riscv::cache::{CacheError, Geometry, Policy};
+use tollgate_riscv::timing::CoreError;
 use tollgate_riscv::{Config, ConfigError, Elf, Isa, LoadError, Machine, Stop};
 
 pub use build::{BUNDLED, Bundled, SOURCE, compile};
 pub use code::{Code, Mix};
 pub use seen::{CacheReport, SweepPoint};
+pub use timed::Timing;
 
 use fetches::Fetches;
 use seen::Seen;
@@ -67,6 +70,8 @@ pub struct Plan {
     pub count: Count,
     /// Whether to count the misses of many shapes as well.
     pub sweep: bool,
+    /// Cycles that the pipeline which is timed waits for a line.
+    pub miss_latency: u32,
     /// When to stop a program that does not end.
     pub max_instructions: u64,
 }
@@ -78,6 +83,7 @@ impl Default for Plan {
             policy: Policy::Lru,
             count: Count::Fetch,
             sweep: false,
+            miss_latency: 20,
             max_instructions: 100_000_000,
         }
     }
@@ -121,6 +127,9 @@ pub enum IcacheError {
     /// No such cache.
     #[error("{0}")]
     Cache(#[from] CacheError),
+    /// No core with such a cache.
+    #[error("{0}")]
+    Core(#[from] CoreError),
     /// The file is no program for the machine.
     #[error("{name}: {error}")]
     Load {
@@ -194,17 +203,14 @@ const ABOVE_STACK: u64 = 16;
 /// # Errors
 /// When the program cannot be loaded or run, or a cache not be built.
 pub fn run(build: &Build, plan: &Plan) -> Result<Report, IcacheError> {
-    let load = |error| IcacheError::Load { name: build.name.clone(), error };
-    let elf = Elf::parse(&build.elf).map_err(load)?;
+    let elf = Elf::parse(&build.elf).map_err(|error| build.unloadable(error))?;
     let code = Code::of(&build.elf, &elf, build.isa);
-    let mut machine = Machine::new(Config { isa: build.isa, ram_bytes: RAM, ..Config::default() })?;
-    machine.load(&elf).map_err(load)?;
-    machine.set_x(2, RAM_BASE + RAM - ABOVE_STACK);
+    let mut running = machine(build, &elf)?;
     let mut fetches = Fetches::new(&code, plan.count, Seen::new(plan)?);
     let mut left = plan.max_instructions;
     let ended = loop {
         let slice = SLICE.min(left);
-        let stop = machine.run(slice, &mut fetches);
+        let stop = running.run(slice, &mut fetches);
         left -= slice;
         match stop {
             _ if fetches.has_left() => break true,
@@ -221,7 +227,26 @@ pub fn run(build: &Build, plan: &Plan) -> Result<Report, IcacheError> {
         let instructions = fetches.retired();
         return Err(IcacheError::Trapped { name: build.name.clone(), pc, cause, instructions });
     }
-    Ok(fetches.finish(build, ended))
+    let mut report = fetches.finish(build, ended);
+    let instructions = report.dynamic_mix.instructions;
+    for cache in &mut report.caches {
+        cache.timing = timed::time(&mut machine(build, &elf)?, cache.geometry, plan, instructions)?;
+    }
+    Ok(report)
+}
+
+impl Build {
+    fn unloadable(&self, error: LoadError) -> IcacheError {
+        IcacheError::Load { name: self.name.clone(), error }
+    }
+}
+
+/// The machine with the program in it, and a stack.
+fn machine(build: &Build, elf: &Elf) -> Result<Machine, IcacheError> {
+    let mut machine = Machine::new(Config { isa: build.isa, ram_bytes: RAM, ..Config::default() })?;
+    machine.load(elf).map_err(|error| build.unloadable(error))?;
+    machine.set_x(2, RAM_BASE + RAM - ABOVE_STACK);
+    Ok(machine)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use tollgate_riscv::cache::{Cache, CacheError, Causes, Counts, Geometry, Policy, Split, Sweep, WritePolicy};
 
-use super::Plan;
+use super::{Plan, Timing};
 
 /// What one cache saw.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct CacheReport {
     pub set_accesses: Vec<u64>,
     /// The miss-ratio curve for lines of this length, fully associative, LRU: lines, and misses with so many.
     pub curve: Vec<(u64, u64)>,
+    /// What its misses cost a pipeline.
+    pub timing: Timing,
 }
 
 /// The misses of one shape of a sweep.
@@ -110,6 +112,7 @@ impl Seen {
             curve: watched.causes.distances().curve(),
             set_misses: watched.set_misses,
             set_accesses: watched.set_accesses,
+            timing: Timing::default(),
         });
         let points = |sweep: &Sweep| -> Vec<SweepPoint> {
             sweep.all().map(|(geometry, misses)| SweepPoint { geometry, misses }).collect()

@@ -101,3 +101,29 @@ fn object_sizes_are_the_compilers() {
         assert_eq!(run(&built, &plan).unwrap().text, run(&tree, &plan).unwrap().text);
     }
 }
+
+/// Two countings that know nothing of each other: the pipeline that is timed, and the accesses of `--count cycle`,
+/// one a cycle. With a latency each miss of a program whose instructions never lie in two lines waits for that long.
+#[test]
+fn cycles_are_those_of_the_pipeline_and_a_wait_for_each_miss() {
+    for bundled in BUNDLED {
+        let build = bundled.build();
+        let plan = |count, miss_latency| Plan {
+            caches: vec!["4:1:8".parse().unwrap(), "8:1:8".parse().unwrap()],
+            count,
+            miss_latency,
+            ..Plan::default()
+        };
+        let by_access = run(&build, &plan(Count::Cycle, 0)).unwrap().cycles;
+        let free = run(&build, &plan(Count::Fetch, 0)).unwrap();
+        let dear = run(&build, &plan(Count::Fetch, 7)).unwrap();
+        for (free, dear) in free.caches.iter().zip(&dear.caches) {
+            assert_eq!(free.timing, Timing { cycles: by_access, waiting: 0 }, "{}", build.name);
+            assert_eq!(dear.timing.cycles, by_access + dear.timing.waiting, "{}", build.name);
+            let may_straddle = build.isa.to_string().contains('c');
+            if !may_straddle {
+                assert_eq!(dear.timing.waiting, 7 * dear.counts.misses(), "{}", build.name);
+            }
+        }
+    }
+}

@@ -49,6 +49,10 @@ pub(super) struct IcacheArgs {
     #[arg(long, value_enum, default_value_t = Counting::Fetch)]
     count: Counting,
 
+    /// Cycles that a miss costs the pipeline which is timed
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    miss_latency: u32,
+
     /// Show the misses of 1,056 shapes as well
     #[arg(long)]
     sweep: bool,
@@ -132,6 +136,7 @@ fn plan(args: &IcacheArgs) -> Result<Plan> {
             Counting::Cycle => Count::Cycle,
         },
         sweep: args.sweep,
+        miss_latency: args.miss_latency,
         max_instructions: args.max_instructions,
     })
 }

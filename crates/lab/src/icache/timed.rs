@@ -1,0 +1,46 @@
+//! What the misses cost: the same instructions once more, on a pipeline that waits for its lines.
+
+use tollgate_riscv::Machine;
+use tollgate_riscv::cache::{Geometry, Policy};
+use tollgate_riscv::timing::{CacheShape, Cause, Core, CoreError, Fast, Memory, Replacement};
+
+use super::Plan;
+
+/// Cycles of a program on five stages with forwarding (the core `ripes-5stage`) behind one instruction cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// All of them.
+    pub cycles: u64,
+    /// Those in which nothing moved because an instruction was awaited.
+    pub waiting: u64,
+}
+
+/// Runs so many instructions of a machine that has not run yet.
+pub(super) fn time(
+    machine: &mut Machine,
+    geometry: Geometry,
+    plan: &Plan,
+    instructions: u64,
+) -> Result<Timing, CoreError> {
+    let mut core = Core::preset("ripes-5stage")?;
+    let (replacement, seed) = match plan.policy {
+        Policy::Lru => (Replacement::Lru, 0),
+        Policy::Plru => (Replacement::Plru, 0),
+        Policy::Fifo => (Replacement::Fifo, 0),
+        Policy::Random { seed } => (Replacement::Random, seed),
+    };
+    core.l1i = Some(CacheShape {
+        geometry: geometry.to_string(),
+        replacement,
+        write_through: false,
+        no_write_allocate: false,
+        seed,
+        hit: 0,
+    });
+    core.memory = Memory { latency: plan.miss_latency, ..Memory::default() };
+    let mut fast: Fast = Fast::new(&core)?;
+    // How it stops does not matter: it ran so far before.
+    let _ = machine.run(instructions, &mut fast);
+    let waiting = fast.ledger().of_cause(Cause::IMiss);
+    Ok(Timing { cycles: fast.cycles(), waiting })
+}
