@@ -64,7 +64,7 @@ fn store() -> Result<String, String> {
     let mut room: libc::statvfs = unsafe { mem::zeroed() };
     // SAFETY: the path ends in a zero byte, and `room` is valid for the call to fill.
     if unsafe { libc::statvfs(path.as_ptr(), &raw mut room) } == 0 && room.f_blocks > 0 {
-        let left = u64::from(room.f_bavail).saturating_mul(room.f_frsize);
+        let left = room.f_bavail.saturating_mul(room.f_frsize);
         if left < RECORD {
             let (left, store) = (left >> 10, directory.display());
             return Err(format!("the disk of the store {store} is full: {left} KiB are left"));
