@@ -8,44 +8,53 @@
 
 use tollgate_riscv::timing::{Cause, Causes, Core};
 use tollgate_riscv::{
-    Access, Config, Elf, Machine, Observer, Privilege, Retired, Stop, Trap, TrapReturn, Walk,
+    Access, Config, Elf, Isa, Machine, Observer, Privilege, Retired, Stop, Trap, TrapReturn, Walk,
 };
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use crate::cycles::{Lost, Model, causes, fetched, model};
+use crate::icache::{self, IcacheError};
 use crate::{LabError, image};
 
-/// A bundled program with a working set.
-#[derive(Debug, PartialEq, Eq)]
+/// A program with a working set.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// What `--workload` calls it.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One line on what it does.
     pub about: &'static str,
     /// What `guests/riscv/programs/workload.c` calls it.
     kind: u64,
     /// Instructions of one step of its loop.
     step: u64,
+    /// The file of a program that is not bundled.
+    own: Option<Vec<u8>>,
 }
 
 /// All of them. The first is the default.
 pub static WORKLOADS: &[Workload] = &[
     Workload {
-        name: "chase",
+        name: Cow::Borrowed("chase"),
         about: "follows a list through its working set, in random order",
         kind: 1,
         step: 3,
+        own: None,
     },
     Workload {
-        name: "walk",
+        name: Cow::Borrowed("walk"),
         about: "reads its working set from one end to the other, again and again",
         kind: 0,
         step: 5,
+        own: None,
     },
     Workload {
-        name: "compute",
+        name: Cow::Borrowed("compute"),
         about: "multiplies and adds in registers, and has no working set",
         kind: 2,
         step: 4,
+        own: None,
     },
 ];
 
@@ -55,6 +64,63 @@ impl Workload {
     pub fn find(name: &str) -> Option<&'static Self> {
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
+
+    /// Somebody's own: a C source with `void work(char *set, unsigned long bytes)`, which is one step. It is built
+    /// with `-O2` for RV64GC, without libraries.
+    ///
+    /// # Errors
+    /// Without a compiler, with the compiler's words when it refuses the source, when there is no `work` or the
+    /// program does not fit into its place, and when it does not come to its end.
+    pub fn own(source: &Path) -> Result<Self, OwnError> {
+        let isa = Isa::default();
+        let built = icache::compile_at(source, "rv64gc", isa, "2", OWN_BASE, &["work"])?;
+        let elf = Elf::parse(&built.elf).map_err(|e| LabError::Machine(e.to_string()))?;
+        if elf.symbol("work").is_none() {
+            return Err(OwnError::NoWork);
+        }
+        let end = elf.segments.iter().map(|it| it.address.saturating_add(it.memory_size)).max().unwrap_or(0);
+        if end > OWN_END || elf.segments.iter().any(|it| it.address < OWN_BASE) {
+            return Err(OwnError::Place { most: OWN_END - OWN_BASE });
+        }
+        let name = source.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let about = "somebody's own";
+        let mut own = Self { name: name.into(), about, kind: OWN, step: 1, own: Some(built.elf) };
+        // A step is the difference between two of them and one.
+        let of = |steps| -> Result<u64, LabError> {
+            let point = Point { workload: &own, set: 64 * LINE, every: steps, touch: 0, traps: 8 };
+            Ok(measure(&point, &Core::default())?.instructions[0] / 8)
+        };
+        own.step = of(2)?.saturating_sub(of(1)?).max(1);
+        Ok(own)
+    }
+}
+
+/// Where somebody's own program lies, between the bundled one and its stack, and the end of its room.
+const OWN_BASE: u64 = 0x8030_0000;
+const OWN_END: u64 = 0x803c_0000;
+const OWN: u64 = 3;
+
+/// Why a program cannot be trapped into.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OwnError {
+    /// It was not built.
+    #[error("{0}")]
+    Build(#[from] IcacheError),
+    /// It has not what is called.
+    #[error("it has no function work; write one: void work(char *set, unsigned long bytes)")]
+    NoWork,
+    /// It is too large.
+    #[error("it does not fit into its place: {most} bytes with all its data at the most")]
+    Place {
+        /// Bytes that there are.
+        most: u64,
+    },
+    /// It was built and does not run.
+    #[error(
+        "work() does not come back: {0} (it may use the set, its own data and its stack, and must return)"
+    )]
+    Run(#[from] LabError),
 }
 
 /// The most bytes that the program and the kernel can have.
@@ -66,9 +132,9 @@ static IMAGE: &[u8] = include_bytes!("../../../guests/riscv/images/workload.elf"
 
 /// One point of a sweep.
 #[derive(Clone, Copy, Debug)]
-pub struct Point {
+pub struct Point<'w> {
     /// What the program does.
-    pub workload: &'static Workload,
+    pub workload: &'w Workload,
     /// Its working set in bytes: a multiple of [`LINE`], at most [`MOST_BYTES`].
     pub set: u64,
     /// Instructions of the program from one trap to the next, about.
@@ -81,9 +147,9 @@ pub struct Point {
 
 /// What the traps of a workload cost.
 #[derive(Clone, Debug)]
-pub struct Slowdown {
+pub struct Slowdown<'w> {
     /// What was measured.
-    pub point: Point,
+    pub point: Point<'w>,
     /// Traps seen between the marks; equal to those asked for.
     pub traps: u64,
     /// Instructions of the program, and of the kernel.
@@ -100,7 +166,7 @@ pub struct Slowdown {
     pub lost: Lost,
 }
 
-impl Slowdown {
+impl Slowdown<'_> {
     /// Cycles of all traps outside the program.
     #[must_use]
     pub fn direct(&self) -> u64 {
@@ -241,14 +307,21 @@ const BUDGET: u64 = 50_000_000;
 ///
 /// # Errors
 /// A core that cannot be, and a guest that does not do what it was built for.
-pub fn measure(point: &Point, core: &Core) -> Result<Slowdown, LabError> {
+pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabError> {
     let steps = (point.every / point.workload.step).max(1);
-    let words = [MAGIC, point.workload.kind, point.set, steps, point.traps, point.touch];
+    let own = point.workload.own.as_deref().map(Elf::parse).transpose();
+    let own = own.map_err(|e| LabError::Machine(e.to_string()))?;
+    let entry = own.as_ref().map_or(0, |own| own.entry);
+    let words = [MAGIC, point.workload.kind, point.set, steps, point.traps, point.touch, entry];
     let bytes = image::with_words(IMAGE, "toll_workload", &words)?;
     let elf = Elf::parse(&bytes).map_err(|e| LabError::Machine(e.to_string()))?;
     let mut machine = Machine::new(Config { ram_bytes: RAM, ..Config::default() })
         .map_err(|e| LabError::Machine(e.to_string()))?;
     machine.load(&elf).map_err(|e| LabError::Machine(e.to_string()))?;
+    for segment in own.iter().flat_map(|own| &own.segments) {
+        let written = machine.write_memory(segment.address, &segment.data);
+        written.map_err(|e| LabError::Machine(e.to_string()))?;
+    }
     let mark =
         |name: &str| elf.symbol(name).ok_or_else(|| LabError::Image(format!("it has no symbol {name}")));
     let model = model(core)?;

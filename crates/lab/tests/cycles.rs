@@ -92,7 +92,7 @@ fn entries_add_up() {
     }
 }
 
-fn point(workload: &str, set: u64, touch: u64) -> Point {
+fn point(workload: &str, set: u64, touch: u64) -> Point<'static> {
     let workload = Workload::find(workload).expect("a workload");
     Point { workload, set, every: 2_000, touch, traps: 8 }
 }
@@ -103,7 +103,7 @@ fn a_slow_down_is_direct_and_refill_and_nothing_else() {
     for workload in WORKLOADS {
         for name in ["cva6-like", "rocket-like", "single-cycle"] {
             let seen =
-                workload::measure(&point(workload.name, 8 << 10, 64 << 10), &core(name)).expect("a run");
+                workload::measure(&point(&workload.name, 8 << 10, 64 << 10), &core(name)).expect("a run");
             let slower = seen.with_traps as i64 - seen.alone as i64;
             assert_eq!(slower, seen.direct() as i64 + seen.refill(), "{} {name}", workload.name);
             assert_eq!(seen.traps, 8);

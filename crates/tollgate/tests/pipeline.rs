@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use tollgate_testkit::{program, skip};
 
 fn tollgate(store: &TempDir, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tollgate"))
@@ -87,7 +88,8 @@ fn bad_input_ends_with_a_sentence() {
         (&["trap", "--core", "ideal", "--engine", "spike"], &["--engine", "embedded"]),
         (&["trap", "--core", "ideal", "--iterations", "0"], &["--iterations 0"]),
         (&["trap", "--core", "ideal", "--store", nowhere], &[nowhere]),
-        (&["trap", "--workload", "chas"], &["--workload chas", "'chase'", "walk, compute"]),
+        (&["trap", "--workload", "chas"], &["--workload chas", "'chase'", "walk, compute", "ends in .c"]),
+        (&["trap", "--workload", "no-such.c"], &["--workload no-such.c"]),
         (&["trap", "--workload", "chase", "--every", "1"], &["--every 1", "from 10"]),
         (&["trap", "--workload", "chase", "--set", "0"], &["--set 0", "1 to 1024"]),
         (&["trap", "--workload", "chase", "--kernel-touch", "2000"], &["--kernel-touch 2000", "0 to 1024"]),
@@ -193,4 +195,52 @@ fn the_design_space_and_the_sweep_are_tables() {
     assert!(sweep.lines().all(|line| line.chars().count() <= 80), "{sweep}");
     assert_eq!(sweep.lines().filter(|line| line.contains("KiB") && line.contains('%')).count(), 2, "{sweep}");
     assert_eq!(good(&store, &["show", "latest"]), sweep);
+}
+
+/// One's own program is trapped into like a bundled one: this one is `walk` in C.
+#[test]
+fn a_program_of_ones_own_is_built_and_trapped_into() {
+    if program("riscv64-unknown-elf-gcc").is_none() {
+        return skip!("no riscv64-unknown-elf-gcc: apt-get install gcc-riscv64-unknown-elf");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let walk = source(
+        "walk.c",
+        "unsigned long sum;\nvoid work(char *set, unsigned long bytes) {\n  \
+         for (unsigned long i = 0; i < bytes; i += 64) sum += *(volatile unsigned long *)(set + i);\n}\n",
+    );
+    let trap = ["riscv", "trap", "--workload"];
+    let options = ["--set", "16", "--kernel-touch", "0,64", "--traps", "4", "--json", "--no-save"];
+    let found = good(&folder, &[&trap[..], &[walk.as_str()], &options].concat());
+    let run: Value = serde_json::from_str(&found).unwrap();
+    let [none, all] = [&run["results"][0], &run["results"][1]];
+    assert_eq!(
+        (&none["probe"], &all["probe"]),
+        (&"riscv-workload/walk.c".into(), &"riscv-workload/walk.c".into())
+    );
+    // A kernel that touches more than the data cache holds costs the program lines that it fetches again.
+    let refill = |of: &Value| {
+        let phases = of["phases"].as_array().unwrap();
+        phases.iter().find(|it| it["name"] == "refill").unwrap()["cycles"]["estimate"].as_f64().unwrap()
+    };
+    assert!(refill(all) > refill(none) + 1_000.0, "{} {}", refill(none), refill(all));
+    for (name, text_of, why) in [
+        ("none.c", "int f;", "no function work"),
+        ("bad.c", "int f", "riscv64-unknown-elf-gcc refused"),
+        (
+            "wild.c",
+            "void work(char *set, unsigned long bytes) { *(volatile char *)0 = bytes; }",
+            "does not come back",
+        ),
+    ] {
+        let output = tollgate(&folder, &[&trap[..], &[source(name, text_of).as_str()]].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains(why), "{name}: {said}");
+    }
 }

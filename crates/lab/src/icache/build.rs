@@ -121,6 +121,21 @@ impl Compiler {
 /// # Errors
 /// Without a compiler, and with the compiler's own words when it refuses the source.
 pub fn compile(source: &Path, isa: &str, parsed: Isa, opt: &str) -> Result<Build, IcacheError> {
+    compile_at(source, isa, parsed, opt, 0x8000_0000, &["main", "_start"])
+}
+
+/// The same at another address; execution begins at the last of `entries` that there is, else at the first.
+///
+/// # Errors
+/// As [`compile`].
+pub(crate) fn compile_at(
+    source: &Path,
+    isa: &str,
+    parsed: Isa,
+    opt: &str,
+    base: u64,
+    entries: &[&str],
+) -> Result<Build, IcacheError> {
     let compiler = Compiler::find().ok_or(IcacheError::NoCompiler)?;
     let folder = tempfile::tempdir()?;
     let object = folder.path().join("object.o");
@@ -136,15 +151,18 @@ pub fn compile(source: &Path, isa: &str, parsed: Isa, opt: &str) -> Result<Build
     let link = |entry: &str| {
         let mut command = compiler.command(isa, parsed);
         command.args(["-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=none"]);
-        command.args(["-Wl,-Ttext-segment=0x80000000", "-Wl,--no-warn-rwx-segments"]);
+        command.arg(format!("-Wl,-Ttext-segment={base:#x}")).arg("-Wl,--no-warn-rwx-segments");
         command.arg(format!("-Wl,-e,{entry}")).arg("-o").arg(&linked).arg(OsStr::new(&object));
         compiler.run(isa, &mut command)
     };
-    link("main")?;
+    let (first, others) = entries.split_first().unwrap_or((&"main", &[]));
+    link(first)?;
     let mut elf = std::fs::read(&linked)?;
-    if Elf::parse(&elf).is_ok_and(|program| program.symbol("_start").is_some()) {
-        link("_start")?;
-        elf = std::fs::read(&linked)?;
+    for entry in others {
+        if Elf::parse(&elf).is_ok_and(|program| program.symbol(entry).is_some()) {
+            link(entry)?;
+            elf = std::fs::read(&linked)?;
+        }
     }
     Ok(Build { name: isa.to_owned(), isa: parsed, object_text: Some(object_text), elf })
 }

@@ -25,6 +25,7 @@ use tollgate_riscv::cache::{CacheError, Geometry, Policy};
 use tollgate_riscv::timing::CoreError;
 use tollgate_riscv::{Config, ConfigError, Elf, Isa, LoadError, Machine, Stop};
 
+pub(crate) use build::compile_at;
 pub use build::{BUNDLED, Bundled, SOURCE, compile};
 pub use code::{Code, Mix};
 pub use seen::{CacheReport, SweepPoint};

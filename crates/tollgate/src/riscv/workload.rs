@@ -1,5 +1,7 @@
 //! `tollgate riscv trap --workload`: what traps cost a program with a working set.
 
+use std::borrow::Cow;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -18,7 +20,8 @@ const CORE: &str = "cva6-like";
 #[derive(Args)]
 #[command(next_help_heading = "A program with a working set")]
 pub(super) struct WorkloadArgs {
-    /// Trap again and again into a program: chase, walk or compute
+    /// Trap again and again into a program: chase, walk or compute, or a C source with a function
+    /// 'void work(char *set, unsigned long bytes)', which is called again and again
     #[arg(long, value_name = "PROG", conflicts_with_all = ["kernel", "calls", "iterations", "engine"])]
     pub(super) workload: Option<String>,
 
@@ -65,7 +68,8 @@ pub(super) fn run(
     keep: &KeepArgs,
 ) -> Result<ExitCode> {
     let core = super::core::read(core.unwrap_or(CORE))?;
-    let points = points(args)?;
+    let workload = workload(args.workload.as_deref().unwrap_or_default())?;
+    let points = points(args, &workload)?;
     let mut entries = Vec::new();
     for point in &points {
         let seen = workload::measure(point, &core)?;
@@ -75,19 +79,26 @@ pub(super) fn run(
     keep::finish(entries, sink, keep, &|run| tollgate_report::riscv(run, &style))
 }
 
-fn points(args: &WorkloadArgs) -> Result<Vec<Point>> {
-    const MOST_EVERY: u64 = 100_000_000;
-    const MOST_TRAPS: u64 = 100_000;
-    let name = args.workload.as_deref().unwrap_or_default();
-    let workload = Workload::find(name).ok_or_else(|| {
-        let names: Vec<_> = WORKLOADS.iter().map(|w| w.name).collect();
+/// A bundled workload, or one that is built from a source.
+fn workload(name: &str) -> Result<Cow<'static, Workload>> {
+    if Path::new(name).extension().is_some_and(|it| it == "c") {
+        let own = Workload::own(Path::new(name));
+        return own.map(Cow::Owned).map_err(|error| Usage::error(format!("--workload {name}: {error}")));
+    }
+    Workload::find(name).map(Cow::Borrowed).ok_or_else(|| {
+        let names: Vec<&str> = WORKLOADS.iter().map(|w| &*w.name).collect();
         let like = |known: &&&str| strsim::normalized_damerau_levenshtein(known, name);
         let nearest = names.iter().max_by(|a, b| like(a).total_cmp(&like(b))).copied().unwrap_or_default();
         Usage::error(format!(
-            "--workload {name}: no such program; the nearest is '{nearest}' (there are {})",
+            "--workload {name}: no such program; the nearest is '{nearest}' (there are {}; a source ends in .c)",
             names.join(", ")
         ))
-    })?;
+    })
+}
+
+fn points<'w>(args: &WorkloadArgs, workload: &'w Workload) -> Result<Vec<Point<'w>>> {
+    const MOST_EVERY: u64 = 100_000_000;
+    const MOST_TRAPS: u64 = 100_000;
     let kib = MOST_BYTES / 1024;
     let or = |given: &[u64], usual: &[u64]| if given.is_empty() { usual.to_vec() } else { given.to_vec() };
     let mut points = Vec::new();
