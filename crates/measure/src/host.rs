@@ -5,6 +5,7 @@
 //! tell. A fact that cannot be read is absent; nothing here fails.
 
 mod arm;
+mod attempt;
 mod audit;
 mod cache;
 mod cgroup;
@@ -22,6 +23,7 @@ use files::Files;
 use std::path::Path;
 use tollgate_record::Host;
 
+pub use attempt::{Attempt, Attempts, attempts};
 pub use audit::audited;
 pub use live::{is_translated, live};
 pub use pmu::why_not as why_no_pmu;
@@ -53,6 +55,7 @@ pub fn facts(root: &Path) -> Host {
 #[must_use]
 pub fn here() -> Host {
     let mut host = facts(Path::new("/"));
+    host.unreadable.extend(hidden(&Files::below(Path::new("/"))));
     live(&mut host);
     host
 }
@@ -79,9 +82,29 @@ fn describe_cpu(files: &Files, host: &mut Host, cpu: usize) {
 /// The directories without which there are few facts.
 fn missing(files: &Files) -> Vec<String> {
     // An empty mount point is as good as none, hence something of each.
-    [("/proc", "proc/self/status"), ("/sys", "sys/devices/system/cpu")]
-        .into_iter()
-        .filter(|(_, file)| !files.exists(file))
-        .map(|(directory, _)| directory.to_owned())
+    DIRECTORIES
+        .iter()
+        .filter(|(_, file, _)| !files.exists(file))
+        .map(|(directory, _, _)| (*directory).to_owned())
         .collect()
 }
+
+/// Files that hold something on every running machine and are hidden here, as container runtimes do, in
+/// directories that are there.
+fn hidden(files: &Files) -> Vec<String> {
+    DIRECTORIES
+        .iter()
+        .filter(|(_, file, _)| files.exists(file))
+        .flat_map(|(_, _, usual)| *usual)
+        .filter(|file| files.word(file).is_none())
+        .map(|&file| file.to_owned())
+        .collect()
+}
+
+/// A directory of the system, what it has when it is one, and files of it that facts come from.
+type Directory = (&'static str, &'static str, &'static [&'static str]);
+
+const DIRECTORIES: &[Directory] = &[
+    ("/proc", "proc/self/status", &["/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/interrupts"]),
+    ("/sys", "sys/devices/system", &["/sys/devices/system/cpu/online"]),
+];

@@ -25,7 +25,11 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     // SAFETY: the set is valid for its size; 0 is the calling thread.
     if unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &set) } != 0 {
         let error = io::Error::last_os_error();
-        return Err(io::Error::new(error.kind(), format!("pin to cpu {cpu}: {error}")));
+        // What is read back decides: who may use this CPU only is pinned, whoever did it (a cpuset, `taskset`
+        // outside of the sandbox that refuses the call).
+        if !allowed().is_ok_and(|allowed| allowed == [cpu]) {
+            return Err(io::Error::new(error.kind(), format!("pin to cpu {cpu}: {error}")));
+        }
     }
     let got = allowed()?;
     // SAFETY: sched_getcpu has no arguments and touches no memory of ours.

@@ -162,7 +162,9 @@ impl Worker {
         let status = status.ok()?;
         by_itself.then(|| match (status.code(), status.signal()) {
             (Some(code), _) => format!("ended with status {code}"),
-            (_, Some(signal)) => format!("was ended by signal {signal} ({})", signal_name(signal)),
+            (_, Some(signal)) => {
+                format!("was ended by signal {signal} ({}){}", signal_name(signal), sender(signal))
+            }
             _ => "ended".into(),
         })
     }
@@ -221,7 +223,20 @@ fn signal_name(signal: i32) -> &'static str {
         libc::SIGILL => "SIGILL",
         libc::SIGABRT => "SIGABRT",
         libc::SIGTERM => "SIGTERM",
-        libc::SIGSYS => "SIGSYS, a seccomp filter",
+        libc::SIGSYS => "SIGSYS",
+        libc::SIGXFSZ => "SIGXFSZ",
         _ => "see signal(7)",
+    }
+}
+
+/// Who sends such a signal, and what to do, where that is known.
+fn sender(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGKILL => ", by somebody, or by the kernel when the memory that it may have was used up",
+        libc::SIGSYS => {
+            ": a seccomp filter ends whoever makes a call that it forbids; run outside of it, or let it refuse the call \
+             (SystemCallErrorNumber=EPERM in a systemd unit)"
+        }
+        _ => "",
     }
 }

@@ -56,8 +56,9 @@ impl Bench for Unpinned {
 /// What a failed pin means for the run.
 pub fn unpinned(error: &io::Error) -> String {
     format!(
-        "{error}; nothing is measured without a pin: choose another CPU with --cpu, or run outside the \
-         sandbox (a seccomp filter, say) that refuses sched_setaffinity"
+        "{error}; nothing is measured without a pin: choose another CPU with --cpu, run outside the sandbox (a \
+         seccomp filter, say) that refuses sched_setaffinity, or start it on one CPU from outside (taskset -c N, \
+         docker run --cpuset-cpus=N)"
     )
 }
 

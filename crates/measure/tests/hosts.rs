@@ -302,7 +302,7 @@ fn what_was_watched_is_judged() {
         ..SpanNoise::default()
     };
     let spoils = |span| {
-        let found = findings(&host, &Observed { span: Some(span), audit: None });
+        let found = findings(&host, &Observed { span: Some(span), ..Observed::default() });
         let codes: Vec<String> = codes(&found, Severity::Spoils).into_iter().map(str::to_owned).collect();
         (codes, found)
     };

@@ -49,8 +49,19 @@ pub struct Host {
     pub swap_bytes: Option<u64>,
     /// Swap space in use when the host was described, in bytes.
     pub swap_used_bytes: Option<u64>,
-    /// Directories of the system that are not there, so that facts are missing (`/proc`, `/sys`).
+    /// Directories of the system that are not there, so that facts are missing (`/proc`, `/sys`), and
+    /// files that are hidden in those that are (`/proc/stat`).
     pub unreadable: Vec<String>,
+    /// Options of /proc that hide something, as mounted: `hidepid=2`, `subset=pid`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proc_options: Vec<String>,
+    /// Whether users have other numbers here than on the machine (a rootless container), so that root is
+    /// root of a part only; absent where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_namespace: Option<bool>,
+    /// Seconds by which the monotonic clock of this time namespace is ahead; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monotonic_offset_s: Option<i64>,
 }
 
 /// The processor.
@@ -217,6 +228,15 @@ pub struct Limits {
     pub open_files: Option<u64>,
     /// Soft limit of processes of the user; absent means none.
     pub processes: Option<u64>,
+    /// Soft limit of the address space in bytes; absent means none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_space_bytes: Option<u64>,
+    /// Soft limit of a file's size in bytes; absent means none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_bytes: Option<u64>,
+    /// Soft limit of locked memory in bytes; absent means none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locked_bytes: Option<u64>,
 }
 
 /// Hardware performance counters.

@@ -122,15 +122,19 @@ fn pin(cpu: usize) -> io::Result<()> {
     // SAFETY: `cpu` is below CPU_SETSIZE, checked above.
     unsafe { libc::CPU_SET(cpu, &mut wanted) };
     let size = size_of_val(&wanted);
-    // SAFETY: both sets are valid for their size; 0 is the calling process.
-    if unsafe {
-        libc::sched_setaffinity(0, size, &wanted) != 0 || libc::sched_getaffinity(0, size, &mut got) != 0
-    } {
+    // SAFETY: the set is valid for its size; 0 is the calling process.
+    let moved = unsafe { libc::sched_setaffinity(0, size, &wanted) };
+    let refused = io::Error::last_os_error();
+    // What is read back decides: who may run there only is there, whoever refuses the call.
+    // SAFETY: the set is valid for its size.
+    if unsafe { libc::sched_getaffinity(0, size, &mut got) } != 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: two valid sets.
     if unsafe { libc::CPU_EQUAL(&wanted, &got) } {
         Ok(())
+    } else if moved != 0 {
+        Err(refused)
     } else {
         Err(io::Error::from_raw_os_error(libc::EXDEV))
     }

@@ -11,7 +11,7 @@ use hardware::Hardware;
 use std::process::ExitCode;
 use tollgate_boundary::CROSSINGS;
 use tollgate_measure::sampler::Plan;
-use tollgate_measure::{Meta, host, placement, session};
+use tollgate_measure::{Meta, host, session};
 use tollgate_record::{Host, Warning, document};
 
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
     if let Some(units) = units.filter(|_| guest && run.complete) {
         let pinned = if units.ticks {
-            placement::pin(site.cpu).map_err(|error| error.to_string())
+            crate::pin::pin(site.cpu).map_err(|error| error.to_string())
         } else {
             Err("it counts with the time-stamp counter, and another clock timed this run (--clock tsc)"
                 .into())

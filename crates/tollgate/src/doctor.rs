@@ -2,36 +2,46 @@
 
 use crate::cli::{self, ClockChoice, DoctorArgs};
 use crate::output::Sink;
-use std::io;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 use std::time::Duration;
+use std::{io, mem};
 use tollgate_measure::doctor::{Observed, findings};
+use tollgate_measure::host;
 use tollgate_measure::noise::Watch;
-use tollgate_measure::session::{SelfCheck, self_check};
-use tollgate_measure::{host, placement};
-use tollgate_record::{Finding, Severity};
+use tollgate_measure::session::self_check;
+use tollgate_record::Store;
 
+/// Bytes that a long run takes in the store.
+const RECORD: u64 = 1 << 20;
 /// How long the machine is watched while nothing of ours runs.
 const WATCH: Duration = Duration::from_secs(1);
-/// Relative error of the self-check beyond which figures are in doubt.
-const SELF_CHECK_ERROR: f64 = 0.01;
 
 pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
     let mut facts = host::here();
     let site = cli::site(&facts.cpu, args.cpu, None)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
+    let attempts = host::attempts();
     let watch = Watch::new(site.cpu, site.peer);
     let mark = watch.mark();
     std::thread::sleep(WATCH);
     let span = watch.span(&mark, &watch.mark());
-    let mut found = findings(&facts, &Observed { span: Some(span), audit: host::audited() });
-    let pinned = placement::pin(site.cpu);
-    let check = pinned.is_ok().then(|| self_check(ClockChoice::Auto.source())).flatten();
-    found.extend(pinned.err().map(|error| unpinned(&error)));
-    found.extend(check.as_ref().map(harness));
+    // From here on this process may use one CPU only.
+    let pinned = crate::pin::pin(site.cpu);
+    let self_check = pinned.is_ok().then(|| self_check(ClockChoice::Auto.source())).flatten();
+    let observed = Observed {
+        span: Some(span),
+        audit: host::audited(),
+        attempts,
+        pinned: Some(pinned.map_err(|error| error.to_string())),
+        self_check,
+        store: Some(store()),
+    };
+    let found = findings(&facts, &observed);
     let text = if sink.json() {
-        format!("{:#}\n", serde_json::json!({ "host": facts, "self_check": check, "findings": found }))
+        format!("{:#}\n", serde_json::json!({ "host": facts, "self_check": self_check, "findings": found }))
     } else {
         tollgate_report::findings(&found, &sink.style())
     };
@@ -39,33 +49,26 @@ pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn unpinned(error: &io::Error) -> Finding {
-    Finding {
-        severity: Severity::Spoils,
-        code: "pin".into(),
-        what: error.to_string(),
-        effect: "Nothing can be measured: what a task that may wander measures would be wrong.".into(),
-        fix: Some(
-            "choose another CPU (--cpu), or run outside the sandbox that refuses sched_setaffinity".into(),
-        ),
+/// The usual store's directory, or why nothing can be saved there. Nothing is made here: the first run
+/// makes the directory.
+fn store() -> Result<String, String> {
+    let directory = Store::default_dir().ok_or("there is no home directory to save runs in")?;
+    let there = directory.ancestors().find(|ancestor| ancestor.exists()).unwrap_or("/".as_ref());
+    let path = CString::new(there.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    // SAFETY: the path ends in a zero byte.
+    if unsafe { libc::access(path.as_ptr(), libc::W_OK | libc::X_OK) } != 0 {
+        let (error, store) = (io::Error::last_os_error(), directory.display());
+        return Err(format!("the store {store} cannot be written: {error}"));
     }
-}
-
-fn harness(check: &SelfCheck) -> Finding {
-    let error = check.thousand_multiplies / check.expected - 1.0;
-    let good = error.abs() <= SELF_CHECK_ERROR;
-    Finding {
-        severity: if good { Severity::Ok } else { Severity::Spoils },
-        code: "harness".into(),
-        what: format!(
-            "1,000 dependent multiplies of {} cycles in all read {:.0} cycles ({:+.2} %), at {:.2} GHz",
-            check.expected,
-            check.thousand_multiplies,
-            error * 100.0,
-            check.core_hz / 1e9
-        ),
-        effect: "What the harness gets wrong here, it gets wrong in every figure.".into(),
-        fix: (!good)
-            .then(|| "repeat it when nothing else runs; if it stays, use '--clock os' and compare".into()),
+    // SAFETY: statvfs is plain numbers for which all zeroes is valid.
+    let mut room: libc::statvfs = unsafe { mem::zeroed() };
+    // SAFETY: the path ends in a zero byte, and `room` is valid for the call to fill.
+    if unsafe { libc::statvfs(path.as_ptr(), &raw mut room) } == 0 && room.f_blocks > 0 {
+        let left = room.f_bavail.saturating_mul(room.f_frsize);
+        if left < RECORD {
+            let (left, store) = (left >> 10, directory.display());
+            return Err(format!("the disk of the store {store} is full: {left} KiB are left"));
+        }
     }
+    Ok(directory.display().to_string())
 }

@@ -1,37 +1,43 @@
 //! Every probe, and whether it can run here.
 
-use crate::cli::ListArgs;
+use crate::cli::{self, ListArgs};
 use crate::output::Sink;
+use crate::run::{List, refusal, worker_of};
 use anyhow::anyhow;
 use std::process::ExitCode;
 use tollgate_boundary::PROBES;
-use tollgate_measure::{Placement, Refusal, host, placement, worker};
+use tollgate_measure::bench::{Bench, Lost, Reply, Request};
+use tollgate_measure::clock::Source;
+use tollgate_measure::host;
+use tollgate_measure::remote::Remote;
+use tollgate_measure::sampler::Outcome;
 use tollgate_report::ProbeRow;
+
+/// A worker that takes longer to open a probe is taken for hung.
+const PATIENCE_MS: i32 = 10_000;
 
 pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
-    let site = placement::choose(&host::here().cpu, None, None)?;
-    placement::pin(site.cpu).map_err(|error| anyhow!(worker::unpinned(&error)))?;
-    let rows: Vec<ProbeRow> = PROBES
-        .iter()
-        .map(|probe| {
-            let meta = probe.meta();
-            let refusal = if meta.placement == Placement::Pair && site.peer.is_none() {
-                Some(Refusal::skip(
-                    "it needs two CPUs and only one may be used",
-                    "give the process a second CPU",
-                ))
-            } else {
-                probe.open(&site).err()
-            };
-            let (reason, enable) = match refusal {
-                None => (None, None),
-                Some(Refusal::Skip { reason, enable }) => (Some(reason), Some(enable)),
-                Some(Refusal::Failed(reason)) => (Some(reason), None),
-            };
-            ProbeRow { id: meta.id.into(), what: meta.what.into(), per: meta.per, reason, enable }
-        })
-        .collect();
+    let site = cli::site(&host::here().cpu, None, None)?;
+    // Opening a probe may be the end of the process that tries, so that is a worker.
+    let mut bench = Remote::new(|| worker_of(site, Source::best(), List::Ladder), PATIENCE_MS);
+    let lost = |lost: Lost| anyhow!(lost.0);
+    bench.restart().map_err(lost)?;
+    // A worker that cannot be used at all says so to the first question.
+    bench.ask(&Request::Moment).map_err(lost)?;
+    let mut rows = Vec::new();
+    for (probe, meta) in PROBES.iter().map(|probe| probe.meta()).enumerate() {
+        let outcome = match refusal(meta, true, site) {
+            Some(outcome) => outcome,
+            None => open(&mut bench, probe)?,
+        };
+        let (reason, enable) = match outcome {
+            Outcome::Active => (None, None),
+            Outcome::Skipped { reason, enable } => (Some(reason), Some(enable)),
+            Outcome::Failed(reason) => (Some(reason), None),
+        };
+        rows.push(ProbeRow { id: meta.id.into(), what: meta.what.into(), per: meta.per, reason, enable });
+    }
     let text = if sink.json() {
         format!("{:#}\n", serde_json::to_value(&rows)?)
     } else {
@@ -39,4 +45,23 @@ pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     };
     sink.deliver(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Opens a probe and closes it.
+fn open(bench: &mut impl Bench, probe: usize) -> anyhow::Result<Outcome> {
+    let answer = bench.ask(&Request::Open { probe }).and_then(|reply| {
+        if let Reply::Opened { .. } = reply {
+            bench.ask(&Request::Close { probe })?;
+        }
+        Ok(reply)
+    });
+    Ok(match answer {
+        Ok(Reply::Skipped { reason, enable }) => Outcome::Skipped { reason, enable },
+        Ok(Reply::Failed { reason }) => Outcome::Failed(reason),
+        Ok(_) => Outcome::Active,
+        Err(Lost(reason)) => {
+            bench.restart().map_err(|lost| anyhow!(lost.0))?;
+            Outcome::Failed(reason)
+        }
+    })
 }

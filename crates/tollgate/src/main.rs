@@ -17,6 +17,7 @@ mod lat_ctx;
 mod list;
 mod man;
 mod output;
+mod pin;
 mod progress;
 mod report;
 mod ring;
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
         }
         std::process::exit(error.exit_code());
     });
+    // A limit on the size of files (`ulimit -f`) is then an error that can be told, here and in what we start.
+    // SAFETY: a signal is ignored; there is no handler.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let done = match cli.command {
         None => run::run(&cli.ladder, &[]),
         Some(Command::Run(args)) => measure(&args),

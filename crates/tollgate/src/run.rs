@@ -183,12 +183,17 @@ impl Setting {
     }
 
     pub(crate) fn worker(&self) -> Command {
-        let mut command = worker(self.site, self.source);
-        if let Some(list) = self.list.to_possible_value() {
-            command.args(["--list", list.get_name()]);
-        }
-        command
+        worker_of(self.site, self.source, self.list)
     }
+}
+
+/// The command that starts a worker with one of the lists.
+pub(crate) fn worker_of(site: Site, source: Source, list: List) -> Command {
+    let mut command = worker(site, source);
+    if let Some(list) = list.to_possible_value() {
+        command.args(["--list", list.get_name()]);
+    }
+    command
 }
 
 /// Runs the plan in worker processes; `keep` is called whenever there is something worth keeping.
@@ -285,7 +290,7 @@ pub(crate) fn worker(site: Site, source: Source) -> Command {
 }
 
 /// Why a probe is not even tried.
-fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
+pub(crate) fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
     if !wanted {
         return Some(Outcome::Failed(String::new()));
     }

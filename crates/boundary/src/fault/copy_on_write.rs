@@ -2,7 +2,7 @@
 
 use super::kind::{Counted, MINOR, Pages, write_each};
 use super::map::Map;
-use std::ptr;
+use std::{io, ptr};
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
 
@@ -55,7 +55,7 @@ impl Common {
         // SAFETY: the child makes system calls only, and never comes back.
         let child = unsafe { libc::fork() };
         if child < 0 {
-            return Err(Refusal::os("fork"));
+            return Err(crate::task::task_refusal("fork", &io::Error::last_os_error()));
         }
         if child == 0 {
             // SAFETY: system calls without memory arguments, which a child of a process with threads may make.

@@ -75,10 +75,17 @@ impl Probe for Transparent {
         const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
         let size = fs::read_to_string(format!("{SETTINGS}/hpage_pmd_size")).ok();
         let Some(bytes) = size.and_then(|text| text.trim().parse::<usize>().ok()) else {
-            return Err(Refusal::skip(
-                "this kernel has no transparent huge pages",
-                "a kernel with CONFIG_TRANSPARENT_HUGEPAGE",
-            ));
+            return Err(if fs::exists("/sys/kernel").is_ok_and(|there| there) {
+                Refusal::skip(
+                    "this kernel has no transparent huge pages, or their settings are hidden",
+                    "a kernel with CONFIG_TRANSPARENT_HUGEPAGE, and a container that shows /sys/kernel/mm",
+                )
+            } else {
+                Refusal::skip(
+                    "/sys is not mounted, so that nobody can tell the size of a huge page",
+                    "mount it: `mount -t sysfs sysfs /sys`",
+                )
+            });
         };
         let each = bytes / super::map::page_bytes();
         let map = Map::private((HUGE + 1) * each)?;

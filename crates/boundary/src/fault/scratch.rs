@@ -10,8 +10,13 @@ use tollgate_measure::Refusal;
 pub(super) fn file(bytes: usize, piece: usize) -> Result<File, Refusal> {
     let directory = std::env::temp_dir();
     let failed = |what: &str, error: std::io::Error| {
+        let text = format!("a file of {} MiB cannot be {what} in {}", bytes >> 20, directory.display());
+        // A limit of ours is no fault of the directory.
+        if let limit @ Refusal::Skip { .. } = Refusal::of(&text, &error) {
+            return limit;
+        }
         Refusal::skip(
-            format!("a file of {} MiB cannot be {what} in {}: {error}", bytes >> 20, directory.display()),
+            format!("{text}: {error}"),
             "set TMPDIR to a directory with room that may be written to",
         )
     };

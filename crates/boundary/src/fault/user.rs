@@ -166,7 +166,8 @@ impl Answered {
                 let _ = ioctl(&descriptor, UFFDIO_UNREGISTER, &mut [region.0, region.1]);
             }
         };
-        let thread = thread::Builder::new().name("answers".into()).spawn(work)?;
+        let thread = thread::Builder::new().name("answers".into()).spawn(work);
+        let thread = thread.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
         Ok(Self { map, tally, thread: Some(thread), before: 0 })
     }
 }

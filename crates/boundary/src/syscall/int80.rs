@@ -81,7 +81,7 @@ fn tried() -> Result<(), Refusal> {
     unsafe {
         let child = libc::fork();
         if child < 0 {
-            return Err(crate::task::refusal("fork", &io::Error::last_os_error()));
+            return Err(crate::task::task_refusal("fork", &io::Error::last_os_error()));
         }
         if child == 0 {
             libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });

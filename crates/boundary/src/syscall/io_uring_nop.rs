@@ -62,7 +62,7 @@ fn refusal(error: &io::Error, sysctl: &str) -> Refusal {
             "the rings do not fit into the limit on locked memory or the memory of the control group",
             "a higher limit (ulimit -l 8192), or more memory for the control group",
         ),
-        _ => Refusal::Failed(format!("set up io_uring: {error}")),
+        _ => Refusal::of("set up io_uring", error),
     }
 }
 

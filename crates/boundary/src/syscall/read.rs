@@ -31,6 +31,10 @@ impl Probe for Read {
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let file = File::open(SOURCE).map_err(|error| {
+            // A limit of ours is no fault of the device.
+            if let limit @ Refusal::Skip { .. } = Refusal::of(&format!("open {SOURCE}"), &error) {
+                return limit;
+            }
             Refusal::skip(format!("open {SOURCE}: {error}"), format!("a {SOURCE} that this user may read"))
         })?;
         Ok(Box::new(Open { file, right: 0 }))

@@ -141,7 +141,17 @@ pub(crate) fn move_to(cpu: usize) -> Result<(), libc::c_int> {
         libc::CPU_SET(cpu, &mut set);
         libc::sched_setaffinity(0, mem::size_of_val(&set), &set)
     };
-    if moved == 0 { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
+    if moved == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+    // Who may run there only is there, whoever refuses the call.
+    // SAFETY: both sets are valid for their size.
+    let there = unsafe {
+        let mut got: libc::cpu_set_t = mem::zeroed();
+        libc::sched_getaffinity(0, mem::size_of_val(&got), &mut got) == 0 && libc::CPU_EQUAL(&got, &set)
+    };
+    if there { Ok(()) } else { Err(error) }
 }
 
 /// Reads back that the task may run on `cpu` and nowhere else.

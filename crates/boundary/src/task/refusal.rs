@@ -7,19 +7,11 @@ use tollgate_measure::Refusal;
 /// The refusal for `error`, which the call named `what` returned.
 pub(crate) fn refusal(what: &str, error: &io::Error) -> Refusal {
     match error.raw_os_error() {
-        Some(libc::EMFILE) => Refusal::skip(
-            format!("{what}: this process may open no more descriptors (RLIMIT_NOFILE)"),
-            "raise the limit on open files with `ulimit -n`",
-        ),
-        Some(libc::ENFILE) => Refusal::skip(
-            format!("{what}: the system's table of open files is full"),
-            "close programs or have the administrator raise the sysctl fs.file-max",
-        ),
         Some(libc::EPERM | libc::EACCES | libc::ENOSYS) => Refusal::skip(
             format!("{what} is refused here: {error}"),
             "run outside the sandbox (a seccomp filter or security module) that refuses the call",
         ),
-        _ => Refusal::Failed(format!("{what}: {error}")),
+        _ => Refusal::of(what, error),
     }
 }
 

@@ -1,6 +1,29 @@
 //! What the kernel does at a crossing.
 
-use super::{Look, View};
+use super::{Check, Look, View};
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        code: "page-table-isolation",
+        effect: "Every entry to the kernel and every return switch page tables: each system call, fault and interrupt costs more.",
+        look: isolation,
+    },
+    Check {
+        code: "mitigations",
+        effect: "Crossings carry the cost of the defences in force: compare only with hosts that have the same.",
+        look: mitigations,
+    },
+    Check {
+        code: "huge-pages",
+        effect: "A first touch may be given 2 MiB instead of one page, so faults are fewer and each is dearer.",
+        look: huge_pages,
+    },
+    Check {
+        code: "autogroup",
+        effect: "The scheduler shares the CPU between sessions first, so `nice` does not keep other sessions off the measured CPU.",
+        look: autogroup,
+    },
+];
 
 /// Vulnerabilities whose mitigation adds work to entries, returns, indirect branches or switches, and
 /// the words of the kernel's report that say that it does. An empty list: any mitigation does.
@@ -22,7 +45,7 @@ const COSTLY: &[(&str, &[&str])] = &[
     ("spec_store_bypass", &["Speculative Store Bypass disabled"]),
 ];
 
-pub(super) fn isolation(view: &View<'_>) -> Look {
+fn isolation(view: &View<'_>) -> Look {
     let host = view.host;
     let report = host.kernel.mitigations.get("meltdown");
     // The report says "Not affected" also where isolation was forced on; the flag tells the truth.
@@ -51,7 +74,7 @@ pub(super) fn isolation(view: &View<'_>) -> Look {
     Look::Ok("page-table isolation is off".into())
 }
 
-pub(super) fn mitigations(view: &View<'_>) -> Look {
+fn mitigations(view: &View<'_>) -> Look {
     let reports = &view.host.kernel.mitigations;
     if reports.is_empty() {
         return Look::Unknown;
@@ -77,7 +100,7 @@ pub(super) fn mitigations(view: &View<'_>) -> Look {
     )
 }
 
-pub(super) fn huge_pages(view: &View<'_>) -> Look {
+fn huge_pages(view: &View<'_>) -> Look {
     let Some(choice) = view.host.transparent_huge_pages.as_deref() else { return Look::Unknown };
     let what = format!("transparent huge pages: {choice}");
     if choice == "always" {
@@ -88,7 +111,7 @@ pub(super) fn huge_pages(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn autogroup(view: &View<'_>) -> Look {
+fn autogroup(view: &View<'_>) -> Look {
     match view.host.kernel.autogroup {
         None => Look::Unknown,
         Some(false) => Look::Ok("tasks are not grouped by session".into()),

@@ -1,6 +1,59 @@
 //! What is limited or short.
 
-use super::{Look, View};
+use super::{Check, Look, View};
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        code: "cpu-quota",
+        effect: "When the quota of a period is used up all our tasks stop until the next one, in the middle of a batch too.",
+        look: cpu_quota,
+    },
+    Check {
+        code: "memory-limit",
+        effect: "Near the limit each fault pays for reclaiming memory, and beyond it the process is killed.",
+        look: memory_limit,
+    },
+    Check {
+        code: "tasks-limit",
+        effect: "Probes that start threads or processes fail to start them.",
+        look: tasks_limit,
+    },
+    Check {
+        code: "process-limit",
+        effect: "Probes that start threads or processes fail to start them; what the user runs elsewhere counts too.",
+        look: processes,
+    },
+    Check {
+        code: "open-files",
+        effect: "Probes with many pipes or sockets cannot open them.",
+        look: open_files,
+    },
+    Check {
+        code: "address-space",
+        effect: "Probes that map memory or files, and threads with their stacks, find no room.",
+        look: address_space,
+    },
+    Check {
+        code: "file-size",
+        effect: "Faults on files are skipped, and a long run cannot be saved.",
+        look: file_size,
+    },
+    Check {
+        code: "locked-memory",
+        effect: "The rings of io_uring, and those for the kernel's time stamps, may not fit.",
+        look: locked,
+    },
+    Check {
+        code: "low-memory",
+        effect: "Page faults wait for memory to be reclaimed, and the page cache that file probes rely on is thrown out.",
+        look: memory,
+    },
+    Check {
+        code: "swap",
+        effect: "Memory that was written out comes back through a major fault, a thousand times dearer than a minor one.",
+        look: swap,
+    },
+];
 
 const MIB: u64 = 1 << 20;
 /// Bytes that the probes of faults and files want to have without pressure.
@@ -9,10 +62,14 @@ const MEMORY: u64 = 512 * MIB;
 const TASKS: u64 = 128;
 /// The same for a limit that counts everything that the user runs.
 const USER_TASKS: u64 = 512;
+/// The largest file that a probe makes, and records beside it.
+const FILE: u64 = 32 * MIB;
+/// Rings of all probes together.
+const LOCKED: u64 = MIB;
 /// Files of a ring of 96 pipes, and the tool's own.
 const FILES: u64 = 256;
 
-pub(super) fn cpu_quota(view: &View<'_>) -> Look {
+fn cpu_quota(view: &View<'_>) -> Look {
     let group = &view.host.cgroup;
     let fix = "lift it (docker run without --cpus; systemctl set-property --runtime UNIT CPUQuota=)";
     match group.cpu_max {
@@ -32,7 +89,7 @@ pub(super) fn cpu_quota(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn memory_limit(view: &View<'_>) -> Look {
+fn memory_limit(view: &View<'_>) -> Look {
     match view.host.cgroup.memory_max {
         Some(bytes) if bytes < MEMORY => Look::Spoils(
             format!("the control group may use {} MiB of memory", bytes / MIB),
@@ -43,7 +100,7 @@ pub(super) fn memory_limit(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn tasks_limit(view: &View<'_>) -> Look {
+fn tasks_limit(view: &View<'_>) -> Look {
     match view.host.cgroup.pids_max {
         Some(tasks) if tasks < TASKS => Look::Spoils(
             format!("the control group may have {tasks} tasks"),
@@ -54,7 +111,7 @@ pub(super) fn tasks_limit(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn processes(view: &View<'_>) -> Look {
+fn processes(view: &View<'_>) -> Look {
     let Some(limit) = view.host.limits.processes else { return Look::Unknown };
     let what = format!("the user may have {limit} processes and threads");
     // The kernel does not hold the privileged to it.
@@ -66,7 +123,7 @@ pub(super) fn processes(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn open_files(view: &View<'_>) -> Look {
+fn open_files(view: &View<'_>) -> Look {
     match view.host.limits.open_files {
         Some(limit) if limit < FILES => {
             Look::Spoils(format!("the process may open {limit} files"), format!("ulimit -n {}", 4 * FILES))
@@ -76,7 +133,39 @@ pub(super) fn open_files(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn memory(view: &View<'_>) -> Look {
+fn address_space(view: &View<'_>) -> Look {
+    match view.host.limits.address_space_bytes {
+        Some(bytes) if bytes < 4 * MEMORY => Look::Spoils(
+            format!("the process may map {} MiB of memory", bytes / MIB),
+            "ulimit -v unlimited (or as in /etc/security/limits.conf)".into(),
+        ),
+        Some(bytes) => Look::Ok(format!("the process may map {} MiB of memory", bytes / MIB)),
+        None => Look::Unknown,
+    }
+}
+
+fn file_size(view: &View<'_>) -> Look {
+    match view.host.limits.file_bytes {
+        Some(bytes) if bytes < FILE => Look::Spoils(
+            format!("the process may write files of {} KiB at most", bytes >> 10),
+            "ulimit -f unlimited (or fsize in /etc/security/limits.conf)".into(),
+        ),
+        Some(bytes) => Look::Ok(format!("the process may write files of {} MiB", bytes / MIB)),
+        None => Look::Unknown,
+    }
+}
+
+fn locked(view: &View<'_>) -> Look {
+    let Some(bytes) = view.host.limits.locked_bytes else { return Look::Unknown };
+    let what = format!("the process may lock {} KiB of memory", bytes >> 10);
+    // The kernel does not hold the privileged to it.
+    if bytes < LOCKED && !view.may("ipc_lock") {
+        return Look::Info(what, Some(format!("ulimit -l {}", LOCKED >> 10)));
+    }
+    Look::Ok(what)
+}
+
+fn memory(view: &View<'_>) -> Look {
     match view.host.memory_available_bytes {
         Some(bytes) if bytes < MEMORY => Look::Spoils(
             format!("{} MiB of memory are available", bytes / MIB),
@@ -87,7 +176,7 @@ pub(super) fn memory(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn swap(view: &View<'_>) -> Look {
+fn swap(view: &View<'_>) -> Look {
     match (view.host.swap_bytes, view.host.swap_used_bytes) {
         (Some(0), _) => Look::Ok("there is no swap".into()),
         (Some(_), Some(0)) => Look::Ok("no swap is in use".into()),

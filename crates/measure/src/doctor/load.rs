@@ -1,9 +1,27 @@
 //! What went on while the host was watched.
 
-use super::{Look, View};
+use super::{Check, Look, View};
 use crate::noise;
 
-pub(super) fn other_task(view: &View<'_>) -> Look {
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        code: "other-task",
+        effect: "Tasks that share the CPU push the measured one off it: percentiles rise first, then the headline.",
+        look: other_task,
+    },
+    Check {
+        code: "steal",
+        effect: "The hypervisor stops the CPU in the middle of batches, and that time is counted as ours.",
+        look: steal,
+    },
+    Check {
+        code: "interrupts",
+        effect: "Each interrupt adds a microsecond or more to the batch that it hits and displaces part of the cache.",
+        look: interrupts,
+    },
+];
+
+fn other_task(view: &View<'_>) -> Look {
     let known = view.watch.span.as_ref().is_some_and(|span| span.measured.other.is_some());
     warned(view, known, "other-task", "no other task was seen for certain on the measured CPUs", |cpu| {
         format!(
@@ -12,7 +30,7 @@ pub(super) fn other_task(view: &View<'_>) -> Look {
     })
 }
 
-pub(super) fn steal(view: &View<'_>) -> Look {
+fn steal(view: &View<'_>) -> Look {
     let known = view.host.hypervisor.is_some()
         && view.watch.span.as_ref().is_some_and(|span| span.measured.steal_ns.is_some());
     warned(view, known, "steal", "the hypervisor took no time that counts", |_| {
@@ -20,7 +38,7 @@ pub(super) fn steal(view: &View<'_>) -> Look {
     })
 }
 
-pub(super) fn interrupts(view: &View<'_>) -> Look {
+fn interrupts(view: &View<'_>) -> Look {
     let known = view.watch.span.as_ref().is_some_and(|span| span.measured.interrupts.is_some());
     warned(view, known, "interrupts", "devices interrupt the measured CPUs seldom", |cpu| {
         format!(

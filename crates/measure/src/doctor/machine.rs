@@ -1,27 +1,70 @@
 //! The machine: real or virtual, its counters and its clock.
 
-use super::{Look, View};
+use super::{Check, Look, View};
 
-pub(super) fn missing_facts(view: &View<'_>) -> Look {
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        code: "missing-facts",
+        effect: "What the system does not show is neither judged here nor kept in the record, and noise cannot be watched.",
+        look: missing_facts,
+    },
+    Check {
+        code: "emulated-cpu",
+        effect: "An emulator runs the instructions, so figures are those of the emulator and only look like hardware.",
+        look: emulated,
+    },
+    Check {
+        code: "virtual-machine",
+        effect: "Waking a halted virtual CPU goes through the hypervisor, so wake-ups across CPUs cost 10 us and more, and the hypervisor can take time away unseen.",
+        look: virtual_machine,
+    },
+    Check {
+        code: "hidden-hypervisor",
+        effect: "The guest's kernel leaves out what it would do for a hypervisor, and vm/cpuid takes an exit for an ordinary instruction.",
+        look: hidden,
+    },
+    Check {
+        code: "no-pmu",
+        effect: "Hardware counters stay out of the record: no cache, TLB or branch misses beside the figures.",
+        look: pmu,
+    },
+    Check {
+        code: "clocksource",
+        effect: "Reading the clock costs what its source costs: outside the TSC it may be a system call or a device access, and the vdso figures are those of another path.",
+        look: clocksource,
+    },
+    Check {
+        code: "tsc-not-invariant",
+        effect: "The time-stamp counter changes its rate or stops with the core, so ticks cannot be turned into nanoseconds.",
+        look: tsc,
+    },
+    Check {
+        code: "free-page-reporting",
+        effect: "The host takes free memory back, and the first touch of such a page goes through the hypervisor: tens of microseconds instead of one.",
+        look: free_page_reporting,
+    },
+];
+
+fn missing_facts(view: &View<'_>) -> Look {
     let missing = &view.host.unreadable;
     if missing.is_empty() {
         return Look::Ok("/proc and /sys can be read".into());
     }
-    let mounts: Vec<&str> = missing
-        .iter()
-        .map(
-            |directory| {
-                if directory == "/proc" { "mount -t proc proc /proc" } else { "mount -t sysfs sysfs /sys" }
-            },
-        )
-        .collect();
-    Look::Spoils(
-        format!("{} cannot be read", missing.join(" and ")),
-        format!("sudo {}", mounts.join(" && sudo ")),
-    )
+    let mount = |directory: &str| match directory {
+        "/proc" => Some("mount -t proc proc /proc"),
+        "/sys" => Some("mount -t sysfs sysfs /sys"),
+        _ => None,
+    };
+    let mounts: Vec<&str> = missing.iter().filter_map(|directory| mount(directory)).collect();
+    let what = format!("{} cannot be read", missing.join(" and "));
+    if mounts.is_empty() {
+        let fix = "start the container without masks (docker run --security-opt systempaths=unconfined)";
+        return Look::Info(what, Some(fix.into()));
+    }
+    Look::Spoils(what, format!("sudo {}", mounts.join(" && sudo ")))
 }
 
-pub(super) fn emulated(view: &View<'_>) -> Look {
+fn emulated(view: &View<'_>) -> Look {
     match view.host.hypervisor.as_deref() {
         Some(name) if name.starts_with("QEMU TCG") => Look::Spoils(
             "the processor is emulated in software (QEMU TCG)".into(),
@@ -31,7 +74,7 @@ pub(super) fn emulated(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn virtual_machine(view: &View<'_>) -> Look {
+fn virtual_machine(view: &View<'_>) -> Look {
     match &view.host.hypervisor {
         Some(name) => Look::Info(
             format!("this is a virtual machine: {name}"),
@@ -46,7 +89,7 @@ pub(super) fn virtual_machine(view: &View<'_>) -> Look {
 }
 
 /// A hypervisor that the processor's flags deny and the machine's own name gives away.
-pub(super) fn hidden(view: &View<'_>) -> Look {
+fn hidden(view: &View<'_>) -> Look {
     let host = view.host;
     let (Some(name), "x86_64", false) = (&host.hypervisor, host.arch.as_str(), host.cpu.flags.is_empty())
     else {
@@ -61,7 +104,7 @@ pub(super) fn hidden(view: &View<'_>) -> Look {
     )
 }
 
-pub(super) fn pmu(view: &View<'_>) -> Look {
+fn pmu(view: &View<'_>) -> Look {
     let host = view.host;
     if host.pmu.present {
         return Look::Ok("hardware counters can be read".into());
@@ -80,7 +123,7 @@ pub(super) fn pmu(view: &View<'_>) -> Look {
     Look::Info(format!("no hardware counters: {reason}"), fix)
 }
 
-pub(super) fn free_page_reporting(view: &View<'_>) -> Look {
+fn free_page_reporting(view: &View<'_>) -> Look {
     match view.host.free_page_reporting {
         None => Look::Unknown,
         Some(false) => Look::Ok("free memory stays with this guest".into()),
@@ -91,7 +134,7 @@ pub(super) fn free_page_reporting(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn clocksource(view: &View<'_>) -> Look {
+fn clocksource(view: &View<'_>) -> Look {
     let Some(source) = view.host.clock.kernel_clocksource.as_deref() else { return Look::Unknown };
     let what = format!("the kernel's clock source is {source}");
     let fix = "boot with `clocksource=tsc tsc=reliable`, if the kernel's log shows no fault of the TSC";
@@ -108,7 +151,7 @@ pub(super) fn clocksource(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn tsc(view: &View<'_>) -> Look {
+fn tsc(view: &View<'_>) -> Look {
     let host = view.host;
     if host.arch != "x86_64" {
         return Look::Unknown;

@@ -1,8 +1,42 @@
 //! What is forbidden, or listened to.
 
-use super::{Look, View};
+use super::{Check, Look, View};
 
-pub(super) fn perf(view: &View<'_>) -> Look {
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        code: "perf-event-paranoid",
+        effect: "Users without privilege get fewer perf events, so bills of a crossing by kernel time stamps and counts in kernel mode are missing.",
+        look: perf,
+    },
+    Check {
+        code: "perf-user-access",
+        effect: "A counter is read by a system call instead of an instruction, too slowly to bracket one crossing.",
+        look: user_access,
+    },
+    Check { code: "io-uring-disabled", effect: "Probes of io_uring are skipped.", look: io_uring },
+    Check {
+        code: "seccomp",
+        effect: "The filter runs at every system call and is part of each figure, and it may refuse what probes need.",
+        look: seccomp,
+    },
+    Check {
+        code: "tracer",
+        effect: "The tracer stops the process at signals, system calls or exits, and figures include those stops.",
+        look: tracer,
+    },
+    Check {
+        code: "audit",
+        effect: "Every system call keeps a record for the audit system and takes the slow way in and out.",
+        look: audit,
+    },
+    Check {
+        code: "unprivileged",
+        effect: "Kernel tracepoints, BPF and real-time priority are out of reach; every basic figure is measured all the same.",
+        look: privilege,
+    },
+];
+
+fn perf(view: &View<'_>) -> Look {
     let Some(level) = view.host.kernel.perf_event_paranoid else { return Look::Unknown };
     let what = format!("kernel.perf_event_paranoid is {level}");
     let fix = "sudo sysctl kernel.perf_event_paranoid=1";
@@ -17,7 +51,7 @@ pub(super) fn perf(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn user_access(view: &View<'_>) -> Look {
+fn user_access(view: &View<'_>) -> Look {
     match view.host.kernel.perf_user_access {
         // Without counters the question does not arise.
         Some(_) if !view.host.pmu.present => Look::Unknown,
@@ -30,7 +64,7 @@ pub(super) fn user_access(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn io_uring(view: &View<'_>) -> Look {
+fn io_uring(view: &View<'_>) -> Look {
     let Some(setting) = view.host.kernel.io_uring_disabled else { return Look::Unknown };
     let fix = "sudo sysctl kernel.io_uring_disabled=0";
     match setting {
@@ -41,7 +75,7 @@ pub(super) fn io_uring(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn seccomp(view: &View<'_>) -> Look {
+fn seccomp(view: &View<'_>) -> Look {
     match view.host.kernel.seccomp {
         None => Look::Unknown,
         Some(false) => Look::Ok("no seccomp filter is in force".into()),
@@ -53,7 +87,7 @@ pub(super) fn seccomp(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn tracer(view: &View<'_>) -> Look {
+fn tracer(view: &View<'_>) -> Look {
     match view.host.kernel.traced {
         None => Look::Unknown,
         Some(false) => Look::Ok("no tracer is attached".into()),
@@ -64,7 +98,7 @@ pub(super) fn tracer(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn audit(view: &View<'_>) -> Look {
+fn audit(view: &View<'_>) -> Look {
     match view.watch.audit {
         None => Look::Unknown,
         Some(false) => Look::Ok("system calls are not audited".into()),
@@ -76,7 +110,7 @@ pub(super) fn audit(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn privilege(view: &View<'_>) -> Look {
+fn privilege(view: &View<'_>) -> Look {
     if view.may("sys_admin") {
         return Look::Ok("this process is privileged".into());
     }

@@ -1,10 +1,33 @@
 //! Which CPUs there are to measure on.
 
-use super::{Look, View};
+use super::{Check, Look, View};
 use crate::placement::{Relation, list, relation_in};
 use tollgate_record::host::Cpu;
 
-pub(super) fn one_cpu(view: &View<'_>) -> Look {
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        code: "one-cpu",
+        effect: "Probes that need two CPUs are skipped, and everything else on the machine shares the measured CPU.",
+        look: one_cpu,
+    },
+    Check {
+        code: "cpu-set",
+        effect: "Only the CPUs of the set can be measured, which may not be the quiet ones.",
+        look: cpu_set,
+    },
+    Check {
+        code: "smt-sibling",
+        effect: "Work on the other hardware thread takes execution units and cache from the measured one: figures rise, by half and more, while it lasts.",
+        look: smt,
+    },
+    Check {
+        code: "peer-is-sibling",
+        effect: "Figures across CPUs are between two threads of one core, which share its caches: lower than between cores.",
+        look: peer_is_sibling,
+    },
+];
+
+fn one_cpu(view: &View<'_>) -> Look {
     let cpu = &view.host.cpu;
     match cpu.allowed.len() {
         0 => Look::Unknown,
@@ -22,7 +45,7 @@ fn another(cpu: &Cpu) -> Option<String> {
     Some(format!("echo 1 | sudo tee /sys/devices/system/cpu/cpu{off}/online"))
 }
 
-pub(super) fn cpu_set(view: &View<'_>) -> Look {
+fn cpu_set(view: &View<'_>) -> Look {
     let cpu = &view.host.cpu;
     if cpu.allowed.is_empty() || cpu.online.len() <= cpu.allowed.len() {
         return Look::Unknown;
@@ -38,7 +61,7 @@ pub(super) fn cpu_set(view: &View<'_>) -> Look {
     )
 }
 
-pub(super) fn smt(view: &View<'_>) -> Look {
+fn smt(view: &View<'_>) -> Look {
     let Some(cpu) = view.cpu else { return Look::Unknown };
     let Some(core) = view.host.cpu.cores.iter().find(|core| core.contains(&cpu)) else {
         return Look::Unknown;
@@ -55,7 +78,7 @@ pub(super) fn smt(view: &View<'_>) -> Look {
     )
 }
 
-pub(super) fn peer_is_sibling(view: &View<'_>) -> Look {
+fn peer_is_sibling(view: &View<'_>) -> Look {
     let (Some(cpu), Some(peer)) = (view.cpu, view.peer) else { return Look::Unknown };
     match relation_in(&view.host.cpu.cores, cpu, peer) {
         Relation::Unknown => Look::Unknown,

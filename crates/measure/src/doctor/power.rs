@@ -1,11 +1,34 @@
 //! Frequency and idle states.
 
-use super::{Look, View};
+use super::{Check, Look, View};
+
+pub(super) static CHECKS: &[Check] = &[
+    Check {
+        code: "governor",
+        effect: "The core's frequency follows the load, so the same crossing takes a different time from one second to the next.",
+        look: governor,
+    },
+    Check {
+        code: "turbo",
+        effect: "The core's frequency depends on temperature and on what other cores do: compare cycles rather than nanoseconds between runs.",
+        look: turbo,
+    },
+    Check {
+        code: "idle-states",
+        effect: "A CPU that waits falls asleep, and wake-ups across CPUs include the time that it needs to come back.",
+        look: idle,
+    },
+    Check {
+        code: "halt-poll",
+        effect: "An idle virtual CPU is given back at once instead of polling for a while, which makes wake-ups across CPUs slow.",
+        look: halt_poll,
+    },
+];
 
 /// Microseconds to leave an idle state from which on it shows in a wake-up, which costs some itself.
 const SLOW_EXIT_US: u64 = 10;
 
-pub(super) fn governor(view: &View<'_>) -> Look {
+fn governor(view: &View<'_>) -> Look {
     let cpu = &view.host.cpu;
     let Some(governor) = cpu.governor.as_deref() else { return Look::Unknown };
     let driver = cpu.frequency_driver.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
@@ -18,7 +41,7 @@ pub(super) fn governor(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn turbo(view: &View<'_>) -> Look {
+fn turbo(view: &View<'_>) -> Look {
     match view.host.cpu.turbo {
         None => Look::Unknown,
         Some(false) => Look::Ok("turbo is off".into()),
@@ -35,7 +58,7 @@ pub(super) fn turbo(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn idle(view: &View<'_>) -> Look {
+fn idle(view: &View<'_>) -> Look {
     let idle = &view.host.cpu.idle;
     if idle.states.is_empty() {
         return Look::Unknown;
@@ -50,7 +73,7 @@ pub(super) fn idle(view: &View<'_>) -> Look {
     }
 }
 
-pub(super) fn halt_poll(view: &View<'_>) -> Look {
+fn halt_poll(view: &View<'_>) -> Look {
     let idle = &view.host.cpu.idle;
     if idle.driver.as_deref() != Some("haltpoll") {
         return Look::Unknown;

@@ -6,9 +6,6 @@ use tollgate_record::Host;
 
 /// Lays the facts of the running process and machine over those that files gave, and tries the
 /// hardware counters. A call that is refused leaves the fact as it was.
-///
-/// A seccomp filter that kills, rather than refuses, would end the process at `perf_event_open`;
-/// such filters list what they allow, and container runtimes do not make them.
 pub fn live(host: &mut Host) {
     // The architecture that runs is the one that this was built for, whatever the kernel is.
     let kernel = mem::replace(&mut host.arch, std::env::consts::ARCH.into());
@@ -39,6 +36,16 @@ pub fn live(host: &mut Host) {
     if let Some(limit) = soft_limit(libc::RLIMIT_NPROC) {
         host.limits.processes = limit;
     }
+    for (resource, limit) in [
+        (libc::RLIMIT_AS, &mut host.limits.address_space_bytes),
+        (libc::RLIMIT_FSIZE, &mut host.limits.file_bytes),
+        (libc::RLIMIT_MEMLOCK, &mut host.limits.locked_bytes),
+    ] {
+        if let Some(found) = soft_limit(resource) {
+            *limit = found;
+        }
+    }
+    host.kernel.seccomp = host.kernel.seccomp.or_else(super::attempt::seccomp);
     // The instruction is closer to the truth than DMI text, which owners of machines can edit.
     if let Some(name) = hypervisor::from_cpuid() {
         host.hypervisor = Some(name);

@@ -1,5 +1,6 @@
 //! Whether hardware counters can be read here, found out by trying.
 
+use super::attempt::{Attempt, IDLE, errno, in_child};
 use std::{io, mem};
 use tollgate_record::host::{Host, Pmu};
 
@@ -24,21 +25,67 @@ const HARDWARE_CYCLES: (u32, u64) = (0, 0);
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 
-/// Opens a counter of user-mode cycles on this thread, makes it count, and says what happened.
+/// PERF_TYPE_SOFTWARE and PERF_COUNT_SW_PAGE_FAULTS.
+const PAGE_FAULTS: (u32, u64) = (1, 2);
+
+/// Opens a counter of user-mode cycles, makes it count, and says what happened.
 pub(super) fn attempt(host: &Host) -> Pmu {
-    match cycles() {
-        Ok(count) if count > 0 => Pmu { present: true, reason: None },
-        Ok(_) => Pmu { present: false, reason: Some("the cycle counter opens but stays at zero".into()) },
-        Err(error) => Pmu { present: false, reason: Some(why_not(error.raw_os_error().unwrap_or(0), host)) },
-    }
+    let outcome = in_child(cycles).unwrap_or_else(|| match cycles() {
+        // Where there can be no child it is tried here.
+        0 => Attempt::Works,
+        IDLE => Attempt::Idle,
+        code => Attempt::Refused(code.into()),
+    });
+    let reason = match outcome {
+        Attempt::Works => return Pmu { present: true, reason: None },
+        Attempt::Idle => "the cycle counter opens but stays at zero".into(),
+        Attempt::Refused(errno) => why_not(errno, host),
+        Attempt::Killed => "the seccomp filter in force ends whoever calls perf_event_open".into(),
+    };
+    Pmu { present: false, reason: Some(reason) }
 }
 
-/// Cycles that a short loop took, by the hardware counter.
-fn cycles() -> io::Result<u64> {
+/// Counts the cycles of a short loop: 0 when there were some, [`IDLE`] when there were none, or the
+/// error number.
+fn cycles() -> u8 {
+    let fd = open(HARDWARE_CYCLES);
+    if fd < 0 {
+        return errno();
+    }
+    let mut work = 1_u64;
+    for _ in 0..10_000 {
+        work = std::hint::black_box(work.wrapping_mul(3));
+    }
+    let mut count = 0_u64;
+    // SAFETY: `count` is valid for the eight bytes that a counter without a read format gives.
+    let got = unsafe { libc::read(fd, (&raw mut count).cast(), mem::size_of::<u64>()) };
+    let answer = match (got, count) {
+        (8, 0) => IDLE,
+        (8, _) => 0,
+        _ => errno(),
+    };
+    // SAFETY: the descriptor is ours and is not used again.
+    unsafe { libc::close(fd) };
+    answer
+}
+
+/// Opens an event that the kernel counts by itself, of user mode: 0 or the error number.
+pub(super) fn software_event() -> u8 {
+    let fd = open(PAGE_FAULTS);
+    if fd < 0 {
+        return errno();
+    }
+    // SAFETY: the descriptor is ours and is not used again.
+    unsafe { libc::close(fd) };
+    0
+}
+
+/// A counter on this thread, in user mode; negative when it is refused.
+fn open((kind, config): (u32, u64)) -> libc::c_int {
     let attributes = Attributes {
-        kind: HARDWARE_CYCLES.0,
+        kind,
         size: mem::size_of::<Attributes>() as u32,
-        config: HARDWARE_CYCLES.1,
+        config,
         sample_period: 0,
         sample_type: 0,
         read_format: 0,
@@ -53,21 +100,7 @@ fn cycles() -> io::Result<u64> {
     let fd = unsafe {
         libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)
     };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let fd = fd as libc::c_int;
-    let mut work = 1_u64;
-    for _ in 0..10_000 {
-        work = std::hint::black_box(work.wrapping_mul(3));
-    }
-    let mut count = 0_u64;
-    // SAFETY: `count` is valid for the eight bytes that a counter without a read format gives.
-    let got = unsafe { libc::read(fd, (&raw mut count).cast(), mem::size_of::<u64>()) };
-    let result = if got == 8 { Ok(count) } else { Err(io::Error::last_os_error()) };
-    // SAFETY: the descriptor is ours and is not used again.
-    unsafe { libc::close(fd) };
-    result
+    fd as libc::c_int
 }
 
 /// Why the counters cannot be read, from the error number of the attempt and what else is known.

@@ -39,6 +39,8 @@ pub struct KernelEvents {
     file: File,
     base: *mut u8,
     page: usize,
+    /// Nanoseconds by which this time namespace is ahead of the kernel's own clock, which stamps.
+    ahead: i64,
 }
 
 impl KernelEvents {
@@ -83,7 +85,7 @@ impl KernelEvents {
         if base == libc::MAP_FAILED {
             return Err(refusal(&io::Error::last_os_error()));
         }
-        Ok(Self { file, base: base.cast(), page })
+        Ok(Self { file, base: base.cast(), page, ahead: ahead() })
     }
 }
 
@@ -123,7 +125,11 @@ impl Stamper for KernelEvents {
         let data = unsafe { std::slice::from_raw_parts(self.base.add(self.page), size) };
         let bytes: Vec<u8> = (start..end).map(|at| data[at as usize % size]).collect();
         tail.store(end, Ordering::Release);
-        parse(&bytes)
+        let mut taken = parse(&bytes);
+        for stamp in &mut taken.stamps {
+            stamp.ns = stamp.ns.wrapping_add_signed(self.ahead);
+        }
+        taken
     }
 }
 
@@ -132,6 +138,19 @@ impl Drop for KernelEvents {
         // SAFETY: exactly the mapping that `open` made; nothing refers to it any more.
         unsafe { libc::munmap(self.base.cast(), (1 + DATA_PAGES) * self.page) };
     }
+}
+
+/// How far the clock of this time namespace is ahead; 0 where the system does not tell.
+pub(super) fn ahead() -> i64 {
+    std::fs::read_to_string("/proc/self/timens_offsets").map_or(0, |text| offset(&text))
+}
+
+/// The offset of the monotonic clocks, `monotonic 86400 0`, in nanoseconds.
+fn offset(text: &str) -> i64 {
+    let rest = text.lines().find_map(|line| line.strip_prefix("monotonic"));
+    let mut numbers = rest.unwrap_or_default().split_ascii_whitespace().map(|word| word.parse::<i64>().ok());
+    let (seconds, ns) = (numbers.next().flatten().unwrap_or(0), numbers.next().flatten().unwrap_or(0));
+    seconds.saturating_mul(1_000_000_000).saturating_add(ns)
 }
 
 /// Why there are no stamps, from the kernel's error.
@@ -163,6 +182,14 @@ fn refusal(error: &io::Error) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_namespace_is_ahead_or_behind_by_its_offset() {
+        assert_eq!(offset("monotonic           0         0\nboottime            7         0\n"), 0);
+        assert_eq!(offset("monotonic       86400   1000000\nboottime        86400 0\n"), 86_400_001_000_000);
+        assert_eq!(offset("monotonic         -10         0\n"), -10_000_000_000);
+        assert_eq!(offset(""), 0);
+    }
 
     #[test]
     fn a_refusal_says_what_would_help() {

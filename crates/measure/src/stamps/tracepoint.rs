@@ -1,6 +1,7 @@
 //! Page faults stamped where the kernel is entered, by a BPF program on its own tracepoint: earlier and with less
 //! added than a software event, for those who may load one (CAP_BPF and CAP_PERFMON).
 
+use super::event::ahead;
 use super::program::{HEAD, STAMP, stamp_faults};
 use super::{Anchor, KernelStamp, Mapping, Stamper, Taken};
 use crate::clock::monotonic_ns;
@@ -66,6 +67,8 @@ pub struct Tracepoint {
     /// The kernel stamps with CLOCK_MONOTONIC: a moment known on both of its clocks, when it was switched on.
     since: Option<Anchor>,
     mapping: Option<Mapping>,
+    /// Nanoseconds by which this time namespace is ahead of the kernel's own clock.
+    ahead: i64,
 }
 
 impl Tracepoint {
@@ -96,7 +99,7 @@ impl Tracepoint {
             log: 0,
         };
         let program = bpf(abi::PROG_LOAD, &load).map_err(|error| refusal(&error))?;
-        let mut open = Self { program, link: None, shared, since: None, mapping: None };
+        let mut open = Self { program, link: None, shared, since: None, mapping: None, ahead: ahead() };
         // A program may be loaded and yet find no tracepoint.
         open.attach()?;
         open.link = None;
@@ -136,7 +139,8 @@ impl Stamper for Tracepoint {
         };
         let stamp = |at: usize| {
             let word = |offset| self.shared.word((HEAD + at * STAMP) / 8 + offset).load(Ordering::Relaxed);
-            KernelStamp { ns: mapping.ns(word(0)).round() as u64, address: word(1) }
+            let ns = word(0).wrapping_add_signed(self.ahead);
+            KernelStamp { ns: mapping.ns(ns).round() as u64, address: word(1) }
         };
         let stamps = (0..seen.min(ROOM)).map(stamp).collect();
         Taken { stamps, lost: seen.saturating_sub(ROOM) as u64, broken: false }

@@ -38,7 +38,8 @@ fn found(row: &Measurement, style: &Style) -> String {
     let expected = size(number("expected_bytes"));
     if row.status != Status::Measured {
         let why = row.reason.as_deref().map_or("no reason given".into(), |why| clean(why, style));
-        return format!("expected at {expected}; {why}");
+        let known = row.params.contains_key("expected_bytes");
+        return if known { format!("expected at {expected}; {why}") } else { why };
     }
     let bound = |at: usize| {
         let bounds = row.params.get("knee_interval").and_then(|value| value.as_array());

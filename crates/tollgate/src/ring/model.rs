@@ -11,10 +11,21 @@ const PROBE: &str = "ring/knee";
 /// Adds one row for each data cache of the host.
 pub(crate) fn add(run: &mut Run) {
     let points: Vec<Point> = run.results.iter().filter_map(point).collect();
-    if points.is_empty() {
+    let with_arrays = |result: &Measurement| {
+        result.params.get("size").and_then(Value::as_f64).is_some_and(|bytes| bytes > 0.0)
+    };
+    if !run.results.iter().any(with_arrays) {
         return;
     }
     let caches: Vec<&Cache> = run.host.caches.iter().filter(|cache| cache.kind != "Instruction").collect();
+    if caches.is_empty() {
+        let mut row = Measurement::empty(PROBE, "host", Per::Switch, Status::Skipped);
+        row.reason = Some("the system does not tell the caches of this CPU (/sys/devices/system/cpu)".into());
+        row.enable =
+            Some("mount it: `mount -t sysfs sysfs /sys`, and a container that does not mask it".into());
+        run.results.push(row);
+        return;
+    }
     let level = |cache: &&Cache| Level { name: format!("L{}", cache.level), bytes: cache.bytes as f64 };
     let fit = knees::fit(&points, &caches.iter().map(level).collect::<Vec<_>>());
     let guest = run.host.hypervisor.is_some();

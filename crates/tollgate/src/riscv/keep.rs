@@ -1,5 +1,6 @@
 //! Saving and showing what a command of this family found.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
@@ -36,7 +37,7 @@ pub(super) fn finish(
             result.reason.as_deref().unwrap_or("no reason given")
         ));
     }
-    let mut failed = run.results.iter().any(|result| result.status == Status::Failed);
+    let failed = run.results.iter().any(|result| result.status == Status::Failed);
     if !keep.no_save {
         match output::store(&keep.store) {
             Ok(Some(store)) => match store.save(&run) {
@@ -46,20 +47,24 @@ pub(super) fn finish(
                 }
                 Ok(_) => {}
                 Err(error) if keep.store.store.is_some() => return Err(Usage::error(error)),
-                Err(error) => {
-                    failed = true;
-                    run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {error}")));
-                }
+                Err(error) => unsaved(&mut run, sink, &error),
             },
             // Without a home there is no place that was asked for.
             Ok(None) => {}
             Err(error) if keep.store.store.is_some() => return Err(error),
-            Err(error) => {
-                run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {error:#}")));
-            }
+            Err(error) => unsaved(&mut run, sink, &format!("{error:#}")),
         }
     }
     let shown = if sink.json() { document::to_json(&run)? } else { show(&run) };
     sink.deliver(&shown)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Nobody asked for the usual place, so that it cannot be written to is a warning.
+fn unsaved(run: &mut Run, sink: &Sink<'_>, why: &dyn Display) {
+    let text = format!("the run was not saved: {why}");
+    if !sink.json() {
+        say(format!("tollgate: {text}"));
+    }
+    run.warnings.push(Warning::new("not-saved", text));
 }

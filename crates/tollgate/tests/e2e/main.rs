@@ -14,6 +14,7 @@ mod places;
 mod processes;
 mod refused;
 mod report;
+mod sandboxes;
 mod scene;
 mod signals;
 mod stores;
@@ -28,6 +29,7 @@ fn tables() -> [(&'static str, &'static [Case]); 8] {
         ("crossing", crossing::CASES),
         ("exchange", exchange::CASES),
         ("output", output::CASES),
+        ("killed", sandboxes::killed::CASES),
         ("places", places::CASES),
         ("refused", refused::CASES),
         ("report", report::CASES),

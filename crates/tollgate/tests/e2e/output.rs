@@ -83,6 +83,14 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case { name: "a reader that has gone", args: "list", scene: nobody_reads, ..CASE },
+    Case { name: "a reader of the help that has gone", args: "--help", scene: nobody_reads, ..CASE },
+    Case { name: "a reader of findings that has gone", args: "doctor", scene: nobody_reads, ..CASE },
+    Case {
+        name: "a reader of a bill that has gone",
+        args: "riscv trap --no-save",
+        scene: nobody_reads,
+        ..CASE
+    },
     Case {
         name: "a reader that has gone in mid-run",
         args: "run null --quick --budget-ms 200 --store {dir}/store",

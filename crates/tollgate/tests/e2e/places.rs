@@ -293,7 +293,7 @@ pub(crate) fn pin_child(scene: &mut Scene, cpu: usize) {
     });
 }
 
-fn limited(scene: &mut Scene, what: libc::__rlimit_resource_t, most: u64) -> Result<(), String> {
+pub(crate) fn limited(scene: &mut Scene, what: libc::__rlimit_resource_t, most: u64) -> Result<(), String> {
     scene.in_child(move || {
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: the limit is valid and only read.
@@ -302,7 +302,7 @@ fn limited(scene: &mut Scene, what: libc::__rlimit_resource_t, most: u64) -> Res
     Ok(())
 }
 
-fn close(scene: &mut Scene, descriptors: &'static [i32]) {
+pub(crate) fn close(scene: &mut Scene, descriptors: &'static [i32]) {
     scene.in_child(move || {
         for &descriptor in descriptors {
             // SAFETY: takes an integer; the child is about to load the program.
@@ -313,7 +313,7 @@ fn close(scene: &mut Scene, descriptors: &'static [i32]) {
 }
 
 /// A small disk at `{dir}/small`.
-fn small_disk(scene: &mut Scene, options: &'static CStr) -> Result<(), String> {
+pub(crate) fn small_disk(scene: &mut Scene, options: &'static CStr) -> Result<(), String> {
     fs::create_dir(scene.path("small")).map_err(|error| error.to_string())?;
     let at = CString::new(scene.path("small").as_os_str().as_bytes()).map_err(|error| error.to_string())?;
     mounted(scene, at, options)

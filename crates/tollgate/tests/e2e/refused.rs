@@ -130,14 +130,20 @@ fn one_skipped(outcome: &crate::scene::Outcome, probe: &str, reason: &str, enabl
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     call: libc::c_long,
-    error: i32,
+    /// What the kernel does instead.
+    action: u32,
     /// Bits of the first argument that let it pass.
     unless: u32,
 }
 
 impl Rule {
     pub(crate) const fn all(call: libc::c_long, error: i32) -> Self {
-        Self { call, error, unless: 0 }
+        Self { call, action: libc::SECCOMP_RET_ERRNO | error as u32, unless: 0 }
+    }
+
+    /// Ends the process that makes the call.
+    pub(crate) const fn kill(call: libc::c_long) -> Self {
+        Self { call, action: libc::SECCOMP_RET_KILL_PROCESS, unless: 0 }
     }
 }
 
@@ -182,7 +188,7 @@ fn filter(rules: &[Rule]) -> Option<Vec<libc::sock_filter>> {
             load(PLACES[2]),
             any_bit(rule.unless, 1),
         ]);
-        program.push(give(libc::SECCOMP_RET_ERRNO | rule.error as u32));
+        program.push(give(rule.action));
     }
     program.push(give(libc::SECCOMP_RET_ALLOW));
     Some(program)

@@ -109,18 +109,26 @@ impl Scene {
 
     /// Runs as somebody without rights, who owns the directory `home`.
     pub(crate) fn as_nobody(&mut self) -> Result<(), String> {
+        self.for_nobody()?;
+        self.prepare(|command| {
+            command.uid(NOBODY).gid(NOBODY);
+        });
+        Ok(())
+    }
+
+    /// Lays out what somebody without rights needs: a program that he may read, and his home.
+    pub(crate) fn for_nobody(&mut self) -> Result<(), String> {
         // SAFETY: no arguments.
         if unsafe { libc::geteuid() } != 0 {
             return Err(format!("only root can start a program as uid {NOBODY}"));
         }
         // Where the program was built, nobody may be allowed to look.
         let copy = self.path("tollgate");
-        fs::copy(PROGRAM, &copy).unwrap();
+        if fs::hard_link(PROGRAM, &copy).is_err() {
+            fs::copy(PROGRAM, &copy).unwrap();
+        }
         self.program = copy;
         std::os::unix::fs::chown(self.path("home"), Some(NOBODY), Some(NOBODY)).unwrap();
-        self.prepare(|command| {
-            command.uid(NOBODY).gid(NOBODY);
-        });
         Ok(())
     }
 
@@ -184,6 +192,11 @@ impl Running {
 
     pub(crate) fn signal(&self, number: i32) {
         assert!(signal(self.id(), number), "it has ended before signal {number}");
+    }
+
+    /// Ends it, unless it has ended by itself.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
     }
 
     fn find(&mut self, what: &str, wanted: impl Fn(&Process, &[Process]) -> bool) -> i32 {

@@ -1,0 +1,123 @@
+//! The table of figures: how much is measured in every place. It is printed, and `docs/places.md` has it.
+
+use super::Answers;
+use super::commands::{COMMANDS, Kind};
+use super::judge::Answer;
+use super::table::{PLACES, Place, Take};
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Where the table of the page begins, and where it ends.
+const MARKS: [&str; 2] = ["<!-- The table: `TOLLGATE_BLESS=1", "<!-- End of the table. -->"];
+const HEAD: &str =
+    "<!-- The table: `TOLLGATE_BLESS=1 cargo test -p tollgate --test e2e sandboxes` writes it anew. -->";
+
+/// Prints it past the capture of the test harness.
+pub(crate) fn print(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>)]) {
+    let mut text = format!("\n{:<50}", "rows with a figure, of all rows, in");
+    for command in COMMANDS {
+        text += &format!("{:>11}", command.name);
+    }
+    text += "\n";
+    let mut line = |name: &str, cells: Result<Vec<String>, &String>| {
+        text += &format!("{name:<50}");
+        match cells {
+            Ok(cells) => text.extend(cells.iter().map(|cell| format!("{cell:>11}"))),
+            Err(why) => text += why,
+        }
+        text += "\n";
+    };
+    line("no place", Ok(cells(everywhere, everywhere)));
+    for (place, answers, _) in done {
+        line(place.name, answers.as_ref().map(|answers| cells(everywhere, answers)));
+    }
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// For each command how much was measured, or found.
+fn cells(everywhere: &[Answer], here: &[Answer]) -> Vec<String> {
+    let pairs = COMMANDS.iter().zip(everywhere.iter().zip(here));
+    pairs
+        .map(|(command, (there, here))| match command.kind {
+            Kind::Doctor => here.findings.len().to_string(),
+            _ if here.refused.is_some() => "refused".into(),
+            _ => format!("{}/{}", here.measured(), there.rows.len()),
+        })
+        .collect()
+}
+
+fn page() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/places.md"))
+}
+
+/// Writes the table of the page anew.
+pub(crate) fn bless(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>)]) {
+    let text = fs::read_to_string(page()).expect("docs/places.md");
+    let start = text.find(MARKS[0]).expect("the mark before the table");
+    let end = text.find(MARKS[1]).expect("the mark after the table");
+    let mut table = format!("{HEAD}\n\nThe counts are those of {}.\n\n| place |", everywhere[0].machine);
+    table.extend(COMMANDS.iter().map(|command| format!(" {} |", command.name)));
+    table += " doctor says | what it takes away |\n|---|";
+    table += &"---:|".repeat(COMMANDS.len());
+    table += "---|---|\n";
+    let mut row = |name: &str, cells: &[String], last: [String; 2]| {
+        table += &format!("| {name} | {} | {} | {} |\n", cells.join(" | "), last[0], last[1]);
+    };
+    row("(none)", &cells(everywhere, everywhere), [String::new(), String::new()]);
+    for place in PLACES {
+        let answers = done.iter().find(|(it, _, _)| it.name == place.name).map(|(_, answers, _)| answers);
+        let counts = match answers {
+            Some(Ok(answers)) => cells(everywhere, answers),
+            _ => vec!["not here".into(); COMMANDS.len()],
+        };
+        row(place.name, &counts, told(place));
+    }
+    fs::write(page(), format!("{}{table}\n{}", &text[..start], &text[end..])).expect("docs/places.md");
+}
+
+/// What the table says of a place, whatever the machine: doctor's codes, and what is taken away.
+fn told(place: &Place) -> [String; 2] {
+    let codes: Vec<String> = place.finds.iter().map(|code| format!("`{code}`")).collect();
+    let refused = place.refuses.iter().map(|it| format!("{}: ends with \"{}\"", it.command, it.says));
+    let taken = place.takes.iter().map(Take::told);
+    let all: Vec<String> = refused.chain(taken).collect();
+    [codes.join(" "), if all.is_empty() { "nothing".into() } else { all.join("; ") }]
+}
+
+impl Take {
+    fn told(&self) -> String {
+        let which = if self.always { "" } else { "some of " };
+        let command = if self.command.is_empty() { "every command" } else { self.command };
+        let rows: Vec<String> = self.rows.split(' ').map(|row| format!("`{row}`")).collect();
+        let why =
+            [self.reason, self.enable].map(|part| format!("\"{part}\"")).join(", ").replace(", \"\"", "");
+        format!("{command}: {which}{} {} ({})", rows.join(" "), self.status, why.replace("\"\", ", ""))
+    }
+}
+
+/// The page says of every place what the table of this test says. Counts depend on the machine and are not
+/// compared; what a place takes away is, in `every_place`.
+#[test]
+fn the_page_has_every_place() {
+    // Then it is being written, beside this.
+    if std::env::var_os("TOLLGATE_BLESS").is_some() {
+        return;
+    }
+    let text = fs::read_to_string(page()).expect("docs/places.md");
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    for place in PLACES {
+        let row = rows.iter().find(|row| row.first() == Some(&place.name));
+        let row = row.unwrap_or_else(|| panic!("docs/places.md has no row {:?}: {HEAD}", place.name));
+        let [codes, taken] = told(place);
+        assert_eq!(row[row.len() - 2..], [codes.as_str(), taken.as_str()], "{:?}: {HEAD}", place.name);
+    }
+    let known: Vec<&str> = PLACES.iter().map(|place| place.name).collect();
+    // The heads and the row without a place.
+    let more = rows.iter().filter(|row| !known.contains(&row[0]) && row.len() > COMMANDS.len()).count();
+    assert_eq!(more, 2, "docs/places.md has rows of places that are not in the table: {HEAD}");
+}

@@ -1,0 +1,561 @@
+//! The table of places.
+
+use super::blocks::{self, Done};
+use crate::places::{close, limited, pin_child, small_disk};
+use crate::refused::{Rule, refuse};
+use crate::scene::Scene;
+
+/// One place.
+pub(crate) struct Place {
+    /// Its row in the table.
+    pub(crate) name: &'static str,
+    /// How it is set up, in the order of the blocks.
+    pub(crate) enter: fn(&mut Scene) -> Done,
+    /// What cannot be measured there, beside what cannot be measured on this host anyway.
+    pub(crate) takes: &'static [Take],
+    /// What doctor says there.
+    pub(crate) finds: &'static [&'static str],
+    /// Commands that end with a sentence instead of a document.
+    pub(crate) refuses: &'static [Refused],
+    /// Whether it says which CPU there is.
+    pub(crate) its_cpu: bool,
+}
+
+/// Rows that a place takes away.
+pub(crate) struct Take {
+    /// The command, or empty for all.
+    pub(crate) command: &'static str,
+    /// The rows: probes, each with a star at most, apart by blanks.
+    pub(crate) rows: &'static str,
+    /// What becomes of them.
+    pub(crate) status: &'static str,
+    /// What the reason must say.
+    pub(crate) reason: &'static str,
+    /// What would enable it must say.
+    pub(crate) enable: &'static str,
+    /// Whether that is so for each such row: otherwise it depends on the moment, and any of them may be
+    /// measured.
+    pub(crate) always: bool,
+}
+
+const fn skip(command: &'static str, rows: &'static str, reason: &'static str, enable: &'static str) -> Take {
+    Take { command, rows, status: "skipped", reason, enable, always: true }
+}
+
+const fn perhaps(take: Take) -> Take {
+    Take { always: false, ..take }
+}
+
+const fn failed(command: &'static str, rows: &'static str, reason: &'static str) -> Take {
+    Take { command, rows, status: "failed", reason, enable: "", always: true }
+}
+
+const NO_STAMPS: Take = Take {
+    command: "crossing",
+    rows: "fault/*",
+    status: "total only",
+    reason: "perf",
+    enable: "",
+    always: false,
+};
+/// Stamps take a descriptor, too.
+const FEW_STAMPS: Take = Take { reason: "ulimit -n", ..NO_STAMPS };
+/// What may be missing anywhere, because it depends on the moment.
+pub(crate) const ANYWHERE: &[Take] =
+    // Memory may be in pieces.
+    &[perhaps(skip("faults", "fault/huge-page", "instead of 8 huge ones", "fragmented"))];
+
+const NO_BPF: Take = skip("crossing", "*-tracepoint", "BPF", "CAP_BPF");
+const NO_IO_URING: Take = skip("ladder", "syscall/io_uring-nop", "io_uring", "io_uring_setup");
+const NO_USERFAULTFD: Take = skip("faults", "fault/userfaultfd*", "userfaultfd is refused", "sandbox");
+const NO_PAIR: Take = skip("ladder", "core/*", "it needs two CPUs", "second CPU");
+const NO_PAIR_FAULT: Take = skip("faults", "fault/userfaultfd-other-cpu", "it needs two CPUs", "second CPU");
+const NO_PROC: Take = skip("ladder", "spawn/posix_spawn", "/proc is not mounted", "mount -t proc");
+const NO_PAGEMAP: Take =
+    skip("faults", "fault/around fault/large-folio", "/proc/self/pagemap", "mount /proc");
+const NO_HUGE: Take = skip("faults", "fault/huge-page", "huge page", "/sys");
+const NO_FILES: Take = skip("faults", FILES, "cannot be", "TMPDIR");
+const FILE_SIZE: Take = skip("faults", FILES, "RLIMIT_FSIZE", "ulimit -f");
+/// Which of the others are left depends on the order in which they are opened.
+const NO_TASK: Take = perhaps(skip("", "*", "no further task", "ulimit -u"));
+const NO_TASK_RING: Take = perhaps(failed("ring", "ring/pipe", "no further task may be created"));
+
+/// The kinds of fault for which a file is made.
+const FILES: &str = "fault/around fault/cached-page fault/direct-read fault/large-folio fault/major \
+                     fault/populate-read fault/private-file fault/shared-file";
+
+const fn ends(command: &'static str, says: &'static str) -> Refused {
+    Refused { command, exit: 1, says }
+}
+
+/// A failed pin is a failed measurement.
+const UNPINNED: &[Refused] = &[
+    ends("ladder", "nothing is measured without a pin"),
+    ends("crossing", "nothing is measured without a pin"),
+    ends("faults", "nothing is measured without a pin"),
+];
+const KILLED: &[Refused] = &[ends("ladder", "SIGSYS"), ends("crossing", "SIGSYS"), ends("faults", "SIGSYS")];
+
+/// A command that ends with a sentence.
+pub(crate) struct Refused {
+    pub(crate) command: &'static str,
+    pub(crate) exit: i32,
+    /// What standard error must say.
+    pub(crate) says: &'static str,
+}
+
+/// What a row need not say.
+const PLACE: Place =
+    Place { name: "", enter: |_| Ok(()), takes: &[], finds: &[], refuses: &[], its_cpu: false };
+
+pub(crate) static PLACES: &[Place] = &[
+    // Filters of system calls.
+    Place {
+        name: "perf_event_open refused (EPERM)",
+        enter: |scene| refuse(scene, &[Rule::all(libc::SYS_perf_event_open, libc::EPERM)]),
+        takes: &[NO_STAMPS],
+        finds: &["seccomp", "no-perf"],
+
+        ..PLACE
+    },
+    Place {
+        name: "perf_event_open unknown (ENOSYS)",
+        enter: |scene| refuse(scene, &[Rule::all(libc::SYS_perf_event_open, libc::ENOSYS)]),
+        takes: &[NO_STAMPS],
+        finds: &["seccomp", "no-perf"],
+
+        ..PLACE
+    },
+    Place {
+        name: "io_uring_setup refused (EPERM)",
+        enter: |scene| refuse(scene, &[Rule::all(libc::SYS_io_uring_setup, libc::EPERM)]),
+        takes: &[NO_IO_URING],
+        finds: &["seccomp", "no-io-uring"],
+
+        ..PLACE
+    },
+    Place {
+        name: "io_uring_setup unknown (ENOSYS)",
+        enter: |scene| refuse(scene, &[Rule::all(libc::SYS_io_uring_setup, libc::ENOSYS)]),
+        takes: &[NO_IO_URING],
+        finds: &["seccomp", "no-io-uring"],
+
+        ..PLACE
+    },
+    Place {
+        name: "userfaultfd refused (EPERM)",
+        enter: |scene| refuse(scene, &[Rule::all(libc::SYS_userfaultfd, libc::EPERM)]),
+        takes: &[NO_USERFAULTFD],
+        finds: &["seccomp", "no-userfaultfd"],
+
+        ..PLACE
+    },
+    Place {
+        name: "userfaultfd unknown (ENOSYS)",
+        enter: |scene| refuse(scene, &[Rule::all(libc::SYS_userfaultfd, libc::ENOSYS)]),
+        takes: &[NO_USERFAULTFD],
+        finds: &["seccomp", "no-userfaultfd"],
+
+        ..PLACE
+    },
+    Place {
+        name: "sched_setaffinity refused (EPERM)",
+        enter: |scene| refuse(scene, &[Rule::all(libc::SYS_sched_setaffinity, libc::EPERM)]),
+        takes: &[failed("ring", "*", "taskset -c")],
+        finds: &["seccomp", "no-affinity", "pin"],
+        refuses: UNPINNED,
+
+        ..PLACE
+    },
+    Place {
+        name: "sched_setaffinity unknown (ENOSYS)",
+        enter: |scene| refuse(scene, &[Rule::all(libc::SYS_sched_setaffinity, libc::ENOSYS)]),
+        takes: &[failed("ring", "*", "taskset -c")],
+        finds: &["seccomp", "no-affinity", "pin"],
+        refuses: UNPINNED,
+
+        ..PLACE
+    },
+    Place {
+        name: "sched_setaffinity refused, on one CPU",
+        enter: |scene| {
+            pin_child(scene, 0);
+            refuse(scene, &[Rule::all(libc::SYS_sched_setaffinity, libc::EPERM)])
+        },
+        its_cpu: true,
+        takes: &[NO_PAIR, NO_PAIR_FAULT],
+        finds: &["seccomp", "no-affinity", "one-cpu"],
+
+        ..PLACE
+    },
+    Place {
+        name: "a filter that kills (perf, io_uring, userfaultfd)",
+        enter: |scene| {
+            refuse(
+                scene,
+                &[libc::SYS_perf_event_open, libc::SYS_io_uring_setup, libc::SYS_userfaultfd].map(Rule::kill),
+            )
+        },
+        takes: &[
+            failed("ladder", "syscall/io_uring-nop", "SIGSYS"),
+            failed("faults", "fault/userfaultfd*", "SIGSYS"),
+            perhaps(failed("crossing", "fault/*", "SIGSYS")),
+            perhaps(failed("faults", "*", "SIGSYS")),
+        ],
+        finds: &["seccomp", "no-perf", "no-io-uring", "no-userfaultfd"],
+
+        ..PLACE
+    },
+    Place {
+        name: "a filter that kills (sched_setaffinity)",
+        enter: |scene| refuse(scene, &[Rule::kill(libc::SYS_sched_setaffinity)]),
+        takes: &[failed("ring", "*", "SIGSYS")],
+        finds: &["seccomp", "no-affinity", "pin"],
+        refuses: KILLED,
+
+        ..PLACE
+    },
+    Place {
+        name: "as in a Docker container",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::read_only(scene, "/sys")?;
+            blocks::masked(scene, MASKED)?;
+            blocks::few_capabilities(scene)?;
+            refuse(scene, &docker())
+        },
+        takes: &[NO_BPF, NO_STAMPS, NO_IO_URING, NO_USERFAULTFD],
+        finds: &["seccomp", "no-perf", "no-io-uring", "no-userfaultfd", "missing-facts", "unprivileged"],
+
+        ..PLACE
+    },
+    Place {
+        name: "as in a rootless container",
+        enter: blocks::own_user,
+        finds: &["user-namespace", "unprivileged"],
+
+        takes: &[NO_BPF],
+        ..PLACE
+    },
+    // What is mounted.
+    Place {
+        name: "no /proc",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::empty(scene, "/proc", "size=4k")
+        },
+        takes: &[NO_PROC, NO_PAGEMAP],
+        finds: &["missing-facts"],
+
+        ..PLACE
+    },
+    Place {
+        name: "no /sys",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::empty(scene, "/sys", "size=4k")
+        },
+        takes: &[NO_HUGE],
+        finds: &["missing-facts"],
+
+        ..PLACE
+    },
+    Place {
+        name: "neither /proc nor /sys",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::empty(scene, "/sys", "size=4k")?;
+            blocks::empty(scene, "/proc", "size=4k")
+        },
+        takes: &[NO_PROC, NO_PAGEMAP, NO_HUGE],
+        finds: &["missing-facts"],
+
+        ..PLACE
+    },
+    Place {
+        name: "/proc with hidepid=2, as uid 65534",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::proc_with(scene, "hidepid=2")?;
+            blocks::nobody(scene)
+        },
+        finds: &["hidden-processes", "unprivileged"],
+
+        takes: &[NO_BPF],
+        ..PLACE
+    },
+    Place {
+        name: "/proc with subset=pid",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::proc_with(scene, "subset=pid")
+        },
+        finds: &["hidden-processes", "missing-facts"],
+
+        ..PLACE
+    },
+    Place {
+        name: "cpuinfo, meminfo, stat and CPU folder masked",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::masked(
+                scene,
+                &[
+                    "/proc/cpuinfo",
+                    "/proc/meminfo",
+                    "/proc/stat",
+                    "/proc/interrupts",
+                    "/proc/softirqs",
+                    "/proc/schedstat",
+                    "/sys/devices/system/cpu",
+                    "/sys/kernel",
+                ],
+            )
+        },
+        takes: &[NO_HUGE],
+        finds: &["missing-facts"],
+
+        ..PLACE
+    },
+    Place {
+        name: "an empty /dev",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::empty(scene, "/dev", "size=4k")
+        },
+        takes: &[skip("ladder", "syscall/read", "/dev/zero", "/dev/zero")],
+
+        ..PLACE
+    },
+    Place {
+        name: "everything read-only",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::read_only(scene, "/")
+        },
+        takes: &[NO_FILES],
+        finds: &["store"],
+
+        ..PLACE
+    },
+    Place {
+        name: "home read-only",
+        enter: |scene| {
+            blocks::own_mounts(scene)?;
+            blocks::empty(scene, scene.path("home"), "size=4k,ro")
+        },
+        finds: &["store"],
+
+        ..PLACE
+    },
+    Place {
+        name: "no HOME",
+        enter: |scene| {
+            scene.env("HOME", None);
+            Ok(())
+        },
+        finds: &["store"],
+
+        ..PLACE
+    },
+    Place {
+        name: "no /tmp and no /dev/shm",
+        enter: |scene| {
+            scene.env("HOME", Some("/dev/shm/home"));
+            blocks::own_mounts(scene)?;
+            blocks::empty(scene, "/dev/shm", "size=4k,ro")?;
+            blocks::empty(scene, "/tmp", "size=4k,ro")
+        },
+        takes: &[NO_FILES],
+        finds: &["store"],
+
+        ..PLACE
+    },
+    Place {
+        name: "a full disk",
+        enter: |scene| {
+            let small = scene.path("small");
+            let text = small.to_str().map(str::to_owned);
+            scene.env("TMPDIR", text.as_deref());
+            scene.env("HOME", text.as_deref());
+            small_disk(scene, c"size=16k,mode=777")
+        },
+        takes: &[NO_FILES],
+        finds: &["store"],
+
+        ..PLACE
+    },
+    // Who, and how much.
+    Place { name: "uid 65534", enter: blocks::nobody, finds: &["unprivileged"], takes: &[NO_BPF], ..PLACE },
+    Place {
+        name: "uid 65534 without locked memory",
+        enter: |scene| {
+            limited(scene, libc::RLIMIT_MEMLOCK, 0)?;
+            blocks::nobody(scene)
+        },
+        takes: &[NO_BPF, perhaps(skip("ladder", "syscall/io_uring-nop", "locked memory", "ulimit -l"))],
+        finds: &["unprivileged", "locked-memory"],
+
+        ..PLACE
+    },
+    Place {
+        name: "one CPU by affinity",
+        enter: |scene| {
+            pin_child(scene, 0);
+            Ok(())
+        },
+        its_cpu: true,
+        takes: &[NO_PAIR, NO_PAIR_FAULT],
+        finds: &["one-cpu"],
+
+        ..PLACE
+    },
+    Place {
+        name: "one CPU by cpuset",
+        enter: |scene| {
+            let mems = [("cpuset.mems", "", "0"), ("cpuset.cpus", "cpuset.cpus", "0")];
+            blocks::group(scene, "cpuset", &mems)
+        },
+        its_cpu: true,
+        takes: &[NO_PAIR, NO_PAIR_FAULT],
+        finds: &["one-cpu"],
+
+        ..PLACE
+    },
+    Place {
+        name: "a fifth of a CPU by quota",
+        enter: |scene| {
+            blocks::group(scene, "cpu", &[("cpu.cfs_quota_us", "", "20000"), ("", "cpu.max", "20000 100000")])
+        },
+        finds: &["cpu-quota"],
+
+        ..PLACE
+    },
+    Place {
+        name: "4 tasks by control group",
+        enter: |scene| blocks::group(scene, "pids", &[("pids.max", "pids.max", "4")]),
+        takes: &[NO_TASK, NO_TASK_RING],
+        finds: &["tasks-limit"],
+
+        ..PLACE
+    },
+    Place {
+        name: "4 processes by limit, as uid 65534",
+        enter: |scene| {
+            limited(scene, libc::RLIMIT_NPROC, 4)?;
+            blocks::nobody(scene)
+        },
+        takes: &[NO_BPF, NO_TASK, NO_TASK_RING],
+        finds: &["process-limit"],
+
+        ..PLACE
+    },
+    Place {
+        name: "48 MiB of memory by control group",
+        enter: |scene| blocks::group(scene, "memory", &[("memory.limit_in_bytes", "memory.max", "50331648")]),
+        takes: &[perhaps(failed("", "*", "SIGKILL")), perhaps(skip("", "*", "memory", "memory"))],
+        finds: &["memory-limit"],
+
+        ..PLACE
+    },
+    Place {
+        name: "96 MiB of address space",
+        enter: |scene| limited(scene, libc::RLIMIT_AS, 96 << 20),
+        takes: &[
+            perhaps(skip("", "*", "RLIMIT_AS", "ulimit -v")),
+            perhaps(skip("", "*", "no further task", "ulimit -u")),
+        ],
+        finds: &["address-space"],
+
+        ..PLACE
+    },
+    Place {
+        name: "16 open files",
+        enter: |scene| limited(scene, libc::RLIMIT_NOFILE, 16),
+        takes: &[
+            perhaps(skip("", "*", "", "ulimit -n")),
+            perhaps(failed("ring", "*", "ulimit -n")),
+            FEW_STAMPS,
+        ],
+        finds: &["open-files"],
+
+        ..PLACE
+    },
+    Place {
+        name: "64 open files",
+        enter: |scene| limited(scene, libc::RLIMIT_NOFILE, 64),
+        finds: &["open-files"],
+
+        ..PLACE
+    },
+    Place {
+        name: "files of no more than 1 MiB",
+        enter: |scene| limited(scene, libc::RLIMIT_FSIZE, 1 << 20),
+        takes: &[FILE_SIZE, perhaps(skip("crossing", "fault/cached-file*", "RLIMIT_FSIZE", "ulimit -f"))],
+        finds: &["file-size"],
+
+        ..PLACE
+    },
+    Place {
+        name: "a monotonic clock a day ahead",
+        enter: blocks::other_time,
+        finds: &["time-namespace"],
+
+        ..PLACE
+    },
+    Place {
+        name: "standard input and error closed",
+        enter: |scene| {
+            close(scene, &[0, 2]);
+            Ok(())
+        },
+        ..PLACE
+    },
+];
+
+/// What container runtimes mask.
+const MASKED: &[&str] = &[
+    "/proc/asound",
+    "/proc/acpi",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/sys/firmware",
+    "/sys/devices/virtual/powercap",
+];
+
+/// What Docker's default profile refuses a process without capabilities, of what measuring may want.
+fn docker() -> Vec<Rule> {
+    [
+        libc::SYS_perf_event_open,
+        libc::SYS_bpf,
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+        libc::SYS_userfaultfd,
+        libc::SYS_mount,
+        libc::SYS_unshare,
+        libc::SYS_setns,
+        libc::SYS_keyctl,
+        libc::SYS_kexec_load,
+        libc::SYS_init_module,
+        libc::SYS_quotactl,
+        libc::SYS_acct,
+        libc::SYS_settimeofday,
+        libc::SYS_swapon,
+        libc::SYS_reboot,
+        libc::SYS_open_by_handle_at,
+        libc::SYS_move_pages,
+        libc::SYS_set_mempolicy,
+        libc::SYS_mbind,
+    ]
+    .map(|call| Rule::all(call, libc::EPERM))
+    .into_iter()
+    .chain([Rule::all(libc::SYS_clone3, libc::ENOSYS)])
+    .collect()
+}
