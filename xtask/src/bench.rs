@@ -6,6 +6,7 @@ mod crossing;
 mod export;
 mod fault;
 mod figures;
+mod report;
 mod spinner;
 mod switch;
 
@@ -46,6 +47,7 @@ static BENCHES: &[Bench] = &[
     ("export", |tool, _| export::export(tool)),
     ("switch", switch::switch),
     ("crossing", crossing::crossing),
+    ("report", |tool, _| report::report(tool)),
     ("repeat", repeat),
     ("spinner", beside_spinner),
 ];

@@ -63,7 +63,7 @@ fn processor(run: &Run, style: &Style) -> Option<String> {
 }
 
 /// The maker's name without marks and without the frequency that is on the label only.
-fn model(name: &str) -> String {
+pub(crate) fn model(name: &str) -> String {
     let name = name.split(" @ ").next().unwrap_or(name).replace("(R)", "").replace("(TM)", "");
     name.split_whitespace().filter(|word| *word != "CPU").collect::<Vec<_>>().join(" ")
 }

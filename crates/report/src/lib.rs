@@ -1,17 +1,20 @@
-//! A record to the terminal: pure functions from documents to text.
+//! A record to the terminal, and to a page: pure functions from documents to text.
 //!
 //! Nothing here looks at the machine, measures or prints. Every string of a document is taken for
 //! hostile: control characters never reach the text, and no string is long enough to break a line.
 
 mod bar;
+mod chart;
 mod crossing;
 pub mod export;
 mod fault;
 mod findings;
 mod head;
+mod html;
 mod icache;
 pub mod import;
 mod ladder;
+mod markup;
 mod notes;
 pub mod number;
 mod probes;
@@ -27,6 +30,7 @@ mod words;
 pub use crossing::crossing;
 pub use fault::{fault_kinds, fault_scan};
 pub use findings::findings;
+pub use html::html;
 pub use icache::icache;
 pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};

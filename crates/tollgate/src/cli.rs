@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Export(crate::export::Args),
     /// Another tool's results (lmbench, perf bench, hyperfine) as a run beside our own
     Import(crate::import::Args),
+    /// Saved runs as one HTML page that needs nothing else
+    Report(crate::report::Args),
     /// The bill of a trap, and programs, on a RISC-V machine in which every instruction is seen
     Riscv(crate::riscv::RiscvArgs),
     /// What a shell needs to complete this command line

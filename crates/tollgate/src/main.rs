@@ -15,6 +15,7 @@ mod list;
 mod man;
 mod output;
 mod progress;
+mod report;
 mod ring;
 mod riscv;
 mod run;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Some(Command::Import(args)) => import::import(&args),
         Some(Command::Completions(args)) => completions::completions(&args),
         Some(Command::Man(args)) => man::man(&args),
+        Some(Command::Report(args)) => report::report(&args),
         Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };

@@ -71,7 +71,7 @@ fn row(result: &Measurement, widths: &[usize; 7], style: &Style) -> String {
         .iter()
         .zip(widths)
         .take(shown(widths, style))
-        .map(|(cell, width)| right(cell, *width))
+        .map(|(cell, width)| right(&cut(cell, *width, style), *width))
         .collect();
     format!("{name}{cells}")
 }

@@ -16,6 +16,7 @@ const COMMANDS: &[&str] = &[
     "doctor",
     "runs",
     "show",
+    "report",
     "export",
     "import",
     "completions",

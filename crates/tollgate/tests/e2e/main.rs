@@ -12,6 +12,7 @@ mod output;
 mod places;
 mod processes;
 mod refused;
+mod report;
 mod scene;
 mod signals;
 mod stores;
@@ -27,6 +28,7 @@ fn tables() -> [(&'static str, &'static [Case]); 8] {
         ("output", output::CASES),
         ("places", places::CASES),
         ("refused", refused::CASES),
+        ("report", report::CASES),
         ("signals", signals::CASES),
         ("stores", stores::CASES),
     ]

@@ -218,12 +218,12 @@ pub(crate) const CASES: &[Case] = &[
     },
 ];
 
-fn broken(scene: &mut Scene, id: &str, content: impl AsRef<[u8]>) -> Result<(), String> {
+pub(crate) fn broken(scene: &mut Scene, id: &str, content: impl AsRef<[u8]>) -> Result<(), String> {
     scene.file(&format!("store/{id}.json"), content);
     Ok(())
 }
 
-fn two_runs(scene: &mut Scene) -> Result<(), String> {
+pub(crate) fn two_runs(scene: &mut Scene) -> Result<(), String> {
     for id in ["20260101T000000Z-aaaaaa", "20260102T000000Z-bbbbbb"] {
         scene.file(&format!("store/{id}.json"), record(id));
     }
@@ -242,7 +242,7 @@ fn everything(scene: &mut Scene) -> Result<(), String> {
 }
 
 /// A small record that holds to the schema.
-fn record(id: &str) -> String {
+pub(crate) fn record(id: &str) -> String {
     let run = Run {
         schema: SCHEMA.into(),
         id: id.into(),

@@ -1,0 +1,114 @@
+//! Distributions on one logarithmic axis: for each row an area per run, whose height goes with the square root of
+//! the share of crossings, so that one slow crossing in a thousand still shows.
+
+use super::mark::{self, Look};
+use super::{Scale, Unit};
+use crate::markup::{Element, el, percent, short};
+
+/// Height of a row's track in pixels.
+const TRACK: f64 = 46.0;
+/// Below the area: room for the marks of the quantiles.
+const BELOW: f64 = 10.0;
+
+/// One run's distribution of one thing.
+#[derive(Clone, Debug)]
+pub(crate) struct Spread {
+    pub(crate) look: Look,
+    /// Value and how often it occurred; empty when only quantiles are known.
+    pub(crate) counts: Vec<(f64, u64)>,
+    /// 10th, 50th, 90th and 99th percentile.
+    pub(crate) quantiles: [f64; 4],
+    /// What the mark of the median says.
+    pub(crate) words: String,
+}
+
+/// A row's track: areas where there are counts, boxes from p10 to p90 where there are none, and marks at the medians.
+pub(crate) fn track(scale: &Scale, unit: &Unit, spreads: &[Spread]) -> Element {
+    let ground = TRACK - BELOW;
+    // Many runs: fewer and wider bins, which is as much as can be seen of lines over each other.
+    let bins = if spreads.len() > 4 { 60 } else { 120 };
+    let mut svg = el("svg").class("track").set("width", "100%").set("height", TRACK);
+    svg = svg.all(super::rungs::grid(scale, unit, ground));
+    let mut areas = el("svg")
+        .set("viewBox", format!("0 0 {bins} 100"))
+        .set("preserveAspectRatio", "none")
+        .set("width", "100%")
+        .set("height", ground)
+        .set("aria-hidden", "true");
+    for spread in spreads.iter().filter(|spread| !spread.counts.is_empty()) {
+        let path = area(scale, &spread.counts, bins);
+        areas = areas.with(el("path").class(format!("area {}", spread.look.class())).set("d", path));
+    }
+    svg = svg.with(areas).with(mark::line("base", (0.0, ground), (1.0, ground)));
+    for spread in spreads {
+        let [p10, p50, p90, p99] = spread.quantiles;
+        let mut drawn = mark::mark(spread.look, &spread.words);
+        if spread.counts.is_empty() {
+            let [low, high] = [p10, p90].map(|end| scale.near(end));
+            drawn = drawn.with(
+                el("rect")
+                    .class("interval")
+                    .set("x", percent(low))
+                    .set("y", ground - 8.0)
+                    .set("width", percent(high - low))
+                    .set("height", 6.0),
+            );
+        }
+        if let Some(at) = scale.at(p99) {
+            drawn = drawn.with(mark::line("p99", (at, ground - 5.0), (at, ground + 5.0)));
+        }
+        let Some(at) = scale.at(p50) else { continue };
+        svg = svg.with(drawn.with(mark::shape(spread.look, at, ground)));
+    }
+    svg
+}
+
+/// The outline of the bins that hold something, in bins across and per cent down.
+fn area(scale: &Scale, counts: &[(f64, u64)], bins: usize) -> String {
+    let mut heights = vec![0.0_f64; bins];
+    for (value, times) in counts {
+        if let Some(at) = scale.at(*value) {
+            heights[((at * bins as f64) as usize).min(bins - 1)] += *times as f64;
+        }
+    }
+    let most = heights.iter().copied().fold(0.0, f64::max);
+    if most == 0.0 {
+        return String::new();
+    }
+    let mut path = String::new();
+    let mut inside = false;
+    for (bin, height) in heights.iter().enumerate() {
+        if *height == 0.0 {
+            if inside {
+                path.push_str("V100");
+            }
+            inside = false;
+            continue;
+        }
+        if !inside {
+            path.push_str(&format!("M{bin} 100"));
+        }
+        inside = true;
+        // A single crossing among many thousands is still a line.
+        let top = 100.0 - (height / most).sqrt().max(0.02) * 98.0;
+        path.push_str(&format!("V{}H{}", short(top, 0), bin + 1));
+    }
+    if inside {
+        path.push_str("V100");
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_area_has_a_step_for_each_bin_and_gaps_between() {
+        let scale = Scale::decades([1.0, 100.0]);
+        // Ten bins over two decades: 1 is in the first, 10 in the sixth, 99 in the last.
+        let path = area(&scale, &[(1.0, 100), (10.0, 25), (99.0, 1)], 10);
+        assert_eq!(path, "M0 100V2H1V100M5 100V51H6V100M9 100V90H10V100");
+        assert_eq!(area(&scale, &[(0.0, 5)], 10), "");
+    }
+}

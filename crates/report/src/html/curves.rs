@@ -1,0 +1,163 @@
+//! Curves that belong to figures: the timeline of a scan's faults, how runtimes grow.
+
+use super::runs::Runs;
+use crate::chart::mark::{self, Look};
+use crate::chart::plot::{Axis, Plot, Point};
+use crate::chart::{Cell, Figure, Scale, Table, Unit};
+use crate::markup::{Node, clean};
+use crate::words;
+use tollgate_record::Series;
+
+/// The most points of one line that are drawn, that have marks of their own, and that the table has.
+const DRAWN: usize = 400;
+const MARKED: usize = 40;
+const LISTED: usize = 250;
+
+/// An axis is logarithmic when its numbers are all above zero and go over more than this.
+const RATIO: f64 = 60.0;
+
+/// Lines with the same two units, of one family.
+struct Group<'a> {
+    family: &'a str,
+    units: [&'a str; 2],
+    lines: Vec<Line<'a>>,
+}
+
+struct Line<'a> {
+    run: usize,
+    row: String,
+    series: &'a Series,
+}
+
+pub(super) fn section(runs: &Runs) -> Vec<Node> {
+    let rows = runs.rows(|it| !it.series.is_empty());
+    let mut groups: Vec<Group> = Vec::new();
+    for row in &rows {
+        for (run, it) in &row.results {
+            for series in it.series.iter().filter(|series| !series.points.is_empty()) {
+                let units = [series.x_unit.as_str(), series.y_unit.as_str()];
+                let line = Line { run: *run, row: row.short().to_owned(), series };
+                match groups.iter_mut().find(|group| group.family == row.family && group.units == units) {
+                    Some(group) => group.lines.push(line),
+                    None => groups.push(Group { family: row.family, units, lines: vec![line] }),
+                }
+            }
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    groups.iter().map(|group| figure(runs, group).element().into()).collect()
+}
+
+fn figure(runs: &Runs, group: &Group) -> Figure {
+    let [x_unit, y_unit] =
+        group.units.map(|unit| if unit == "ms" { Unit::Nanoseconds } else { Unit::named(unit) });
+    // Milliseconds are shown with the unit that suits.
+    let factor = group.units.map(|unit| if unit == "ms" { 1e6 } else { 1.0 });
+    let points = |line: &Line| -> Vec<[f64; 2]> {
+        line.series.points.iter().map(|point| [point[0] * factor[0], point[1] * factor[1]]).collect()
+    };
+    let all: Vec<[f64; 2]> = group.lines.iter().flat_map(&points).collect();
+    let scale = |axis: usize| Scale::suited(&all.iter().map(|point| point[axis]).collect::<Vec<_>>(), RATIO);
+    // A timeline is linear however long it is.
+    let time = x_unit == Unit::Nanoseconds;
+    let x = if time { ends(&all) } else { scale(0) };
+    let title = |unit: &Unit, name: &str| match unit {
+        Unit::Other(name) => name.clone(),
+        _ => clean(name),
+    };
+    let names = distinct(group.lines.iter().map(|line| clean(&line.series.name)));
+    let mut plot = Plot::new(
+        Axis {
+            scale: x,
+            unit: x_unit.clone(),
+            title: if time { "time".into() } else { title(&x_unit, group.units[0]) },
+        },
+        Axis { scale: scale(1), unit: y_unit.clone(), title: title(&y_unit, &names[0]) },
+    );
+    let rows = distinct(group.lines.iter().map(|line| line.row.clone()));
+    let said = |line: &Line| {
+        let mut parts = Vec::new();
+        if rows.len() > 1 || names.len() == 1 {
+            parts.push(line.row.clone());
+        }
+        if names.len() > 1 {
+            parts.push(clean(&line.series.name));
+        }
+        format!("{}{}", runs.before(line.run), parts.join(", "))
+    };
+    let family = super::runs::family(group.family);
+    let mut figure =
+        Figure::new(format!("{family}: {}", crate::text::list(&names, 3)), table(runs, group, &said));
+    let (mut lost, mut thinned, mut entries) = (0, false, Vec::new());
+    for (n, line) in group.lines.iter().enumerate() {
+        let look = Look::nth(n);
+        let points = points(line);
+        let step = points.len().div_ceil(DRAWN).max(1);
+        let marked = points.len().div_ceil(MARKED).max(1);
+        thinned |= step > 1;
+        let last = points.len() - 1;
+        let drawn: Vec<Point> = points
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| i % step == 0 || *i == last || i % marked == 0)
+            .map(|(i, [x, y])| {
+                let words = (i % marked == 0 || i == last)
+                    .then(|| format!("{}: {} at {}", said(line), y_unit.show(*y), x_unit.show(*x)));
+                Point { x: *x, y: *y, words }
+            })
+            .collect();
+        lost += plot.line(look, "curve", &drawn);
+        entries.push((look, said(line)));
+    }
+    figure = figure.draw(mark::legend(entries)).draw(plot.element(&figure_name(&family, &names)));
+    if lost > 0 {
+        figure.notes.push(format!(
+            "{} no place on the axes (a logarithmic one begins above zero); the numbers are in the table.",
+            words::plural(lost, "point has", "points have")
+        ));
+    }
+    if thinned {
+        figure.notes.push(format!("Lines of more than {DRAWN} points are drawn with every so many of them."));
+    }
+    if group.lines.iter().any(|line| line.series.points.len() > LISTED) {
+        figure.notes.push(format!("The table has {LISTED} points of each line; the record has them all."));
+    }
+    figure
+}
+
+fn figure_name(family: &str, names: &[String]) -> String {
+    format!("{family}: {}", names.join(", "))
+}
+
+/// From the first moment to the last.
+fn ends(all: &[[f64; 2]]) -> Scale {
+    let moments = all.iter().map(|point| point[0]);
+    let (low, high) =
+        moments.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    Scale::between(low, high)
+}
+
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
+fn table(_runs: &Runs, group: &Group, said: &dyn Fn(&Line) -> String) -> Table {
+    let [x, y] = group.units.map(clean);
+    let mut table =
+        Table::new("Every point, as the record has it", &[("line", false), (&x, true), (&y, true)]);
+    for line in &group.lines {
+        let step = line.series.points.len().div_ceil(LISTED).max(1);
+        for [x, y] in line.series.points.iter().step_by(step) {
+            table.row(vec![Cell::text(said(line)), Cell::number(*x), Cell::number(*y)]);
+        }
+    }
+    table
+}

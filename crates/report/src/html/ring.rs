@@ -1,0 +1,200 @@
+//! Ring sweeps: the cost of a hop over what the tasks touch, with this host's caches.
+
+use super::runs::Runs;
+use crate::chart::mark::{self, Look};
+use crate::chart::plot::{Axis, Plot, Point};
+use crate::chart::{Cell, Figure, Scale, Table, Unit};
+use crate::markup::{Node, clean};
+use crate::words;
+use std::collections::BTreeMap;
+use tollgate_record::{Estimate, Measurement, Status};
+
+/// The name under which a fit's rows are in the record.
+const KNEE: &str = "ring/knee";
+
+/// What is drawn over the footprint: a title, how to read it, and which number of a cell.
+type Sweep = (&'static str, &'static str, fn(&Measurement) -> Option<Estimate>);
+
+static SWEEPS: [Sweep; 2] = [
+    (
+        "One hop",
+        "The whole of one hop: the switch, the walk over the task's array, and what it found missing.",
+        |it| it.ns,
+    ),
+    (
+        "Refill",
+        "The part of a hop that goes into fetching again what the others put out of the caches.",
+        |it| it.phases.iter().find(|phase| phase.name == "refill")?.ns,
+    ),
+];
+
+/// The cells of one number of tasks in one run.
+struct Line<'a> {
+    run: usize,
+    procs: f64,
+    cells: Vec<(f64, &'a Measurement)>,
+}
+
+fn number(result: &Measurement, key: &str) -> Option<f64> {
+    result.params.get(key).and_then(serde_json::Value::as_f64).filter(|number| number.is_finite())
+}
+
+pub(super) fn section(runs: &Runs) -> Vec<Node> {
+    let mut lines: Vec<Line> = Vec::new();
+    for (run, one) in runs.all.iter().enumerate() {
+        let cells = one.run.results.iter().filter(|it| it.family() == "ring" && it.probe != KNEE);
+        for cell in cells.filter(|it| it.status == Status::Measured) {
+            let (Some(procs), Some(size)) = (number(cell, "procs"), number(cell, "size")) else { continue };
+            let footprint = procs * size;
+            match lines.iter_mut().find(|line| line.run == run && line.procs == procs) {
+                Some(line) => line.cells.push((footprint, cell)),
+                None => lines.push(Line { run, procs, cells: vec![(footprint, cell)] }),
+            }
+        }
+    }
+    if lines.is_empty() {
+        return absent(runs);
+    }
+    for line in &mut lines {
+        line.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    let mut nodes: Vec<Node> =
+        SWEEPS.iter().filter_map(|sweep| Some(figure(runs, &lines, sweep)?.element().into())).collect();
+    nodes.extend(absent(runs));
+    nodes
+}
+
+fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figure> {
+    let cells =
+        || lines.iter().flat_map(|line| &line.cells).filter_map(|(x, it)| Some((*x, of(it)?.estimate)));
+    let heights: Vec<f64> = cells().map(|(_, y)| y).collect();
+    if heights.is_empty() {
+        return None;
+    }
+    let caches = caches(runs);
+    let sizes = cells().map(|(x, _)| x).filter(|x| *x > 0.0);
+    // From the smallest footprint to the largest, and as far as the caches that lie between or next to them.
+    let (low, high) = sizes.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    let next = caches
+        .keys()
+        .map(|bytes| *bytes as f64)
+        .find(|bytes| *bytes >= high)
+        .filter(|bytes| *bytes <= high * 8.0);
+    let x = Scale::log_between(low / 1.4, next.unwrap_or(high).max(high) * 1.4);
+    let y = Scale::suited(&heights, 40.0);
+    let mut plot = Plot::new(
+        Axis { scale: x, unit: Unit::Bytes, title: "footprint: tasks × array".into() },
+        Axis { scale: y, unit: Unit::Nanoseconds, title: "for each hop".into() },
+    );
+    for (bytes, names) in &caches {
+        let shown = Unit::Bytes.show(*bytes as f64);
+        plot.vertical(
+            "cache",
+            *bytes as f64,
+            &format!("{names} {shown}"),
+            &format!("{names} of this host: {shown}"),
+        );
+    }
+    let mut figure = Figure::new(*title, table(runs, lines, title, of));
+    figure.lead = (*lead).into();
+    let (mut lost, mut entries) = (0, Vec::new());
+    for (n, line) in lines.iter().enumerate() {
+        let look = Look::nth(n);
+        let tasks = format!("{}{} tasks", runs.before(line.run), line.procs);
+        let point = |(footprint, it): &(f64, &Measurement)| {
+            let ns = of(it)?;
+            let interval = ns.ci.map(|end| Unit::Nanoseconds.show(end)).join(" to ");
+            let words = format!(
+                "{tasks}, {}: {} ({interval})",
+                Unit::Bytes.show(*footprint),
+                Unit::Nanoseconds.show(ns.estimate)
+            );
+            Some(Point { x: *footprint, y: ns.estimate, words: Some(words) })
+        };
+        let points: Vec<Point> = line.cells.iter().filter_map(point).collect();
+        if !points.is_empty() {
+            lost += plot.line(look, "curve", &points);
+            entries.push((look, tasks));
+        }
+    }
+    figure = figure.draw(mark::legend(entries)).draw(plot.element(&format!("{title} over the footprint")));
+    if lost > 0 {
+        figure.notes.push(format!(
+            "{} no place: a logarithmic axis begins above zero (an empty array has no footprint, and a difference can \
+             be below zero). The numbers are in the table.",
+            words::plural(lost, "cell has", "cells have")
+        ));
+    }
+    figure.notes.extend(knees(runs));
+    Some(figure)
+}
+
+/// The sizes of data caches of all hosts, each with the names of those that have it.
+fn caches(runs: &Runs) -> BTreeMap<u64, String> {
+    let mut caches: BTreeMap<u64, String> = BTreeMap::new();
+    for cache in runs.all.iter().flat_map(|one| &one.run.host.caches) {
+        if cache.kind != "Instruction" && cache.bytes > 0 {
+            let name = format!("L{}", cache.level);
+            let names = caches.entry(cache.bytes).or_default();
+            if !names.split(", ").any(|there| there == name) {
+                names.push_str(if names.is_empty() { "" } else { ", " });
+                names.push_str(&name);
+            }
+        }
+    }
+    caches
+}
+
+/// What the fit found.
+fn knees(runs: &Runs) -> Vec<String> {
+    let of = |(n, it): (usize, &Measurement)| {
+        let cache = it.params.get("cache").and_then(|cache| cache.as_str()).map(clean)?;
+        let knee = number(it, "knee_bytes").filter(|_| it.status == Status::Measured)?;
+        Some(format!(
+            "{}{cache}: refill begins at a footprint of {}.",
+            runs.before(n),
+            Unit::Bytes.show(knee)
+        ))
+    };
+    let rows = runs.all.iter().enumerate().flat_map(|(n, one)| one.run.results.iter().map(move |it| (n, it)));
+    rows.filter(|(_, it)| it.probe == KNEE).filter_map(of).collect()
+}
+
+/// Cells and knees without a figure, with the reason.
+fn absent(runs: &Runs) -> Vec<Node> {
+    super::absent::list(runs, |it| it.family() == "ring")
+}
+
+fn table(runs: &Runs, lines: &[Line], title: &str, of: &fn(&Measurement) -> Option<Estimate>) -> Table {
+    let mut columns = vec![
+        ("tasks", true),
+        ("array", true),
+        ("footprint", true),
+        ("ns", true),
+        ("low", true),
+        ("high", true),
+    ];
+    if runs.are_several() {
+        columns.insert(0, ("run", false));
+    }
+    let mut table = Table::new(format!("{title}, nanoseconds for each hop"), &columns);
+    for line in lines {
+        for (footprint, it) in &line.cells {
+            let Some(ns) = of(it) else { continue };
+            let bytes = |bytes: f64| Cell::Number(Unit::Bytes.show(bytes), bytes);
+            let mut cells = vec![
+                Cell::count(line.procs.max(0.0) as u64),
+                bytes(number(it, "size").unwrap_or(f64::NAN)),
+                bytes(*footprint),
+                Cell::number(ns.estimate),
+                Cell::number(ns.ci[0]),
+                Cell::number(ns.ci[1]),
+            ];
+            if runs.are_several() {
+                cells.insert(0, Cell::text(&runs.one(line.run).letter));
+            }
+            table.row(cells);
+        }
+    }
+    table
+}

@@ -1,0 +1,163 @@
+//! The runs of a page: how each is called, drawn, and which of their results are the same row.
+
+use crate::chart::mark::Look;
+use crate::markup::clean;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use tollgate_record::{Measurement, Run};
+
+/// All runs of a page.
+pub(super) struct Runs<'a> {
+    pub(super) all: Vec<One<'a>>,
+}
+
+/// One run.
+pub(super) struct One<'a> {
+    pub(super) run: Cow<'a, Run>,
+    pub(super) look: Look,
+    /// `A`, `B`, ... `Z`, `AA`.
+    pub(super) letter: String,
+}
+
+/// What the runs have under one name.
+pub(super) struct Row<'a> {
+    /// `family/mechanism`, and what else tells it from its neighbours.
+    pub(super) name: String,
+    pub(super) family: &'a str,
+    /// Which run, and its result.
+    pub(super) results: Vec<(usize, &'a Measurement)>,
+}
+
+impl Row<'_> {
+    /// The name without the family, which a heading has.
+    pub(super) fn short(&self) -> &str {
+        self.name.strip_prefix(self.family).and_then(|name| name.strip_prefix('/')).unwrap_or(&self.name)
+    }
+}
+
+impl<'a> Runs<'a> {
+    pub(super) fn new(runs: &'a [Run]) -> Self {
+        let one = |(n, run): (usize, &'a Run)| One {
+            run: run.without_non_finite(),
+            look: Look::nth(n),
+            letter: letter(n),
+        };
+        Self { all: runs.iter().enumerate().map(one).collect() }
+    }
+
+    pub(super) fn one(&self, n: usize) -> &One<'a> {
+        &self.all[n]
+    }
+
+    pub(super) fn are_several(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// The words for a run before a figure of it: nothing when there is only one.
+    pub(super) fn before(&self, n: usize) -> String {
+        if self.are_several() { format!("{}: ", self.all[n].letter) } else { String::new() }
+    }
+
+    /// The results that pass, by name, in the order in which the runs have them.
+    pub(super) fn rows(&self, pass: impl Fn(&Measurement) -> bool) -> Vec<Row<'_>> {
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        for (n, one) in self.all.iter().enumerate() {
+            let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+            for result in one.run.results.iter().filter(|result| pass(result)) {
+                let mut name = name(result);
+                // Two results of one run that nothing tells apart are two rows.
+                let times = seen.entry(name.clone()).or_default();
+                *times += 1;
+                if *times > 1 {
+                    name = format!("{name} ({times})");
+                }
+                let place = *places.entry(name.clone()).or_insert_with(|| {
+                    rows.push(Row { name, family: result.family(), results: Vec::new() });
+                    rows.len() - 1
+                });
+                rows[place].results.push((n, result));
+            }
+        }
+        rows
+    }
+}
+
+/// What a family is called in a heading.
+pub(super) fn family(name: &str) -> String {
+    let own = match name {
+        "ring" => "hop around a ring of tasks",
+        "switch" => "switch in another runtime",
+        "hardware" => "the hardware alone, in a bare guest",
+        "riscv-trap" => "trap on a simulated RISC-V machine",
+        "riscv-icache" => "instruction cache of a simulated RISC-V machine",
+        "riscv-workload" => "traps into a program on a simulated RISC-V machine",
+        other => crate::words::family(other).map_or("", |(title, _)| title),
+    };
+    match own {
+        "" => Some(clean(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| "(no name)".into()),
+        own => own.into(),
+    }
+}
+
+/// A parameter, and how its value is said.
+type Telling = (&'static str, fn(&serde_json::Value) -> Option<String>);
+
+/// Parameters that tell results of one probe apart.
+const TELLING: [Telling; 9] = [
+    ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
+    ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
+    ("tasks", |value| {
+        value
+            .as_u64()
+            .filter(|tasks| *tasks != 2)
+            .map(|tasks| format!("{} tasks", crate::number::count(tasks as usize)))
+    }),
+    ("cache", |value| Some(value.as_str()?.to_owned())),
+    ("kernel", |value| Some(value.as_str()?.to_owned())),
+    ("core", |value| Some(value.as_str()?.to_owned())),
+    ("caches", |value| Some(format!("{} caches", value.as_str()?))),
+    ("program", |value| Some(value.as_str()?.to_owned())),
+    ("icache", |value| Some(value.as_str()?.to_owned())),
+];
+
+/// What a result is called: its probe, what tells it apart, and the engine where that is not the host.
+fn name(result: &Measurement) -> String {
+    let mut parts: Vec<String> = TELLING
+        .iter()
+        .filter_map(|(key, say)| say(result.params.get(*key)?))
+        .map(|part| clean(&part))
+        .collect();
+    if !matches!(result.engine.as_str(), "host" | "embedded") {
+        parts.push(clean(&result.engine));
+    }
+    let probe = clean(&result.probe);
+    let probe = if probe.is_empty() { "(no name)".to_owned() } else { probe };
+    if parts.is_empty() { probe } else { format!("{probe}, {}", parts.join(", ")) }
+}
+
+/// `A` to `Z`, then `AA`.
+fn letter(n: usize) -> String {
+    let last = char::from(b'A' + (n % 26) as u8);
+    if n < 26 { last.to_string() } else { format!("{}{last}", letter(n / 26 - 1)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate_record::{Per, Status};
+
+    #[test]
+    fn letters_go_on_after_z() {
+        assert_eq!([0, 25, 26, 51, 52, 701, 702].map(letter), ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
+    }
+
+    #[test]
+    fn names_tell_results_apart() {
+        let mut result = Measurement::empty("ring/pipe", "host", Per::Switch, Status::Measured);
+        result.params.insert("procs".into(), 8.into());
+        result.params.insert("size".into(), 65_536.into());
+        assert_eq!(name(&result), "ring/pipe, 8 tasks, 64 KiB");
+        assert_eq!(name(&Measurement::empty("", "qemu", Per::Trap, Status::Failed)), "(no name), qemu");
+    }
+}

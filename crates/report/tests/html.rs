@@ -1,0 +1,301 @@
+//! The page: what is in the record is in it, as marks and as rows, and nothing else is.
+
+mod fixture;
+mod page;
+
+use fixture::{estimate, ladder, measured_at, run};
+use page::Page;
+use serde_json::json;
+use tollgate_record::host::Cache;
+use tollgate_record::{Evidence, Measurement, Per, Phase, Run, Series, Status, Warning};
+use tollgate_report::html;
+
+fn read(runs: &[Run]) -> Page {
+    let text = html(runs);
+    Page::read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn phase(name: &str, ns: f64) -> Phase {
+    Phase { ns: Some(estimate(ns, 1.0)), ..Phase::new(name, Evidence::Difference) }
+}
+
+#[test]
+fn every_result_has_its_row_and_every_figure_its_mark() {
+    let run = ladder();
+    let page = read(std::slice::from_ref(&run));
+    assert_eq!(page.part("ladder", "li", "rung").len(), run.results.len());
+    let measured: Vec<_> = run.results.iter().filter(|it| it.ns.is_some()).collect();
+    let marks = page.part("ladder", "g", "m");
+    assert_eq!(marks.len(), measured.len());
+    for mark in &marks {
+        assert!(mark.text.contains("ns ±") || mark.text.contains("s ±"), "{mark:?}");
+        assert_eq!(mark.attribute("role"), Some("img"));
+    }
+    let rows = page.rows("ladder");
+    assert_eq!(rows.len(), run.results.len());
+    for result in &run.results {
+        let row =
+            rows.iter().find(|row| row[0] == result.probe).unwrap_or_else(|| panic!("{}", result.probe));
+        let shown = match (result.status, &result.ns) {
+            (Status::Skipped, _) => "skipped".into(),
+            (Status::Failed, _) => "failed".into(),
+            (_, ns) => tollgate_report::number::figure(ns.unwrap().estimate),
+        };
+        assert_eq!(row[1], shown, "{}", result.probe);
+    }
+}
+
+#[test]
+fn the_axis_is_logarithmic() {
+    let results =
+        vec![measured_at("call/a", 1.0), measured_at("call/b", 100.0), measured_at("call/c", 10_000.0)];
+    let page = read(&[run(results)]);
+    let places: Vec<String> =
+        page.part("ladder", "use", "").iter().map(|it| it.attribute("x").unwrap().to_owned()).collect();
+    assert_eq!(places, ["0%", "50%", "100%"]);
+}
+
+#[test]
+fn what_is_missing_says_why_in_its_place() {
+    let page = read(&[ladder()]);
+    let rows = page.part("ladder", "li", "rung");
+    let row = |name: &str| rows.iter().find(|it| it.attribute("data-name") == Some(name)).unwrap();
+    let skipped = &row("thread/io_uring").text;
+    assert!(
+        skipped.contains("io_uring is disabled here")
+            && skipped.contains("sysctl kernel.io_uring_disabled=0")
+    );
+    assert!(row("thread/eventfd").text.contains("Too many open files"));
+    assert!(row("thread/condvar").text.contains("2.05 switches per crossing"));
+}
+
+#[test]
+fn no_figure_is_dropped_in_silence() {
+    let results =
+        vec![measured_at("call/zero", 0.0), measured_at("call/below", -3.0), measured_at("call/one", 1.0)];
+    let page = read(&[run(results)]);
+    assert_eq!(page.part("ladder", "g", "m").len(), 1);
+    let notes: String = page.part("ladder", "ul", "notes").iter().map(|it| it.text.as_str()).collect();
+    assert!(notes.contains("2 figures are at or below zero"), "{notes}");
+    let below = page.part("ladder", "li", "rung").into_iter().find(|it| it.text.contains("below")).unwrap();
+    assert!(below.text.contains("−3 ns"), "{}", below.text);
+}
+
+#[test]
+fn what_is_no_number_is_said() {
+    let mut odd = measured_at("call/odd", f64::NAN);
+    odd.counters.insert("misses".into(), f64::INFINITY);
+    let page = read(&[run(vec![odd, measured_at("call/good", 5.0)])]);
+    let row = page
+        .part("ladder", "li", "rung")
+        .into_iter()
+        .find(|it| it.attribute("data-name") == Some("call/odd"))
+        .unwrap();
+    assert!(row.text.contains("the measured figure is not a finite number"), "{}", row.text);
+    assert!(row.text.contains("counter misses are not finite numbers"), "{}", row.text);
+}
+
+#[test]
+fn several_runs_lie_over_each_other_each_with_its_look() {
+    let runs = vec![ladder(); 3];
+    let page = read(&runs);
+    let row = page
+        .part("ladder", "li", "rung")
+        .into_iter()
+        .find(|it| it.attribute("data-name") == Some("thread/futex"));
+    let futex = page.elements.iter().position(|it| std::ptr::eq(it, row.unwrap()));
+    let shapes: Vec<_> = page
+        .all("use", "")
+        .filter(|it| it.inside.contains(&futex.unwrap()) && it.attribute("x").unwrap().ends_with('%'))
+        .collect();
+    let shapes: Vec<_> = shapes.iter().map(|it| it.attribute("href").unwrap()).collect();
+    assert_eq!(shapes, ["#shape0", "#shape1", "#shape2"]);
+    assert_eq!(page.rows("ladder").len(), 3 * runs[0].results.len());
+    let letters: Vec<_> =
+        page.all("b", "").map(|it| it.text.as_str()).filter(|text| text.len() == 1).collect();
+    assert_eq!(letters, ["A", "B", "C"]);
+}
+
+#[test]
+fn a_bill_has_its_parts_what_is_below_zero_and_what_is_left() {
+    let mut fault = measured_at("fault/anonymous", 100.0);
+    fault.phases = vec![phase("entry", 40.0), phase("handling", 70.0), phase("return", -20.0)];
+    let page = read(&[run(vec![fault])]);
+    let marks: Vec<&str> = page.part("bills", "g", "m").iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(marks.len(), 4, "{marks:?}");
+    assert!(marks[0].contains("entry: 40 ns ± 1 ns (difference)"), "{marks:?}");
+    assert!(marks[3].contains("unattributed: 10 ns"), "{marks:?}");
+    assert_eq!(page.part("bills", "rect", "negative").len(), 1);
+    let rows = page.rows("bills");
+    let column = |n: usize| rows.iter().map(|row| row[n].as_str()).collect::<Vec<_>>();
+    assert_eq!(column(1), ["entry", "handling", "return", "unattributed", "total"]);
+    assert_eq!(column(2), ["40.0", "70.0", "-20.0", "10.0", "100"]);
+    assert_eq!(column(5), ["40 %", "70 %", "−20 %", "10 %", "100 %"]);
+}
+
+#[test]
+fn parts_that_cannot_be_parts_are_said_and_not_stacked() {
+    let mut pair = measured_at("hardware/pair", 20.0);
+    pair.phases = vec![phase("ring 3", 20.0), phase("ring 0", 3740.0)];
+    let page = read(&[run(vec![pair])]);
+    assert_eq!(page.part("bills", "g", "m").len(), 0);
+    assert!(page.part("bills", "ul", "notes")[0].text.contains("are not parts of it"));
+    assert_eq!(page.rows("bills").len(), 4);
+}
+
+#[test]
+fn cycles_are_billed_by_phase_and_by_cause() {
+    let mut trap = Measurement::empty("riscv-trap/getpid", "embedded", Per::Trap, Status::Measured);
+    trap.cycles = Some(estimate(30.0, 0.0));
+    let mut save = Phase { cycles: Some(estimate(20.0, 0.0)), ..Phase::new("save", Evidence::Simulated) };
+    save.causes = [("issue".to_owned(), 15.0), ("i-miss".to_owned(), 5.0)].into();
+    let entry = Phase { cycles: Some(estimate(10.0, 0.0)), ..Phase::new("entry", Evidence::Simulated) };
+    trap.phases = vec![entry, save];
+    let page = read(&[run(vec![trap])]);
+    let marks: Vec<&str> = page.part("bills", "g", "m").iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(marks.len(), 4, "two phases and two causes: {marks:?}");
+    assert!(marks.iter().any(|it| it.contains("save, i-miss: 5 cycles")), "{marks:?}");
+}
+
+#[test]
+fn distributions_come_from_the_histogram_or_from_quantiles() {
+    let mut with = measured_at("syscall/getppid", 100.0);
+    // Five values of 100 and one of 900, as HdrHistogram's own writer has them.
+    with.histogram = Some(fixture::histogram(&[100, 100, 100, 100, 100, 900]));
+    with.single = Some(fixture::single(900.0));
+    let without = measured_at("syscall/read", 200.0);
+    let mut broken = measured_at("syscall/broken", 200.0);
+    broken.histogram = Some("HISTFAAAA".into());
+    let page = read(&[run(vec![with, without, broken])]);
+    assert_eq!(page.part("distributions", "path", "area").len(), 1);
+    assert_eq!(page.part("distributions", "li", "rung").len(), 3);
+    assert_eq!(page.rows("distributions").len(), 3);
+    let notes: String = page.part("distributions", "ul", "notes").iter().map(|it| it.text.as_str()).collect();
+    assert!(notes.contains("1 histogram of the record cannot be read"), "{notes}");
+    assert!(notes.contains("2 rows show batches"), "{notes}");
+}
+
+fn cell(procs: u64, size: u64, ns: f64) -> Measurement {
+    let mut cell = measured_at("ring/pipe", ns);
+    cell.params = [("procs".to_owned(), json!(procs)), ("size".to_owned(), json!(size))].into();
+    cell
+}
+
+#[test]
+fn a_ring_has_a_line_for_each_number_of_tasks_and_the_caches_marked() {
+    let mut ring = run(vec![
+        cell(2, 0, 900.0),
+        cell(2, 16_384, 1_000.0),
+        cell(2, 65_536, 3_000.0),
+        cell(8, 16_384, 2_000.0),
+        cell(8, 65_536, 9_000.0),
+    ]);
+    let cache = |level, bytes| Cache { level, kind: "Data".into(), bytes, ..Cache::default() };
+    ring.host.caches = vec![cache(1, 32 << 10), cache(2, 1 << 30)];
+    let page = read(&[ring]);
+    assert_eq!(page.part("ring", "svg", "curve").len(), 2);
+    assert_eq!(page.part("ring", "g", "m").len(), 4);
+    assert!(page.part("ring", "g", "cache").iter().any(|it| it.text.contains("32 KiB")));
+    assert_eq!(page.rows("ring").len(), 5);
+    assert!(page.part("ring", "ul", "notes")[0].text.contains("1 cell has no place"));
+    assert!(page.part("ladder", "li", "rung").is_empty(), "cells are no rungs");
+}
+
+#[test]
+fn curves_of_one_unit_share_a_plot() {
+    let mut scan = measured_at("fault/scan", 100.0);
+    let series = |name: &str, y: &str, points: Vec<[f64; 2]>| Series {
+        name: name.into(),
+        x_unit: "ms".into(),
+        y_unit: y.into(),
+        points,
+    };
+    scan.series = vec![
+        series("minor faults", "faults", vec![[0.0, 0.0], [1.0, 5.0], [2.0, 9.0]]),
+        series("major faults", "faults", vec![[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]),
+        series("bytes read", "bytes", vec![[0.0, 0.0], [2.0, 65_536.0]]),
+        series("nothing", "bytes", vec![]),
+    ];
+    let page = read(&[run(vec![scan])]);
+    assert_eq!(page.part("curves", "svg", "field").len(), 2);
+    assert_eq!(page.part("curves", "svg", "curve").len(), 3);
+    assert_eq!(page.part("curves", "g", "m").len(), 8);
+    assert_eq!(page.rows("curves").len(), 6);
+}
+
+#[test]
+fn markup_in_a_record_stays_text() {
+    let evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>&lt;b&gt;";
+    let mut result = measured_at(&format!("thread/{evil}"), 10.0);
+    result.engine = evil.into();
+    result.warnings.push(Warning::new(evil, evil));
+    result.proof.insert(evil.into(), 1.0);
+    result.counters.insert(evil.into(), 1.0);
+    result.phases = vec![phase(evil, 3.0)];
+    result.phases[0].causes.insert(evil.into(), 1.0);
+    let points = vec![[1.0, 2.0], [2.0, 3.0]];
+    result.series = vec![Series { name: evil.into(), x_unit: evil.into(), y_unit: evil.into(), points }];
+    let mut failed = fixture::failed(evil, Per::Call, evil);
+    failed.enable = Some(evil.into());
+    let mut bad = run(vec![result, failed]);
+    bad.command = vec![evil.into()];
+    bad.id = evil.into();
+    bad.started = evil.into();
+    bad.warnings.push(Warning::new(evil, evil));
+    bad.host.cpu.model = evil.into();
+    bad.host.kernel.command_line = vec![evil.into()];
+    bad.host.kernel.mitigations.insert(evil.into(), evil.into());
+    // The reader knows which elements and attributes are ours, and that there is one script.
+    let page = read(&[bad.clone(), ladder()]);
+    assert!(page.elements.iter().any(|it| it.text.contains("<img src=x onerror=alert(2)>")));
+    let text = html(&[bad]);
+    assert!(!text.contains("<img") && !text.contains("<script>alert"));
+}
+
+#[test]
+fn the_page_loads_nothing() {
+    let text = html(&[ladder()]);
+    let page = Page::read(&text).unwrap();
+    let policy = page.all("meta", "").find(|it| it.attribute("http-equiv").is_some()).unwrap();
+    assert!(policy.attribute("content").unwrap().starts_with("default-src 'none'"));
+    let outside = text.replace("http://www.w3.org/1999/xhtml", "");
+    for word in ["http:", "https:", "src=", "@import"] {
+        assert!(!outside.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn nothing_at_all_is_still_a_page() {
+    let page = read(&[run(Vec::new())]);
+    assert!(page.all("p", "").any(|it| it.text.contains("Nothing was measured")));
+    assert!(page.part("ladder", "li", "").is_empty());
+    let mut bare = run(Vec::new());
+    bare.host = tollgate_record::Host::default();
+    read(&[bare]);
+}
+
+#[test]
+fn headings_go_down_one_step_at_a_time() {
+    let page = read(&[ladder()]);
+    let levels = page.elements.iter().filter_map(|it| it.tag.strip_prefix('h')?.parse::<u32>().ok());
+    let mut before = 0;
+    for level in levels {
+        assert!(level <= before + 1, "h{level} after h{before}");
+        before = level;
+    }
+}
+
+#[test]
+fn twenty_runs_are_under_a_megabyte() {
+    let mut runs = vec![ladder(); 20];
+    for (n, run) in runs.iter_mut().enumerate() {
+        for result in run.results.iter_mut().filter(|it| it.ns.is_some()) {
+            // Tails as wide as real ones.
+            let values: Vec<u64> =
+                (0..400).map(|i| 100 + (i * i * (n as u64 + 3)) % 5_000 * (1 + i % 7)).collect();
+            result.histogram = Some(fixture::histogram(&values));
+        }
+    }
+    let bytes = html(&runs).len();
+    assert!(bytes < 1_000_000, "{bytes}");
+}

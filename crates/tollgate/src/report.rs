@@ -1,0 +1,42 @@
+//! `tollgate report`: saved runs as one HTML page.
+
+use crate::cli::{Output, StoreArgs, Usage};
+use crate::output::{Sink, say, store};
+use anyhow::Context;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tollgate_record::Run;
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  tollgate report latest\n  tollgate report ./before.json ./after.json -o both.html\n\nHow to \
+                  read it: docs/report.md"
+)]
+pub(crate) struct Args {
+    /// Runs: ids, beginnings of one, 'latest', or paths of records; several are laid over each other
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<String>,
+    /// The page to write; one that is there is replaced
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    out: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Reads every run before anything is written, so that a page is of all that was asked for or of nothing.
+pub(crate) fn report(args: &Args) -> anyhow::Result<ExitCode> {
+    let output = Output { json: false, out: Some(args.out.clone()) };
+    let sink = Sink::open(&output)?;
+    let store =
+        store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let load = |wanted: &String| store.load(wanted).map_err(Usage::error);
+    let runs: Vec<Run> = args.runs.iter().map(load).collect::<anyhow::Result<_>>()?;
+    let page = tollgate_report::html(&runs);
+    sink.deliver(&page)?;
+    say(format!("{} has {} in {} KB", args.out.display(), plural(runs.len()), page.len().div_ceil(1000)));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn plural(runs: usize) -> String {
+    if runs == 1 { "one run".into() } else { format!("{runs} runs") }
+}
