@@ -20,7 +20,7 @@ mod stores;
 use case::Case;
 
 /// Every table of cases.
-fn tables() -> [(&'static str, &'static [Case]); 8] {
+fn tables() -> [(&'static str, &'static [Case]); 9] {
     [
         ("bad input", bad_input::CASES),
         ("crossing", crossing::CASES),
