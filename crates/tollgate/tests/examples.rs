@@ -206,6 +206,7 @@ fn furnish(dir: &Path) {
         fs::create_dir(dir.join(side)).unwrap();
         fs::copy(dir.join("run.json"), dir.join(side).join("run.json")).unwrap();
         fs::copy(dir.join("run.json"), dir.join(place)).unwrap();
+        fs::copy(dir.join("run.json"), dir.join(format!("{side}.json"))).unwrap();
     }
     Store::open(dir.join("data/tollgate")).unwrap().save(&record).unwrap();
 }
