@@ -233,6 +233,7 @@ fn record() -> Run {
         tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
         command: vec!["--quick".into()],
         complete: true,
+        interleaved_with: None,
         host: Host { name: "testbed".into(), ..Host::default() },
         warnings: Vec::new(),
         results: vec![row],
