@@ -45,6 +45,7 @@ fn run(diagram: StageDiagram) -> Run {
         tool: tollgate_record::Tool { version: String::new(), commit: String::new() },
         command: Vec::new(),
         complete: true,
+        interleaved_with: None,
         host: tollgate_record::Host::default(),
         warnings: Vec::new(),
         results: vec![entry],
