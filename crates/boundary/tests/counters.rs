@@ -145,7 +145,9 @@ fn of_a_group_too_large_only_what_fits_is_counted() {
             Err(Trouble::Refused(why)) => {
                 assert!(at >= refused.counter && why.errno == refused.errno, "{at}")
             }
-            Err(Trouble::Multiplexed(_) | Trouble::NeverRan) => {}
+            // A group that opens may still find no room, or stand still in a virtual machine:
+            // no figure is no false one.
+            Err(Trouble::Multiplexed(_) | Trouble::NeverRan | Trouble::Zero) => {}
             Err(why) => panic!("{at}: {why}"),
         }
     }

@@ -263,7 +263,7 @@ fn forced_isolation_is_read_from_the_flag() {
     assert!(what(&judged(&host), "page-table-isolation").ends_with("off"));
     // The kernel reports "Not affected" all the same.
     host.cpu.flags.push("pti".into());
-    assert!(what(&judged(&host), "page-table-isolation").ends_with("on"));
+    assert!(what(&judged(&host), "page-table-isolation").contains("forced on"));
 }
 
 #[test]

@@ -79,7 +79,11 @@ static NEEDS: &[Need] = &[
     Need { packages: &["golang-go"], shown_by: "go", tests: "switches of Go" },
     Need { packages: &["default-jdk-headless"], shown_by: "javac", tests: "switches of Java" },
     Need { packages: &["nodejs"], shown_by: "node", tests: "switches of Node" },
-    Need { packages: &["npm"], shown_by: "npm", tests: "the report's page in a browser" },
+    Need {
+        packages: &["npm"],
+        shown_by: "npm",
+        tests: "the report's page in a browser, reading exported traces back",
+    },
     Need { packages: &["chromium"], shown_by: "chromium", tests: "the report's page in a browser" },
     Need { packages: &["python3"], shown_by: "python3", tests: "switches of Python" },
     Need {
@@ -92,7 +96,6 @@ static NEEDS: &[Need] = &[
         shown_by: "/usr/share/benchmark/compare.py",
         tests: "reading exports back with google-benchmark's compare.py",
     },
-    Need { packages: &["npm"], shown_by: "npm", tests: "reading exported traces back" },
     Need {
         packages: &["gcc-x86-64-linux-gnu", "gcc"],
         shown_by: "x86_64-linux-gnu-gcc",

@@ -141,6 +141,7 @@ mod tests {
             (libc::EPERM, "", "seccomp", "profile"),
             (libc::ENOSYS, "", "no io_uring", "CONFIG_IO_URING"),
             (libc::ENOMEM, "0", "locked memory", "ulimit -l"),
+            (libc::EMFILE, "0", "RLIMIT_NOFILE", "ulimit -n"),
         ];
         for (errno, sysctl, why, remedy) in cases {
             match refusal(&io::Error::from_raw_os_error(errno), sysctl) {
@@ -151,7 +152,7 @@ mod tests {
                 failed => panic!("{errno} with {sysctl}: {failed}"),
             }
         }
-        let odd = refusal(&io::Error::from_raw_os_error(libc::EMFILE), "0");
+        let odd = refusal(&io::Error::from_raw_os_error(libc::EIO), "0");
         assert!(matches!(odd, Refusal::Failed(_)), "{odd}");
     }
 }

@@ -83,7 +83,7 @@ impl KernelEvents {
         let base =
             unsafe { libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         if base == libc::MAP_FAILED {
-            return Err(refusal(&io::Error::last_os_error()));
+            return Err(unmapped(&io::Error::last_os_error()));
         }
         Ok(Self { file, base: base.cast(), page, ahead: ahead() })
     }
@@ -153,6 +153,20 @@ fn offset(text: &str) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(ns)
 }
 
+/// Why there is no ring, from the kernel's error: here it refuses what may not be locked with EPERM
+/// (perf_event_open(2), ERRORS).
+fn unmapped(error: &io::Error) -> Refusal {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => Refusal::skip(
+            format!(
+                "the ring for the kernel's stamps does not fit into the memory that may be locked ({error})"
+            ),
+            "ulimit -l 1024, or sysctl kernel.perf_event_mlock_kb=1024",
+        ),
+        _ => refusal(error),
+    }
+}
+
 /// Why there are no stamps, from the kernel's error.
 fn refusal(error: &io::Error) -> Refusal {
     let why = |reason: &str, enable: &str| Refusal::skip(format!("{reason} ({error})"), enable);
@@ -171,10 +185,7 @@ fn refusal(error: &io::Error) -> Refusal {
         Some(libc::EMFILE | libc::ENFILE) => {
             why("no more files may be opened", "raise the limit on open files with `ulimit -n`")
         }
-        Some(libc::ENOMEM) => why(
-            "the ring for the kernel's stamps does not fit into the memory that may be locked",
-            "ulimit -l 1024, or sysctl kernel.perf_event_mlock_kb=1024",
-        ),
+        Some(libc::ENOMEM) => Refusal::of("make room for the kernel's stamps", error),
         _ => Refusal::Failed(format!("open a perf event: {error}")),
     }
 }
@@ -199,7 +210,7 @@ mod tests {
             (libc::ENOSYS, "CONFIG_PERF_EVENTS"),
             (libc::EINVAL, "4.1"),
             (libc::EMFILE, "ulimit -n"),
-            (libc::ENOMEM, "mlock"),
+            (libc::ENOMEM, "ulimit -v"),
         ] {
             match refusal(&io::Error::from_raw_os_error(code)) {
                 Refusal::Skip { enable, .. } => assert!(enable.contains(word), "{code}: {enable}"),
@@ -207,5 +218,7 @@ mod tests {
             }
         }
         assert!(matches!(refusal(&io::Error::from_raw_os_error(libc::EIO)), Refusal::Failed(_)));
+        let locked = unmapped(&io::Error::from_raw_os_error(libc::EPERM));
+        assert!(matches!(locked, Refusal::Skip { enable, .. } if enable.contains("mlock")));
     }
 }

@@ -464,6 +464,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[
             perhaps(skip("", "*", "RLIMIT_AS", "ulimit -v")),
             perhaps(skip("", "*", "no further task", "ulimit -u")),
+            Take { command: "", reason: "RLIMIT_AS", ..NO_STAMPS },
         ],
         finds: &["address-space"],
 
