@@ -29,7 +29,7 @@ pub struct Latency {
     /// How many of the loop's cycles have this latency.
     pub cycles: BTreeMap<u64, u64>,
     /// The smallest to the fetch of the handler's first instruction, which is what the manuals of cores count.
-    pub first_fetch: u64,
+    pub first_fetch: i64,
     /// Cycles of one round of the loop, which is how many were tried.
     pub period: u64,
     /// The run in which the interrupt comes at the worst of them.
@@ -111,7 +111,7 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     let mut behind: BTreeMap<u64, (u64, View)> = BTreeMap::new();
     // When each instruction of the loop retires, from its first.
     let mut pace: Vec<(u64, u64)> = Vec::new();
-    let mut first_fetch = u64::MAX;
+    let mut first_fetch = i64::MAX;
     for offset in 0..LOOP {
         let wanted = Wanted { around: Around::Interrupt, nth: WARM, count: count.max(60) };
         let view = pipeline::view(&job(offset), core, &wanted)?;
@@ -119,7 +119,7 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
         let handler = view.lanes[view.event + 1..].iter().find(|lane| lane.squash.is_none());
         let Some(handler) = handler else { continue };
         let distance = retires(handler).saturating_sub(retires(event));
-        first_fetch = first_fetch.min(fetched(handler).saturating_sub(retires(event)));
+        first_fetch = first_fetch.min(fetched(handler).cast_signed() - retires(event).cast_signed());
         if pace.is_empty() {
             pace = round(&view.lanes[..=view.event]);
         }

@@ -35,8 +35,10 @@ fn entry(report: &Report, cache: &CacheReport) -> Measurement {
     counter("line-misses", cache.line_counts.misses());
     counter("fetched-bytes", report.bytes);
     counter("cycles", report.cycles);
-    counter("timed-cycles", cache.timing.cycles);
-    counter("fetch-wait-cycles", cache.timing.waiting);
+    if let Some(timing) = cache.timing {
+        counter("timed-cycles", timing.cycles);
+        counter("fetch-wait-cycles", timing.waiting);
+    }
     for (kind, mix) in [("static", &report.static_mix), ("dynamic", &report.dynamic_mix)] {
         for (name, value) in parts(mix) {
             counter(&format!("{kind}/{name}"), value);

@@ -24,8 +24,8 @@ pub struct CacheReport {
     pub set_accesses: Vec<u64>,
     /// The miss-ratio curve for lines of this length, fully associative, LRU: lines, and misses with so many.
     pub curve: Vec<(u64, u64)>,
-    /// What its misses cost a pipeline.
-    pub timing: Timing,
+    /// What its misses cost a pipeline, where that was timed.
+    pub timing: Option<Timing>,
 }
 
 /// The misses of one shape of a sweep.
@@ -112,7 +112,7 @@ impl Seen {
             curve: watched.causes.distances().curve(),
             set_misses: watched.set_misses,
             set_accesses: watched.set_accesses,
-            timing: Timing::default(),
+            timing: None,
         });
         let points = |sweep: &Sweep| -> Vec<SweepPoint> {
             sweep.all().map(|(geometry, misses)| SweepPoint { geometry, misses }).collect()

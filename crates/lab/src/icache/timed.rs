@@ -15,13 +15,13 @@ pub struct Timing {
     pub waiting: u64,
 }
 
-/// Runs so many instructions of a machine that has not run yet.
+/// Runs so many instructions of a machine that has not run yet; nothing when it does not come so far a second time.
 pub(super) fn time(
     machine: &mut Machine,
     geometry: Geometry,
     plan: &Plan,
     instructions: u64,
-) -> Result<Timing, CoreError> {
+) -> Result<Option<Timing>, CoreError> {
     let mut core = Core::preset("ripes-5stage")?;
     let (replacement, seed) = match plan.policy {
         Policy::Lru => (Replacement::Lru, 0),
@@ -39,8 +39,11 @@ pub(super) fn time(
     });
     core.memory = Memory { latency: plan.miss_latency, ..Memory::default() };
     let mut fast: Fast = Fast::new(&core)?;
-    // How it stops does not matter: it ran so far before.
+    // How it stops does not matter, only that everything that ran before ran again.
     let _ = machine.run(instructions, &mut fast);
+    if fast.counts().instructions != instructions {
+        return Ok(None);
+    }
     let waiting = fast.ledger().of_cause(Cause::IMiss);
-    Ok(Timing { cycles: fast.cycles(), waiting })
+    Ok(Some(Timing { cycles: fast.cycles(), waiting }))
 }

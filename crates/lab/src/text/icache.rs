@@ -66,8 +66,12 @@ fn table(reports: &[Report]) -> String {
         row("  hit rate per fetch", &|r| of(r, |c| rate(c.counts.hit_rate())));
         row("  line accesses", &|r| of(r, |c| grouped(c.line_counts.accesses())));
         row("  hit rate per line access", &|r| of(r, |c| rate(c.line_counts.hit_rate())));
-        row("  cycles on five stages", &|r| of(r, |c| grouped(c.timing.cycles)));
-        row("    waiting for a line", &|r| of(r, |c| share(c.timing.waiting, c.timing.cycles)));
+        row("  cycles on five stages", &|r| {
+            of(r, |c| c.timing.map_or_else(|| "-".into(), |it| grouped(it.cycles)))
+        });
+        row("    waiting for a line", &|r| {
+            of(r, |c| c.timing.map_or_else(|| "-".into(), |it| share(it.waiting, it.cycles)))
+        });
     }
     out
 }
