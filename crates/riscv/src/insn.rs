@@ -163,6 +163,18 @@ impl Op {
     pub fn row(self) -> &'static Row {
         &INSTRUCTIONS[self as usize]
     }
+
+    /// How many bytes a load or store accesses (an atomic is neither), and whether it stores.
+    pub(crate) fn access(self) -> Option<(u8, bool)> {
+        let row = self.row();
+        // All of them have the size in the same bits.
+        let size = 1 << (row.bits >> 12 & 3);
+        match row.class {
+            Class::Load | Class::FpLoad => Some((size, false)),
+            Class::Store | Class::FpStore => Some((size, true)),
+            _ => None,
+        }
+    }
 }
 
 /// Operands as they stand in an instruction word.

@@ -73,5 +73,5 @@ pub use insn::{Class, INSTRUCTIONS, Insn, Op, Operands, Row, Width};
 pub use isa::{Extension, Isa, IsaError, Xlen};
 pub use machine::{Machine, MemoryError, Step, Stop};
 pub use mmu::AccessType;
-pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Passed, Retired, Several, Walk};
+pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
 pub use trap::{Cause, TRAP_PHASES, Trap, TrapReturn};

@@ -1,7 +1,7 @@
 //! What can be watched: retired instructions, memory accesses, traps and returns.
 
 use crate::hart::Privilege;
-use crate::insn::Insn;
+use crate::insn::{Class, Insn};
 use crate::trap::{Trap, TrapReturn};
 
 /// An instruction that retired.
@@ -90,52 +90,35 @@ pub struct BlockInsn {
     pub page: u32,
 }
 
-/// Instructions of one decoded block that retired one after the other.
-#[derive(Clone, Copy, Debug)]
-pub struct Passed<'a> {
-    /// They stand in the engine's memory from here: two runs of the same `epoch`, start and length are the same
-    /// instructions.
-    pub start: u16,
-    /// Counts how often decoded code was dropped.
-    pub epoch: u64,
-    /// The instructions; at least one.
-    pub insns: &'a [BlockInsn],
-    /// The address of the instruction that comes next, unless an interrupt does; sign-extended on RV32.
-    pub next_pc: u64,
-    /// The mode.
-    pub privilege: Privilege,
-    /// Whether addresses have 32 bits.
-    pub rv32: bool,
-    /// Instructions retired before the first of them, since reset.
-    pub instret: u64,
-}
-
-impl Passed<'_> {
-    /// An address as [`Retired`] shows it.
-    #[inline(always)]
-    pub fn outside(&self, pc: u64) -> u64 {
-        if self.rv32 { u64::from(pc as u32) } else { pc }
-    }
-}
-
-/// One run of instructions of a decoded block, as [`Several`] has it.
+/// One run of instructions of a decoded block that retired one after the other, as [`Several`] has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// The address of the instruction that comes next.
-    pub next_pc: u64,
-    /// Where they stand in the engine's memory: the first, and the one behind the last.
+    /// Where its last instruction went, when that is an indirect jump; sign-extended on RV32.
+    pub target: u64,
+    /// Where they stand in the engine's memory: the first, and the one behind the last. Two runs of the same
+    /// epoch and places are the same instructions.
     pub start: u16,
     /// The end.
     pub end: u16,
     /// Accesses in `Several::accesses` until the last of them.
     pub accesses: u16,
-    /// Whether `next_pc` is not the address behind the last of them.
-    pub jumped: bool,
+    /// Whether the last of them is a branch that was taken, or an indirect jump that went elsewhere than behind
+    /// itself.
+    pub taken: bool,
 }
 
 impl Pass {
     /// Of nothing.
-    pub(crate) const NONE: Pass = Pass { next_pc: 0, start: 0, end: 0, accesses: 0, jumped: false };
+    pub(crate) const NONE: Pass = Pass { target: 0, start: 0, end: 0, accesses: 0, taken: false };
+}
+
+/// An access of an instruction in a decoded block, which says what it loads or stores; aligned, and to RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// Its virtual address, sign-extended on RV32.
+    pub va: u64,
+    /// Its physical address.
+    pub pa: u64,
 }
 
 /// Runs of instructions that retired one after the other, with their accesses.
@@ -144,11 +127,9 @@ pub struct Several<'a> {
     /// The runs, in order.
     pub passes: &'a [Pass],
     /// All their accesses, in order; none unless [`Observer::MEMORY`] is set.
-    pub accesses: &'a [Access],
-    /// The engine's memory of instructions, of which the first is number `offset`.
+    pub accesses: &'a [Touch],
+    /// The engine's memory of instructions.
     pub insns: &'a [BlockInsn],
-    /// The number of the first of `insns`.
-    pub offset: u16,
     /// Counts how often decoded code was dropped.
     pub epoch: u64,
     /// The mode.
@@ -166,18 +147,22 @@ impl<'a> Several<'a> {
         if self.rv32 { u64::from(pc as u32) } else { pc }
     }
 
-    /// One of the runs, before which `before` instructions of this retired.
-    pub fn passed(&self, pass: &Pass, before: u64) -> Passed<'a> {
-        let place = |number: u16| usize::from(number.wrapping_sub(self.offset));
-        Passed {
-            start: pass.start,
-            epoch: self.epoch,
-            insns: self.insns.get(place(pass.start)..place(pass.end)).unwrap_or_default(),
-            next_pc: pass.next_pc,
-            privilege: self.privilege,
-            rv32: self.rv32,
-            instret: self.retired.wrapping_add(before),
-        }
+    /// The instructions of one of the runs.
+    pub fn insns(&self, pass: &Pass) -> &'a [BlockInsn] {
+        self.insns.get(usize::from(pass.start)..usize::from(pass.end)).unwrap_or_default()
+    }
+
+    /// Where the instruction in a place of one of the runs went, as [`Retired`] shows it.
+    pub fn next_pc(&self, pass: &Pass, place: u16) -> u64 {
+        let here = self.insns.get(usize::from(place));
+        let next = match here.map(|here| (here.insn.row().class, here)) {
+            Some((Class::JumpReg, _)) => pass.target,
+            Some((Class::Branch, last)) if pass.taken && place + 1 == pass.end => {
+                last.pc.wrapping_add(last.insn.imm as u64)
+            }
+            _ => self.insns.get(usize::from(place) + 1).map_or(0, |next| next.pc),
+        };
+        self.outside(next)
     }
 }
 
@@ -212,8 +197,8 @@ pub trait Observer {
     const MEMORY: bool = false;
     /// Whether `trap` and `trap_return` are called.
     const TRAP: bool = false;
-    /// Whether `passed` is called for the instructions of decoded blocks, instead of `retire` for each of them.
-    /// The others come one by one.
+    /// Whether `several` is called for the instructions of decoded blocks, instead of `access` and `retire` for each
+    /// of them. The others come one by one.
     const BLOCKS: bool = false;
     /// Whether `walk` and `address_space` are called.
     const WALK: bool = false;
@@ -222,26 +207,9 @@ pub trait Observer {
     #[inline(always)]
     fn retire(&mut self, _retired: &Retired) {}
 
-    /// Instructions retired; their accesses came before, in order.
+    /// Instructions of decoded blocks retired, with their accesses.
     #[inline(always)]
-    fn passed(&mut self, _passed: &Passed) {}
-
-    /// Many runs of instructions at once, and the accesses of each. An observer that is in a hurry takes them as
-    /// they come; to the others they are shown one by one.
-    #[inline(always)]
-    fn several(&mut self, several: &Several) {
-        let (mut first, mut before) = (0, 0);
-        for pass in several.passes {
-            let end = usize::from(pass.accesses);
-            for access in several.accesses.get(first..end).unwrap_or_default() {
-                self.access(access);
-            }
-            first = end;
-            let passed = several.passed(pass, before);
-            before += passed.insns.len() as u64;
-            self.passed(&passed);
-        }
-    }
+    fn several(&mut self, _several: &Several) {}
 
     /// The machine looked for the way to a page and found it. It keeps what it finds: the way to a page is shown
     /// before the first access to it, and again after `sfence.vma`, but not each time. Which translations a
@@ -269,13 +237,14 @@ pub trait Observer {
 /// Watches nothing.
 impl Observer for () {}
 
-/// Two that watch the same; neither may want blocks where the other wants single instructions.
+/// Two that watch the same; neither may want blocks where the other wants single instructions or accesses.
 impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     const RETIRE: bool = A::RETIRE || B::RETIRE;
     const MEMORY: bool = A::MEMORY || B::MEMORY;
     const TRAP: bool = A::TRAP || B::TRAP;
     const BLOCKS: bool = {
-        assert!(!(A::BLOCKS && B::RETIRE || B::BLOCKS && A::RETIRE), "blocks and single instructions");
+        let singles = [A::RETIRE || A::MEMORY && !A::BLOCKS, B::RETIRE || B::MEMORY && !B::BLOCKS];
+        assert!(!(A::BLOCKS && singles[1] || B::BLOCKS && singles[0]), "blocks and single instructions");
         A::BLOCKS || B::BLOCKS
     };
     const WALK: bool = A::WALK || B::WALK;
@@ -289,12 +258,12 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
         }
     }
     #[inline(always)]
-    fn passed(&mut self, passed: &Passed) {
+    fn several(&mut self, several: &Several) {
         if A::BLOCKS {
-            self.0.passed(passed);
+            self.0.several(several);
         }
         if B::BLOCKS {
-            self.1.passed(passed);
+            self.1.several(several);
         }
     }
     #[inline(always)]

@@ -240,22 +240,32 @@ impl Cache {
         self.find(wanted, start, store)
     }
 
+    /// Whether [`access_first`](Self::access_first) ever finds anything.
+    pub(crate) fn has_first(&self) -> bool {
+        self.first_is_settled && self.write.back
+    }
+
     /// Whether an access finds its line where the last one in that set was, so that nothing changes but its
-    /// dirty bit. It is counted then; if not, nothing has happened.
+    /// dirty bit. Nobody has counted it then ([`count_hits`](Self::count_hits)); if not, nothing has happened.
+    /// Only for caches that [have](Self::has_first) this.
     #[inline(always)]
     pub(crate) fn access_first(&mut self, address: u64, store: bool) -> bool {
         let line = address >> self.shift;
-        let wanted = line << LINE_SHIFT | VALID;
-        let start = (line & self.set_mask) as usize * self.ways;
-        let Some(first) = self.places.get_mut(start) else { return false };
-        if *first & !DIRTY != wanted || !self.first_is_settled || store && !self.write.back {
+        let Some(first) = self.places.get_mut((line & self.set_mask) as usize * self.ways) else {
+            return false;
+        };
+        if *first & !DIRTY != line << LINE_SHIFT | VALID {
             return false;
         }
         *first |= u64::from(store) * DIRTY;
-        self.last = wanted;
-        self.counts.reads += u64::from(!store);
-        self.counts.writes += u64::from(store);
         true
+    }
+
+    /// Counts what [`access_first`](Self::access_first) found.
+    #[inline(always)]
+    pub(crate) fn count_hits(&mut self, reads: u64, writes: u64) {
+        self.counts.reads += reads;
+        self.counts.writes += writes;
     }
 
     /// The rest of an access.

@@ -15,12 +15,14 @@ pub(super) struct MicroOp {
     /// The destination; 32 stands for `x0`.
     pub(super) rd: u8,
     pub(super) rs1: u8,
+    /// For an indirect jump this and the next hold the immediate.
     pub(super) rs2: u8,
     pub(super) rs3: u8,
     pub(super) rounding: Rounding,
-    /// Instructions that the block has retired once this op is done.
-    pub(super) done: u16,
-    /// The immediate; the target of a branch; the whole value of a constant.
+    /// The instruction: its place in the arena's `meta`.
+    pub(super) place: u16,
+    /// The immediate; the target of a branch; the whole value of a constant; the return address of an indirect
+    /// jump.
     pub(super) imm: u64,
 }
 
@@ -34,9 +36,15 @@ impl MicroOp {
         rs2: 0,
         rs3: 0,
         rounding: Rounding::NearestEven,
-        done: 0,
+        place: 0,
         imm: 0,
     };
+
+    /// The immediate of an indirect jump.
+    #[inline(always)]
+    pub(super) fn offset(&self) -> u64 {
+        i16::from_le_bytes([self.rs2, self.rs3]) as u64
+    }
 }
 
 /// Stands where an op is no instruction.
@@ -45,29 +53,37 @@ pub(super) const NO_INSN: Insn = Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs
 /// The scratch register that takes what is written to `x0`.
 const DISCARD: u8 = 32;
 
-/// Collects the ops of one block.
+/// Collects the ops of one block. There are never more ops than places of instructions, so one number says where
+/// both begin.
 struct Builder<'a> {
     arena: &'a mut Arena,
     start: usize,
+    /// Where the next op goes.
     next: usize,
-    done: u16,
+    /// Where the next instruction goes.
+    place: usize,
     precise: bool,
 }
 
 impl Builder<'_> {
-    fn push(&mut self, op: MicroOp, meta: Meta) {
-        self.arena.ops[self.next] = MicroOp { done: self.done, ..op };
-        self.arena.meta[self.next] = meta;
-        self.arena.links[self.next] = 0;
+    /// Another instruction, to which the ops that are pushed from now on belong.
+    fn begin(&mut self, meta: Meta) {
+        self.arena.meta[self.place] = meta;
+        self.arena.links[self.place] = 0;
+        self.place += 1;
+    }
+
+    fn push(&mut self, op: MicroOp) {
+        self.arena.ops[self.next] = MicroOp { place: (self.place - 1) as u16, ..op };
         self.next += 1;
     }
 
     /// A constant into a register.
-    fn constant(&mut self, rd: u8, value: u64, meta: Meta) {
+    fn constant(&mut self, rd: u8, value: u64) {
         if rd == DISCARD && !self.precise {
             return;
         }
-        self.push(MicroOp { code: Code::Constant, rd, imm: value, ..MicroOp::NOTHING }, meta);
+        self.push(MicroOp { code: Code::Constant, rd, imm: value, ..MicroOp::NOTHING });
     }
 
     /// The last op, when it is a constant for `register` that the next op may absorb.
@@ -87,15 +103,15 @@ impl Builder<'_> {
     /// Ends the block: execution goes on at `pc`.
     fn leave(&mut self, pc: u64, same_page: bool) {
         let code = if same_page { Code::Goto } else { Code::Away };
-        let meta = Meta { pc, insn: NO_INSN, word: 0, page: 0 };
-        self.push(MicroOp { code, imm: pc, ..MicroOp::NOTHING }, meta);
+        self.begin(Meta { pc, insn: NO_INSN, word: 0, page: 0 });
+        self.push(MicroOp { code, imm: pc, ..MicroOp::NOTHING });
     }
 }
 
 impl Machine {
     /// Builds the block at `pc`, whose page is at the physical address `page`; yields its first op.
     pub(super) fn build_block(&mut self, pc: u64, page: u64, fp: u8) -> u16 {
-        if self.engine.used + 2 * LONGEST_BLOCK as usize + 2 > ARENA {
+        if self.engine.used + LONGEST_BLOCK as usize + 2 > ARENA {
             // The arena is full. Contexts keep their TLBs, but every jump entry and link is void.
             let contexts = self.engine.contexts;
             self.engine.flush_blocks();
@@ -107,18 +123,18 @@ impl Machine {
         let start = self.engine.used;
         let arena = self.engine.arena.get_or_insert_with(|| Box::new(Arena::new()));
         // Room for this block.
-        let room = start + 2 * LONGEST_BLOCK as usize + 3;
+        let room = start + LONGEST_BLOCK as usize + 2;
         if arena.meta.len() < room {
             arena.meta.resize(room + 4096, Meta { pc: 0, insn: NO_INSN, word: 0, page: 0 });
         }
-        let mut b = Builder { arena, start, next: start, done: 0, precise: self.engine.precise };
+        let mut b = Builder { arena, start, next: start, place: start, precise: self.engine.precise };
         let target_mask = self.hart.target_mask();
         let va_page = pc & !(PAGE - 1);
         let mut pc = pc;
         loop {
             let offset = pc & (PAGE - 1);
             let same_page = pc & !(PAGE - 1) == va_page;
-            if u64::from(b.done) >= LONGEST_BLOCK || !same_page {
+            if b.place - start >= LONGEST_BLOCK as usize || !same_page {
                 b.leave(pc, same_page);
                 break;
             }
@@ -129,8 +145,8 @@ impl Machine {
             let decoded = if crosses { None } else { self.decoder.decode(word) };
             let Some(insn) = decoded else {
                 // Illegal, or in two pages: the reference interpreter fetches it again.
-                b.done += 1;
-                b.push(MicroOp::NOTHING, Meta { pc, insn: NO_INSN, word, page: 0 });
+                b.begin(Meta { pc, insn: NO_INSN, word, page: 0 });
+                b.push(MicroOp::NOTHING);
                 break;
             };
             let next = self.hart.canonical(pc.wrapping_add(u64::from(insn.len)));
@@ -147,51 +163,50 @@ impl Machine {
                 imm: insn.imm as u64,
                 ..MicroOp::NOTHING
             };
-            b.done += 1;
+            b.begin(meta);
             match insn.row().class {
-                Class::Upper => b.constant(rd, upper(&insn, pc), meta),
+                Class::Upper => b.constant(rd, upper(&insn, pc)),
                 Class::AluImm => match b.last_constant(insn.rs1) {
                     // A constant and an operation on it are a constant, if nobody sees the first one.
                     Some(value) if rd == insn.rs1 => {
                         b.next -= 1;
-                        b.constant(rd, alu_imm(insn.op, value, insn.imm as u64), meta);
+                        b.constant(rd, alu_imm(insn.op, value, insn.imm as u64));
                     }
                     _ if insn.rs1 == 0 => {
-                        b.constant(rd, alu_imm(insn.op, 0, insn.imm as u64), meta);
+                        b.constant(rd, alu_imm(insn.op, 0, insn.imm as u64));
                     }
                     _ => match b.last_shift(&insn) {
                         // `zext.w` and the like: a shift there and one back.
                         Some((left, rs1)) => {
                             b.next -= 1;
                             let imm = left & 63 | (insn.imm as u64) << 8;
-                            b.push(MicroOp { rs1, imm, ..plain(Code::Shifts, rd) }, meta);
+                            b.push(MicroOp { rs1, imm, ..plain(Code::Shifts, rd) });
                         }
-                        None => b.push(plain(Code::of(insn.op), rd), meta),
+                        None => b.push(plain(Code::of(insn.op), rd)),
                     },
                 },
-                Class::AluReg | Class::Load => b.push(plain(Code::of(insn.op), rd), meta),
-                Class::Store => b.push(plain(Code::of(insn.op), 0), meta),
+                Class::AluReg | Class::Load => b.push(plain(Code::of(insn.op), rd)),
+                Class::Store => b.push(plain(Code::of(insn.op), 0)),
                 Class::Nop => {
                     if b.precise {
-                        b.push(MicroOp { code: Code::Nop, ..MicroOp::NOTHING }, meta);
+                        b.push(MicroOp { code: Code::Nop, ..MicroOp::NOTHING });
                     }
                 }
                 // (Observers of blocks take a branch to what is behind it for no jump.)
                 Class::Branch if target & target_mask == 0 && target != next => {
-                    b.push(MicroOp { imm: target, ..plain(Code::of(insn.op), 0) }, meta);
+                    b.push(MicroOp { imm: target, ..plain(Code::of(insn.op), 0) });
                 }
                 Class::Jump if target & target_mask == 0 => {
-                    b.constant(rd, next, meta);
+                    b.constant(rd, next);
                     pc = target;
                     continue;
                 }
                 Class::JumpReg => {
-                    b.push(plain(Code::of(insn.op), rd), meta);
-                    // Not an op: holds the return address.
-                    b.push(MicroOp { imm: next, ..MicroOp::NOTHING }, Meta { pc: next, ..meta });
+                    let [rs2, rs3] = (insn.imm as i16).to_le_bytes();
+                    b.push(MicroOp { rs2, rs3, imm: next, ..plain(Code::of(insn.op), rd) });
                     break;
                 }
-                Class::FpLoad | Class::FpStore if fp != 0 => b.push(plain(Code::of(insn.op), insn.rd), meta),
+                Class::FpLoad | Class::FpStore if fp != 0 => b.push(plain(Code::of(insn.op), insn.rd)),
                 Class::FpFp | Class::FpInt | Class::IntFp if fp != 0 => {
                     let mode = match insn.rm {
                         _ if !insn.row().format.has_rounding() => 0,
@@ -201,22 +216,22 @@ impl Machine {
                     match Rounding::from_bits(mode) {
                         Some(rounding) => {
                             let rd = if insn.row().class == Class::FpInt { rd } else { insn.rd };
-                            b.push(MicroOp { rounding, ..plain(Code::of(insn.op), rd) }, meta);
+                            b.push(MicroOp { rounding, ..plain(Code::of(insn.op), rd) });
                         }
                         None => {
-                            b.push(step, meta);
+                            b.push(step);
                             break;
                         }
                     }
                 }
                 _ => {
-                    b.push(step, meta);
+                    b.push(step);
                     break;
                 }
             }
             pc = next;
         }
-        self.engine.used = b.next;
+        self.engine.used = b.place;
         start as u16
     }
 }

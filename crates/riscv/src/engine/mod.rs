@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use crate::hart::{Hart, Privilege, status};
 use crate::machine::Machine;
 use crate::mmu::{AccessType, PAGE};
-use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass};
+use crate::observer::{BlockInsn, Observer, Pass, Touch};
 use crate::pmp::Verdict;
 use block::MicroOp;
 
@@ -41,7 +41,7 @@ const JUMP_ENTRIES: usize = 4096;
 const TLB_ENTRIES: usize = 256;
 const CONTEXTS: usize = 8;
 
-/// What is known of an op besides how to do it.
+/// What is known of an instruction besides how to do it.
 type Meta = BlockInsn;
 
 /// An entry of the table of jump targets.
@@ -57,8 +57,8 @@ struct Jump {
 struct TlbEntry {
     /// The page's virtual address; the low bits are zero, so that a misaligned access cannot match.
     tag: u64,
-    /// Which page of RAM it is.
-    page: u64,
+    /// What makes an address in the page an index of RAM.
+    addend: u64,
 }
 
 /// Matches no address that has been masked.
@@ -66,7 +66,7 @@ const NO_TAG: u64 = 1 << 11;
 
 type Tlb = [TlbEntry; TLB_ENTRIES];
 
-const EMPTY_TLB: Tlb = [TlbEntry { tag: NO_TAG, page: 0 }; TLB_ENTRIES];
+const EMPTY_TLB: Tlb = [TlbEntry { tag: NO_TAG, addend: 0 }; TLB_ENTRIES];
 
 /// Everything that a translation, a permission or a decoded op depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,16 +96,16 @@ impl Context {
 /// The large arrays, made when the engine first runs.
 struct Arena {
     ops: Box<[MicroOp; ARENA]>,
-    /// Where an op that jumps goes on, if that is known; 0 is nowhere.
+    /// Where an instruction that jumps goes on, if that is known; 0 is nowhere.
     links: Box<[u16; ARENA]>,
-    /// What is known of each op; as long as the arena is used, and one block more.
+    /// What is known of each instruction; as long as the arena is used, and one block more.
     meta: Vec<Meta>,
     jumps: Box<[Jump; JUMP_ENTRIES]>,
     loads: Box<[Tlb; CONTEXTS]>,
     stores: Box<[Tlb; CONTEXTS]>,
     /// What observers of blocks have not been told yet.
     passes: Box<[Pass; LOG]>,
-    accesses: Box<[Access; LOG]>,
+    accesses: Box<[Touch; LOG]>,
 }
 
 /// Runs of instructions, and accesses, that are noted before an observer of blocks is told of them: as many as
@@ -113,8 +113,6 @@ struct Arena {
 const LOG: usize = 256;
 /// So many instructions at most make a note each, until the next jump.
 const LOG_FULL: u64 = LOG as u64 - LONGEST_BLOCK;
-
-const NO_ACCESS: Access = Access { kind: AccessKind::Data, store: false, va: 0, pa: 0, size: 0, value: 0 };
 
 /// An array that is made on the heap at once.
 pub(crate) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
@@ -134,7 +132,7 @@ impl Arena {
             loads: boxed(EMPTY_TLB),
             stores: boxed(EMPTY_TLB),
             passes: boxed(Pass::NONE),
-            accesses: boxed(NO_ACCESS),
+            accesses: boxed(Touch { va: 0, pa: 0 }),
         }
     }
 }
@@ -142,7 +140,7 @@ impl Arena {
 /// The engine's state. It caches; the machine's state is elsewhere.
 pub(crate) struct Engine {
     arena: Option<Box<Arena>>,
-    /// Where the next op goes; 0 stays unused.
+    /// Where the next block goes; 0 stays unused.
     used: usize,
     /// Blocks by virtual address, and physical page with floating-point state.
     blocks: HashMap<(u64, u64), u16>,
@@ -271,8 +269,10 @@ impl Machine {
             return false;
         }
         let Some(arena) = &mut self.engine.arena else { return false };
+        let va_page = va & !(PAGE - 1);
+        let addend = (pa - crate::bus::RAM_BASE).wrapping_sub(va_page);
         let tlb = if store { &mut arena.stores[slot] } else { &mut arena.loads[slot] };
-        tlb[tlb_index(va)] = TlbEntry { tag: va & !(PAGE - 1), page: (pa - crate::bus::RAM_BASE) / PAGE };
+        tlb[tlb_index(va)] = TlbEntry { tag: va_page, addend };
         true
     }
 }

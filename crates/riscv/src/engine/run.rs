@@ -11,7 +11,7 @@ use crate::hart::Privilege;
 use crate::insn::{Insn, Op};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
-use crate::observer::{Access, AccessKind, Observer, Pass, Passed, Retired, Several};
+use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch};
 use crate::table::instruction_table;
 
 /// Why the engine handed control back.
@@ -24,20 +24,28 @@ pub(crate) enum Pause {
     Fetch,
 }
 
-/// Why the inner loop was left; the op that it was left at did nothing yet.
+/// Why the inner loop was left; the instruction that it was left at did nothing yet.
 enum Leave {
-    /// At an op for the reference interpreter.
-    Step(u16),
-    /// At an op whose address is in no TLB entry.
-    Miss { at: u16, va: u64, size: u64, store: bool },
-    /// Behind an op that jumps to where no block is known.
+    /// At an instruction for the reference interpreter.
+    Step { place: u16 },
+    /// At one whose address is in no TLB entry.
+    Miss { resume: Entry, va: u64, size: u64, store: bool },
+    /// Behind one that jumps to where no block is known.
     Unlinked { from: u16, to: u64 },
     /// At an indirect jump to where no block is known.
-    Indirect { at: u16, to: u64 },
+    Indirect { op: MicroOp, to: u64 },
     /// Before an instruction that has to be fetched again.
     Fetch(u64),
     /// The limit is reached.
     Limit(u64),
+}
+
+/// Where the inner loop begins: an op, and the place of the instruction that is next. (Instructions that need no op
+/// may come before that of the op.)
+#[derive(Clone, Copy)]
+struct Entry {
+    op: u16,
+    place: u16,
 }
 
 /// What the inner loop works on.
@@ -45,7 +53,7 @@ struct Hot<'a> {
     x: &'a mut [u64; 256],
     f: &'a mut [u64; 256],
     fflags: &'a mut u8,
-    ram: &'a mut [[u8; PAGE as usize]],
+    ram: &'a mut [u8],
     arena: &'a mut Arena,
     slot: usize,
     context: u32,
@@ -60,7 +68,7 @@ impl Machine {
     /// Runs blocks until about `horizon` instructions have retired, or one comes that blocks cannot do. Never
     /// more than `horizon`; the hart's pc and instruction count are exact when it returns.
     pub(crate) fn run_blocks<O: Observer>(&mut self, horizon: u64, obs: &mut O) -> Pause {
-        let precise = O::RETIRE || O::BLOCKS;
+        let precise = O::RETIRE;
         if self.engine.precise != precise {
             self.engine.flush_blocks();
             self.engine.precise = precise;
@@ -73,7 +81,7 @@ impl Machine {
         let mut pc = self.hart.pc;
         let pause = 'find: loop {
             let drops = self.engine.drops;
-            let Some(mut at) = self.block_at(pc, context, id, obs) else { break Pause::Fetch };
+            let Some(start) = self.block_at(pc, context, id, obs) else { break Pause::Fetch };
             if self.engine.flushed_since(drops) {
                 // Room was made for the block: what was linked is gone.
                 link = None;
@@ -82,29 +90,29 @@ impl Machine {
             if let (Some((from, source)), Some(arena)) = (link.take(), &mut self.engine.arena)
                 && (source ^ pc) & !(PAGE - 1) == 0
             {
-                arena.links[usize::from(from)] = at;
+                arena.links[usize::from(from)] = start;
             }
+            let mut entry = Entry { op: start, place: start };
             loop {
-                let leave = self.hot(slot, id, &mut at, &mut count, limit, obs);
-                match leave {
-                    Leave::Miss { at: op, va, size, store } => {
+                match self.hot(slot, id, entry, &mut count, limit, obs) {
+                    Leave::Miss { resume, va, size, store } => {
                         // A misaligned address never matches; only an aligned one may try again.
                         if va & (size - 1) == 0 && self.fill_tlb(slot, va, store, obs) {
-                            at = op;
+                            entry = resume;
                             continue;
                         }
-                        break 'find self.pause_at(op, &mut pc, &mut count);
+                        break 'find self.pause_at(resume.place, &mut pc);
                     }
-                    Leave::Step(op) => break 'find self.pause_at(op, &mut pc, &mut count),
+                    Leave::Step { place } => break 'find self.pause_at(place, &mut pc),
                     Leave::Unlinked { from, to } => {
                         link = Some((from, self.meta_pc(from))).filter(|(from, _)| *from != 0);
                         pc = to;
                         continue 'find;
                     }
-                    Leave::Indirect { at: op, to } => {
+                    Leave::Indirect { op, to } => {
                         let to = self.hart.canonical(to);
                         if to & self.hart.target_mask() != 0 {
-                            break 'find self.pause_at(op, &mut pc, &mut count);
+                            break 'find self.pause_at(op.place, &mut pc);
                         }
                         self.finish_indirect(op, to, &mut count, obs);
                         pc = to;
@@ -140,36 +148,34 @@ impl Machine {
         self.find_block(pc, context, id, obs)
     }
 
-    /// Stops before an op that the reference interpreter does.
-    fn pause_at(&self, op: u16, pc: &mut u64, count: &mut u64) -> Pause {
+    /// Stops before an instruction that the reference interpreter does.
+    fn pause_at(&self, place: u16, pc: &mut u64) -> Pause {
         let Some(arena) = &self.engine.arena else { return Pause::Fetch };
-        let meta = arena.meta[usize::from(op)];
+        let meta = arena.meta[usize::from(place)];
         *pc = meta.pc;
-        *count += u64::from(arena.ops[usize::from(op)].done) - 1;
         Pause::Execute(meta.insn, meta.word)
     }
 
-    fn meta_pc(&self, op: u16) -> u64 {
-        self.engine.arena.as_ref().map_or(0, |a| a.meta[usize::from(op)].pc)
+    fn meta_pc(&self, place: u16) -> u64 {
+        self.engine.arena.as_ref().map_or(0, |a| a.meta[usize::from(place)].pc)
     }
 
     /// Does an indirect jump whose target was not in the table.
-    fn finish_indirect<O: Observer>(&mut self, op: u16, to: u64, count: &mut u64, obs: &mut O) {
+    fn finish_indirect<O: Observer>(&mut self, op: MicroOp, to: u64, count: &mut u64, obs: &mut O) {
         let Some(arena) = &self.engine.arena else { return };
-        let MicroOp { rd, done, .. } = arena.ops[usize::from(op)];
-        let meta = arena.meta[usize::from(op)];
-        self.hart.x[usize::from(rd)] = arena.ops[usize::from(op.wrapping_add(1))].imm;
-        *count += u64::from(done);
+        let meta = arena.meta[usize::from(op.place)];
+        self.hart.x[usize::from(op.rd)] = op.imm;
+        *count += 1;
         if O::BLOCKS {
-            let at = usize::from(op);
-            obs.passed(&Passed {
-                start: op,
+            let (start, end) = (op.place, op.place + 1);
+            obs.several(&Several {
+                passes: &[Pass { target: to, start, end, accesses: 0, taken: to != op.imm }],
+                accesses: &[],
+                insns: &arena.meta,
                 epoch: self.engine.drops,
-                insns: &arena.meta[at..=at],
-                next_pc: to,
                 privilege: self.hart.privilege,
                 rv32: !self.hart.isa.is_rv64(),
-                instret: self.hart.retired.wrapping_add(*count - 1),
+                retired: self.hart.retired.wrapping_add(*count - 1),
             });
         }
         if O::RETIRE {
@@ -192,7 +198,7 @@ impl Machine {
         &mut self,
         slot: usize,
         context: u32,
-        at: &mut u16,
+        entry: Entry,
         count: &mut u64,
         limit: u64,
         obs: &mut O,
@@ -203,7 +209,7 @@ impl Machine {
             x: &mut self.hart.x,
             f: &mut self.hart.f,
             fflags: &mut self.hart.fflags,
-            ram: self.bus.ram.as_chunks_mut().0,
+            ram: &mut self.bus.ram,
             arena,
             slot,
             context,
@@ -211,7 +217,7 @@ impl Machine {
             retired: self.hart.retired,
             epoch: self.engine.drops,
         };
-        hot.run(*at, count, limit, obs)
+        hot.run(entry, count, limit, obs)
     }
 }
 
@@ -298,25 +304,25 @@ macro_rules! define {
             /// The inner loop. `count` is what retired in blocks that were left; it is brought up to date at
             /// each jump, and the limit is looked at there.
             #[inline(never)]
-            fn run<O: Observer>(self, start: u16, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
+            fn run<O: Observer>(self, entry: Entry, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
                 let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
                 let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
-                let (passes, accesses): (&mut [Pass; LOG], &mut [Access; LOG]) = (passes, accesses);
+                let (passes, accesses): (&mut [Pass; LOG], &mut [Touch; LOG]) = (passes, accesses);
                 // References to the arrays: the boxes would be followed anew for each op.
                 let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[super::Jump; JUMP_ENTRIES]) =
                     (ops, links, jumps);
                 let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
-                // What is still to be done. Walking a slice takes fewer instructions than counting an index,
-                // which only jumps, and observers of each instruction, need.
-                let mut rest = ops[usize::from(start)..].iter();
-                // The first op of those that the observer has not been told of.
-                let mut from = start;
+                // What is still to be done. Walking a slice takes fewer instructions than counting an index, which
+                // only those need that leave.
+                let mut rest = ops[usize::from(entry.op)..].iter();
+                // The place of the first instruction that is not in `n` and that the observer was not told of.
+                let mut from = usize::from(entry.place);
                 let mut n = *count;
                 // Of `passes` and `accesses`: how many the observer has not been told of.
                 let (mut noted, mut accessed) = (0, 0);
                 // Instructions retired before the first of them.
-                let mut base = retired.wrapping_add(n + u64::from(ops[usize::from(start)].done) - 1);
+                let mut base = retired.wrapping_add(n);
                 // Where to look at the limit, and whether to tell the observer.
                 let mut soon = if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit };
                 macro_rules! tell {
@@ -326,7 +332,6 @@ macro_rules! define {
                                 passes: &passes[..noted],
                                 accesses: &accesses[..accessed],
                                 insns: meta,
-                                offset: 0,
                                 epoch,
                                 privilege,
                                 rv32,
@@ -338,17 +343,23 @@ macro_rules! define {
                 }
                 let leave = loop {
                     let Some(op) = rest.next() else { unreachable!("each block ends with an op that leaves it") };
-                    /// The op's number.
-                    macro_rules! at {
+                    /// The place of the op's instruction.
+                    macro_rules! place {
                         () => {
-                            (ARENA - 1 - rest.as_slice().len()) as u16
+                            usize::from(op.place)
+                        };
+                    }
+                    /// Where to begin again, at this op.
+                    macro_rules! resume {
+                        () => {
+                            Entry { op: (ARENA - 1 - rest.as_slice().len()) as u16, place: op.place }
                         };
                     }
                     /// On with the block there.
                     macro_rules! go {
                         ($to:expr) => {{
-                            from = $to;
-                            rest = ops[usize::from(from)..].iter();
+                            from = usize::from($to);
+                            rest = ops[from..].iter();
                         }};
                     }
 
@@ -356,7 +367,7 @@ macro_rules! define {
                     macro_rules! retire {
                         ($next:expr, $value:expr) => {
                             if O::RETIRE {
-                                let m = &meta[usize::from(at!())];
+                                let m = &meta[place!()];
                                 obs.retire(&Retired {
                                     pc: outside(m.pc),
                                     pa: u64::from(m.page) << 12 | m.pc & (PAGE - 1),
@@ -365,41 +376,32 @@ macro_rules! define {
                                     word: m.word,
                                     privilege,
                                     value: $value,
-                                    instret: retired.wrapping_add(n + u64::from(op.done) - 1),
+                                    instret: retired.wrapping_add(n + (place!() - from) as u64),
                                 });
                             }
                         };
                     }
-                    /// Notes for the observer that the ops up to `$end` retired.
+                    /// Counts the instructions up to the place `$end`, and notes for the observer that they retired.
                     macro_rules! passed {
-                        ($end:expr, $next:expr, $jumped:expr) => {
-                            if O::BLOCKS {
-                                let end: u16 = $end;
-                                if from < end {
-                                    passes[noted % LOG] =
-                                        Pass { next_pc: $next, start: from, end, accesses: accessed as u16, jumped: $jumped };
-                                    noted += 1;
-                                }
+                        ($end:expr, $target:expr, $taken:expr) => {
+                            let end = $end;
+                            if O::BLOCKS && from < end {
+                                passes[noted % LOG] = Pass {
+                                    target: $target,
+                                    start: from as u16,
+                                    end: end as u16,
+                                    accesses: accessed as u16,
+                                    taken: $taken,
+                                };
+                                noted += 1;
                             }
-                        };
-                    }
-                    /// The same before the op, where the block goes on, be it behind a jump that is no op.
-                    macro_rules! passed_until {
-                        () => {
-                            if O::BLOCKS {
-                                let (end, next) = (at!(), meta[usize::from(at!())].pc);
-                                let jumped = end.checked_sub(1).is_some_and(|last| {
-                                    let last = &meta[usize::from(last)];
-                                    next != last.pc.wrapping_add(u64::from(last.insn.len))
-                                });
-                                passed!(end, next, jumped);
-                            }
+                            n += (end - from) as u64;
                         };
                     }
                     /// The op is done; on with the one behind it.
                     macro_rules! next {
                         ($value:expr) => {{
-                            retire!(meta[usize::from(at!().wrapping_add(1))].pc, $value);
+                            retire!(meta[place!() + 1].pc, $value);
                         }};
                     }
                     macro_rules! leave {
@@ -424,7 +426,7 @@ macro_rules! define {
                     /// Leaves before the op.
                     macro_rules! leave_before {
                         ($leave:expr) => {{
-                            passed_until!();
+                            passed!(place!(), 0, false);
                             leave!($leave)
                         }};
                     }
@@ -435,76 +437,70 @@ macro_rules! define {
                             next!(if op.rd < 32 { outside(value) } else { 0 });
                         }};
                     }
-                    /// The place of an access: page and offset, if the TLB has it.
-                    macro_rules! place {
-                        ($tlb:expr, $size:literal, $store:literal, $va:ident, $bytes:ident, $page:ident) => {
+                    /// The bytes of an access, if the TLB has it.
+                    macro_rules! find {
+                        ($tlb:expr, $size:literal, $store:literal, $va:ident, $index:ident, $bytes:ident) => {
                             let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);
                             let entry = &$tlb[tlb_index($va)];
                             if entry.tag != $va & !(PAGE - 1) | $va & ($size - 1) {
-                                leave_before!(Leave::Miss { at: at!(), va: $va, size: $size, store: $store });
+                                leave_before!(Leave::Miss { resume: resume!(), va: $va, size: $size, store: $store });
                             }
-                            let $page = entry.page as usize;
-                            let offset = $va as usize & (PAGE as usize - $size);
-                            let Some($bytes) = ram.get_mut($page) else {
-                                leave_before!(Leave::Step(at!()));
+                            let $index = $va.wrapping_add(entry.addend);
+                            let Some($bytes) = ram.as_chunks_mut::<$size>().0.get_mut(($index / $size) as usize) else {
+                                leave_before!(Leave::Step { place: op.place });
                             };
-                            let $bytes = &mut $bytes[offset..offset + $size];
                         };
                     }
                     macro_rules! accessed {
-                        ($va:expr, $page:expr, $size:literal, $store:literal, $value:expr) => {
-                            if O::MEMORY {
-                                let access = Access {
+                        ($va:expr, $index:expr, $size:literal, $store:literal, $value:expr) => {
+                            let pa = RAM_BASE + $index;
+                            if O::BLOCKS && O::MEMORY {
+                                accesses[accessed % LOG] = Touch { va: $va, pa };
+                                accessed += 1;
+                            } else if O::MEMORY {
+                                obs.access(&Access {
                                     kind: AccessKind::Data,
                                     store: $store,
                                     va: outside($va),
-                                    pa: RAM_BASE + $page as u64 * PAGE + ($va & (PAGE - 1)),
+                                    pa,
                                     size: $size,
                                     value: $value,
-                                };
-                                if O::BLOCKS {
-                                    accesses[accessed % LOG] = access;
-                                    accessed += 1;
-                                } else {
-                                    obs.access(&access);
-                                }
+                                });
                             }
                         };
                     }
                     macro_rules! read {
                         ($size:literal, $value:ident) => {
-                            place!(loads, $size, false, va, bytes, page);
+                            find!(loads, $size, false, va, index, bytes);
                             let mut buffer = [0; 8];
                             buffer[..$size].copy_from_slice(bytes);
                             let $value = u64::from_le_bytes(buffer);
-                            accessed!(va, page, $size, false, $value);
+                            accessed!(va, index, $size, false, $value);
                         };
                     }
                     macro_rules! store {
                         ($size:literal, $value:expr) => {{
-                            place!(stores, $size, true, va, bytes, page);
+                            find!(stores, $size, true, va, index, bytes);
                             let value: u64 = $value;
                             bytes.copy_from_slice(&value.to_le_bytes()[..$size]);
-                            accessed!(va, page, $size, true, if $size == 8 { value } else { value & ((1 << ($size % 8 * 8)) - 1) });
+                            accessed!(va, index, $size, true, if $size == 8 { value } else { value & ((1 << ($size % 8 * 8)) - 1) });
                             next!(0);
                         }};
                     }
                     /// Goes to where a jump leads, by its link, else by the table.
                     macro_rules! jump {
                         ($to:expr) => {{
-                            let i = at!();
-                            n += u64::from(op.done);
-                            let link = links[usize::from(i)];
+                            let link = links[place!()];
                             check!($to);
                             if link != 0 {
                                 go!(link);
                             } else {
                                 let entry = &jumps[jump_index($to)];
                                 if entry.pc != $to || entry.context != context {
-                                    leave!(Leave::Unlinked { from: i, to: $to });
+                                    leave!(Leave::Unlinked { from: op.place, to: $to });
                                 }
-                                if (meta[usize::from(i)].pc ^ $to) & !(PAGE - 1) == 0 {
-                                    links[usize::from(i)] = entry.start;
+                                if (meta[place!()].pc ^ $to) & !(PAGE - 1) == 0 {
+                                    links[place!()] = entry.start;
                                 }
                                 go!(entry.start);
                             }
@@ -531,23 +527,21 @@ macro_rules! define {
                             let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
                             if $bx {
                                 retire!(op.imm, 0);
-                                passed!(at!().wrapping_add(1), op.imm, true);
+                                passed!(place!() + 1, 0, true);
                                 jump!(op.imm);
                             } else {
                                 next!(0);
                             }
                         })*
                         $(Code::$jr => {
-                            let to = x[usize::from(op.rs1)].wrapping_add(op.imm) & !1;
+                            let to = x[usize::from(op.rs1)].wrapping_add(op.offset()) & !1;
                             let entry = &jumps[jump_index(to)];
                             if entry.pc != to || entry.context != context {
-                                leave_before!(Leave::Indirect { at: at!(), to });
+                                leave_before!(Leave::Indirect { op: *op, to });
                             }
-                            let link = ops[usize::from(at!().wrapping_add(1))].imm;
-                            x[usize::from(op.rd)] = link;
-                            retire!(to, if op.rd < 32 { outside(link) } else { 0 });
-                            passed!(at!().wrapping_add(1), to, to != link);
-                            n += u64::from(op.done);
+                            x[usize::from(op.rd)] = op.imm;
+                            retire!(to, if op.rd < 32 { outside(op.imm) } else { 0 });
+                            passed!(place!() + 1, to, to != op.imm);
                             check!(to);
                             go!(entry.start);
                         })*
@@ -585,26 +579,21 @@ macro_rules! define {
                         Code::Nop => next!(0),
                         Code::Goto => {
                             // Its own address is where it goes.
-                            passed_until!();
+                            passed!(place!(), 0, false);
                             jump!(op.imm);
                         }
                         Code::Away => {
-                            passed_until!();
-                            n += u64::from(op.done);
+                            passed!(place!(), 0, false);
                             check!(op.imm);
                             let entry = &jumps[jump_index(op.imm)];
                             if entry.pc != op.imm || entry.context != context {
-                                // Op 0 is no op: nothing is linked.
+                                // No instruction has place 0: nothing is linked.
                                 leave!(Leave::Unlinked { from: 0, to: op.imm });
                             }
                             go!(entry.start);
                         }
-                        Code::Step => leave_before!(Leave::Step(at!())),
-                        Code::Fetch => {
-                            passed_until!();
-                            n += u64::from(op.done) - 1;
-                            leave!(Leave::Fetch(meta[usize::from(at!())].pc));
-                        }
+                        Code::Step => leave_before!(Leave::Step { place: op.place }),
+                        Code::Fetch => leave_before!(Leave::Fetch(meta[place!()].pc)),
                     }
                 };
                 tell!();

@@ -15,14 +15,15 @@ use super::pipe::{Costs, Key, Shape};
 use super::predict::{Predict, Turn};
 use super::timed::{Model, Step, TimingCounts};
 use crate::engine::boxed;
+use crate::hart::Privilege;
 use crate::insn::Class;
-use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Passed, Retired, Several, Walk};
+use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
 use crate::trap::Trap;
 
 /// Entries of the table of results; a power of two.
 const RESULTS: usize = 1 << 14;
-/// Entries of the table of blocks; a power of two.
-const BLOCKS: usize = 1 << 13;
+/// Entries of the table of blocks: one for each place in the engine's memory where a run may end.
+const BLOCKS: usize = 1 << 16;
 /// States and blocks that are kept before all is forgotten.
 const MOST: usize = 1 << 16;
 /// Two bits for each prediction in a block.
@@ -33,15 +34,33 @@ const NOTHING: u32 = u32::MAX;
 struct Block {
     shapes: Vec<Shape>,
     lines: Lines,
-    /// Which instructions access memory, in order.
-    memory: Vec<u8>,
-    /// Those that may jump: which, and where they went; the last one's target is the block's, if it is the last
-    /// instruction.
+    /// How many instructions.
+    len: u16,
+    /// Those that access memory, in order.
+    memory: Vec<Place>,
+    /// How many of them store.
+    stores: u16,
+    /// Those that may jump: which, and where they went, unless the last one is indirect.
     jumps: Vec<(u8, Turn, u64)>,
     /// Whether that is so.
-    ends_with_jump: bool,
+    indirect: bool,
     /// The privilege mode's number.
     phase: u8,
+}
+
+/// An instruction that accesses memory.
+struct Place {
+    /// Which.
+    at: u8,
+    size: u8,
+    store: bool,
+}
+
+impl Place {
+    /// Its access, known by where that was.
+    fn data(&self, several: &Several, touch: &Touch) -> Data {
+        Data { va: several.outside(touch.va), pa: touch.pa, size: self.size, store: self.store }
+    }
 }
 
 /// What a block did from a state.
@@ -87,7 +106,7 @@ pub struct Fast<const PIPE: bool = true> {
     accesses: Vec<Access>,
     epoch: u64,
     blocks: Vec<Block>,
-    /// Address in the engine, length and whether the last one jumped; which block.
+    /// By where it ends: places in the engine, whether the last one jumped, mode; which block.
     block_table: Box<[(u64, u32); BLOCKS]>,
     /// The same for all blocks, those too that another has displaced from the table.
     block_numbers: HashMap<u64, u32>,
@@ -220,14 +239,15 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// Makes a block known under a key.
     #[cold]
     fn describe(&mut self, several: &Several, pass: &Pass, key: u64, at: usize) -> usize {
-        let passed = &several.passed(pass, 0);
         if let Some(&number) = self.block_numbers.get(&key) {
             self.block_table[at] = (key, number);
             return number as usize;
         }
+        let insns = several.insns(pass);
         let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
-        for (i, op) in passed.insns.iter().enumerate() {
+        for (op, place) in insns.iter().zip(pass.start..) {
+            let i = (place - pass.start) as u8;
             shapes.push(Shape::new(&op.insn, &self.model.core));
             let pa = physical(op);
             for byte in [pa, pa + u64::from(op.insn.len) - 1] {
@@ -237,27 +257,24 @@ impl<const PIPE: bool> Fast<PIPE> {
                     lines.push(byte >> shift);
                 }
             }
-            match op.insn.row().class {
-                Class::Load | Class::Store | Class::FpLoad | Class::FpStore => memory.push(i as u8),
-                _ => {
-                    if let Some(turn) = Turn::new(passed.outside(op.pc), &op.insn) {
-                        jumps.push((i as u8, turn, next_address(passed, i)));
-                    }
-                }
+            if let Some((size, store)) = op.insn.op.access() {
+                memory.push(Place { at: i, size, store });
+            } else if let Some(turn) = Turn::new(several.outside(op.pc), &op.insn) {
+                jumps.push((i, turn, several.next_pc(pass, place)));
             }
         }
-        let ends_with_jump = jumps.last().is_some_and(|&(i, ..)| usize::from(i) == passed.insns.len() - 1);
-        let phase = passed.privilege as u8;
         // Blocks do not go from page to page.
-        let page = passed.insns.first().map_or(0, |first| passed.outside(first.pc));
+        let page = insns.first().map_or(0, |first| several.outside(first.pc));
         let number = self.blocks.len();
         self.blocks.push(Block {
             shapes,
             lines: Lines::new(lines, page),
+            len: insns.len() as u16,
+            stores: memory.iter().filter(|place| place.store).count() as u16,
             memory,
             jumps,
-            ends_with_jump,
-            phase,
+            indirect: insns.last().is_some_and(|last| last.insn.row().class == Class::JumpReg),
+            phase: several.privilege as u8,
         });
         self.block_table[at] = (key, number as u32);
         self.block_numbers.insert(key, number as u32);
@@ -267,21 +284,21 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Everything in order, instruction by instruction.
     #[cold]
-    fn plainly(&mut self, number: usize, several: &Several, pass: &Pass, accesses: &[Access]) {
-        let passed = &several.passed(pass, 0);
+    fn plainly(&mut self, number: usize, several: &Several, pass: &Pass, accesses: &[Touch]) {
         self.materialise();
         self.replays += 1;
-        let mut accesses = accesses.iter().map(data);
-        for (i, op) in passed.insns.iter().enumerate() {
-            let memory = self.blocks[number].memory.contains(&(i as u8));
-            let access = if memory { accesses.next() } else { None };
+        let mut accesses = accesses.iter().zip(&self.blocks[number].memory).peekable();
+        for (op, place) in several.insns(pass).iter().zip(pass.start..) {
+            let here = usize::from(place - pass.start);
+            let access = accesses.next_if(|(_, place)| usize::from(place.at) == here);
+            let access = access.map(|(touch, place)| place.data(several, touch));
             let step = Step {
-                pc: passed.outside(op.pc),
+                pc: several.outside(op.pc),
                 pa: physical(op),
-                next_pc: next_address(passed, i),
+                next_pc: several.next_pc(pass, place),
                 insn: &op.insn,
-                privilege: passed.privilege,
-                phase: passed.privilege as u8,
+                privilege: several.privilege,
+                phase: several.privilege as u8,
             };
             if PIPE {
                 self.model.retire(&step, access.as_slice());
@@ -297,50 +314,48 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Predicts and resolves all jumps of the block; two bits for each, the first one's on top.
     #[inline(always)]
-    fn predict(predict: &mut Predict, block: &Block, next_pc: u64) -> u64 {
+    fn predict(predict: &mut Predict, block: &Block, target: impl FnOnce() -> u64) -> u64 {
         let Some(((_, last, next), others)) = block.jumps.split_last() else { return 0 };
         let mut predictions = 0;
         for (_, turn, next) in others {
-            let bubbles = predict.resolve(turn, *next);
-            predictions = predictions << 2 | predict.code(bubbles);
+            predictions = predictions << 2 | predict.foresee(turn, *next);
         }
-        let next = if block.ends_with_jump { next_pc } else { *next };
-        let bubbles = predict.resolve(last, next);
-        predictions << 2 | predict.code(bubbles)
+        let next = if block.indirect { target() } else { *next };
+        predictions << 2 | predict.foresee(last, next)
     }
 
     /// The block through the pipe, with the predictions and misses that were found.
-    fn replay(&mut self, number: usize, predictions: u64, passed: &Passed) -> (Causes, u32) {
+    fn replay(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) -> (Causes, u32) {
         self.materialise();
-        let phase = passed.privilege as u8;
+        let (privilege, phase) = (several.privilege, several.privilege as u8);
         self.model.start(phase);
         let before = self.model.pipe.cycles();
         let mut charges = [0; Cause::COUNT];
         let (mut access, mut jump, mut miss) = (0, 0, 0);
-        for (i, op) in passed.insns.iter().enumerate() {
+        for (op, place) in several.insns(pass).iter().zip(pass.start..) {
+            let i = usize::from(place - pass.start);
             let block = &self.blocks[number];
-            let (pc, next) = (passed.outside(op.pc), next_address(passed, i));
+            let (pc, next_pc) = (several.outside(op.pc), several.next_pc(pass, place));
             let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
-            if block.memory.get(access).is_some_and(|&m| usize::from(m) == i) {
+            if block.memory.get(access).is_some_and(|place| usize::from(place.at) == i) {
                 if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| m.0 == access) {
                     (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
                     miss += 1;
                 }
                 access += 1;
             }
-            let pass = self.model.pipe.pass(&block.shapes[i], &costs);
-            for (sum, c) in charges.iter_mut().zip(&pass.charges) {
+            let passed = self.model.pipe.pass(&block.shapes[i], &costs);
+            for (sum, c) in charges.iter_mut().zip(&passed.charges) {
                 *sum += c;
             }
-            if let Some((cause, cycles)) = pass.refill {
+            if let Some((cause, cycles)) = passed.refill {
                 charges[cause as usize] += cycles;
             }
             if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
                 jump += 1;
                 let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
                 let penalty = self.model.predict.bubbles(turn, code);
-                let step =
-                    Step { pc, pa: 0, next_pc: next, insn: &op.insn, privilege: passed.privilege, phase };
+                let step = Step { pc, pa: 0, next_pc, insn: &op.insn, privilege, phase };
                 self.model.behind(&step, penalty);
             }
         }
@@ -350,8 +365,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     #[cold]
     fn learn(&mut self, found: Known, several: &Several, pass: &Pass, at: usize) {
         self.replays += 1;
-        let passed = &several.passed(pass, 0);
-        let (charges, cycles) = self.replay(found.block as usize, found.predictions, passed);
+        let (charges, cycles) = self.replay(found.block as usize, found.predictions, several, pass);
         let next = self.number();
         self.charge(at);
         self.results[at] = Known { next, cycles, count: 1, ..found };
@@ -385,50 +399,55 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.accesses.clear();
     }
 
-    /// A run of instructions, and where its accesses begin among those of `several`.
+    /// Whether a block may be looked up: the next refill is charged to the same mode.
     #[inline(always)]
-    fn run(&mut self, several: &Several, pass: &Pass, first: usize) {
+    fn ready(&self, privilege: Privilege) -> bool {
+        !PIPE || self.model.refill_phase == privilege as u8 && self.model.started
+    }
+
+    /// A run of instructions and its accesses; `walks` says whether fetches and data are translated.
+    #[inline(always)]
+    fn run(&mut self, several: &Several, pass: &Pass, accesses: &[Touch], walks: (bool, bool)) {
         let privilege = several.privilege;
         let key = u64::from(pass.start)
             | u64::from(pass.end) << 16
-            | u64::from(pass.jumped) << 32
+            | u64::from(pass.taken) << 32
             | (privilege as u64) << 33;
-        let at = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (BLOCKS - 1);
+        // A run that ends there because of a branch, and one for another reason, do not displace each other.
+        let at = usize::from(pass.end ^ u16::from(pass.taken) << 15);
         let (known, number) = self.block_table[at];
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
-        let phase = privilege as u8;
+        let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
-        let same = !PIPE || self.model.refill_phase == phase && self.model.started;
-        let end = usize::from(pass.accesses);
-        if !same
-            || PIPE && block.jumps.len() > MOST_PREDICTIONS
-            || !self.model.memory.fetch_block(&mut block.lines, privilege)
+        if PIPE && block.jumps.len() > MOST_PREDICTIONS
+            || !ready
+            || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
-            let accesses = several.accesses.get(first..end).unwrap_or_default();
             self.plainly(number, several, pass, accesses);
             return;
         }
-        self.model.instructions += u64::from(pass.end - pass.start);
+        self.model.instructions += u64::from(block.len);
         if PIPE {
             self.misses.clear();
         }
-        let mut i = first;
-        while i < end
-            && let Some(access) = several.accesses.get(i)
-        {
-            let waits = self.model.memory.data_of_block(access, privilege);
-            if PIPE && waits != Waits::default() {
-                self.misses.push((i - first, waits));
+        let (mut stores, mut hits) = (block.stores, accesses.len() as u16);
+        for (i, (touch, place)) in accesses.iter().zip(&block.memory).enumerate() {
+            if !self.model.memory.data_of_block(several.outside(touch.va), touch.pa, place.store, walks.1) {
+                hits -= 1;
+                stores -= u16::from(place.store);
+                let waits = self.model.memory.data(&place.data(several, touch), privilege);
+                if PIPE && waits != Waits::default() {
+                    self.misses.push((i, waits));
+                }
             }
-            i += 1;
         }
+        self.model.memory.count_hits(u64::from(hits - stores), u64::from(stores));
         if !PIPE {
             return;
         }
-        let predictions = Self::predict(&mut self.model.predict, block, several.outside(pass.next_pc));
+        let predictions = Self::predict(&mut self.model.predict, block, || several.outside(pass.target));
         let state = self.number();
-        let mut mixed = (u64::from(number as u32) << 32 | u64::from(state))
-            ^ predictions.wrapping_mul(0x85eb_ca77_c2b2_ae63);
+        let mut mixed = u64::from(number as u32) << 40 ^ u64::from(state) << 20 ^ predictions;
         let mut misses = [0; 2];
         if !self.misses.is_empty() {
             // One or two misses are part of what is looked up; more are replayed.
@@ -463,7 +482,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     #[cold]
     fn replay_once(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) {
         self.replays += 1;
-        let (charges, _) = self.replay(number, predictions, &several.passed(pass, 0));
+        let (charges, _) = self.replay(number, predictions, several, pass);
         self.model.ledger.charge_all(several.privilege as u8, &charges);
     }
 
@@ -475,11 +494,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.epoch = epoch;
         }
     }
-}
-
-/// Where an instruction of the block went.
-fn next_address(passed: &Passed, i: usize) -> u64 {
-    passed.outside(passed.insns.get(i + 1).map_or(passed.next_pc, |next| next.pc))
 }
 
 #[inline(always)]
@@ -504,33 +518,16 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         }
     }
 
-    fn passed(&mut self, passed: &Passed) {
-        let accesses = std::mem::take(&mut self.accesses);
-        let &Passed { start, epoch, insns, next_pc, privilege, rv32, instret } = passed;
-        let jumped =
-            insns.last().is_some_and(|last| next_pc != last.pc.wrapping_add(u64::from(last.insn.len)));
-        let pass =
-            Pass { next_pc, jumped, start, end: start + insns.len() as u16, accesses: accesses.len() as u16 };
-        let passes = std::slice::from_ref(&pass);
-        self.several(&Several {
-            passes,
-            accesses: &accesses,
-            insns,
-            offset: start,
-            epoch,
-            privilege,
-            rv32,
-            retired: instret,
-        });
-    }
-
     #[inline]
     fn several(&mut self, several: &Several) {
         self.keep_up(several.epoch);
+        let memory = &self.model.memory;
+        let walks = (memory.fetch_walks(several.privilege), memory.data_walks(several.privilege));
         let mut first = 0;
         for pass in several.passes {
-            self.run(several, pass, first);
-            first = usize::from(pass.accesses);
+            let end = usize::from(pass.accesses);
+            self.run(several, pass, several.accesses.get(first..end).unwrap_or_default(), walks);
+            first = end;
         }
     }
 

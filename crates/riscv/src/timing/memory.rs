@@ -6,7 +6,7 @@ use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
 use crate::hart::Privilege;
-use crate::observer::{Access, Walk};
+use crate::observer::Walk;
 
 /// Counts of the memory side. An access that lies in two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,16 +121,15 @@ pub(super) struct Memory {
     dtlb: Option<Tlb>,
     latencies: Latencies,
     satp: u64,
-    /// Whether fetches outside of M-mode are looked up in a translation buffer.
-    fetch_walks: bool,
     latest_fetch: Latest,
     latest_data: Latest,
     /// The way to each 4096-byte page, as the machine showed it.
     ways: HashMap<(u64, u64), Walk>,
     /// The instruction cache's [`Cache::changes`].
     line_changes: u64,
-    /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache.
-    in_one_line: bool,
+    /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache that has
+    /// [`Cache::access_first`].
+    quick: bool,
     /// A line of the first data cache, less one; without a cache, that of a page.
     data_mask: u64,
     /// The instruction line that was touched last.
@@ -149,7 +148,7 @@ impl Memory {
         let l1d = cache(&core.l1d, "l1d")?;
         Ok(Memory {
             data_mask: l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line())) - 1,
-            in_one_line: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8),
+            quick: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8 && c.has_first()),
             line_changes: 0,
             l1i: cache(&core.l1i, "l1i")?,
             l1d,
@@ -159,7 +158,6 @@ impl Memory {
             dtlb: tlb(core.dtlb),
             latencies: core.memory,
             satp: 0,
-            fetch_walks: false,
             latest_fetch: Latest::NONE,
             latest_data: Latest::NONE,
             ways: HashMap::new(),
@@ -189,7 +187,6 @@ impl Memory {
 
     /// Brings the pages that were translated last up to date with the translation buffers.
     fn note_latest(&mut self) {
-        self.fetch_walks = self.itlb.is_some() && self.satp >> 31 != 0;
         self.latest_fetch = Latest::of(&self.itlb, self.satp);
         self.latest_data = Latest::of(&self.dtlb, self.satp);
     }
@@ -279,10 +276,15 @@ impl Memory {
         }
     }
 
+    /// Whether fetches in this mode are looked up in a translation buffer.
+    #[inline(always)]
+    pub(super) fn fetch_walks(&self, privilege: Privilege) -> bool {
+        self.itlb.is_some() && self.translating(privilege)
+    }
+
     /// Touches the lines of a block, if all are there; false, and nothing has changed, if not.
     #[inline(always)]
-    pub(super) fn fetch_block(&mut self, lines: &mut Lines, privilege: Privilege) -> bool {
-        let walks = self.fetch_walks && privilege != Privilege::Machine;
+    pub(super) fn fetch_block(&mut self, lines: &mut Lines, walks: bool) -> bool {
         if lines.settled == self.line_changes && (!walks || self.latest_fetch.has(lines.page)) {
             // To touch them again would change nothing.
             self.last_line = lines.last;
@@ -326,23 +328,31 @@ impl Memory {
         true
     }
 
-    /// Data in RAM is accessed, aligned to its size, as blocks do; as [`data`](Self::data).
+    /// Whether accesses of blocks in this mode are looked up in a translation buffer (in M-mode, those that MPRV
+    /// translates).
     #[inline(always)]
-    pub(super) fn data_of_block(&mut self, access: &Access, privilege: Privilege) -> Waits {
-        let &Access { va, pa, store, .. } = access;
-        let translated = if privilege == Privilege::Machine { va != pa } else { self.translating(privilege) };
-        if (self.latest_data.has(va) || !translated || self.dtlb.is_none())
-            && self.in_one_line
-            && let Some(cache) = &mut self.l1d
-        {
-            if cache.access_first(pa, store) {
-                return Waits::default();
+    pub(super) fn data_walks(&self, privilege: Privilege) -> bool {
+        self.dtlb.is_some() && (privilege == Privilege::Machine || self.translating(privilege))
+    }
+
+    /// Whether data in RAM, aligned as blocks do it, is found where it was last, in the translation buffer and in
+    /// its set: then nothing waits or changes, and who asked counts it. If not, nothing has happened.
+    #[inline(always)]
+    pub(super) fn data_of_block(&mut self, va: u64, pa: u64, store: bool, walks: bool) -> bool {
+        match &mut self.l1d {
+            Some(cache) if self.quick && (!walks || self.latest_data.has(va)) => {
+                cache.access_first(pa, store)
             }
-            let miss = self.data_line(pa, store);
-            let waits = !store || self.latencies.stores_wait;
-            return Waits { walk: 0, miss: if waits { miss } else { 0 } };
+            _ => false,
         }
-        self.data(&Data { va, pa, size: access.size, store }, privilege)
+    }
+
+    /// Counts what [`data_of_block`](Self::data_of_block) found.
+    #[inline(always)]
+    pub(super) fn count_hits(&mut self, loads: u64, stores: u64) {
+        if let Some(cache) = &mut self.l1d {
+            cache.count_hits(loads, stores);
+        }
     }
 
     /// Data is accessed; stores that no line takes wait only where there is no store buffer.

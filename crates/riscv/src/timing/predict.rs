@@ -10,6 +10,8 @@ pub(super) struct Predict {
     counters: Vec<u8>,
     /// Address and target.
     btb: Vec<(u64, u64)>,
+    counters_mask: usize,
+    btb_mask: usize,
     returns: Vec<u64>,
     depth: usize,
     mispredict: u32,
@@ -52,6 +54,13 @@ impl Turn {
 
 const NONE: (u64, u64) = (1, 0);
 
+// What became of a prediction, in two bits.
+const RIGHT: u64 = 0;
+/// A branch went the other way.
+const WRONG: u64 = 1;
+/// The direction was right or there is none, but the target was not known.
+const OTHER: u64 = 2;
+
 impl Predict {
     pub(super) fn new(core: &Core) -> Self {
         let b = &core.branch;
@@ -60,6 +69,8 @@ impl Predict {
             // Weakly not taken.
             counters: vec![1; if b.predictor == Predictor::Bimodal { b.counters as usize } else { 0 }],
             btb: vec![NONE; b.btb as usize],
+            counters_mask: (b.counters as usize).wrapping_sub(1),
+            btb_mask: (b.btb as usize).wrapping_sub(1),
             returns: Vec::new(),
             depth: b.return_stack as usize,
             mispredict: b.mispredict,
@@ -71,8 +82,14 @@ impl Predict {
     }
 
     /// A branch or jump went to `next`; yields the bubbles, and learns.
-    #[inline(always)]
     pub(super) fn resolve(&mut self, turn: &Turn, next: u64) -> u32 {
+        let code = self.foresee(turn, next);
+        self.bubbles(turn, code)
+    }
+
+    /// The same; yields what [`bubbles`](Self::bubbles) makes the bubbles of.
+    #[inline(always)]
+    pub(super) fn foresee(&mut self, turn: &Turn, next: u64) -> u64 {
         match turn.kind {
             Turning::Branch { backward } => self.branch(turn, backward, next),
             _ => self.jump(turn, next),
@@ -80,30 +97,24 @@ impl Predict {
     }
 
     #[inline(never)]
-    fn jump(&mut self, turn: &Turn, next: u64) -> u32 {
+    fn jump(&mut self, turn: &Turn, next: u64) -> u64 {
         match turn.kind {
             Turning::Branch { .. } => 0,
             Turning::Jump { pushes } => {
                 if pushes {
                     self.push(turn.sequential);
                 }
-                if self.target(turn.pc, next) { 0 } else { self.jump }
+                if self.target(turn.pc, next) { RIGHT } else { OTHER }
             }
             Turning::Indirect { pops, pushes } => self.jump_reg(turn, pops, pushes, next),
         }
     }
 
-    /// Bubbles as a number below 4; with the turn it says how many there are.
-    #[inline(always)]
-    pub(super) fn code(&self, bubbles: u32) -> u64 {
-        u64::from(bubbles != 0) + u64::from(bubbles != 0 && bubbles != self.mispredict)
-    }
-
     /// The bubbles that a code stands for.
     pub(super) fn bubbles(&self, turn: &Turn, code: u64) -> u32 {
         match (code, turn.kind) {
-            (0, _) => 0,
-            (1, _) => self.mispredict,
+            (RIGHT, _) => 0,
+            (WRONG, _) => self.mispredict,
             (_, Turning::Branch { .. }) => self.taken,
             (_, Turning::Jump { .. }) => self.jump,
             (_, Turning::Indirect { .. }) => self.indirect,
@@ -111,35 +122,32 @@ impl Predict {
     }
 
     #[inline(always)]
-    fn branch(&mut self, turn: &Turn, backward: bool, next: u64) -> u32 {
+    fn branch(&mut self, turn: &Turn, backward: bool, next: u64) -> u64 {
         // A branch to the instruction behind it is not taken in all that matters here.
         let taken = next != turn.sequential;
         let predicted = match self.predictor {
             Predictor::NotTaken => false,
             Predictor::BackwardTaken => backward,
-            Predictor::Bimodal => {
-                let at = (turn.pc >> 1) as usize & (self.counters.len() - 1);
-                let counter = &mut self.counters[at];
-                let predicted = *counter >= 2;
-                *counter = if taken { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
-                predicted
-            }
+            Predictor::Bimodal => match self.counters.get_mut((turn.pc >> 1) as usize & self.counters_mask) {
+                Some(counter) => {
+                    let before = *counter;
+                    *counter = if taken { (before + 1).min(3) } else { before.saturating_sub(1) };
+                    before >= 2
+                }
+                None => false,
+            },
         };
         if predicted != taken {
             self.mispredicts += 1;
             if taken {
-                self.learn(turn.pc, next);
+                self.target(turn.pc, next);
             }
-            return self.mispredict;
+            return WRONG;
         }
-        match taken {
-            false => 0,
-            true if self.target(turn.pc, next) => 0,
-            true => self.taken,
-        }
+        if !taken || self.target(turn.pc, next) { RIGHT } else { OTHER }
     }
 
-    fn jump_reg(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u32 {
+    fn jump_reg(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u64 {
         let popped = pops && self.depth > 0;
         let predicted = if popped { self.returns.pop() } else { None };
         if pushes {
@@ -147,10 +155,10 @@ impl Predict {
         }
         let right = if popped { predicted == Some(next) } else { self.target(turn.pc, next) };
         if right {
-            0
+            RIGHT
         } else {
             self.mispredicts += 1;
-            self.indirect
+            OTHER
         }
     }
 
@@ -166,17 +174,14 @@ impl Predict {
     /// Whether the target buffer has this target; afterwards it does.
     #[inline(always)]
     fn target(&mut self, pc: u64, target: u64) -> bool {
-        if self.btb.is_empty() {
-            return false;
+        match self.btb.get_mut((pc >> 1) as usize & self.btb_mask) {
+            Some(entry) if *entry == (pc, target) => true,
+            Some(entry) => {
+                *entry = (pc, target);
+                false
+            }
+            None => false,
         }
-        let at = (pc >> 1) as usize & (self.btb.len() - 1);
-        let known = self.btb[at] == (pc, target);
-        self.btb[at] = (pc, target);
-        known
-    }
-
-    fn learn(&mut self, pc: u64, target: u64) {
-        self.target(pc, target);
     }
 }
 
