@@ -100,8 +100,6 @@ pub struct Pass {
     pub start: u16,
     /// The end.
     pub end: u16,
-    /// Accesses in `Several::accesses` until the last of them.
-    pub accesses: u16,
     /// Whether the last of them is a branch that was taken, or an indirect jump that went elsewhere than behind
     /// itself.
     pub taken: bool,
@@ -109,7 +107,7 @@ pub struct Pass {
 
 impl Pass {
     /// Of nothing.
-    pub(crate) const NONE: Pass = Pass { target: 0, start: 0, end: 0, accesses: 0, taken: false };
+    pub(crate) const NONE: Pass = Pass { target: 0, start: 0, end: 0, taken: false };
 }
 
 /// An access of an instruction in a decoded block, which says what it loads or stores; aligned, and to RAM.
@@ -126,7 +124,7 @@ pub struct Touch {
 pub struct Several<'a> {
     /// The runs, in order.
     pub passes: &'a [Pass],
-    /// All their accesses, in order; none unless [`Observer::MEMORY`] is set.
+    /// All their accesses, in order, one of each load and store; none unless [`Observer::MEMORY`] is set.
     pub accesses: &'a [Touch],
     /// The engine's memory of instructions.
     pub insns: &'a [BlockInsn],

@@ -169,7 +169,7 @@ impl Machine {
         if O::BLOCKS {
             let (start, end) = (op.place, op.place + 1);
             obs.several(&Several {
-                passes: &[Pass { target: to, start, end, accesses: 0, taken: to != op.imm }],
+                passes: &[Pass { target: to, start, end, taken: to != op.imm }],
                 accesses: &[],
                 insns: &arena.meta,
                 epoch: self.engine.drops,
@@ -313,9 +313,8 @@ macro_rules! define {
                     (ops, links, jumps);
                 let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
-                // What is still to be done. Walking a slice takes fewer instructions than counting an index, which
-                // only those need that leave.
-                let mut rest = ops[usize::from(entry.op)..].iter();
+                // The op that is next.
+                let mut at = entry.op;
                 // The place of the first instruction that is not in `n` and that the observer was not told of.
                 let mut from = usize::from(entry.place);
                 let mut n = *count;
@@ -342,7 +341,9 @@ macro_rules! define {
                     };
                 }
                 let leave = loop {
-                    let Some(op) = rest.next() else { unreachable!("each block ends with an op that leaves it") };
+                    let op = &ops[usize::from(at)];
+                    // It does not wrap: each block ends with an op that leaves it.
+                    at = at.wrapping_add(1);
                     /// The place of the op's instruction.
                     macro_rules! place {
                         () => {
@@ -352,14 +353,14 @@ macro_rules! define {
                     /// Where to begin again, at this op.
                     macro_rules! resume {
                         () => {
-                            Entry { op: (ARENA - 1 - rest.as_slice().len()) as u16, place: op.place }
+                            Entry { op: at.wrapping_sub(1), place: op.place }
                         };
                     }
                     /// On with the block there.
                     macro_rules! go {
                         ($to:expr) => {{
-                            from = usize::from($to);
-                            rest = ops[from..].iter();
+                            at = $to;
+                            from = usize::from(at);
                         }};
                     }
 
@@ -390,7 +391,6 @@ macro_rules! define {
                                     target: $target,
                                     start: from as u16,
                                     end: end as u16,
-                                    accesses: accessed as u16,
                                     taken: $taken,
                                 };
                                 noted += 1;

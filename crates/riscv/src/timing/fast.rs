@@ -7,6 +7,7 @@
 //! [`Timed`](super::Timed)'s.
 
 use std::collections::HashMap;
+use std::slice;
 
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
@@ -284,14 +285,14 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Everything in order, instruction by instruction.
     #[cold]
-    fn plainly(&mut self, number: usize, several: &Several, pass: &Pass, accesses: &[Touch]) {
+    fn plainly(&mut self, number: usize, several: &Several, pass: &Pass, accesses: &mut slice::Iter<Touch>) {
         self.materialise();
         self.replays += 1;
-        let mut accesses = accesses.iter().zip(&self.blocks[number].memory).peekable();
+        let mut memory = 0;
         for (op, place) in several.insns(pass).iter().zip(pass.start..) {
-            let here = usize::from(place - pass.start);
-            let access = accesses.next_if(|(_, place)| usize::from(place.at) == here);
-            let access = access.map(|(touch, place)| place.data(several, touch));
+            let here = self.blocks[number].memory.get(memory).filter(|m| m.at == (place - pass.start) as u8);
+            let access = here.and_then(|here| Some(here.data(several, accesses.next()?)));
+            memory += usize::from(access.is_some());
             let step = Step {
                 pc: several.outside(op.pc),
                 pa: physical(op),
@@ -405,9 +406,15 @@ impl<const PIPE: bool> Fast<PIPE> {
         !PIPE || self.model.refill_phase == privilege as u8 && self.model.started
     }
 
-    /// A run of instructions and its accesses; `walks` says whether fetches and data are translated.
+    /// A run of instructions; `accesses` begins with its own. `walks` says whether fetches and data are translated.
     #[inline(always)]
-    fn run(&mut self, several: &Several, pass: &Pass, accesses: &[Touch], walks: (bool, bool)) {
+    fn run(
+        &mut self,
+        several: &Several,
+        pass: &Pass,
+        accesses: &mut slice::Iter<Touch>,
+        walks: (bool, bool),
+    ) {
         let privilege = several.privilege;
         let key = u64::from(pass.start)
             | u64::from(pass.end) << 16
@@ -430,18 +437,18 @@ impl<const PIPE: bool> Fast<PIPE> {
         if PIPE {
             self.misses.clear();
         }
-        let (mut stores, mut hits) = (block.stores, accesses.len() as u16);
-        for (i, (touch, place)) in accesses.iter().zip(&block.memory).enumerate() {
-            if !self.model.memory.data_of_block(several.outside(touch.va), touch.pa, place.store, walks.1) {
-                hits -= 1;
+        let (mut stores, mut loads) = (block.stores, block.memory.len() as u16 - block.stores);
+        for (i, (place, touch)) in block.memory.iter().zip(accesses).enumerate() {
+            if !self.model.memory.data_of_block(touch, place.store, walks.1) {
+                let waits = self.model.memory.other_data_of_block(&place.data(several, touch), privilege);
                 stores -= u16::from(place.store);
-                let waits = self.model.memory.data(&place.data(several, touch), privilege);
+                loads -= u16::from(!place.store);
                 if PIPE && waits != Waits::default() {
                     self.misses.push((i, waits));
                 }
             }
         }
-        self.model.memory.count_hits(u64::from(hits - stores), u64::from(stores));
+        self.model.memory.count_hits(u64::from(loads), u64::from(stores));
         if !PIPE {
             return;
         }
@@ -523,11 +530,9 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         self.keep_up(several.epoch);
         let memory = &self.model.memory;
         let walks = (memory.fetch_walks(several.privilege), memory.data_walks(several.privilege));
-        let mut first = 0;
+        let mut accesses = several.accesses.iter();
         for pass in several.passes {
-            let end = usize::from(pass.accesses);
-            self.run(several, pass, several.accesses.get(first..end).unwrap_or_default(), walks);
-            first = end;
+            self.run(several, pass, &mut accesses, walks);
         }
     }
 

@@ -6,7 +6,7 @@ use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
 use crate::hart::Privilege;
-use crate::observer::Walk;
+use crate::observer::{Touch, Walk};
 
 /// Counts of the memory side. An access that lies in two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -338,13 +338,24 @@ impl Memory {
     /// Whether data in RAM, aligned as blocks do it, is found where it was last, in the translation buffer and in
     /// its set: then nothing waits or changes, and who asked counts it. If not, nothing has happened.
     #[inline(always)]
-    pub(super) fn data_of_block(&mut self, va: u64, pa: u64, store: bool, walks: bool) -> bool {
+    pub(super) fn data_of_block(&mut self, touch: &Touch, store: bool, walks: bool) -> bool {
         match &mut self.l1d {
-            Some(cache) if self.quick && (!walks || self.latest_data.has(va)) => {
-                cache.access_first(pa, store)
+            Some(cache) if self.quick && (!walks || self.latest_data.has(touch.va)) => {
+                cache.access_first(touch.pa, store)
             }
             _ => false,
         }
+    }
+
+    /// The rest of it; as [`data`](Self::data).
+    #[inline(never)]
+    pub(super) fn other_data_of_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
+        if !self.quick || self.data_walks(privilege) && !self.latest_data.has(access.va) {
+            return self.data(access, privilege);
+        }
+        let miss = self.data_line(access.pa, access.store);
+        let waits = !access.store || self.latencies.stores_wait;
+        Waits { walk: 0, miss: if waits { miss } else { 0 } }
     }
 
     /// Counts what [`data_of_block`](Self::data_of_block) found.
@@ -377,7 +388,7 @@ impl Memory {
         waits
     }
 
-    #[inline(never)]
+    #[inline]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
         let Some(cache) = &mut self.l1d else { return 0 };
         let found = cache.look_for(pa >> cache.geometry().line_shift(), store);
