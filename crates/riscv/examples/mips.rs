@@ -53,22 +53,8 @@ fn run<O: Observer>(elf: &Elf, observer: &mut O, reference: bool) -> (u64, f64, 
     (machine.instret(), time, code)
 }
 
-/// What the timing figures are for: five stages, 16 KiB caches, translation buffers, prediction by history.
-const CORE: &str = "
-name = 'bench'
-pipeline.fetch-width = 4
-branch = { predictor = 'bimodal', counters = 512, btb = 64, return-stack = 8, mispredict = 2, jump = 1, indirect = 2 }
-operation.multiply = { cycles = 3, pipelined = true }
-operation.divide = { cycles = 20 }
-operation.float = { cycles = 4, pipelined = true }
-operation.float-multiply = { cycles = 4, pipelined = true }
-operation.float-divide = { cycles = 20 }
-l1i.geometry = '64:4:64'
-l1d.geometry = '64:4:64'
-itlb.entries = 32
-dtlb.entries = 32
-memory.latency = 30
-";
+/// What the timing figures are for.
+const CORE: &str = include_str!("bench.toml");
 
 /// With a core attached; counting only caches and translation buffers when not `PIPE`.
 fn timed<const PIPE: bool>(elf: &Elf) -> (u64, f64, i32) {

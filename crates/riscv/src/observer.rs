@@ -95,19 +95,45 @@ pub struct BlockInsn {
 pub struct Pass {
     /// Where its last instruction went, when that is an indirect jump; sign-extended on RV32.
     pub target: u64,
-    /// Where they stand in the engine's memory: the first, and the one behind the last. Two runs of the same
-    /// epoch and places are the same instructions.
-    pub start: u16,
-    /// The end.
-    pub end: u16,
-    /// Whether the last of them is a branch that was taken, or an indirect jump that went elsewhere than behind
-    /// itself.
-    pub taken: bool,
+    /// From the lowest bit: whether it was taken; 16 bits for the end, 16 for the start.
+    run: u64,
 }
 
 impl Pass {
     /// Of nothing.
-    pub(crate) const NONE: Pass = Pass { target: 0, start: 0, end: 0, taken: false };
+    pub(crate) const NONE: Pass = Pass { target: 0, run: 0 };
+
+    /// The instructions from one place in the engine's memory to another.
+    #[inline(always)]
+    pub(crate) fn new(start: u16, end: u16, taken: bool, target: u64) -> Self {
+        Pass { target, run: u64::from(start) << 17 | u64::from(end) << 1 | u64::from(taken) }
+    }
+
+    /// Stands for start, end and whether it was taken. Two runs of the same epoch and number are the same
+    /// instructions, and went the same way unless that was an indirect jump. The lowest bits differ most.
+    #[inline(always)]
+    pub fn number(&self) -> u64 {
+        self.run
+    }
+
+    /// The place of the first instruction.
+    #[inline(always)]
+    pub fn start(&self) -> u16 {
+        (self.run >> 17) as u16
+    }
+
+    /// The place behind the last one.
+    #[inline(always)]
+    pub fn end(&self) -> u16 {
+        (self.run >> 1) as u16
+    }
+
+    /// Whether the last of them is a branch that was taken, or an indirect jump that went elsewhere than behind
+    /// itself.
+    #[inline(always)]
+    pub fn taken(&self) -> bool {
+        self.run & 1 != 0
+    }
 }
 
 /// An access of an instruction in a decoded block, which says what it loads or stores; aligned, and to RAM.
@@ -147,7 +173,7 @@ impl<'a> Several<'a> {
 
     /// The instructions of one of the runs.
     pub fn insns(&self, pass: &Pass) -> &'a [BlockInsn] {
-        self.insns.get(usize::from(pass.start)..usize::from(pass.end)).unwrap_or_default()
+        self.insns.get(usize::from(pass.start())..usize::from(pass.end())).unwrap_or_default()
     }
 
     /// Where the instruction in a place of one of the runs went, as [`Retired`] shows it.
@@ -155,7 +181,7 @@ impl<'a> Several<'a> {
         let here = self.insns.get(usize::from(place));
         let next = match here.map(|here| (here.insn.row().class, here)) {
             Some((Class::JumpReg, _)) => pass.target,
-            Some((Class::Branch, last)) if pass.taken && place + 1 == pass.end => {
+            Some((Class::Branch, last)) if pass.taken() && place + 1 == pass.end() => {
                 last.pc.wrapping_add(last.insn.imm as u64)
             }
             _ => self.insns.get(usize::from(place) + 1).map_or(0, |next| next.pc),

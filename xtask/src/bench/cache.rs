@@ -1,4 +1,4 @@
-//! The speed of counting caches, by processor time.
+//! The speed of the machine, without caches and with, by processor time.
 
 use super::figures::{Figure, number_after};
 use crate::workspace;
@@ -15,8 +15,12 @@ pub(super) fn cache() -> Result<Vec<Figure>> {
         println!("  {line}");
     }
     let number = |words: &[&str]| number_after(&text, words).unwrap_or(f64::NAN);
+    let speed = |what, words: &[&str], bound| Figure::at_least(what, number(words), bound);
     Ok(vec![
-        Figure::at_least("instruction cache counted, MIPS", number(&["fetches", "64:4:64", "lru"]), 250.0),
+        speed("functional, MIPS", &["functional"], 600.0),
+        speed("instruction cache counted, MIPS", &["fetches", "64:4:64", "lru"], 250.0),
+        speed("caches and TLBs counted, MIPS", &["caches", "and", "TLBs", "counted"], 250.0),
+        speed("five stages, caches and TLBs, MIPS", &["five", "stages"], 150.0),
         Figure::at_most(
             "sweep of 1,056 geometries over 1 M fetches, s",
             number(&["sweep", "fetches:"]),

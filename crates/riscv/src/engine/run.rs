@@ -167,9 +167,8 @@ impl Machine {
         self.hart.x[usize::from(op.rd)] = op.imm;
         *count += 1;
         if O::BLOCKS {
-            let (start, end) = (op.place, op.place + 1);
             obs.several(&Several {
-                passes: &[Pass { target: to, start, end, taken: to != op.imm }],
+                passes: &[Pass::new(op.place, op.place + 1, to != op.imm, to)],
                 accesses: &[],
                 insns: &arena.meta,
                 epoch: self.engine.drops,
@@ -387,12 +386,7 @@ macro_rules! define {
                         ($end:expr, $target:expr, $taken:expr) => {
                             let end = $end;
                             if O::BLOCKS && from < end {
-                                passes[noted % LOG] = Pass {
-                                    target: $target,
-                                    start: from as u16,
-                                    end: end as u16,
-                                    taken: $taken,
-                                };
+                                passes[noted % LOG] = Pass::new(from as u16, end as u16, $taken, $target);
                                 noted += 1;
                             }
                             n += (end - from) as u64;

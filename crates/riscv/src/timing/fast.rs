@@ -23,7 +23,7 @@ use crate::trap::Trap;
 
 /// Entries of the table of results; a power of two.
 const RESULTS: usize = 1 << 14;
-/// Entries of the table of blocks: one for each place in the engine's memory where a run may end.
+/// Entries of the table of blocks, a power of two: the lowest bits of [`Pass::number`] choose one.
 const BLOCKS: usize = 1 << 16;
 /// States and blocks that are kept before all is forgotten.
 const MOST: usize = 1 << 16;
@@ -81,9 +81,9 @@ const UNKNOWN: Known =
     Known { block: NOTHING, state: 0, predictions: 0, misses: [0; 2], next: 0, cycles: 0, count: 0 };
 
 /// One miss as a number; `None` when it does not fit.
-fn miss_code(access: usize, waits: Waits) -> Option<u64> {
+fn miss_code(at: u8, waits: Waits) -> Option<u64> {
     let fits = waits.walk < 1 << 24 && waits.miss < 1 << 24;
-    fits.then_some((access as u64 + 1) << 48 | u64::from(waits.walk) << 24 | u64::from(waits.miss))
+    fits.then_some((u64::from(at) + 1) << 48 | u64::from(waits.walk) << 24 | u64::from(waits.miss))
 }
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), by
@@ -107,7 +107,7 @@ pub struct Fast<const PIPE: bool = true> {
     accesses: Vec<Access>,
     epoch: u64,
     blocks: Vec<Block>,
-    /// By where it ends: places in the engine, whether the last one jumped, mode; which block.
+    /// The number of a run, with the mode above it; which block.
     block_table: Box<[(u64, u32); BLOCKS]>,
     /// The same for all blocks, those too that another has displaced from the table.
     block_numbers: HashMap<u64, u32>,
@@ -119,8 +119,8 @@ pub struct Fast<const PIPE: bool = true> {
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
-    /// For one block: misses by number of access.
-    misses: Vec<(usize, Waits)>,
+    /// For one block: misses by number of instruction.
+    misses: Vec<(u8, Waits)>,
     /// How often a block was found, and how often it was replayed.
     hits: u64,
     replays: u64,
@@ -247,8 +247,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         let insns = several.insns(pass);
         let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
-        for (op, place) in insns.iter().zip(pass.start..) {
-            let i = (place - pass.start) as u8;
+        for (op, place) in insns.iter().zip(pass.start()..) {
+            let i = (place - pass.start()) as u8;
             shapes.push(Shape::new(&op.insn, &self.model.core));
             let pa = physical(op);
             for byte in [pa, pa + u64::from(op.insn.len) - 1] {
@@ -289,8 +289,9 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.materialise();
         self.replays += 1;
         let mut memory = 0;
-        for (op, place) in several.insns(pass).iter().zip(pass.start..) {
-            let here = self.blocks[number].memory.get(memory).filter(|m| m.at == (place - pass.start) as u8);
+        for (op, place) in several.insns(pass).iter().zip(pass.start()..) {
+            let here =
+                self.blocks[number].memory.get(memory).filter(|m| m.at == (place - pass.start()) as u8);
             let access = here.and_then(|here| Some(here.data(several, accesses.next()?)));
             memory += usize::from(access.is_some());
             let step = Step {
@@ -332,18 +333,15 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.model.start(phase);
         let before = self.model.pipe.cycles();
         let mut charges = [0; Cause::COUNT];
-        let (mut access, mut jump, mut miss) = (0, 0, 0);
-        for (op, place) in several.insns(pass).iter().zip(pass.start..) {
-            let i = usize::from(place - pass.start);
+        let (mut jump, mut miss) = (0, 0);
+        for (op, place) in several.insns(pass).iter().zip(pass.start()..) {
+            let i = usize::from(place - pass.start());
             let block = &self.blocks[number];
             let (pc, next_pc) = (several.outside(op.pc), several.next_pc(pass, place));
             let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
-            if block.memory.get(access).is_some_and(|place| usize::from(place.at) == i) {
-                if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| m.0 == access) {
-                    (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
-                    miss += 1;
-                }
-                access += 1;
+            if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0) == i) {
+                (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
+                miss += 1;
             }
             let passed = self.model.pipe.pass(&block.shapes[i], &costs);
             for (sum, c) in charges.iter_mut().zip(&passed.charges) {
@@ -416,12 +414,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         walks: (bool, bool),
     ) {
         let privilege = several.privilege;
-        let key = u64::from(pass.start)
-            | u64::from(pass.end) << 16
-            | u64::from(pass.taken) << 32
-            | (privilege as u64) << 33;
-        // A run that ends there because of a branch, and one for another reason, do not displace each other.
-        let at = usize::from(pass.end ^ u16::from(pass.taken) << 15);
+        let key = pass.number() | (privilege as u64) << 40;
+        let at = key as usize & (BLOCKS - 1);
         let (known, number) = self.block_table[at];
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
         let ready = self.ready(privilege);
@@ -438,13 +432,14 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.misses.clear();
         }
         let (mut stores, mut loads) = (block.stores, block.memory.len() as u16 - block.stores);
-        for (i, (place, touch)) in block.memory.iter().zip(accesses).enumerate() {
+        for place in &block.memory {
+            let Some(touch) = accesses.next() else { break };
             if !self.model.memory.data_of_block(touch, place.store, walks.1) {
                 let waits = self.model.memory.other_data_of_block(&place.data(several, touch), privilege);
                 stores -= u16::from(place.store);
                 loads -= u16::from(!place.store);
                 if PIPE && waits != Waits::default() {
-                    self.misses.push((i, waits));
+                    self.misses.push((place.at, waits));
                 }
             }
         }
