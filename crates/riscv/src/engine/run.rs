@@ -313,7 +313,7 @@ macro_rules! define {
                 let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
                 // The op that is next.
-                let mut at = entry.op;
+                let mut at = usize::from(entry.op);
                 // The place of the first instruction that is not in `n` and that the observer was not told of.
                 let mut from = usize::from(entry.place);
                 let mut n = *count;
@@ -340,9 +340,9 @@ macro_rules! define {
                     };
                 }
                 let leave = loop {
-                    let op = &ops[usize::from(at)];
-                    // It does not wrap: each block ends with an op that leaves it.
-                    at = at.wrapping_add(1);
+                    // It is in the arena, since each block ends with an op that leaves it; so said, it is not checked.
+                    let op = &ops[at % ARENA];
+                    at += 1;
                     /// The place of the op's instruction.
                     macro_rules! place {
                         () => {
@@ -352,14 +352,14 @@ macro_rules! define {
                     /// Where to begin again, at this op.
                     macro_rules! resume {
                         () => {
-                            Entry { op: at.wrapping_sub(1), place: op.place }
+                            Entry { op: (at - 1) as u16, place: op.place }
                         };
                     }
                     /// On with the block there.
                     macro_rules! go {
                         ($to:expr) => {{
-                            at = $to;
-                            from = usize::from(at);
+                            from = usize::from($to);
+                            at = from;
                         }};
                     }
 
@@ -381,11 +381,12 @@ macro_rules! define {
                             }
                         };
                     }
-                    /// Counts the instructions up to the place `$end`, and notes for the observer that they retired.
+                    /// Counts the instructions up to the place `$end`, and notes for the observer that they retired, if
+                    /// there are `$some`.
                     macro_rules! passed {
-                        ($end:expr, $target:expr, $taken:expr) => {
+                        ($some:expr, $end:expr, $target:expr, $taken:expr) => {
                             let end = $end;
-                            if O::BLOCKS && from < end {
+                            if O::BLOCKS && $some {
                                 passes[noted % LOG] = Pass::new(from as u16, end as u16, $taken, $target);
                                 noted += 1;
                             }
@@ -420,7 +421,7 @@ macro_rules! define {
                     /// Leaves before the op.
                     macro_rules! leave_before {
                         ($leave:expr) => {{
-                            passed!(place!(), 0, false);
+                            passed!(from < place!(), place!(), 0, false);
                             leave!($leave)
                         }};
                     }
@@ -521,7 +522,7 @@ macro_rules! define {
                             let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
                             if $bx {
                                 retire!(op.imm, 0);
-                                passed!(place!() + 1, 0, true);
+                                passed!(true, place!() + 1, 0, true);
                                 jump!(op.imm);
                             } else {
                                 next!(0);
@@ -535,7 +536,7 @@ macro_rules! define {
                             }
                             x[usize::from(op.rd)] = op.imm;
                             retire!(to, if op.rd < 32 { outside(op.imm) } else { 0 });
-                            passed!(place!() + 1, to, to != op.imm);
+                            passed!(true, place!() + 1, to, to != op.imm);
                             check!(to);
                             go!(entry.start);
                         })*
@@ -573,11 +574,11 @@ macro_rules! define {
                         Code::Nop => next!(0),
                         Code::Goto => {
                             // Its own address is where it goes.
-                            passed!(place!(), 0, false);
+                            passed!(from < place!(), place!(), 0, false);
                             jump!(op.imm);
                         }
                         Code::Away => {
-                            passed!(place!(), 0, false);
+                            passed!(from < place!(), place!(), 0, false);
                             check!(op.imm);
                             let entry = &jumps[jump_index(op.imm)];
                             if entry.pc != op.imm || entry.context != context {
