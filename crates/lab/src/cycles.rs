@@ -387,7 +387,7 @@ impl Observer for CycleAttribution {
             self.settle();
             if warm && followed && self.follows {
                 self.twin = Some(Twin {
-                    model: self.model.clone(),
+                    model: self.model.untrapped(),
                     at: self.at,
                     resumed: false,
                     instructions: 0,

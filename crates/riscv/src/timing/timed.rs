@@ -353,6 +353,18 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         Err(Stop::Budget)
     }
 
+    /// A copy to which the trap that is being told of does not happen: without what the trapping instruction and the
+    /// hardware have accessed.
+    pub fn untrapped(&self) -> Self
+    where
+        Self: Clone,
+    {
+        let mut copy = self.clone();
+        copy.accesses.clear();
+        copy.stacked.clear();
+        copy
+    }
+
     /// What tells the phases apart.
     pub fn phases(&mut self) -> &mut P {
         &mut self.phases
