@@ -105,6 +105,8 @@ pub struct Fast<const PIPE: bool = true> {
     model: Model,
     /// Those of the instruction that is being executed.
     accesses: Vec<Access>,
+    /// Words that hardware stacks.
+    stacked: Vec<Access>,
     epoch: u64,
     blocks: Vec<Block>,
     /// The number of a run, with the mode above it; which block.
@@ -133,6 +135,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         Ok(Fast {
             model,
             accesses: Vec::new(),
+            stacked: Vec::new(),
             epoch: u64::MAX,
             blocks: Vec::new(),
             block_table: boxed((u64::MAX, 0)),
@@ -393,9 +396,11 @@ impl<const PIPE: bool> Fast<PIPE> {
             privilege: retired.privilege,
             phase: retired.privilege as u8,
         };
-        let accesses: Vec<Data> = self.accesses.iter().map(data).collect();
+        let accesses: Vec<Data> = self.accesses.iter().map(Data::of).collect();
         self.model.retire(&step, &accesses);
         self.accesses.clear();
+        self.model.stack(&self.stacked, step.phase);
+        self.stacked.clear();
     }
 
     /// Whether a block may be looked up: the next refill is charged to the same mode.
@@ -498,11 +503,6 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 }
 
-#[inline(always)]
-fn data(access: &Access) -> Data {
-    Data { va: access.va, pa: access.pa, size: access.size, store: access.store }
-}
-
 fn physical(op: &BlockInsn) -> u64 {
     u64::from(op.page) << 12 | op.pc & 0xfff
 }
@@ -515,7 +515,9 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
 
     #[inline(always)]
     fn access(&mut self, access: &Access) {
-        if access.kind != AccessKind::Stacking {
+        if access.kind == AccessKind::Stacking {
+            self.stacked.push(*access);
+        } else {
             self.accesses.push(*access);
         }
     }
@@ -539,6 +541,8 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         self.materialise();
         self.accesses.clear();
         self.model.trap(trap, trap.from as u8);
+        self.model.stack(&self.stacked, trap.from as u8);
+        self.stacked.clear();
     }
 
     fn walk(&mut self, walk: &Walk) {

@@ -6,7 +6,7 @@ use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
 use crate::hart::Privilege;
-use crate::observer::{Touch, Walk};
+use crate::observer::{Access, Touch, Walk};
 
 /// Counts of the memory side. An access that lies in two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -481,4 +481,11 @@ pub(super) struct Data {
     pub(super) pa: u64,
     pub(super) size: u8,
     pub(super) store: bool,
+}
+
+impl Data {
+    #[inline(always)]
+    pub(super) fn of(access: &Access) -> Self {
+        Data { va: access.va, pa: access.pa, size: access.size, store: access.store }
+    }
 }
