@@ -322,9 +322,11 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         self.model.counts()
     }
 
-    /// Empties caches and translation buffers (not the pipe): what comes next finds them cold.
-    pub fn flush_caches(&mut self) {
+    /// Empties caches and translation buffers and forgets all predictions, but does not empty the pipe: what comes
+    /// next finds a cold core.
+    pub fn make_cold(&mut self) {
         self.model.memory.flush_all();
+        self.model.predict.forget(&self.model.core);
     }
 
     /// Lets the machine external interrupt come in one exact cycle: runs until an instruction leaves the pipe in
