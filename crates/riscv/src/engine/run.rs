@@ -313,7 +313,7 @@ macro_rules! define {
                 let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
                 // The op that is next.
-                let mut at = usize::from(entry.op);
+                let mut at = entry.op;
                 // The place of the first instruction that is not in `n` and that the observer was not told of.
                 let mut from = usize::from(entry.place);
                 let mut n = *count;
@@ -340,9 +340,9 @@ macro_rules! define {
                     };
                 }
                 let leave = loop {
-                    // It is in the arena, since each block ends with an op that leaves it; so said, it is not checked.
-                    let op = &ops[at % ARENA];
-                    at += 1;
+                    let op = &ops[usize::from(at)];
+                    // It does not wrap: each block ends with an op that leaves it.
+                    at = at.wrapping_add(1);
                     /// The place of the op's instruction.
                     macro_rules! place {
                         () => {
@@ -352,14 +352,14 @@ macro_rules! define {
                     /// Where to begin again, at this op.
                     macro_rules! resume {
                         () => {
-                            Entry { op: (at - 1) as u16, place: op.place }
+                            Entry { op: at.wrapping_sub(1), place: op.place }
                         };
                     }
                     /// On with the block there.
                     macro_rules! go {
                         ($to:expr) => {{
-                            from = usize::from($to);
-                            at = from;
+                            at = $to;
+                            from = usize::from(at);
                         }};
                     }
 
