@@ -156,6 +156,8 @@ fn proof(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
 fn riscv(_: &Tool, _: &Args) -> Result<Vec<Figure>> {
     let mut cargo = workspace::cargo(&workspace::root()?);
     cargo.args(["run", "--release", "--quiet", "--package", "tollgate-riscv", "--example", "mips"]);
+    // Enough for every part of the programs, and bounded: to their ends it takes minutes.
+    cargo.args(["--", "3", "--steps", "200000000"]);
     let output = cargo.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     for line in text.lines() {
