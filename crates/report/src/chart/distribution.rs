@@ -1,7 +1,8 @@
 //! Distributions on one logarithmic axis: for each row an area per run, whose height goes with the square root of
 //! the share of crossings, so that one slow crossing in a thousand still shows.
 
-use super::mark::{self, Look};
+use super::mark::{self, Look, Size};
+use super::rungs::APART;
 use super::{Scale, Unit};
 use crate::markup::{Element, el, percent, short};
 
@@ -22,43 +23,72 @@ pub(crate) struct Spread {
     pub(crate) words: String,
 }
 
+/// How the areas of so many runs stand: over each other where they are few enough to be seen through, otherwise each on
+/// a ground of its own.
+struct Lanes {
+    /// Pixels from one ground to the next.
+    pitch: f64,
+    /// Pixels of an area's height.
+    high: f64,
+    /// Half the height of the tick of the 99th percentile.
+    tick: f64,
+    size: Size,
+}
+
+fn lanes(spreads: usize) -> Lanes {
+    match spreads {
+        ..=APART => Lanes { pitch: 0.0, high: TRACK - BELOW, tick: 5.0, size: Size::Full },
+        ..=8 => Lanes { pitch: 20.0, high: 15.0, tick: 4.0, size: Size::Middle },
+        _ => Lanes { pitch: 9.0, high: 6.0, tick: 2.5, size: Size::Small },
+    }
+}
+
 /// A row's track: areas where there are counts, boxes from p10 to p90 where there are none, and marks at the medians.
 pub(crate) fn track(scale: &Scale, unit: &Unit, spreads: &[Spread]) -> Element {
-    let ground = TRACK - BELOW;
-    // Many runs: fewer and wider bins, which is as much as can be seen of lines over each other.
-    let bins = if spreads.len() > 4 { 60 } else { 120 };
-    let mut svg = el("svg").class("track").set("width", "100%").set("height", TRACK);
-    svg = svg.all(super::rungs::grid(scale, unit, ground));
-    let mut areas = el("svg")
-        .set("viewBox", format!("0 0 {bins} 100"))
-        .set("preserveAspectRatio", "none")
-        .set("width", "100%")
-        .set("height", ground)
-        .set("aria-hidden", "true");
-    for spread in spreads.iter().filter(|spread| !spread.counts.is_empty()) {
+    let Lanes { pitch, high, tick, size } = lanes(spreads.len());
+    // Many runs: fewer and wider bins, which is as much as can be seen of low areas.
+    let bins = if spreads.len() > APART { 60 } else { 120 };
+    let last = high + pitch * spreads.len().saturating_sub(1) as f64;
+    let mut svg = el("svg").class("track").set("width", "100%").set("height", last + BELOW);
+    svg = svg.all(super::rungs::grid(scale, unit, last));
+    let ground = |n: usize| high + pitch * n as f64;
+    for (n, spread) in spreads.iter().enumerate().filter(|(_, spread)| !spread.counts.is_empty()) {
         let path = area(scale, &spread.counts, bins);
-        areas = areas.with(el("path").class(format!("area {}", spread.look.class())).set("d", path));
+        let path = el("path").class(format!("area {}", spread.look.class())).set("d", path);
+        let mut stretched = el("svg")
+            .set("viewBox", format!("0 0 {bins} 100"))
+            .set("preserveAspectRatio", "none")
+            .set("width", "100%")
+            .set("height", high)
+            .set("aria-hidden", "true");
+        if ground(n) > high {
+            stretched = stretched.set("y", ground(n) - high);
+        }
+        svg = svg.with(stretched.with(path));
     }
-    svg = svg.with(areas).with(mark::line("base", (0.0, ground), (1.0, ground)));
-    for spread in spreads {
+    let grounds = if pitch > 0.0 { spreads.len() } else { 1 };
+    svg = svg.all((0..grounds).map(|n| mark::line("base", (0.0, ground(n)), (1.0, ground(n)))));
+    for (n, spread) in spreads.iter().enumerate() {
+        let ground = ground(n);
         let [p10, p50, p90, p99] = spread.quantiles;
         let mut drawn = mark::mark(spread.look, &spread.words);
         if spread.counts.is_empty() {
-            let [low, high] = [p10, p90].map(|end| scale.near(end));
+            let [low, end] = [p10, p90].map(|end| scale.near(end));
+            let box_high = 6.0_f64.min(high / 2.0);
             drawn = drawn.with(
                 el("rect")
                     .class("interval")
                     .set("x", percent(low))
-                    .set("y", ground - 8.0)
-                    .set("width", percent(high - low))
-                    .set("height", 6.0),
+                    .set("y", ground - box_high - tick.min(2.0))
+                    .set("width", percent(end - low))
+                    .set("height", box_high),
             );
         }
         if let Some(at) = scale.at(p99) {
-            drawn = drawn.with(mark::line("p99", (at, ground - 5.0), (at, ground + 5.0)));
+            drawn = drawn.with(mark::line("p99", (at, ground - tick), (at, ground + tick)));
         }
         let Some(at) = scale.at(p50) else { continue };
-        svg = svg.with(drawn.with(mark::shape(spread.look, at, ground)));
+        svg = svg.with(drawn.with(mark::sized(spread.look, size, at, ground)));
     }
     svg
 }

@@ -32,7 +32,9 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         let Some(measure) = bills.first().map(|(_, bill)| bill.measure) else { continue };
         let family = family(row.family);
         let engine = clean(&row.results[0].1.engine);
-        let title = if matches!(engine.as_str(), "host" | "embedded") {
+        let title = if super::emulated::is(row.results[0].1) {
+            super::emulated::title(row.results[0].1)
+        } else if matches!(engine.as_str(), "host" | "embedded") {
             family
         } else {
             format!("{family}, {engine}")
