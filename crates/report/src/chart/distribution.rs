@@ -52,22 +52,22 @@ pub(crate) fn track(scale: &Scale, unit: &Unit, spreads: &[Spread]) -> Element {
     let mut svg = el("svg").class("track").set("width", "100%").set("height", last + BELOW);
     svg = svg.all(super::rungs::grid(scale, unit, last));
     let ground = |n: usize| high + pitch * n as f64;
-    for (n, spread) in spreads.iter().enumerate().filter(|(_, spread)| !spread.counts.is_empty()) {
-        let path = area(scale, &spread.counts, bins);
-        let path = el("path").class(format!("area {}", spread.look.class())).set("d", path);
-        let mut stretched = el("svg")
-            .set("viewBox", format!("0 0 {bins} 100"))
-            .set("preserveAspectRatio", "none")
-            .set("width", "100%")
-            .set("height", high)
-            .set("aria-hidden", "true");
-        if ground(n) > high {
-            stretched = stretched.set("y", ground(n) - high);
-        }
-        svg = svg.with(stretched.with(path));
-    }
+    // All areas are in one drawing that is stretched to the width there is: bins across and pixels down.
+    let mut stretched = el("svg")
+        .set("viewBox", format!("0 0 {bins} {}", short(last, 1)))
+        .set("preserveAspectRatio", "none")
+        .set("width", "100%")
+        .set("height", last)
+        .set("aria-hidden", "true");
+    let filled = spreads.iter().enumerate().filter(|(_, spread)| !spread.counts.is_empty());
+    stretched = stretched.all(filled.map(|(n, spread)| {
+        let path = area(scale, &spread.counts, bins, ground(n), high);
+        el("path").class(format!("area {}", spread.look.class())).set("d", path)
+    }));
+    svg = svg.with(stretched);
     let grounds = if pitch > 0.0 { spreads.len() } else { 1 };
-    svg = svg.all((0..grounds).map(|n| mark::line("base", (0.0, ground(n)), (1.0, ground(n)))));
+    let class = if pitch > 0.0 { "grid" } else { "base" };
+    svg = svg.all((0..grounds).map(|n| mark::line(class, (0.0, ground(n)), (1.0, ground(n)))));
     for (n, spread) in spreads.iter().enumerate() {
         let ground = ground(n);
         let [p10, p50, p90, p99] = spread.quantiles;
@@ -93,8 +93,8 @@ pub(crate) fn track(scale: &Scale, unit: &Unit, spreads: &[Spread]) -> Element {
     svg
 }
 
-/// The outline of the bins that hold something, in bins across and per cent down.
-fn area(scale: &Scale, counts: &[(f64, u64)], bins: usize) -> String {
+/// The outline of the bins that hold something, in bins across and pixels down, `high` above its ground.
+fn area(scale: &Scale, counts: &[(f64, u64)], bins: usize, ground: f64, high: f64) -> String {
     let mut heights = vec![0.0_f64; bins];
     for (value, times) in counts {
         if let Some(at) = scale.at(*value) {
@@ -110,21 +110,21 @@ fn area(scale: &Scale, counts: &[(f64, u64)], bins: usize) -> String {
     for (bin, height) in heights.iter().enumerate() {
         if *height == 0.0 {
             if inside {
-                path.push_str("V100");
+                path.push_str(&format!("V{}", short(ground, 1)));
             }
             inside = false;
             continue;
         }
         if !inside {
-            path.push_str(&format!("M{bin} 100"));
+            path.push_str(&format!("M{bin} {}", short(ground, 1)));
         }
         inside = true;
         // A single crossing among many thousands is still a line.
-        let top = 100.0 - (height / most).sqrt().max(0.02) * 98.0;
-        path.push_str(&format!("V{}H{}", short(top, 0), bin + 1));
+        let top = ground - (height / most).sqrt().max(0.02) * 0.98 * high;
+        path.push_str(&format!("V{}H{}", short(top, 1), bin + 1));
     }
     if inside {
-        path.push_str("V100");
+        path.push_str(&format!("V{}", short(ground, 1)));
     }
     path
 }
@@ -137,8 +137,8 @@ mod tests {
     fn the_area_has_a_step_for_each_bin_and_gaps_between() {
         let scale = Scale::decades([1.0, 100.0]);
         // Ten bins over two decades: 1 is in the first, 10 in the sixth, 99 in the last.
-        let path = area(&scale, &[(1.0, 100), (10.0, 25), (99.0, 1)], 10);
-        assert_eq!(path, "M0 100V2H1V100M5 100V51H6V100M9 100V90H10V100");
-        assert_eq!(area(&scale, &[(0.0, 5)], 10), "");
+        let path = area(&scale, &[(1.0, 100), (10.0, 25), (99.0, 1)], 10, 100.0, 100.0);
+        assert_eq!(path, "M0 100V2H1V100M5 100V51H6V100M9 100V90.2H10V100");
+        assert_eq!(area(&scale, &[(0.0, 5)], 10, 100.0, 100.0), "");
     }
 }

@@ -46,9 +46,11 @@ pub(crate) fn axis_with(
     el("div")
         .class("rung axis-row")
         .set("aria-hidden", "true")
-        .with(el("span").class("name key").all(key.into_iter().map(|(look, letter)| {
-            el("span").with(mark::swatch(look)).text(letter)
-        })))
+        .with(
+            el("span")
+                .class("name key")
+                .all(key.into_iter().map(|(look, letter)| el("span").with(mark::swatch(look)).text(letter))),
+        )
         .with(el("svg").class("track").set("width", "100%").set("height", 20.0).all(labels))
 }
 
@@ -125,7 +127,9 @@ mod tests {
     #[test]
     fn no_mark_is_as_high_as_the_step_to_the_next() {
         // The highest shape is 11 pixels with a stroke of 1.5, all of it scaled.
-        for (points, scale) in [(2, 1.0), (APART, 1.0), (APART + 1, 0.75), (TOLD, 0.75), (TOLD + 1, 0.42), (64, 0.42)] {
+        for (points, scale) in
+            [(2, 1.0), (APART, 1.0), (APART + 1, 0.75), (TOLD, 0.75), (TOLD + 1, 0.42), (64, 0.42)]
+        {
             assert!(lines(points).pitch >= 12.5 * scale, "{points}");
         }
     }

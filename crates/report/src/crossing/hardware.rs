@@ -3,8 +3,8 @@
 use super::{line, title};
 use crate::number::fit;
 use crate::style::{Paint, Style};
-use crate::words::is_emulated;
 use crate::text::{clean, cut, left, right, wrap};
+use crate::words::is_emulated;
 use tollgate_record::{Measurement, Status};
 
 const NAME: usize = 24;

@@ -57,8 +57,8 @@ pub(super) fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
         if !why.is_empty() {
             part = part.with(el("ul").class("why").all(why));
         }
-        figure = figure
-            .draw(part.with(el("ol").class("rungs decades").set("style", step.as_str()).all(items)));
+        figure =
+            figure.draw(part.with(el("ol").class("rungs decades").set("style", step.as_str()).all(items)));
     }
     let below = families.iter().flat_map(|family| &family.rows).flat_map(|row| &row.results);
     let below = below.filter(|(_, it)| it.ns.is_some_and(|ns| ns.estimate <= 0.0)).count();
@@ -246,9 +246,11 @@ fn warnings(row: &Row, common: &BTreeMap<String, String>) -> Vec<(String, Vec<us
     let mut said: Vec<(&str, String, Vec<usize>, Vec<usize>)> = Vec::new();
     let many = row.results.len() > rungs::APART;
     for (n, result) in &row.results {
-        for warning in result.warnings.iter().filter(|warning| {
-            warning.code != words::EMULATED && !common.contains_key(&warning.code)
-        }) {
+        for warning in result
+            .warnings
+            .iter()
+            .filter(|warning| warning.code != words::EMULATED && !common.contains_key(&warning.code))
+        {
             let text = if warning.text.trim().is_empty() { &warning.code } else { &warning.text };
             let same = |(code, there, _, _): &&mut (&str, String, Vec<usize>, Vec<usize>)| {
                 there == text || many && *code == warning.code
