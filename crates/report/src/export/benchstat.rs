@@ -11,8 +11,12 @@ use std::collections::BTreeSet;
 use tollgate_record::text::printable;
 use tollgate_record::{EpochFigure, Run};
 
-pub(super) const FORMAT: Format =
-    Format { name: "benchstat", what: "Go's benchstat (benchmark text; simulated counts as exact)", write };
+pub(super) const FORMAT: Format = Format {
+    name: "benchstat",
+    what: "Go's benchstat (benchmark text; simulated counts as exact)",
+    extension: "txt",
+    write,
+};
 
 fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![

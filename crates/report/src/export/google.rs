@@ -10,8 +10,12 @@ use serde_json::{Map, Value, json};
 use tollgate_record::text::printable;
 use tollgate_record::{EpochFigure, Run};
 
-pub(super) const FORMAT: Format =
-    Format { name: "google-benchmark", what: "google-benchmark's compare.py (JSON)", write };
+pub(super) const FORMAT: Format = Format {
+    name: "google-benchmark",
+    what: "google-benchmark's compare.py (JSON)",
+    extension: "json",
+    write,
+};
 
 fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     let (mut benchmarks, mut without, mut left_out) = (Vec::new(), Vec::new(), Vec::new());

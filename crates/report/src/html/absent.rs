@@ -4,8 +4,8 @@ use super::runs::Runs;
 use crate::markup::{Node, el};
 use tollgate_record::{Measurement, Status};
 
-/// The most names before a reason; more are counted.
-const NAMED: usize = 6;
+/// The most names before a reason; more are counted, since names of cells have commas of their own.
+const NAMED: usize = 2;
 
 /// One thing that is said, and of what.
 struct Said {
