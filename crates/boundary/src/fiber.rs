@@ -17,6 +17,24 @@ use riscv64 as machine;
 mod x86_64;
 #[cfg(target_arch = "x86_64")]
 use x86_64 as machine;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+mod switch;
+
+/// Where the words of the frame are from which a switch restores, counted from its lowest.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+#[derive(Clone, Copy)]
+struct Frame {
+    /// How many they are; the stack stays 16-aligned above them.
+    words: usize,
+    /// Registers that [`machine::enter`] finds the argument and the body in.
+    argument: usize,
+    body: usize,
+    /// The address that the switch jumps to.
+    next: usize,
+    /// The control registers, where they are kept.
+    control: Option<usize>,
+}
+
 /// An architecture for which no switch is written yet.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod machine {

@@ -343,8 +343,15 @@ impl Observer for CycleAttribution {
         self.bill.retire(retired);
         let ended = was_open && (!self.bill.is_open() || self.bill.closed() != closed);
         let begins = self.bill.begun() != begun;
+        let before = *self.model.stacking();
         self.model.retire(retired);
-        let spent = self.step();
+        let mut spent = self.step();
+        // What the hardware does on a return belongs to the hardware, not to the returning instruction.
+        let stacking = since(self.model.stacking(), &before);
+        spent = since(&spent, &stacking);
+        if self.bill.is_open() {
+            self.charge(Phase::HardwareTrap, &stacking);
+        }
         self.compare(retired, &spent);
         if ended {
             // The instruction that ends it belongs to the program, but not the refilling behind the return.
@@ -380,7 +387,7 @@ impl Observer for CycleAttribution {
             self.settle();
             if warm && followed && self.follows {
                 self.twin = Some(Twin {
-                    model: self.model.clone(),
+                    model: self.model.untrapped(),
                     at: self.at,
                     resumed: false,
                     instructions: 0,

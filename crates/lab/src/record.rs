@@ -87,15 +87,6 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
             counter(name, each(lost));
         }
     }
-    let stacked = bill.bill.phases.as_ref().map_or(0, |phases| {
-        let cost = phases[1][Phase::HardwareTrap];
-        cost.loads + cost.stores
-    });
-    if stacked > 0 {
-        let text = "the core does not time what the trap hardware itself loads and stores: add at least a cycle \
-                    for each";
-        warm.warnings.push(Warning::new("stacking-untimed", text));
-    }
     cold.samples = 1;
     cold.crossings = 1;
     cold.cycles = Some(exact(&[(cycles.cold.total(), 1)].into()));

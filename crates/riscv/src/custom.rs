@@ -53,7 +53,8 @@
 //!   return loads nothing and clears FR.
 //!
 //! Every word is reported to an observer as an access of kind [`crate::AccessKind::Stacking`], 17 for a trap
-//! and 17 for a return. Neither extension costs instructions; what the words cost is the timing model's to say.
+//! and 17 for a return. Neither extension costs instructions. In the timing model a word takes the data port for a
+//! cycle (and what a load or store waits besides), charged as structural and, where its line misses, as data miss.
 
 use crate::bus::Bus;
 use crate::hart::{Hart, Privilege};

@@ -5,6 +5,7 @@
 //! stack just left; the stack pointer goes over in a register; and each form exists twice, for the way there and the
 //! way back.
 
+use super::Frame;
 use std::arch::{asm, global_asm, naked_asm};
 
 /// What `fiber/own-fp` is.
@@ -54,15 +55,6 @@ macro_rules! switch {
     };
 }
 
-/// Bytes of the two frames: x19 to x30; and besides d8 to d15 and FPCR.
-const FRAME: usize = 96;
-const FP_FRAME: usize = 176;
-/// Words of the frame: x19, x20, where it goes on, and FPCR.
-const ARGUMENT: usize = 0;
-const BODY: usize = 1;
-const NEXT: usize = 11;
-const CONTROL_WORD: usize = 20;
-
 switch!(integer_there, "96", , );
 switch!(integer_back, "96", , );
 switch!(fp_there, "176",
@@ -76,18 +68,10 @@ switch!(fp_back, "176",
     "ldr x9, [sp, #160]" "msr fpcr, x9"
     "ldp d8, d9, [sp, #96]" "ldp d10, d11, [sp, #112]" "ldp d12, d13, [sp, #128]" "ldp d14, d15, [sp, #144]");
 
-// Each saves the kept registers here, enters the stack `to` and restores them there. It returns, there,
-// the stack pointer that was left.
-unsafe extern "C" {
-    #[link_name = "tollgate_fiber_integer_there"]
-    fn integer_there(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_integer_back"]
-    fn integer_back(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_fp_there"]
-    fn fp_there(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_fp_back"]
-    fn fp_back(to: *mut u8) -> *mut u8;
-}
+/// The frame of the integer form: x19 to x30, of which x30 is where it goes on.
+pub(super) const INTEGER: Frame = Frame { words: 12, argument: 0, body: 1, next: 11, control: None };
+/// The frame of the other: d8 to d15, FPCR and a word that keeps the stack aligned besides.
+pub(super) const FP: Frame = Frame { words: 22, control: Some(20), ..INTEGER };
 
 /// Calls a switch by a plain call instruction, whose target needs no prediction from a register.
 macro_rules! call {
@@ -96,59 +80,17 @@ macro_rules! call {
         // SAFETY: the caller's promise. The switch keeps what the C calling convention asks a callee to
         // keep, but for d8 to d15 in its integer form, which `clobber_abi` marks as changed with all of v0 to v31.
         unsafe {
-            asm!("bl {swap}", swap = sym $swap,
+            std::arch::asm!("bl {swap}", swap = sym $swap,
                 inlateout("x0") $to => from, clobber_abi("C"));
         }
         from
     }};
 }
-
-/// Switches to the fiber that left `to`; returns what it leaves when it switches back.
-///
-/// # Safety
-/// `to` was left by [`back`] or [`first_frame`] of the same `FP`, and is used once.
-#[inline(always)]
-pub(super) unsafe fn there<const FP: bool>(to: *mut u8) -> *mut u8 {
-    if FP { call!(fp_there, to) } else { call!(integer_there, to) }
-}
-
-/// Switches back to the side that left `to`; returns what that leaves when it switches here again.
-///
-/// # Safety
-/// `to` was left by [`there`] of the same `FP`, and is used once.
-#[inline(always)]
-pub(super) unsafe fn back<const FP: bool>(to: *mut u8) -> *mut u8 {
-    if FP { call!(fp_back, to) } else { call!(integer_back, to) }
-}
-
-/// The code of a fiber: its argument, and the stack pointer of whoever switched to it first. It never
-/// returns.
-pub(super) type Body = unsafe extern "C" fn(argument: *mut u8, from: *mut u8) -> !;
-
-/// Lays out, below `top`, what the first switch to a fiber restores, so that it arrives in
-/// `body(argument)`. Returns the stack pointer to switch to.
-///
-/// # Safety
-/// `top` is 16-aligned and has [`FP_FRAME`] writable bytes below it.
-pub(super) unsafe fn first_frame(top: *mut u8, fp: bool, body: Body, argument: *mut u8) -> *mut u8 {
-    let frame = if fp { FP_FRAME } else { FRAME };
-    // SAFETY: inside those bytes: the caller's promise.
-    unsafe {
-        let words = top.sub(frame).cast::<usize>();
-        words.write_bytes(0, frame / 8);
-        words.add(ARGUMENT).write(argument.expose_provenance());
-        words.add(BODY).write(body as *const () as usize);
-        words.add(NEXT).write(enter as *const () as usize);
-        if fp {
-            words.add(CONTROL_WORD).write(control() as usize);
-        }
-        words.cast()
-    }
-}
+pub(super) use call;
 
 /// Where a fiber begins: the stack is empty and aligned as before a call.
 #[unsafe(naked)]
-unsafe extern "C" fn enter() {
+pub(super) unsafe extern "C" fn enter() {
     naked_asm!("mov x1, x0", "mov x0, x19", "blr x20", "brk #1")
 }
 
@@ -160,9 +102,14 @@ pub(super) fn control() -> u64 {
     value
 }
 
+/// What the form for floating point restores.
+pub(super) fn control_word() -> usize {
+    control() as usize
+}
+
 /// Nothing to clear: the switch does not touch the sticky flags.
 pub(super) fn clear_flags() {}
 
 #[cfg(test)]
 #[path = "aarch64_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -57,8 +57,9 @@ fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod open {
-    use super::super::machine::{CONTROL, KEPT, back, clear_flags, control, first_frame, there};
+    use super::super::machine::{CONTROL, KEPT, clear_flags, control};
     use super::super::stack::Stack;
+    use super::super::switch::{back, first_frame, there};
     use super::{Crossing, Refusal};
     use std::mem;
 

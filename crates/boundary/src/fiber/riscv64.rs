@@ -6,6 +6,7 @@
 //! on the stack just left. The stack pointer goes over in a register; and each form exists twice, for the way there
 //! and the way back.
 
+use super::Frame;
 use std::arch::{asm, global_asm, naked_asm};
 
 /// What `fiber/own-fp` is.
@@ -72,15 +73,6 @@ macro_rules! switch {
     };
 }
 
-/// Bytes of the two frames, multiples of 16: ra and s0 to s11; and besides fs0 to fs11 and the rounding mode.
-const FRAME: usize = 112;
-const FP_FRAME: usize = 208;
-/// Words of the frame: s1, s2, where it goes on, and the rounding mode.
-const ARGUMENT: usize = 2;
-const BODY: usize = 3;
-const NEXT: usize = 0;
-const CONTROL_WORD: usize = 25;
-
 switch!(integer_there, "112", , );
 switch!(integer_back, "112", , );
 switch!(fp_there, "208",
@@ -98,18 +90,10 @@ switch!(fp_back, "208",
     "fld fs0, 104(sp)" "fld fs1, 112(sp)" "fld fs2, 120(sp)" "fld fs3, 128(sp)" "fld fs4, 136(sp)" "fld fs5, 144(sp)"
     "fld fs6, 152(sp)" "fld fs7, 160(sp)" "fld fs8, 168(sp)" "fld fs9, 176(sp)" "fld fs10, 184(sp)" "fld fs11, 192(sp)");
 
-// Each saves the kept registers here, enters the stack `to` and restores them there. It returns, there,
-// the stack pointer that was left.
-unsafe extern "C" {
-    #[link_name = "tollgate_fiber_integer_there"]
-    fn integer_there(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_integer_back"]
-    fn integer_back(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_fp_there"]
-    fn fp_there(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_fp_back"]
-    fn fp_back(to: *mut u8) -> *mut u8;
-}
+/// The frame of the integer form: ra, which is where it goes on, s0 to s11, and a word that keeps the stack aligned.
+pub(super) const INTEGER: Frame = Frame { words: 14, argument: 2, body: 3, next: 0, control: None };
+/// The frame of the other: fs0 to fs11 and the rounding mode besides.
+pub(super) const FP: Frame = Frame { words: 26, control: Some(25), ..INTEGER };
 
 /// Calls a switch by a plain call instruction, whose target needs no prediction from a register.
 macro_rules! call {
@@ -118,7 +102,7 @@ macro_rules! call {
         // SAFETY: the caller's promise. The switch keeps what the C calling convention asks a callee to
         // keep, but for fs0 to fs11 in its integer form, which are marked as changed.
         unsafe {
-            asm!("call {swap}", swap = sym $swap,
+            std::arch::asm!("call {swap}", swap = sym $swap,
                 inlateout("a0") $to => from, clobber_abi("C"),
                 lateout("fs0") _, lateout("fs1") _, lateout("fs2") _, lateout("fs3") _,
                 lateout("fs4") _, lateout("fs5") _, lateout("fs6") _, lateout("fs7") _,
@@ -127,53 +111,11 @@ macro_rules! call {
         from
     }};
 }
-
-/// Switches to the fiber that left `to`; returns what it leaves when it switches back.
-///
-/// # Safety
-/// `to` was left by [`back`] or [`first_frame`] of the same `FP`, and is used once.
-#[inline(always)]
-pub(super) unsafe fn there<const FP: bool>(to: *mut u8) -> *mut u8 {
-    if FP { call!(fp_there, to) } else { call!(integer_there, to) }
-}
-
-/// Switches back to the side that left `to`; returns what that leaves when it switches here again.
-///
-/// # Safety
-/// `to` was left by [`there`] of the same `FP`, and is used once.
-#[inline(always)]
-pub(super) unsafe fn back<const FP: bool>(to: *mut u8) -> *mut u8 {
-    if FP { call!(fp_back, to) } else { call!(integer_back, to) }
-}
-
-/// The code of a fiber: its argument, and the stack pointer of whoever switched to it first. It never
-/// returns.
-pub(super) type Body = unsafe extern "C" fn(argument: *mut u8, from: *mut u8) -> !;
-
-/// Lays out, below `top`, what the first switch to a fiber restores, so that it arrives in
-/// `body(argument)`. Returns the stack pointer to switch to.
-///
-/// # Safety
-/// `top` is 16-aligned and has [`FP_FRAME`] writable bytes below it.
-pub(super) unsafe fn first_frame(top: *mut u8, fp: bool, body: Body, argument: *mut u8) -> *mut u8 {
-    let frame = if fp { FP_FRAME } else { FRAME };
-    // SAFETY: inside those bytes: the caller's promise.
-    unsafe {
-        let words = top.sub(frame).cast::<usize>();
-        words.write_bytes(0, frame / 8);
-        words.add(ARGUMENT).write(argument.expose_provenance());
-        words.add(BODY).write(body as *const () as usize);
-        words.add(NEXT).write(enter as *const () as usize);
-        if fp {
-            words.add(CONTROL_WORD).write(control() as usize);
-        }
-        words.cast()
-    }
-}
+pub(super) use call;
 
 /// Where a fiber begins: the stack is empty and aligned as before a call.
 #[unsafe(naked)]
-unsafe extern "C" fn enter() {
+pub(super) unsafe extern "C" fn enter() {
     naked_asm!("mv a1, a0", "mv a0, s1", "jalr s2", "unimp")
 }
 
@@ -185,9 +127,14 @@ pub(super) fn control() -> u64 {
     value
 }
 
+/// What the form for floating point restores.
+pub(super) fn control_word() -> usize {
+    control() as usize
+}
+
 /// Nothing to clear: the switch does not touch the sticky flags.
 pub(super) fn clear_flags() {}
 
 #[cfg(test)]
 #[path = "riscv64_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -9,6 +9,7 @@
 //! - Each form exists twice, for the way there and the way back. With one copy the jump has two targets,
 //!   and the processor predicts such a jump in one of two states that are a third apart in time.
 
+use super::Frame;
 use std::arch::{asm, global_asm, naked_asm};
 
 /// What `fiber/own-fp` is.
@@ -64,18 +65,10 @@ switch!(fp_there, "sub rsp, 8" "stmxcsr [rsp]" "fnstcw [rsp + 4]",
 switch!(fp_back, "sub rsp, 8" "stmxcsr [rsp]" "fnstcw [rsp + 4]",
     "ldmxcsr [rsp]" "fldcw [rsp + 4]" "add rsp, 8");
 
-// Each saves the kept registers here, enters the stack `to` and restores them there. It returns, there,
-// the stack pointer that was left.
-unsafe extern "C" {
-    #[link_name = "tollgate_fiber_integer_there"]
-    fn integer_there(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_integer_back"]
-    fn integer_back(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_fp_there"]
-    fn fp_there(to: *mut u8) -> *mut u8;
-    #[link_name = "tollgate_fiber_fp_back"]
-    fn fp_back(to: *mut u8) -> *mut u8;
-}
+/// The frame of the integer form: r15, r14, r13, r12, rbx, rbp, where it goes on.
+pub(super) const INTEGER: Frame = Frame { words: 7, argument: 3, body: 2, next: 6, control: None };
+/// The frame of the other: the control words below them.
+pub(super) const FP: Frame = Frame { words: 8, argument: 4, body: 3, next: 7, control: Some(0) };
 
 /// Calls a switch by a plain call instruction. The compiler would load its address into a register and
 /// put one more predicted jump into each switch.
@@ -85,61 +78,17 @@ macro_rules! call {
         // SAFETY: the caller's promise. The switch keeps what the C calling convention asks a callee to
         // keep; all else is marked as changed.
         unsafe {
-            asm!("call {swap}", swap = sym $swap,
+            std::arch::asm!("call {swap}", swap = sym $swap,
                 inlateout("rdi") $to => _, lateout("rax") from, clobber_abi("C"));
         }
         from
     }};
 }
-
-/// Switches to the fiber that left `to`; returns what it leaves when it switches back.
-///
-/// # Safety
-/// `to` was left by [`back`] or [`first_frame`] of the same `FP`, and is used once.
-#[inline(always)]
-pub(super) unsafe fn there<const FP: bool>(to: *mut u8) -> *mut u8 {
-    if FP { call!(fp_there, to) } else { call!(integer_there, to) }
-}
-
-/// Switches back to the side that left `to`; returns what that leaves when it switches here again.
-///
-/// # Safety
-/// `to` was left by [`there`] of the same `FP`, and is used once.
-#[inline(always)]
-pub(super) unsafe fn back<const FP: bool>(to: *mut u8) -> *mut u8 {
-    if FP { call!(fp_back, to) } else { call!(integer_back, to) }
-}
-
-/// The code of a fiber: its argument, and the stack pointer of whoever switched to it first. It never
-/// returns.
-pub(super) type Body = unsafe extern "C" fn(argument: *mut u8, from: *mut u8) -> !;
-
-/// Lays out, below `top`, what the first switch to a fiber restores, so that it arrives in
-/// `body(argument)`. Returns the stack pointer to switch to.
-///
-/// # Safety
-/// `top` is 16-aligned and has 64 writable bytes below it.
-pub(super) unsafe fn first_frame(top: *mut u8, fp: bool, body: Body, argument: *mut u8) -> *mut u8 {
-    // In the order of the pops: r15, r14, r13, r12, rbx, rbp, the address to jump to.
-    let words: [usize; 7] =
-        [0, 0, body as *const () as usize, argument.expose_provenance(), 0, 0, enter as *const () as usize];
-    // SAFETY: 56 bytes and, with the control words, 64 bytes below `top`: the caller's promise.
-    unsafe {
-        let frame = top.cast::<usize>().sub(words.len());
-        frame.copy_from_nonoverlapping(words.as_ptr(), words.len());
-        if !fp {
-            return frame.cast();
-        }
-        let controls = frame.sub(1).cast::<u32>();
-        controls.write(mxcsr());
-        controls.add(1).write(u32::from(x87_control()));
-        controls.cast()
-    }
-}
+pub(super) use call;
 
 /// Where a fiber begins: the stack is empty and aligned as before a call.
 #[unsafe(naked)]
-unsafe extern "C" fn enter() {
+pub(super) unsafe extern "C" fn enter() {
     naked_asm!("mov rdi, r12", "mov rsi, rax", "call r13", "ud2")
 }
 
@@ -149,6 +98,11 @@ const FLAGS: u32 = 0x3f;
 /// What must be the same on both sides for a switch not to be slow.
 pub(super) fn control() -> u64 {
     mxcsr().into()
+}
+
+/// What the form for floating point restores: MXCSR, and the x87 control word above it.
+pub(super) fn control_word() -> usize {
+    mxcsr() as usize | usize::from(x87_control()) << 32
 }
 
 /// The SSE control and status register.
@@ -176,4 +130,4 @@ pub(super) fn clear_flags() {
 
 #[cfg(test)]
 #[path = "x86_64_tests.rs"]
-mod tests;
+pub(super) mod tests;

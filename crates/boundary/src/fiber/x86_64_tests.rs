@@ -1,16 +1,21 @@
-//! What the switches keep and what they do not.
+//! How the tests of the switch fill and read the kept registers.
 
 use super::*;
-use crate::fiber::stack::Stack;
-
-type Swap = unsafe extern "C" fn(to: *mut u8) -> *mut u8;
+use crate::fiber::switch::Swap;
 
 /// rbx, rbp, r12 to r15.
-type Registers = [u64; 6];
+pub(in crate::fiber) type Registers = [u64; 6];
+
+/// How many of them are integer registers: no vector register is kept.
+pub(in crate::fiber) const KEPT_INTEGERS: usize = 6;
 
 /// Fills the kept registers from `registers`, switches, and writes what it finds in them back.
 #[unsafe(naked)]
-unsafe extern "C" fn swap_with(registers: *mut Registers, to: *mut u8, swap: Swap) -> *mut u8 {
+pub(in crate::fiber) unsafe extern "C" fn swap_with(
+    registers: *mut Registers,
+    to: *mut u8,
+    swap: Swap,
+) -> *mut u8 {
     naked_asm!(
         "push rbx",
         "push rbp",
@@ -44,82 +49,13 @@ unsafe extern "C" fn swap_with(registers: *mut Registers, to: *mut u8, swap: Swa
     )
 }
 
-struct Side {
-    back: Swap,
-    registers: Registers,
-    arrivals: u64,
-    mxcsr: Option<u32>,
-    aligned: bool,
-}
-
-/// Fills every kept register with its own values, and MXCSR when asked to, and goes back; for ever.
-unsafe extern "C" fn body(argument: *mut u8, mut from: *mut u8) -> ! {
-    let side = argument.cast::<Side>();
-    // SAFETY: the test hands a valid Side, which it touches only while this side is not running.
-    unsafe {
-        let here = 0u128;
-        (*side).aligned = (&raw const here).addr().is_multiple_of(16);
-        loop {
-            (*side).arrivals += 1;
-            if let Some(value) = (*side).mxcsr {
-                asm!("ldmxcsr [{}]", in(reg) &raw const value);
-            }
-            from = swap_with(&raw mut (*side).registers, from, (*side).back);
-        }
-    }
-}
-
-const OURS: Registers = [11, 12, 13, 14, 15, 16];
-const THEIRS: Registers = [21, 22, 23, 24, 25, 26];
-
-/// Makes `rounds` round trips and gives what each side finds: our registers, the other side, and our
-/// MXCSR afterwards.
-fn rounds(fp: bool, rounds: u64, mxcsr_there: Option<u32>) -> (Registers, Side, u32) {
-    let (there, back): (Swap, Swap) = if fp { (fp_there, fp_back) } else { (integer_there, integer_back) };
-    let stack = Stack::new().unwrap();
-    let mut side = Side { back, registers: THEIRS, arrivals: 0, mxcsr: mxcsr_there, aligned: false };
-    let mut ours = OURS;
-    // SAFETY: the stack is fresh, and `side` outlives the last switch. MXCSR is put back before any other
-    // code runs.
-    let after = unsafe {
-        let mut fiber = first_frame(stack.top(), fp, body, (&raw mut side).cast());
-        let before = mxcsr();
-        for _ in 0..rounds {
-            fiber = swap_with(&raw mut ours, fiber, there);
-        }
-        let after = mxcsr();
-        asm!("ldmxcsr [{}]", in(reg) &raw const before);
-        after
-    };
-    (ours, side, after)
-}
-
-#[test]
-fn both_sides_keep_their_registers() {
-    for fp in [false, true] {
-        let (ours, side, _) = rounds(fp, 5, None);
-        assert_eq!(ours, OURS);
-        assert_eq!(side.registers, THEIRS);
-        assert_eq!(side.arrivals, 5);
-        assert!(side.aligned, "a fiber begins on an aligned stack");
-    }
-}
-
 /// Rounding towards zero (bits 13 and 14), all exceptions masked.
-const TOWARDS_ZERO: u32 = 0x7f80;
+pub(in crate::fiber) const TOWARDS_ZERO: u64 = 0x7f80;
 
-#[test]
-fn the_integer_switch_lets_mxcsr_leak() {
-    let (_, _, after) = rounds(false, 1, Some(TOWARDS_ZERO));
-    assert_eq!(after, TOWARDS_ZERO);
-}
-
-#[test]
-fn the_other_switch_keeps_mxcsr() {
-    let before = mxcsr();
-    assert_ne!(before, TOWARDS_ZERO);
-    let (_, _, after) = rounds(true, 3, Some(TOWARDS_ZERO));
-    assert_eq!(after, before);
+pub(in crate::fiber) fn set_control(value: u64) {
+    let value = value as u32;
+    // SAFETY: sets the rounding mode and masks every exception.
+    unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack)) };
 }
 
 #[test]

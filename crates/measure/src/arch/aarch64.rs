@@ -42,34 +42,14 @@ pub fn nominal_hz() -> Option<f64> {
 
 /// `n` rounded down to a multiple of 100 dependent multiplies; returns how many were made.
 pub fn multiply_chain(n: u64) -> u64 {
-    let turns = n / 100;
-    let mut value: u64 = 3;
-    for _ in 0..turns {
-        // SAFETY: arithmetic on one register.
-        unsafe {
-            asm!(".rept 100", "mul {v}, {v}, {v}", ".endr", v = inout(reg) value, options(nomem, nostack));
-        }
-    }
-    std::hint::black_box(value);
-    turns * 100
+    chain!(n, "mul {v}, {v}, {o}")
 }
 
 /// `n` rounded down to a multiple of 100 dependent additions of two registers, one cycle each on every core whose
 /// guide Arm publishes (ADD, basic form, latency 1); returns how many were made. No core is known to fold additions
 /// of two registers; those of an immediate some fold at rename, as recent x86 cores do.
 pub fn add_chain(n: u64) -> u64 {
-    let turns = n / 100;
-    let mut value: u64 = 3;
-    let other: u64 = 5;
-    for _ in 0..turns {
-        // SAFETY: arithmetic on registers.
-        unsafe {
-            asm!(".rept 100", "add {v}, {v}, {o}", ".endr", v = inout(reg) value, o = in(reg) other,
-                options(nomem, nostack));
-        }
-    }
-    std::hint::black_box(value);
-    turns * 100
+    chain!(n, "add {v}, {v}, {o}")
 }
 
 /// FPCR and FPSR to zero, as Linux starts a thread: round to nearest, no trap, no sticky flag.

@@ -10,6 +10,25 @@
 //! | `multiply_chain(n)`, `add_chain(n)` | n dependent multiplies, n dependent additions of registers (one cycle each) |
 //! | `reset_float_control()` | puts the floating-point control registers into the state that the ABI starts a thread with |
 
+/// `n` rounded down to a multiple of 100 times one instruction whose result `{v}` is an operand of the next; the other
+/// operand is `{o}`. Gives how many were made.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+macro_rules! chain {
+    ($n:expr, $instruction:literal) => {{
+        let turns = $n / 100;
+        let (mut value, other) = (3u64, 5u64);
+        for _ in 0..turns {
+            // SAFETY: arithmetic on two registers.
+            unsafe {
+                std::arch::asm!(".rept 100", $instruction, ".endr",
+                    v = inout(reg) value, o = in(reg) other, options(nomem, nostack));
+            }
+        }
+        std::hint::black_box(value);
+        turns * 100
+    }};
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 #[cfg(target_arch = "x86_64")]

@@ -53,33 +53,13 @@ fn stated(cells: &[u8]) -> Option<f64> {
 
 /// `n` rounded down to a multiple of 100 dependent multiplies; returns how many were made.
 pub fn multiply_chain(n: u64) -> u64 {
-    let turns = n / 100;
-    let mut value: u64 = 3;
-    for _ in 0..turns {
-        // SAFETY: arithmetic on one register.
-        unsafe {
-            asm!(".rept 100", "mul {v}, {v}, {v}", ".endr", v = inout(reg) value, options(nomem, nostack));
-        }
-    }
-    std::hint::black_box(value);
-    turns * 100
+    chain!(n, "mul {v}, {v}, {o}")
 }
 
 /// `n` rounded down to a multiple of 100 dependent additions of two registers, one cycle each on every core that is
 /// documented; returns how many were made. Not additions of an immediate: a core may fuse or fold those.
 pub fn add_chain(n: u64) -> u64 {
-    let turns = n / 100;
-    let mut value: u64 = 3;
-    let other: u64 = 5;
-    for _ in 0..turns {
-        // SAFETY: arithmetic on registers.
-        unsafe {
-            asm!(".rept 100", "add {v}, {v}, {o}", ".endr", v = inout(reg) value, o = in(reg) other,
-                options(nomem, nostack));
-        }
-    }
-    std::hint::black_box(value);
-    turns * 100
+    chain!(n, "add {v}, {v}, {o}")
 }
 
 /// fcsr to zero, as Linux starts a thread: round to nearest, no sticky flag.

@@ -57,32 +57,13 @@ pub fn nominal_hz() -> Option<f64> {
 
 /// `n` rounded down to a multiple of 100 dependent multiplies; returns how many were made.
 pub fn multiply_chain(n: u64) -> u64 {
-    let turns = n / 100;
-    let mut value: u64 = 3;
-    for _ in 0..turns {
-        // SAFETY: arithmetic on one register.
-        unsafe {
-            asm!(".rept 100", "imul {v}, {v}", ".endr", v = inout(reg) value, options(nomem, nostack));
-        }
-    }
-    std::hint::black_box(value);
-    turns * 100
+    chain!(n, "imul {v}, {o}")
 }
 
 /// `n` rounded down to a multiple of 100 dependent additions of two registers, one cycle each; returns
 /// how many were made. (Additions of an immediate are folded at rename by recent cores and would not do.)
 pub fn add_chain(n: u64) -> u64 {
-    let turns = n / 100;
-    let mut value: u64 = 3;
-    let other: u64 = 5;
-    for _ in 0..turns {
-        // SAFETY: arithmetic on registers.
-        unsafe {
-            asm!(".rept 100", "add {v}, {o}", ".endr", v = inout(reg) value, o = in(reg) other, options(nomem, nostack));
-        }
-    }
-    std::hint::black_box(value);
-    turns * 100
+    chain!(n, "add {v}, {o}")
 }
 
 /// MXCSR to 0x1f80, as the ABI starts a thread with. A float operation of the harness leaves a sticky

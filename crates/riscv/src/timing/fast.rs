@@ -85,6 +85,8 @@ pub struct Fast<const PIPE: bool = true> {
     model: Model,
     /// Those of the instruction that is being executed.
     accesses: Vec<Access>,
+    /// Words that hardware stacks.
+    stacked: Vec<Access>,
     epoch: u64,
     blocks: Vec<Block>,
     /// Address in the engine, length and whether the last one jumped; which block.
@@ -113,6 +115,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         Ok(Fast {
             model,
             accesses: Vec::new(),
+            stacked: Vec::new(),
             epoch: u64::MAX,
             blocks: Vec::new(),
             block_table: boxed((u64::MAX, 0)),
@@ -271,7 +274,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let passed = &several.passed(pass, 0);
         self.materialise();
         self.replays += 1;
-        let mut accesses = accesses.iter().map(data);
+        let mut accesses = accesses.iter().map(Data::of);
         for (i, op) in passed.insns.iter().enumerate() {
             let memory = self.blocks[number].memory.contains(&(i as u8));
             let access = if memory { accesses.next() } else { None };
@@ -380,9 +383,11 @@ impl<const PIPE: bool> Fast<PIPE> {
             privilege: retired.privilege,
             phase: retired.privilege as u8,
         };
-        let accesses: Vec<Data> = self.accesses.iter().map(data).collect();
+        let accesses: Vec<Data> = self.accesses.iter().map(Data::of).collect();
         self.model.retire(&step, &accesses);
         self.accesses.clear();
+        self.model.stack(&self.stacked, step.phase);
+        self.stacked.clear();
     }
 
     /// A run of instructions, and where its accesses begin among those of `several`.
@@ -482,11 +487,6 @@ fn next_address(passed: &Passed, i: usize) -> u64 {
     passed.outside(passed.insns.get(i + 1).map_or(passed.next_pc, |next| next.pc))
 }
 
-#[inline(always)]
-fn data(access: &Access) -> Data {
-    Data { va: access.va, pa: access.pa, size: access.size, store: access.store }
-}
-
 fn physical(op: &BlockInsn) -> u64 {
     u64::from(op.page) << 12 | op.pc & 0xfff
 }
@@ -499,7 +499,9 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
 
     #[inline(always)]
     fn access(&mut self, access: &Access) {
-        if access.kind != AccessKind::Stacking {
+        if access.kind == AccessKind::Stacking {
+            self.stacked.push(*access);
+        } else {
             self.accesses.push(*access);
         }
     }
@@ -542,6 +544,8 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         self.materialise();
         self.accesses.clear();
         self.model.trap(trap, trap.from as u8);
+        self.model.stack(&self.stacked, trap.from as u8);
+        self.stacked.clear();
     }
 
     fn walk(&mut self, walk: &Walk) {

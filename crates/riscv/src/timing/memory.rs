@@ -461,3 +461,10 @@ pub(super) struct Data {
     pub(super) size: u8,
     pub(super) store: bool,
 }
+
+impl Data {
+    #[inline(always)]
+    pub(super) fn of(access: &Access) -> Self {
+        Data { va: access.va, pa: access.pa, size: access.size, store: access.store }
+    }
+}

@@ -282,6 +282,15 @@ impl Pipe {
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }
 
+    /// The data port is taken for so many cycles behind the last write-back, and what is fetched anew behind that
+    /// comes so much later.
+    pub(super) fn occupy(&mut self, cycles: u32) {
+        self.write += i64::from(cycles);
+        if let Some(redirect) = &mut self.redirect {
+            redirect.at += i64::from(cycles);
+        }
+    }
+
     fn set_redirect(&mut self, at: i64, cause: Cause, flush: Flush) {
         self.fresh = true;
         // Of two that meet, an interrupt behind a branch say, the later holds.

@@ -1,7 +1,7 @@
 //! The plain scoreboard as an observer.
 
 use super::core::{Core, CoreError};
-use super::ledger::{Cause, Ledger};
+use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
@@ -66,6 +66,8 @@ pub(super) struct Model {
     pub(super) ledger: Ledger,
     pub(super) instructions: u64,
     pub(super) traps: u64,
+    /// What the words cost that traps and returns stack in hardware; part of the ledger.
+    stacking: Causes,
     /// Whom the next refill is charged to.
     pub(super) refill_phase: u8,
     pub(super) started: bool,
@@ -92,6 +94,7 @@ impl Model {
             core: core.clone(),
             instructions: 0,
             traps: 0,
+            stacking: [0; Cause::COUNT],
             refill_phase: 0,
             started: false,
         })
@@ -225,6 +228,24 @@ impl Model {
     }
 }
 
+impl Model {
+    /// The words that a trap or a return has stacked in hardware ([`crate::custom`]) go through the data port, one
+    /// after the other as loads and stores do, before the pipe is refilled.
+    pub(super) fn stack(&mut self, words: &[Access], phase: u8) {
+        if words.is_empty() {
+            return;
+        }
+        // Their addresses are physical: no translation.
+        let missed = words.iter().map(|word| self.memory.data(&Data::of(word), Privilege::Machine).miss).sum();
+        let port = words.len() as u32 * (1 + self.core.pipeline.memory_wait);
+        self.pipe.occupy(port + missed);
+        for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
+            self.ledger.charge(phase, cause, cycles.into());
+            self.stacking[cause as usize] += u64::from(cycles);
+        }
+    }
+}
+
 /// Further fetches that an instruction needs: one fetch brings `width` aligned bytes, and what the one before
 /// left over is at hand unless the fetch is `fresh`.
 pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> u32 {
@@ -246,6 +267,8 @@ pub struct Timed<P: Phases = (), S: Sink = ()> {
     phases: P,
     sink: S,
     accesses: Vec<Data>,
+    /// Words that hardware stacks.
+    stacked: Vec<Access>,
     sequence: u64,
     /// Where the fetch went on when it should not have: for the squashed.
     last: Option<LastFetch>,
@@ -262,7 +285,15 @@ struct LastFetch {
 impl<P: Phases, S: Sink> Timed<P, S> {
     /// A core with empty pipe and caches.
     pub fn new(core: &Core, phases: P, sink: S) -> Result<Self, CoreError> {
-        Ok(Timed { model: Model::new(core)?, phases, sink, accesses: Vec::new(), sequence: 0, last: None })
+        Ok(Timed {
+            model: Model::new(core)?,
+            phases,
+            sink,
+            accesses: Vec::new(),
+            stacked: Vec::new(),
+            sequence: 0,
+            last: None,
+        })
     }
 
     /// The core.
@@ -278,6 +309,11 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     /// Where they went. The sum of all entries is [`cycles`](Self::cycles).
     pub fn ledger(&self) -> &Ledger {
         &self.model.ledger
+    }
+
+    /// Cycles of the ledger that went into words which traps and returns stack in hardware, by cause.
+    pub fn stacking(&self) -> &Causes {
+        &self.model.stacking
     }
 
     /// What was counted besides.
@@ -315,6 +351,18 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         }
         machine.set_external_interrupt(false);
         Err(Stop::Budget)
+    }
+
+    /// A copy to which the trap that is being told of does not happen: without what the trapping instruction and the
+    /// hardware have accessed.
+    pub fn untrapped(&self) -> Self
+    where
+        Self: Clone,
+    {
+        let mut copy = self.clone();
+        copy.accesses.clear();
+        copy.stacked.clear();
+        copy
     }
 
     /// What tells the phases apart.
@@ -408,9 +456,10 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
     const WALK: bool = true;
 
     fn access(&mut self, access: &Access) {
-        // What a trap's hardware stacks goes through the caches as well, but is not an instruction's.
-        if access.kind != AccessKind::Stacking {
-            self.accesses.push(Data { va: access.va, pa: access.pa, size: access.size, store: access.store });
+        if access.kind == AccessKind::Stacking {
+            self.stacked.push(*access);
+        } else {
+            self.accesses.push(Data::of(access));
         }
     }
 
@@ -440,6 +489,8 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
                 None,
             );
         }
+        self.model.stack(&self.stacked, phase);
+        self.stacked.clear();
     }
 
     fn trap(&mut self, trap: &Trap) {
@@ -453,6 +504,8 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
         {
             self.emit(trap.epc, None, 4, trap.from, &pass, &costs, Some(Flush::Trap));
         }
+        self.model.stack(&self.stacked, phase);
+        self.stacked.clear();
     }
 
     fn walk(&mut self, walk: &Walk) {
