@@ -2,7 +2,7 @@
 //! the share of crossings, so that one slow crossing in a thousand still shows.
 
 use super::mark::{self, Look, Size};
-use super::rungs::APART;
+use super::rungs::{APART, TOLD};
 use super::{Scale, Unit};
 use crate::markup::{Element, el, percent, short};
 
@@ -36,10 +36,12 @@ struct Lanes {
 }
 
 fn lanes(spreads: usize) -> Lanes {
-    match spreads {
-        ..=APART => Lanes { pitch: 0.0, high: TRACK - BELOW, tick: 5.0, size: Size::Full },
-        ..=8 => Lanes { pitch: 20.0, high: 15.0, tick: 4.0, size: Size::Middle },
-        _ => Lanes { pitch: 9.0, high: 6.0, tick: 2.5, size: Size::Small },
+    if spreads <= APART {
+        Lanes { pitch: 0.0, high: TRACK - BELOW, tick: 5.0, size: Size::Full }
+    } else if spreads <= TOLD {
+        Lanes { pitch: 20.0, high: 15.0, tick: 4.0, size: Size::Middle }
+    } else {
+        Lanes { pitch: 9.0, high: 6.0, tick: 2.5, size: Size::Small }
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn grid(scale: &Scale, unit: &Unit, height: f64) -> impl Iterator<Ite
 pub(crate) const APART: usize = 3;
 
 /// The most points whose shapes can still be told from each other.
-const TOLD: usize = 8;
+pub(crate) const TOLD: usize = 8;
 
 /// How the marks of so many points stand below each other, so that none hides another.
 struct Lines {
@@ -75,11 +75,13 @@ struct Lines {
 }
 
 fn lines(points: usize) -> Lines {
-    match points {
+    if points <= APART {
         // As far as lines of text are.
-        ..=APART => Lines { pitch: 21.6, size: Size::Full, thick: 5.0 },
-        ..=TOLD => Lines { pitch: 10.5, size: Size::Middle, thick: 3.0 },
-        _ => Lines { pitch: 5.5, size: Size::Small, thick: 1.5 },
+        Lines { pitch: 21.6, size: Size::Full, thick: 5.0 }
+    } else if points <= TOLD {
+        Lines { pitch: 10.5, size: Size::Middle, thick: 3.0 }
+    } else {
+        Lines { pitch: 5.5, size: Size::Small, thick: 1.5 }
     }
 }
 

@@ -75,14 +75,15 @@ pub(super) fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
 fn lead(runs: &Runs) -> String {
     let how = "Each mark is the cost of one crossing in a quiet moment, on a scale where every step is ten times \
                the one before. ± is half of the 95 % interval, too narrow to be drawn on such a scale.";
-    match runs.all.len() {
-        ..2 => how.into(),
-        ..=rungs::APART => format!("{how} Each run has its own shape and colour."),
-        _ => format!(
-            "{how} Each run has its own shape and colour, and stands below the one before it, in the order of the \
-             list above."
-        ),
+    if !runs.are_several() {
+        return how.into();
     }
+    let below = if runs.all.len() > rungs::APART {
+        ", and stands below the one before it, in the order of the list above"
+    } else {
+        ""
+    };
+    format!("{how} Each run has its own shape and colour{below}.")
 }
 
 /// Warnings that most rows carry, which are said once: a mark on every row would hide the others. Code to sentence.
