@@ -375,7 +375,7 @@ impl Observer for CycleAttribution {
             self.open = Table::default();
             if self.bill.closed() == 0 {
                 // The first crossing is the cold one.
-                self.model.flush_caches();
+                self.model.make_cold();
             }
         }
     }

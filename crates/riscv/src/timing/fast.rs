@@ -156,11 +156,6 @@ impl<const PIPE: bool> Fast<PIPE> {
         (self.hits, self.replays)
     }
 
-    /// Empties caches and translation buffers (not the pipe).
-    pub fn flush_caches(&mut self) {
-        self.model.memory.flush_all();
-    }
-
     /// Charges what results were used for.
     fn settle(&mut self) {
         for at in 0..RESULTS {

@@ -70,6 +70,11 @@ impl Predict {
         }
     }
 
+    /// What was learned is gone; what was counted is not.
+    pub(super) fn forget(&mut self, core: &Core) {
+        *self = Predict { mispredicts: self.mispredicts, ..Predict::new(core) };
+    }
+
     /// A branch or jump went to `next`; yields the bubbles, and learns.
     #[inline(always)]
     pub(super) fn resolve(&mut self, turn: &Turn, next: u64) -> u32 {
@@ -182,4 +187,30 @@ impl Predict {
 
 fn is_link(register: u8) -> bool {
     register == 1 || register == 5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Predict, Turn, Turning};
+    use crate::timing::Core;
+
+    #[test]
+    fn what_was_learned_can_be_forgotten_and_what_was_counted_stays() {
+        let core = Core::from_toml(
+            "name = 'predicts'
+            [branch]
+            predictor = 'bimodal'
+            counters = 16
+            btb = 8
+            mispredict = 3",
+        )
+        .unwrap();
+        let mut predict = Predict::new(&core);
+        let turn = Turn { pc: 0x100, sequential: 0x104, kind: Turning::Branch { backward: true } };
+        // Weakly not taken at first: wrong once, right from then on.
+        let bubbles: Vec<u32> = (0..3).map(|_| predict.resolve(&turn, 0x80)).collect();
+        assert_eq!(bubbles, [3, 0, 0]);
+        predict.forget(&core);
+        assert_eq!((predict.resolve(&turn, 0x80), predict.mispredicts), (3, 2));
+    }
 }

@@ -236,7 +236,8 @@ impl Model {
             return;
         }
         // Their addresses are physical: no translation.
-        let missed = words.iter().map(|word| self.memory.data(&Data::of(word), Privilege::Machine).miss).sum();
+        let missed =
+            words.iter().map(|word| self.memory.data(&Data::of(word), Privilege::Machine).miss).sum();
         let port = words.len() as u32 * (1 + self.core.pipeline.memory_wait);
         self.pipe.occupy(port + missed);
         for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
@@ -321,9 +322,11 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         self.model.counts()
     }
 
-    /// Empties caches and translation buffers (not the pipe): what comes next finds them cold.
-    pub fn flush_caches(&mut self) {
+    /// Empties caches and translation buffers and forgets all predictions, but does not empty the pipe: what comes
+    /// next finds a cold core.
+    pub fn make_cold(&mut self) {
         self.model.memory.flush_all();
+        self.model.predict.forget(&self.model.core);
     }
 
     /// Lets the machine external interrupt come in one exact cycle: runs until an instruction leaves the pipe in
