@@ -55,16 +55,25 @@ fn nothing(run: &Run) -> &'static str {
 
 /// The rows by boundary, in the order of each boundary's cheapest row.
 fn families(run: &Run, style: &Style) -> Vec<Family> {
-    let mut by_name: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
+    let mut by_name: BTreeMap<(Option<&str>, &str), Vec<&Measurement>> = BTreeMap::new();
     for result in run.results.iter().filter(|result| result.status != Status::Skipped) {
-        by_name.entry(result.family()).or_default().push(result);
+        let by = words::is_emulated(result).then_some(result.engine.as_str());
+        by_name.entry((by, result.family())).or_default().push(result);
     }
     let common = common_codes(run);
-    let mut families: Vec<Family> =
-        by_name.into_iter().map(|(name, results)| family(name, &results, &common, style)).collect();
+    let family = |((by, name), results): ((Option<&str>, &str), Vec<&Measurement>)| {
+        let mut family = family(name, &results, &common, style);
+        if let Some(engine) = by {
+            let engine = clean(engine, style);
+            family.title = format!("Emulated by {engine}, not this machine's hardware: {}", family.title);
+        }
+        (by.is_some(), family)
+    };
+    let mut families: Vec<(bool, Family)> = by_name.into_iter().map(family).collect();
     let cheapest = |family: &Family| family.rows.first().map_or(f64::INFINITY, |row| row.order);
-    families.sort_by(|a, b| cheapest(a).total_cmp(&cheapest(b)));
-    families
+    // An emulator's figures are no rungs: they stand below all others.
+    families.sort_by(|(a_is, a), (b_is, b)| a_is.cmp(b_is).then(cheapest(a).total_cmp(&cheapest(b))));
+    families.into_iter().map(|(_, family)| family).collect()
 }
 
 /// The warnings that most rows of a long table carry. They are listed below it like all others, but a

@@ -1,6 +1,14 @@
 //! The field's words for what the record names by a key.
 
-use tollgate_record::Per;
+use tollgate_record::{Measurement, Per};
+
+/// The code of the warning that a figure is an emulator's own.
+pub(crate) const EMULATED: &str = "emulated";
+
+/// Whether a result says nothing of hardware: an emulator made it, or would have.
+pub(crate) fn is_emulated(result: &Measurement) -> bool {
+    result.has_warning(EMULATED) || result.engine.starts_with("qemu-") || result.engine == "kvm-pvm"
+}
 
 /// What a family of probes crosses, and what one figure of it stands for unless a row says otherwise.
 pub(crate) fn family(family: &str) -> Option<(&'static str, Per)> {

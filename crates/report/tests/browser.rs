@@ -38,6 +38,13 @@ fn later(run: &Run) -> Run {
     later
 }
 
+/// A ladder that was measured so many times, with hardly a difference: the marks of a row have the same place.
+fn many(runs: usize) -> String {
+    let one = run(RUNS[0]);
+    let all: Vec<Run> = (0..runs).map(|n| Run { id: format!("{}-{n}", one.id), ..one.clone() }).collect();
+    tollgate_report::html(&all)
+}
+
 /// The runs with markup at the end of every string, in names and in figures.
 fn hostile() -> Vec<Run> {
     const MARKUP: &str = "</title></style></script><script>window.pwned=1</script>\"'><img src=x onerror=pwned=1>\
@@ -110,10 +117,15 @@ fn the_page_works_for_everyone() {
     runs.truncate(1);
     runs.push(later(&runs[0]));
     let overlaid = tollgate_report::html(&runs);
-    let pages = [(everything, "all"), (overlaid, "opens,hover,filter,axe,phone")];
+    let pages = [
+        (everything, "all"),
+        (overlaid, "opens,places,apart,hover,filter,axe,phone"),
+        (many(5), "opens,places,apart,phone"),
+        (many(20), "apart,phone"),
+    ];
     let (said, good) = checked(&browser, "browser-page", &pages);
     assert!(good, "{said}");
-    assert_eq!(said.matches("\nok ").count(), 9 + 5, "{said}");
+    assert_eq!(said.matches("\nok ").count(), 11 + 7 + 4 + 2, "{said}");
 }
 
 #[test]
@@ -134,6 +146,19 @@ fn the_checks_can_fail() {
         ("opens", "<script>undefined.x</script>", "script: "),
         ("opens", "<style>.m{visibility:hidden}</style>", "is not visible"),
         ("opens", "<style>.picture svg{width:0;height:0;overflow:hidden}</style>", "a picture without size"),
+        ("places", "<style>#ladder li .m use{transform:translateX(4px)}</style>", "pixels off"),
+        ("places", "<style>#ladder .axis-row .track{width:90%}</style>", "pixels off"),
+        (
+            "places",
+            "<script>document.querySelector('#ladder tbody').rows[3].cells[1].textContent='77.7'</script>",
+            "pixels off",
+        ),
+        ("places", "<script>document.querySelector('#ladder .track .m').remove()</script>", "has no mark"),
+        (
+            "apart",
+            "<style>.track .m:nth-of-type(2n) use{transform:translateY(6px)}</style>",
+            "lie over each other",
+        ),
         ("inert", "<script>window.pwned=1</script>", "ran as a script"),
         ("inert", "<p onclick='x'></p>", "attributes that are scripts"),
         ("hover", "<style>#tip{visibility:hidden}</style>", "the pointer on"),
@@ -146,12 +171,14 @@ fn the_checks_can_fail() {
         ("scriptless", "<noscript><style>.m{visibility:hidden}</style></noscript>", "is not visible"),
     ];
     let browser = browser!();
-    let good = tollgate_report::html(&[run(RUNS[0])]);
+    let one = tollgate_report::html(&[run(RUNS[0])]);
+    let five = many(5);
     let pages: Vec<(String, &str)> = SPOILT
         .iter()
         .map(|(check, with, _)| {
+            let good = if *check == "apart" { &five } else { &one };
             let spoilt = good.replace("</body>", &format!("{with}</body>"));
-            assert_ne!(spoilt, good, "the page has a body that ends");
+            assert_ne!(spoilt, *good, "the page has a body that ends");
             (spoilt, *check)
         })
         .collect();

@@ -299,3 +299,101 @@ fn twenty_runs_are_under_a_megabyte() {
     let bytes = html(&runs).len();
     assert!(bytes < 1_000_000, "{bytes}");
 }
+
+/// Real runs of every kind, one measurement each spoilt in its own way.
+fn spoilt(spoil: impl Fn(usize, &mut Measurement)) -> Vec<Run> {
+    let runs = [
+        include_str!("runs/ladder.json"),
+        include_str!("runs/crossing.json"),
+        include_str!("runs/ring.json"),
+        include_str!("runs/fault-kinds.json"),
+        include_str!("runs/fault-scan.json"),
+        include_str!("runs/switch-growth.json"),
+        include_str!("runs/riscv-trap.json"),
+        include_str!("runs/riscv-pipeline.json"),
+        include_str!("runs/riscv-interrupt.json"),
+        include_str!("runs/riscv-icache.json"),
+    ];
+    let mut runs: Vec<Run> = runs.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    for (n, result) in runs.iter_mut().flat_map(|run| &mut run.results).enumerate() {
+        spoil(n, result);
+    }
+    runs
+}
+
+#[test]
+fn every_warning_stands_on_the_page() {
+    let runs = spoilt(|n, it| it.warnings = vec![Warning::new(&format!("w{n}"), format!("warned of {n}."))]);
+    for run in &runs {
+        let page = html(std::slice::from_ref(run));
+        for result in &run.results {
+            let text = &result.warnings[0].text;
+            assert!(page.contains(text.as_str()), "{} of {:?}", result.probe, run.command);
+        }
+    }
+    let page = html(&runs);
+    let absent = runs.iter().flat_map(|run| &run.results).find(|it| !page.contains(&it.warnings[0].text));
+    assert!(absent.is_none(), "together: {absent:?}");
+}
+
+#[test]
+fn every_reason_stands_on_the_page() {
+    let skip = |n: usize, it: &mut Measurement| {
+        let mut gone = Measurement::empty(&it.probe, &it.engine, it.per, Status::Skipped);
+        gone.params = it.params.clone();
+        gone.reason = Some(format!("reason {n}"));
+        gone.enable = Some(format!("enabled by {n}."));
+        *it = gone;
+    };
+    // All of them, and every other one among figures that are there.
+    for every in [1, 2] {
+        let runs = spoilt(|n, it| {
+            if n % every == 0 {
+                skip(n, it)
+            }
+        });
+        for run in &runs {
+            let page = html(std::slice::from_ref(run));
+            for result in
+                run.results.iter().filter(|it| it.enable.as_deref().is_some_and(|it| it.ends_with('.')))
+            {
+                let said = format!(
+                    "{}. To enable it: {}",
+                    result.reason.as_ref().unwrap(),
+                    result.enable.as_ref().unwrap()
+                );
+                assert!(page.contains(&said), "{} of {:?}", result.probe, run.command);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_an_emulator_made_is_not_on_the_ladder() {
+    let mut emulated = measured_at("hardware/cr3", 730.0);
+    emulated.engine = "kvm-intel".into();
+    emulated.warnings = vec![Warning::new("emulated", "ring 0 of the guest is emulated")];
+    let mut translated = measured_at("hardware/iretq", 90.0);
+    translated.engine = "qemu-tcg".into();
+    let mut real = measured_at("hardware/iretq", 40.0);
+    real.engine = "kvm-intel".into();
+    // Most rows being emulated is no reason to say it less.
+    let mut results = vec![measured_at("call/direct", 1.2), real, translated];
+    results.extend((0..12).map(|n| Measurement { probe: format!("hardware/cr{n}"), ..emulated.clone() }));
+    let page = read(&[run(results)]);
+    let names = |id: &str| -> Vec<String> {
+        page.part(id, "li", "rung").iter().map(|it| it.attribute("data-name").unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("ladder"), ["call/direct", "hardware/iretq, kvm-intel"]);
+    assert_eq!(names("emulated").len(), 13);
+    assert!(names("emulated").contains(&"hardware/iretq, qemu-tcg".to_owned()));
+    assert_eq!(page.rows("ladder").len(), 2, "the table is the ladder's as well");
+    let said = page.part("emulated", "li", "warning");
+    assert_eq!(said.iter().filter(|it| it.text == "ring 0 of the guest is emulated").count(), 1, "{said:?}");
+    for heading in page.part("distributions", "h3", "") {
+        assert!(
+            !heading.text.starts_with("the hardware alone") || heading.text.ends_with("guest"),
+            "{heading:?}"
+        );
+    }
+}

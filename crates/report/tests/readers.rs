@@ -9,9 +9,22 @@ mod foreign;
 
 use foreign::{Foreign, read, run};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use tollgate_record::{Evidence, Measurement, Per, Phase, Run, Series, Status};
+use std::collections::{BTreeMap, BTreeSet};
+use tollgate_record::{EpochFigure, Evidence, Measurement, Per, Phase, Run, Series, Status};
 use tollgate_report::export::{Exported, Format};
+
+/// What the epochs of `thread/futex` gave; their median is the headline, 528.
+const EPOCHS: [f64; 6] = [526.0, 560.0, 520.0, 530.0, 500.0, 540.0];
+
+/// The run with everything twice as slow.
+fn slower(run: &Run) -> Run {
+    let mut slower = run.clone();
+    for row in &mut slower.results {
+        row.ns = row.ns.map(|ns| ns.scaled(2.0));
+        row.epochs.iter_mut().for_each(|epoch| epoch.ns *= 2.0);
+    }
+    slower
+}
 
 /// Rows of every kind: measured, skipped and failed ones, bills, rings, simulated counts, curves, distributions.
 fn full() -> Run {
@@ -30,6 +43,10 @@ fn full() -> Run {
     run.results.push(counted);
     for row in run.results.iter_mut().filter(|row| row.probe == "syscall/getppid") {
         row.histogram = Some(histogram(&[(100, 90), (200, 9), (5000, 1)]));
+    }
+    for row in run.results.iter_mut().filter(|row| row.probe == "thread/futex") {
+        row.epochs = EPOCHS.map(|ns| EpochFigure { ns, core_hz: Some(2e9) }).into();
+        row.crossings = 6000;
     }
     let points = vec![[0.0, 0.0], [0.5, 12.0], [1.0, 30.0]];
     run.results[1].series.push(Series {
@@ -245,6 +262,25 @@ fn benchstat_reads_the_benchmark_text() {
     }
     // benchstat turns ns/op into sec/op.
     assert!((figures[&("sec/op", "Thread/futex")].0 - 528e-9).abs() < 1e-15);
+    // One line for each epoch, so that benchstat has an interval of its own: of six samples it is all of them, and 30 ns
+    // of 528 are 6 %.
+    assert_eq!(
+        exported.text.lines().filter(|line| line.starts_with("BenchmarkThread/futex 1000 ")).count(),
+        6
+    );
+    assert_eq!(figures[&("sec/op", "Thread/futex")].1, "6%");
+    assert_eq!(figures[&("sec/op", "Thread/pipe")].1, "∞", "one sample is no interval");
+    // Two cycles a nanosecond in each epoch.
+    assert!((figures[&("cycles/op", "Thread/futex")].0 - 1056.0).abs() < 1e-9);
+    // Two samples of six that do not overlap: of the C(12, 6) = 924 ways to split twelve, two are as far apart.
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("old"), &exported.text).unwrap();
+    std::fs::write(dir.path().join("new"), export(&slower(&run), "benchstat").text).unwrap();
+    let (out, _) = self::run(
+        std::process::Command::new(&benchstat).current_dir(dir.path()).args(["-format", "csv", "old", "new"]),
+    );
+    let compared = out.lines().find(|line| line.starts_with("Thread/futex,")).unwrap();
+    assert!(compared.contains("+100.00%") && compared.contains("p=0.002 n=6"), "{compared}");
     // Exact figures need no second sample: their interval is none at all.
     assert_eq!(figures[&("sim-cycles/op", "Riscv-trap/full@embedded")], (97.0, "0%"));
     assert_eq!(figures[&("sim-instructions/op", "Riscv-trap/lean@spike")], (23.0, "0%"));
@@ -264,10 +300,7 @@ fn compare_py_reads_the_google_benchmark_json() {
     for run in runs() {
         let dir = tempfile::tempdir().unwrap();
         let exported = export(&run, "google-benchmark");
-        let mut slower = run.clone();
-        for ns in slower.results.iter_mut().filter_map(|row| row.ns.as_mut()) {
-            *ns = ns.scaled(2.0);
-        }
+        let slower = slower(&run);
         std::fs::write(dir.path().join("a.json"), &exported.text).unwrap();
         std::fs::write(dir.path().join("b.json"), export(&slower, "google-benchmark").text).unwrap();
         let mut command = foreign::python(&python);
@@ -286,7 +319,22 @@ fn compare_py_reads_the_google_benchmark_json() {
         }
         // Rows without a time are told of, and are no zeros.
         let without = document["context"]["tollgate"]["rows_without_a_time"].as_array().unwrap();
-        assert_eq!(rows.len() + without.len(), run.results.len());
+        let with: BTreeSet<&str> = rows.iter().map(|row| row["run_name"].as_str().unwrap()).collect();
+        assert_eq!(with.len() + without.len(), run.results.len());
+        // Repetitions are enough for its own test, which finds two samples of six that do not overlap: 2 / 924.
+        let of = |name: &str| {
+            out.lines().find(|line| line.starts_with(&format!("{name}_pvalue "))).map(str::to_owned)
+        };
+        let Some(tested) = of("thread/futex") else {
+            assert!(run.results.iter().all(|row| row.epochs.is_empty()), "{out}");
+            continue;
+        };
+        assert!(tested.contains("0.0022") && tested.contains("Repetitions: 6 vs 6"), "{tested}");
+        assert_eq!(of("thread/pipe"), None, "one repetition is nothing to test");
+        let all = rows.iter().filter(|row| row["run_name"] == "thread/futex").collect::<Vec<_>>();
+        let times: Vec<f64> = all.iter().map(|row| row["real_time"].as_f64().unwrap()).collect();
+        assert_eq!((&times[..6], times[6]), (&EPOCHS[..], 528.0));
+        assert_eq!((&all[6]["aggregate_name"], &all[0]["repetitions"]), (&json!("median"), &json!(6)));
     }
 }
 

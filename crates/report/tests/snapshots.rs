@@ -113,3 +113,18 @@ fn crossings() {
     let run = fixture::crossing();
     assert_eq!(view(&run, &ASCII), crossing(&run, &ASCII));
 }
+
+#[test]
+fn what_an_emulator_made_stands_below_the_ladder() {
+    let mut cheap = fixture::measured_at("hardware/pair", 0.1);
+    cheap.engine = "qemu-tcg".into();
+    let mut real = fixture::measured_at("hardware/iretq", 40.0);
+    real.engine = "kvm-intel".into();
+    let text = tollgate_report::ladder(
+        &fixture::run(vec![cheap, real, fixture::measured_at("call/direct", 1.2)]),
+        &fixture::ASCII,
+    );
+    let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in\n{text}"));
+    let heading = place("Emulated by qemu-tcg, not this machine's hardware");
+    assert!(heading > place("iretq") && heading > place("direct") && heading < place("pair"), "{text}");
+}

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: String,
     /// Write to a file instead of standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
@@ -37,11 +37,12 @@ fn formats() -> PossibleValuesParser {
 
 pub(crate) fn export(args: &Args) -> anyhow::Result<ExitCode> {
     let output = Output { json: false, out: args.out.clone() };
-    let sink = Sink::open(&output)?;
+    let format = Format::named(&args.format).context("the command line let an unknown format through")?;
+    let sink = Sink::named(&output, &format!("run.{}", format.extension))?;
+    sink.keeps(&[&args.run])?;
     let store =
         store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
     let run = store.load(&args.run).map_err(Usage::error)?;
-    let format = Format::named(&args.format).context("the command line let an unknown format through")?;
     let exported = format.export(&run)?;
     sink.deliver(&exported.text)?;
     for (row, why) in &exported.left_out {

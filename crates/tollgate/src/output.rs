@@ -22,10 +22,29 @@ pub(crate) struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     pub(crate) fn open(out: &'a Output) -> anyhow::Result<Self> {
+        Self::named(out, "run.json")
+    }
+
+    /// The same for what is usually called so; the name is told to who gives a directory.
+    pub(crate) fn named(out: &'a Output, usual: &str) -> anyhow::Result<Self> {
         if let Some(path) = &out.out {
-            check(path)?;
+            check(path, usual)?;
         }
         Ok(Self { out })
+    }
+
+    /// Refuses to put a result in the place of a record that it is made from.
+    pub(crate) fn keeps(&self, records: &[impl AsRef<Path>]) -> anyhow::Result<()> {
+        let Some(path) = &self.out.out else { return Ok(()) };
+        let Ok(there) = fs::canonicalize(path) else { return Ok(()) };
+        let same = |record: &Path| fs::canonicalize(record).is_ok_and(|record| record == there);
+        if there.is_file() && records.iter().any(|record| same(record.as_ref())) {
+            let path = path.display();
+            return Err(Usage::error(format!(
+                "--out {path} is the record itself, which would be lost; choose another file"
+            )));
+        }
+        Ok(())
     }
 
     /// Whether JSON was asked for.
@@ -49,7 +68,15 @@ impl<'a> Sink<'a> {
     /// Delivers the result, whole or not at all.
     pub(crate) fn deliver(&self, text: &str) -> anyhow::Result<()> {
         if let Some(path) = &self.out.out {
-            return write(path, text).with_context(|| format!("--out {} cannot be written", path.display()));
+            return write(path, text).map_err(|error| {
+                let what = match error.kind() {
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        "; make room there, or choose a file on another disk"
+                    }
+                    _ => "; choose a file in a directory that is there and writable",
+                };
+                anyhow::anyhow!("--out {} cannot be written: {}{what}", path.display(), plain(&error))
+            });
         }
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -93,9 +120,9 @@ fn style(place: Place, width: Option<usize>, variable: impl Fn(&str) -> Option<S
 }
 
 /// Refuses a path that nothing can be written to, before anything is measured.
-fn check(path: &Path) -> anyhow::Result<()> {
+fn check(path: &Path, usual: &str) -> anyhow::Result<()> {
     if path.is_dir() {
-        let text = format!("--out {} is a directory; add a file name: --out {0}/run.json", path.display());
+        let text = format!("--out {} is a directory; add a file name: --out {0}/{usual}", path.display());
         return Err(Usage::error(text.replace("//", "/")));
     }
     // A pipe whose writer has gone is at its end for the reader: what is no file is not tried out.
@@ -103,7 +130,16 @@ fn check(path: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     temporary_beside(&target(path)).map(drop).map_err(|error| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let missing = parent.filter(|parent| fs::metadata(parent).is_err_and(|e| e.kind() == io::ErrorKind::NotFound));
         let (path, error) = (path.display(), plain(&error));
+        if let Some(parent) = missing {
+            return Usage::error(format!(
+                "--out {path} cannot be written: there is no directory {0}; make it with 'mkdir -p {0}', or choose a file in \
+                 a directory that is there",
+                parent.display()
+            ));
+        }
         Usage::error(format!(
             "--out {path} cannot be written: {error}; choose a file in a directory that is there and writable"
         ))

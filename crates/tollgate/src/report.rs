@@ -26,7 +26,8 @@ pub(crate) struct Args {
 /// Reads every run before anything is written, so that a page is of all that was asked for or of nothing.
 pub(crate) fn report(args: &Args) -> anyhow::Result<ExitCode> {
     let output = Output { json: false, out: Some(args.out.clone()) };
-    let sink = Sink::open(&output)?;
+    let sink = Sink::named(&output, "report.html")?;
+    sink.keeps(&args.runs)?;
     let store =
         store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
     let load = |wanted: &String| store.load(wanted).map_err(Usage::error);

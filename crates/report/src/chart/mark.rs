@@ -37,9 +37,36 @@ impl Look {
     }
 }
 
-/// The shapes, once for the page; marks point to them.
+/// How large a shape is drawn: as many things share a track, so small must each be for none to hide another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Size {
+    #[default]
+    Full,
+    Middle,
+    Small,
+}
+
+impl Size {
+    const ALL: [Self; 3] = [Self::Full, Self::Middle, Self::Small];
+
+    /// What the shapes of that size are called, and their scale.
+    fn named(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Full => ("shape", "scale(1)"),
+            Self::Middle => ("middle", "scale(.75)"),
+            Self::Small => ("small", "scale(.42)"),
+        }
+    }
+}
+
+/// The shapes in every size, once for the page; marks point to them.
 pub(crate) fn shapes() -> Element {
-    let shape = |(n, path): (usize, &&'static str)| el("path").set("id", format!("shape{n}")).set("d", *path);
+    let sized = |size: Size| {
+        let (name, scale) = size.named();
+        SHAPES.iter().enumerate().map(move |(n, path)| {
+            el("path").set("id", format!("{name}{n}")).set("d", *path).set("transform", scale)
+        })
+    };
     let hatch = el("pattern")
         .set("id", "hatch")
         .set("width", 6usize)
@@ -53,12 +80,18 @@ pub(crate) fn shapes() -> Element {
         .set("width", 0usize)
         .set("height", 0usize)
         .set("aria-hidden", "true")
-        .with(el("defs").all(SHAPES.iter().enumerate().map(shape)).with(hatch))
+        .with(el("defs").all(Size::ALL.into_iter().flat_map(sized)).with(hatch))
 }
 
 /// A shape at a place: a share across, pixels down.
 pub(crate) fn shape(look: Look, across: f64, down: f64) -> Element {
-    el("use").set("href", format!("#shape{}", look.shape)).set("x", percent(across)).set("y", down)
+    sized(look, Size::Full, across, down)
+}
+
+/// A shape of that size at a place.
+pub(crate) fn sized(look: Look, size: Size, across: f64, down: f64) -> Element {
+    let href = format!("#{}{}", size.named().0, look.shape);
+    el("use").set("href", href).set("x", percent(across)).set("y", down)
 }
 
 /// What says what it shows: the drawing in a group with its words.

@@ -1,6 +1,6 @@
 //! Rows on one scale: a name, a track with a mark for each run, and the numbers. The ladder is made of these.
 
-use super::mark::{self, Look};
+use super::mark::{self, Look, Size};
 use super::scale::Tick;
 use super::{Scale, Unit};
 use crate::markup::{Element, el, percent};
@@ -22,6 +22,15 @@ pub(crate) struct Point {
 
 /// The tracks' axis: ticks above the rows. Their lines are the tracks' own.
 pub(crate) fn axis(scale: &Scale, unit: &Unit) -> Element {
+    axis_with(scale, unit, [])
+}
+
+/// The axis with a key to the marks at its left: each look and its letter. The axis stays in sight, and the key with it.
+pub(crate) fn axis_with(
+    scale: &Scale,
+    unit: &Unit,
+    key: impl IntoIterator<Item = (Look, String)>,
+) -> Element {
     let ticks = scale.ticks(unit);
     let last = ticks.len().saturating_sub(1);
     // The first name stands to the right of its tick, where a near one would be in its way.
@@ -37,7 +46,11 @@ pub(crate) fn axis(scale: &Scale, unit: &Unit) -> Element {
     el("div")
         .class("rung axis-row")
         .set("aria-hidden", "true")
-        .with(el("span").class("name"))
+        .with(
+            el("span")
+                .class("name key")
+                .all(key.into_iter().map(|(look, letter)| el("span").with(mark::swatch(look)).text(letter))),
+        )
         .with(el("svg").class("track").set("width", "100%").set("height", 20.0).all(labels))
 }
 
@@ -49,23 +62,47 @@ pub(crate) fn grid(scale: &Scale, unit: &Unit, height: f64) -> impl Iterator<Ite
 /// The most points whose marks stand each in a line of its own, beside its number.
 pub(crate) const APART: usize = 3;
 
-/// Pixels from one point's line to the next: as far as lines of text are, or close where there are many.
-const LINE: f64 = 21.6;
-const CLOSE: f64 = 4.0;
+/// The most points whose shapes can still be told from each other.
+pub(crate) const TOLD: usize = 8;
+
+/// How the marks of so many points stand below each other, so that none hides another.
+struct Lines {
+    /// Pixels from one point's line to the next.
+    pitch: f64,
+    size: Size,
+    /// Pixels of an interval's height.
+    thick: f64,
+}
+
+fn lines(points: usize) -> Lines {
+    if points <= APART {
+        // As far as lines of text are.
+        Lines { pitch: 21.6, size: Size::Full, thick: 5.0 }
+    } else if points <= TOLD {
+        Lines { pitch: 10.5, size: Size::Middle, thick: 3.0 }
+    } else {
+        Lines { pitch: 5.5, size: Size::Small, thick: 1.5 }
+    }
+}
 
 /// A track with the marks of its points, one below the other, so that none hides another. A number without a place on
 /// the scale gets none; the caller says so.
 pub(crate) fn track(scale: &Scale, points: &[Point]) -> Element {
-    // Many are closer, with thinner intervals.
-    let (pitch, class, thick) =
-        if points.len() <= APART { (LINE, "track", 5.0) } else { (CLOSE, "track close", 2.0) };
-    let height = TRACK + pitch * points.len().saturating_sub(1) as f64;
-    let mut svg = el("svg").class(class).set("width", "100%").set("height", height);
+    let Lines { pitch, size, thick } = lines(points.len());
+    let below = pitch * points.len().saturating_sub(1) as f64;
+    let height = TRACK + below;
+    let mut svg = el("svg").class("track").set("width", "100%").set("height", height);
+    // A thin line leads the eye from the name to the mark; of many marks to the nearest.
+    if points.len() > APART {
+        let nearest = points.iter().filter_map(|point| scale.at(point.number)).fold(f64::INFINITY, f64::min);
+        if nearest.is_finite() {
+            svg = svg.with(mark::line("lead-line", (0.0, height / 2.0), (nearest, height / 2.0)));
+        }
+    }
     for (line, point) in points.iter().enumerate() {
         let Some(at) = scale.at(point.number) else { continue };
         let middle = TRACK / 2.0 + pitch * line as f64;
-        // A thin line leads the eye from the name to the mark.
-        if line == 0 || points.len() <= APART {
+        if points.len() <= APART {
             svg = svg.with(mark::line("lead-line", (0.0, middle), (at, middle)));
         }
         let [low, high] = point.interval.map(|end| scale.near(end));
@@ -80,7 +117,22 @@ pub(crate) fn track(scale: &Scale, points: &[Point]) -> Element {
                     .set("height", thick),
             );
         }
-        svg = svg.with(drawn.with(mark::shape(point.look, at, middle)));
+        svg = svg.with(drawn.with(mark::sized(point.look, size, at, middle)));
     }
     svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_mark_is_as_high_as_the_step_to_the_next() {
+        // The highest shape is 11 pixels with a stroke of 1.5, all of it scaled.
+        for (points, scale) in
+            [(2, 1.0), (APART, 1.0), (APART + 1, 0.75), (TOLD, 0.75), (TOLD + 1, 0.42), (64, 0.42)]
+        {
+            assert!(lines(points).pitch >= 12.5 * scale, "{points}");
+        }
+    }
 }

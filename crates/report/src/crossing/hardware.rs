@@ -4,10 +4,9 @@ use super::{line, title};
 use crate::number::fit;
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, right, wrap};
+use crate::words::is_emulated;
 use tollgate_record::{Measurement, Status};
 
-/// The warning of figures that an emulator made.
-const EMULATED: &str = "emulated";
 const NAME: usize = 24;
 const COLUMN: usize = 18;
 /// Columns that a terminal of 80 has room for.
@@ -57,8 +56,4 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
         text.extend(wrap(why, style.prose(), "  "));
     }
     text
-}
-
-fn is_emulated(result: &Measurement) -> bool {
-    result.has_warning(EMULATED) || result.engine.starts_with("qemu-")
 }

@@ -5,7 +5,8 @@ use super::{ExportError, Exported, Format, json};
 use serde_json::{Map, Value, json};
 use tollgate_record::Run;
 
-pub(super) const FORMAT: Format = Format { name: "bencher", what: "Bencher (Bencher Metric Format)", write };
+pub(super) const FORMAT: Format =
+    Format { name: "bencher", what: "Bencher (Bencher Metric Format)", extension: "json", write };
 
 fn write(_: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     let mut benchmarks = Map::new();

@@ -1,17 +1,22 @@
 //! The text of Go's benchmarks (golang.org/design/14313-benchmark-format), for `benchstat`.
 //!
-//! `benchstat` makes its intervals from repeated lines: concatenate the exports of several runs. The interval of
-//! this run stands in a comment above each line. Units of simulated counts are declared exact.
+//! `benchstat` makes its intervals from repeated lines, so a row has a line for each epoch, which is a process of its
+//! own; exports of several runs may be concatenated. The headline and the interval of this run stand in a comment above
+//! the lines. Units of simulated counts are declared exact.
 
 use super::rows::{Figure, Row, Unit};
 use super::{ExportError, Exported, Format, number};
 use crate::words;
 use std::collections::BTreeSet;
-use tollgate_record::Run;
 use tollgate_record::text::printable;
+use tollgate_record::{EpochFigure, Run};
 
-pub(super) const FORMAT: Format =
-    Format { name: "benchstat", what: "Go's benchstat (benchmark text; simulated counts as exact)", write };
+pub(super) const FORMAT: Format = Format {
+    name: "benchstat",
+    what: "Go's benchstat (benchmark text; simulated counts as exact)",
+    extension: "txt",
+    write,
+};
 
 fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![
@@ -67,12 +72,37 @@ fn benchmark(row: &Row<'_>) -> Vec<String> {
     if figures.is_empty() {
         return vec![comment(&format!("{}: {}", row.name, row.status()))];
     }
+    let epochs = row.epochs();
+    let clocked = |epoch: &EpochFigure| {
+        let cycles = epoch.ns * epoch.core_hz? / 1e9;
+        cycles.is_finite().then_some(cycles)
+    };
+    let cycles: Option<Vec<f64>> = epochs.iter().map(clocked).collect();
+    let cycles =
+        cycles.filter(|all| !all.is_empty() && figures.iter().any(|figure| figure.unit == Unit::Cycles));
     let mut about = format!("{}: an op is one {}", row.name, words::per(row.result.per));
-    let mut line = format!("Benchmark{} {}", name(&row.name), row.result.crossings.max(1));
+    let start = |times: u64| format!("Benchmark{} {}", name(&row.name), times.max(1));
+    let each = row.result.crossings / epochs.len().max(1) as u64;
+    let mut lines: Vec<String> =
+        epochs.iter().map(|epoch| format!("{} {} ns/op", start(each), number(epoch.ns))).collect();
+    for (line, cycles) in lines.iter_mut().zip(cycles.iter().flatten()) {
+        line.push_str(&format!(" {} cycles/op", number(*cycles)));
+    }
+    // Figures that are known of the whole only: a line of their own, or all there is.
+    let mut whole = start(row.result.crossings);
+    let is_repeated = |unit: Unit| match unit {
+        Unit::Nanoseconds => !epochs.is_empty(),
+        Unit::Cycles => cycles.is_some(),
+        Unit::Ticks | Unit::Instructions => false,
+    };
     for figure in &figures {
         let (unit, exact) = key(row, figure);
         let unit = word(unit, exact);
-        line.push_str(&format!(" {} {unit}", number(figure.value)));
+        if is_repeated(figure.unit) {
+            about.push_str(&format!("; {} {unit}", number(figure.value)));
+        } else {
+            whole.push_str(&format!(" {} {unit}", number(figure.value)));
+        }
         if let Some([low, high]) = figure.interval.filter(|_| !exact) {
             about.push_str(&format!("; 95 % from {} to {} {unit}", number(low), number(high)));
         }
@@ -82,7 +112,11 @@ fn benchmark(row: &Row<'_>) -> Vec<String> {
             about.push_str(&format!("; {more}"));
         }
     }
-    vec![comment(&about), line]
+    if !figures.iter().all(|figure| is_repeated(figure.unit)) {
+        lines.push(whole);
+    }
+    lines.insert(0, comment(&about));
+    lines
 }
 
 /// A name as the format has it: one word, which begins with a capital, and whose end is not taken for a number of

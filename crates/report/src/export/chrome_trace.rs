@@ -12,8 +12,12 @@ use serde_json::{Map, Value, json};
 use tollgate_record::text::printable;
 use tollgate_record::{Estimate, Phase, Run};
 
-pub(super) const FORMAT: Format =
-    Format { name: "chrome-trace", what: "Perfetto, chrome://tracing, speedscope (JSON)", write };
+pub(super) const FORMAT: Format = Format {
+    name: "chrome-trace",
+    what: "Perfetto, chrome://tracing, speedscope (JSON)",
+    extension: "json",
+    write,
+};
 
 /// The processes: crossings in time, crossings in cycles, curves.
 const TIMES: u32 = 1;

@@ -7,8 +7,12 @@ use serde_json::Value;
 use tollgate_record::text::printable;
 use tollgate_record::{Estimate, Run, Status};
 
-pub(super) const FORMAT: Format =
-    Format { name: "csv", what: "spreadsheets, data frames: everything, one line for each figure", write };
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    what: "spreadsheets, data frames: everything, one line for each figure",
+    extension: "csv",
+    write,
+};
 
 const COLUMNS: [&str; 27] = [
     "run",

@@ -10,6 +10,7 @@ use tollgate_record::text::printable;
 pub(super) const FORMAT: Format = Format {
     name: "github-action-benchmark",
     what: "the GitHub action of that name (tool: customSmallerIsBetter)",
+    extension: "json",
     write,
 };
 

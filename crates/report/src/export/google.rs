@@ -7,17 +7,25 @@ use super::rows::{Row, Unit, shown};
 use super::{ExportError, Exported, Format, json};
 use crate::words;
 use serde_json::{Map, Value, json};
-use tollgate_record::Run;
 use tollgate_record::text::printable;
+use tollgate_record::{EpochFigure, Run};
 
-pub(super) const FORMAT: Format =
-    Format { name: "google-benchmark", what: "google-benchmark's compare.py (JSON)", write };
+pub(super) const FORMAT: Format = Format {
+    name: "google-benchmark",
+    what: "google-benchmark's compare.py (JSON)",
+    extension: "json",
+    write,
+};
 
 fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     let (mut benchmarks, mut without, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let mut family = 0;
     for row in rows {
-        match benchmark(row, benchmarks.len()) {
-            Some(benchmark) => benchmarks.push(benchmark),
+        match benchmark(row, family) {
+            Some(benchmark) => {
+                family += 1;
+                benchmarks.extend(benchmark);
+            }
             None => {
                 let out = row.left_out("it has no time, and this format holds times only");
                 let why = out.as_ref().map_or_else(|| row.status(), |(_, why)| why.clone());
@@ -64,31 +72,58 @@ fn context(run: &Run, without: Vec<Value>) -> Value {
     context
 }
 
-fn benchmark(row: &Row<'_>, index: usize) -> Option<Value> {
+/// The row's repetitions, an epoch each, and behind them the headline as their median; a row without epochs is one
+/// repetition. Nothing when it has no time.
+fn benchmark(row: &Row<'_>, family: usize) -> Option<Vec<Value>> {
     let time = row.time()?;
+    let epochs = row.epochs();
+    let common = |name: &str, ns: f64, iterations: u64| {
+        let fields = json!({
+            "name": name, "run_name": row.name, "family_index": family, "per_family_instance_index": 0,
+            "repetitions": epochs.len().max(1), "threads": 1, "iterations": iterations, "real_time": ns,
+            // The readers want both. The record has no processor time, and the tasks of a probe keep their CPU busy.
+            "cpu_time": ns, "time_unit": "ns",
+        });
+        if let Value::Object(fields) = fields { fields } else { Map::new() }
+    };
+    let each = row.result.crossings / epochs.len().max(1) as u64;
+    let repetition = |(index, epoch): (usize, &EpochFigure)| {
+        let mut fields = common(&row.name, epoch.ns, each);
+        fields.insert("run_type".into(), "iteration".into());
+        fields.insert("repetition_index".into(), index.into());
+        Value::from(fields)
+    };
+    let mut benchmarks: Vec<Value> = epochs.iter().enumerate().map(repetition).collect();
+    let whole = if epochs.is_empty() {
+        let mut whole = common(&row.name, time.value, row.result.crossings);
+        whole.insert("run_type".into(), "iteration".into());
+        whole.insert("repetition_index".into(), 0.into());
+        whole
+    } else {
+        let mut whole = common(&format!("{}_median", row.name), time.value, epochs.len() as u64);
+        for (key, value) in
+            [("run_type", "aggregate"), ("aggregate_name", "median"), ("aggregate_unit", "time")]
+        {
+            whole.insert(key.into(), value.into());
+        }
+        whole
+    };
+    benchmarks.push(described(row, whole));
+    Some(benchmarks)
+}
+
+/// With all that the record says of the whole row.
+fn described(row: &Row<'_>, mut fields: Map<String, Value>) -> Value {
     let result = row.result;
-    let mut fields = Map::new();
     let mut set = |key: &str, value: Value| drop(fields.insert(key.into(), value));
-    set("name", row.name.clone().into());
-    set("run_name", row.name.clone().into());
-    set("run_type", "iteration".into());
-    set("family_index", index.into());
-    set("per_family_instance_index", 0.into());
-    set("repetitions", 1.into());
-    set("repetition_index", 0.into());
-    set("threads", 1.into());
-    set("iterations", result.crossings.into());
-    set("real_time", time.value.into());
-    // The readers want both. The record has no processor time, and the tasks of a probe keep their CPU busy.
-    set("cpu_time", time.value.into());
-    set("time_unit", "ns".into());
     let label = format!("per {}; {} {}", words::per(result.per), printable(&result.engine), row.params());
     set("label", label.trim_end().into());
-    if let Some([low, high]) = time.interval {
+    let time = row.time();
+    if let Some([low, high]) = time.and_then(|time| time.interval) {
         set("ci_low", low.into());
         set("ci_high", high.into());
     }
-    if let Some(e) = time.samples {
+    if let Some(e) = time.and_then(|time| time.samples) {
         for (key, value) in [("min", e.min), ("p10", e.p10), ("p50", e.p50), ("p90", e.p90), ("p99", e.p99)] {
             set(key, value.into());
         }
@@ -109,5 +144,5 @@ fn benchmark(row: &Row<'_>, index: usize) -> Option<Value> {
     if !warnings.is_empty() {
         set("warnings", warnings.into());
     }
-    Some(fields.into())
+    fields.into()
 }

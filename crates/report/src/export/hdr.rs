@@ -13,8 +13,12 @@ use std::io::Cursor;
 use tollgate_record::Run;
 use tollgate_record::text::printable;
 
-pub(super) const FORMAT: Format =
-    Format { name: "hdr", what: "HdrHistogram's log readers: single crossings, in ns", write };
+pub(super) const FORMAT: Format = Format {
+    name: "hdr",
+    what: "HdrHistogram's log readers: single crossings, in ns",
+    extension: "hlog",
+    write,
+};
 
 /// What the text of a histogram begins with when it is encoded but not compressed (V2, cookie 0x1c849303). What
 /// is compressed is not taken: it might unfold into any size.

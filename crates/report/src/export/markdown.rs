@@ -7,7 +7,7 @@ use tollgate_record::text::printable;
 use tollgate_record::{Run, Status};
 
 pub(super) const FORMAT: Format =
-    Format { name: "markdown", what: "issues and pull requests: one table", write };
+    Format { name: "markdown", what: "issues and pull requests: one table", extension: "md", write };
 
 fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     let mut lines =

@@ -25,6 +25,8 @@ pub struct Format {
     pub name: &'static str,
     /// What reads it.
     pub what: &'static str,
+    /// How the name of a file of it usually ends.
+    pub extension: &'static str,
     /// The writer. Only rows that it cannot hold are in [`Exported::left_out`].
     write: fn(&Run, &[Row<'_>]) -> Result<Exported, ExportError>,
 }

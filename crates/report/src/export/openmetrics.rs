@@ -9,7 +9,7 @@ use tollgate_record::text::printable;
 use tollgate_record::{Estimate, Run, Status};
 
 pub(super) const FORMAT: Format =
-    Format { name: "openmetrics", what: "Prometheus and others (OpenMetrics text)", write };
+    Format { name: "openmetrics", what: "Prometheus and others (OpenMetrics text)", extension: "txt", write };
 
 /// The samples of one family: name and value, in the order of the rows.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::text::printable;
-use tollgate_record::{Estimate, Measurement, NO_INTERVAL, Run, Status};
+use tollgate_record::{EpochFigure, Estimate, Measurement, NO_INTERVAL, Run, Status};
 
 /// No name is longer, in characters: services that keep names have limits.
 const MOST: usize = 200;
@@ -86,6 +86,15 @@ impl Row<'_> {
     /// The figure in nanoseconds.
     pub(super) fn time(&self) -> Option<Figure> {
         self.figures().into_iter().find(|figure| figure.unit == Unit::Nanoseconds)
+    }
+
+    /// What each epoch gave, where there are at least two and all are numbers; otherwise nothing. Tools that make
+    /// intervals and tests of their own want these and not the headline, which is their median.
+    pub(super) fn epochs(&self) -> &[EpochFigure] {
+        let epochs = &self.result.epochs;
+        let usable =
+            self.time().is_some() && epochs.len() > 1 && epochs.iter().all(|epoch| epoch.ns.is_finite());
+        if usable { epochs } else { &[] }
     }
 
     /// Why there is no figure: `skipped: io_uring is disabled here`.

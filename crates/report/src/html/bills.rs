@@ -7,6 +7,7 @@ use crate::chart::stacked::{self, Bar, Fill, Part};
 use crate::chart::{Cell, Figure, Scale, Table};
 use crate::markup::{Element, Node, clean, el};
 use item::{Bill, Item, Measure, evidence};
+use tollgate_record::Measurement;
 
 /// Rows whose parts are listed below their bar; of more rows the legend and the table must do.
 const LISTED: usize = 14;
@@ -32,7 +33,9 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         let Some(measure) = bills.first().map(|(_, bill)| bill.measure) else { continue };
         let family = family(row.family);
         let engine = clean(&row.results[0].1.engine);
-        let title = if matches!(engine.as_str(), "host" | "embedded") {
+        let title = if super::emulated::is(row.results[0].1) {
+            super::emulated::title(row.results[0].1)
+        } else if matches!(engine.as_str(), "host" | "embedded") {
             family
         } else {
             format!("{family}, {engine}")
@@ -42,14 +45,23 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
             None => groups.push(Group { title, measure, rows: vec![(row, bills)] }),
         }
     }
+    // What a simulator counted has no row elsewhere; its caches and pipelines have sections of their own.
+    let simulated = |it: &Measurement| {
+        let family = it.family();
+        family.starts_with("riscv")
+            && !matches!(family, "riscv-icache" | "riscv-pipeline")
+            && it.stages.is_none()
+    };
+    let absent = super::absent::list(runs, simulated);
     if groups.is_empty() {
-        return Vec::new();
+        return absent;
     }
     let lead = "Each bar is one crossing, its parts beside each other; the line at its end is the total as it was \
                 measured by itself. A part below zero stands to the left of zero: differences are never clamped. What \
                 no part accounts for is hatched.";
     let mut nodes = vec![el("p").class("lead").words(lead).into()];
     nodes.extend(groups.iter().map(|group| Node::from(figure(runs, group))));
+    nodes.extend(absent);
     nodes
 }
 

@@ -13,6 +13,9 @@ const DRAWN: usize = 400;
 const MARKED: usize = 40;
 const LISTED: usize = 250;
 
+/// What the record calls a scan of memory.
+const SCAN: &str = "fault/scan";
+
 /// An axis is logarithmic when its numbers are all above zero and go over more than this.
 const RATIO: f64 = 60.0;
 
@@ -45,10 +48,14 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
             }
         }
     }
-    if groups.is_empty() {
-        return Vec::new();
+    let mut figures: Vec<Figure> = groups.iter().map(|group| figure(runs, group)).collect();
+    // Rows of the ladder say there what is to be known of them; a scan has no row.
+    let scans = super::absent::list(runs, |it| it.probe == SCAN);
+    match figures.iter_mut().zip(&groups).find(|(_, group)| group.family == "fault") {
+        Some((first, _)) => first.picture.extend(scans),
+        None => return figures.iter().map(|figure| figure.element().into()).chain(scans).collect(),
     }
-    groups.iter().map(|group| figure(runs, group).element().into()).collect()
+    figures.iter().map(|figure| figure.element().into()).collect()
 }
 
 fn figure(runs: &Runs, group: &Group) -> Figure {

@@ -47,7 +47,7 @@ fn known(result: &Measurement) -> Option<Known> {
 
 /// The rows of one family.
 struct Family<'a> {
-    name: &'a str,
+    title: String,
     rows: Vec<(Row<'a>, Vec<(usize, Known)>)>,
 }
 
@@ -58,10 +58,11 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     {
         let all: Vec<(usize, Known)> =
             row.results.iter().filter_map(|(n, it)| Some((*n, known(it)?))).collect();
-        match families.iter_mut().find(|family| family.name == row.family) {
+        let title = super::emulated::title(row.results[0].1);
+        match families.iter_mut().find(|family| family.title == title) {
             _ if all.is_empty() => {}
             Some(family) => family.rows.push((row, all)),
-            None => families.push(Family { name: row.family, rows: vec![(row, all)] }),
+            None => families.push(Family { title, rows: vec![(row, all)] }),
         }
     }
     if families.is_empty() {
@@ -81,8 +82,8 @@ fn figure(runs: &Runs, family: &Family) -> Element {
         ends.chain(it.quantiles).chain(it.ends[1])
     });
     let scale = Scale::log(places);
-    let mut figure = Figure::new(super::runs::family(family.name), table(runs, family));
-    figure = figure.draw(rungs::axis(&scale, &Unit::Nanoseconds));
+    let mut figure = Figure::new(&family.title, table(runs, family));
+    figure = figure.draw(rungs::axis_with(&scale, &Unit::Nanoseconds, runs.key()));
     let rows = family.rows.iter().map(|(row, all)| {
         let spreads: Vec<Spread> = all
             .iter()
@@ -162,7 +163,7 @@ fn numbers(all: &[(usize, Known)]) -> Element {
     let medians = all.iter().map(|(_, it)| it.quantiles[1]);
     let (low, high) =
         medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-    figures.with(el("b").text(format!("{} – {}", show(low), show(high))))
+    figures.with(el("b").text(super::ladder::range(&show(low), &show(high))))
 }
 
 fn table(runs: &Runs, family: &Family) -> Table {

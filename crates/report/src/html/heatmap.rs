@@ -11,6 +11,8 @@ use crate::words;
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Series, Status};
 
+/// The family of results of caches.
+const FAMILY: &str = "riscv-icache";
 /// Shares of the accesses that miss, at which the next shade begins.
 const STEPS: [f64; SHADES - 1] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5];
 /// More maps make the page heavy.
@@ -22,7 +24,7 @@ const CURVES: usize = 16;
 type Sweep = BTreeMap<(u32, u32), Vec<(u32, f64)>>;
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let rows = runs.rows(|result| result.status == Status::Measured && result.family() == "riscv-icache");
+    let rows = runs.rows(|result| result.status == Status::Measured && result.family() == FAMILY);
     let all: Vec<(String, &Measurement)> = rows
         .iter()
         .flat_map(|row| row.results.iter().map(|&(n, it)| (format!("{}{}", runs.before(n), name(it)), it)))
@@ -38,7 +40,9 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     if let Some(last) = figures.last_mut().filter(|_| swept.len() > MAPS) {
         last.notes.push(format!("{} more heat maps are in the records.", swept.len() - MAPS));
     }
-    figures.iter().map(|figure| figure.element().into()).collect()
+    let mut nodes: Vec<Node> = figures.iter().map(|figure| figure.element().into()).collect();
+    nodes.extend(super::absent::list(runs, |it| it.family() == FAMILY));
+    nodes
 }
 
 fn text(result: &Measurement, key: &str) -> String {

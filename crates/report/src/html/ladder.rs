@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
-fn is_rung(result: &Measurement) -> bool {
+pub(super) fn is_rung(result: &Measurement) -> bool {
     let has_own =
         result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
     !has_own
@@ -26,7 +26,12 @@ struct Family<'a> {
 }
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let rows = runs.rows(is_rung);
+    let rows = runs.rows(|result| is_rung(result) && !super::emulated::is(result));
+    figure(runs, rows, lead(runs))
+}
+
+/// The rows as boundaries on one axis, with a table behind them; nothing when there are none.
+pub(super) fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
     if rows.is_empty() {
         return Vec::new();
     }
@@ -37,9 +42,9 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let table = table(runs, &rows);
     let families = families(rows);
     let mut figure = Figure::new("", table);
-    figure.lead = lead(runs);
+    figure.lead = lead;
     if !numbers.is_empty() {
-        figure = figure.draw(rungs::axis(&scale, &Unit::Nanoseconds));
+        figure = figure.draw(rungs::axis_with(&scale, &Unit::Nanoseconds, runs.key()));
     }
     let (low, high) = scale.ends();
     let step = format!("--step:{}", crate::markup::percent(1.0 / (high / low).log10().max(1.0)));
@@ -47,12 +52,13 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         let items = family.rows.iter().map(|row| rung(runs, row, &scale, &common));
         let title =
             el("h3").text(&family.title).with(el("span").class("per").text(format!("per {}", family.per)));
-        figure = figure.draw(
-            el("section")
-                .class("family")
-                .with(title)
-                .with(el("ol").class("rungs decades").set("style", step.as_str()).all(items)),
-        );
+        let mut part = el("section").class("family").with(title);
+        let why = super::emulated::why(&family.rows);
+        if !why.is_empty() {
+            part = part.with(el("ul").class("why").all(why));
+        }
+        figure =
+            figure.draw(part.with(el("ol").class("rungs decades").set("style", step.as_str()).all(items)));
     }
     let below = families.iter().flat_map(|family| &family.rows).flat_map(|row| &row.results);
     let below = below.filter(|(_, it)| it.ns.is_some_and(|ns| ns.estimate <= 0.0)).count();
@@ -69,7 +75,15 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 fn lead(runs: &Runs) -> String {
     let how = "Each mark is the cost of one crossing in a quiet moment, on a scale where every step is ten times \
                the one before. ± is half of the 95 % interval, too narrow to be drawn on such a scale.";
-    if runs.are_several() { format!("{how} Each run has its own shape and colour.") } else { how.into() }
+    if !runs.are_several() {
+        return how.into();
+    }
+    let below = if runs.all.len() > rungs::APART {
+        ", and stands below the one before it, in the order of the list above"
+    } else {
+        ""
+    };
+    format!("{how} Each run has its own shape and colour{below}.")
 }
 
 /// Warnings that most rows carry, which are said once: a mark on every row would hide the others. Code to sentence.
@@ -79,7 +93,9 @@ fn common(rows: &[Row]) -> BTreeMap<String, String> {
     let mut found: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     for row in rows {
         let mut codes = BTreeSet::new();
-        for warning in row.results.iter().flat_map(|(_, it)| &it.warnings) {
+        let all = row.results.iter().flat_map(|(_, it)| &it.warnings);
+        // Where figures are emulated their heading says so.
+        for warning in all.filter(|warning| warning.code != words::EMULATED) {
             if codes.insert(&warning.code) {
                 found.entry(&warning.code).or_insert((0, &warning.text)).0 += 1;
             }
@@ -98,7 +114,7 @@ fn families(rows: Vec<Row>) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for row in rows {
         let per = words::per(row.results[0].1.per);
-        let title = super::runs::family(row.family);
+        let title = super::emulated::title(row.results[0].1);
         match families.iter_mut().find(|family| family.title == title && family.per == per) {
             Some(family) => family.rows.push(row),
             None => families.push(Family { title, per, rows: vec![row] }),
@@ -169,7 +185,7 @@ fn numbers(runs: &Runs, figures: &[(usize, Estimate)]) -> Element {
         let high = figures.iter().map(|(_, ns)| ns.estimate).fold(f64::NEG_INFINITY, f64::max);
         let unit = Unit::Nanoseconds;
         return list
-            .with(el("b").text(format!("{} – {}", unit.show(low), unit.show(high))))
+            .with(el("b").text(range(&unit.show(low), &unit.show(high))))
             .with(el("i").text(words::plural(figures.len(), "run", "runs")));
     }
     for (n, ns) in figures {
@@ -184,6 +200,11 @@ fn numbers(runs: &Runs, figures: &[(usize, Estimate)]) -> Element {
         );
     }
     list
+}
+
+/// From one figure to the other; where both are written the same, that.
+pub(super) fn range(low: &str, high: &str) -> String {
+    if low == high { low.into() } else { format!("{low} – {high}") }
 }
 
 /// Why there is no figure, and warnings, each once for the runs that share it.
@@ -226,7 +247,11 @@ fn warnings(row: &Row, common: &BTreeMap<String, String>) -> Vec<(String, Vec<us
     let mut said: Vec<(&str, String, Vec<usize>, Vec<usize>)> = Vec::new();
     let many = row.results.len() > rungs::APART;
     for (n, result) in &row.results {
-        for warning in result.warnings.iter().filter(|warning| !common.contains_key(&warning.code)) {
+        for warning in result
+            .warnings
+            .iter()
+            .filter(|warning| warning.code != words::EMULATED && !common.contains_key(&warning.code))
+        {
             let text = if warning.text.trim().is_empty() { &warning.code } else { &warning.text };
             let same = |(code, there, _, _): &&mut (&str, String, Vec<usize>, Vec<usize>)| {
                 there == text || many && *code == warning.code

@@ -58,10 +58,13 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     for line in &mut lines {
         line.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
-    let mut nodes: Vec<Node> =
-        SWEEPS.iter().filter_map(|sweep| Some(figure(runs, &lines, sweep)?.element().into())).collect();
-    nodes.extend(absent(runs));
-    nodes
+    let mut figures: Vec<Figure> = SWEEPS.iter().filter_map(|sweep| figure(runs, &lines, sweep)).collect();
+    // Below the picture in which the figures would be.
+    match figures.first_mut() {
+        Some(first) => first.picture.extend(absent(runs)),
+        None => return absent(runs),
+    }
+    figures.iter().map(|figure| figure.element().into()).collect()
 }
 
 fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figure> {
@@ -160,7 +163,7 @@ fn knees(runs: &Runs) -> Vec<String> {
     rows.filter(|(_, it)| it.probe == KNEE).filter_map(of).collect()
 }
 
-/// Cells and knees without a figure, with the reason.
+/// Cells and knees without a figure, with the reason, and what warns of a cell.
 fn absent(runs: &Runs) -> Vec<Node> {
     super::absent::list(runs, |it| it.family() == "ring")
 }

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Run};
 
+/// The most runs of a key beside an axis; of more the looks cannot be told apart in passing.
+const KEYED: usize = 8;
+
 /// All runs of a page.
 pub(super) struct Runs<'a> {
     pub(super) all: Vec<One<'a>>,
@@ -51,6 +54,12 @@ impl<'a> Runs<'a> {
 
     pub(super) fn are_several(&self) -> bool {
         self.all.len() > 1
+    }
+
+    /// Each run's look and letter, where there are several and few enough for a key beside an axis.
+    pub(super) fn key(&self) -> Vec<(Look, String)> {
+        let all = if (2..=KEYED).contains(&self.all.len()) { &self.all[..] } else { &[] };
+        all.iter().map(|one| (one.look, one.letter.clone())).collect()
     }
 
     /// The words for a run before a figure of it: nothing when there is only one.

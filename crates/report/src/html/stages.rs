@@ -12,6 +12,8 @@ use tollgate_record::{Measurement, Status};
 const STAGES: [(&str, char); 5] = [("IF", 'F'), ("ID", 'D'), ("EX", 'X'), ("MEM", 'M'), ("WB", 'W')];
 /// Colour of a stage that is not.
 const OTHER: usize = 7;
+/// The family of results that have diagrams.
+const FAMILY: &str = "riscv-pipeline";
 /// How to read a diagram.
 const HOW: &str = "A letter stands in the cycle in which an instruction enters a stage (F fetch, D decode, X execute, M \
                    memory, W write back); where the colour is pale it is still there; a cross is where it is thrown \
@@ -41,7 +43,9 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     if let Some(first) = figures.first_mut() {
         first.lead = format!("{} {HOW}", first.lead).trim().to_owned();
     }
-    figures.iter().map(|figure| figure.element().into()).collect()
+    let mut nodes: Vec<Node> = figures.iter().map(|figure| figure.element().into()).collect();
+    nodes.extend(super::absent::list(runs, |it| it.family() == FAMILY || it.stages.is_some()));
+    nodes
 }
 
 /// What it is around, of which program, on which core.

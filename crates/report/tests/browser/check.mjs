@@ -83,6 +83,77 @@ async function drawn(faults, page) {
   }
 }
 
+/**
+ * The marks of rows on one axis, held against the numbers in the table behind them. Where a number belongs is worked out
+ * from nothing but the names of the axis' ticks and where they stand on the screen.
+ */
+const places = () => {
+  const unit = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
+  const faults = [];
+  let seen = 0;
+  for (const figure of document.querySelectorAll('#ladder figure, #emulated figure')) {
+    const section = figure.closest('section[id]').id;
+    const ticks = [...figure.querySelectorAll('.axis-row .tick')].filter((tick) => tick.getClientRects().length).map((tick) => {
+      const { left, right } = tick.getBoundingClientRect();
+      const [number, name] = tick.textContent.split(' ');
+      const anchor = tick.getAttribute('text-anchor');
+      const at = anchor === 'start' ? left : anchor === 'end' ? right : (left + right) / 2;
+      return { at, log: Math.log10(parseFloat(number.replace(/,/g, '')) * unit[name]) };
+    });
+    if (ticks.length < 2) continue;
+    const [first, last] = [ticks[0], ticks[ticks.length - 1]];
+    const decade = (last.at - first.at) / (last.log - first.log);
+    const place = (number) => first.at + (Math.log10(number) - first.log) * decade;
+    for (const { at, log } of ticks) {
+      if (Math.abs(place(10 ** log) - at) > 1.5) faults.push(`${section}: a tick stands ${(at - place(10 ** log)).toFixed(1)} pixels off the axis`);
+    }
+    const heads = [...figure.querySelectorAll('table thead th')].map((th) => th.textContent.trim());
+    const [run, ns] = [heads.indexOf('run'), heads.indexOf('ns')];
+    const marks = new Map();
+    for (const row of figure.querySelectorAll('[data-name]')) {
+      for (const mark of row.querySelectorAll('.track .m')) {
+        const words = mark.getAttribute('aria-label') || mark.querySelector('title').textContent;
+        const { left, right } = mark.querySelector('use').getBoundingClientRect();
+        marks.set(`${run < 0 ? '' : words.split(':')[0]} ${row.dataset.name}`, (left + right) / 2);
+      }
+    }
+    const wanted = [...figure.querySelectorAll('table tbody tr')].flatMap((tr) => {
+      const shown = tr.cells[ns].textContent.replace(/,/g, '');
+      const letter = { k: 1e3, M: 1e6, G: 1e9 }[shown.slice(-1)] ?? 1;
+      const digits = letter === 1 ? shown : shown.slice(0, -1);
+      // Half of the last digit is all that the table leaves open.
+      const open = (0.5 * letter) / 10 ** (digits.split('.')[1]?.length ?? 0);
+      const number = Number(digits) * letter;
+      return number > open ? [{ name: `${run < 0 ? '' : tr.cells[run].textContent} ${tr.cells[0].textContent}`, number, open }] : [];
+    });
+    for (const { name, number, open } of wanted) {
+      const at = marks.get(name);
+      if (at === undefined) { faults.push(`${section}: ${name} has no mark for its ${number} ns`); continue; }
+      seen += 1;
+      const far = Math.max(place(number - open) - at, at - place(number + open));
+      if (far > 1) faults.push(`${section}: the mark of ${name} is ${far.toFixed(1)} pixels off ${number} ns`);
+    }
+    if (marks.size !== wanted.length) faults.push(`${section}: ${marks.size} marks of ${wanted.length} figures`);
+  }
+  if (seen === 0) faults.push('there is no mark on a named axis');
+  return faults;
+};
+
+/** Marks of one track that lie over each other, and areas of one that cannot be told apart. */
+const hidden = () => {
+  const faults = [];
+  for (const track of document.querySelectorAll('.decades .track')) {
+    const boxes = [...track.querySelectorAll('.m use')].map((use) => use.getBoundingClientRect());
+    boxes.forEach((a, i) => {
+      const b = boxes[i + 1];
+      if (b && a.bottom > b.top + 0.5 && Math.abs(a.left - b.left) < a.width) {
+        faults.push(`two marks of ${track.closest('[data-name]').dataset.name} lie over each other`);
+      }
+    });
+  }
+  return faults;
+};
+
 /** The tooltip as a person sees it. */
 const tip = (page) =>
   page.evaluate(() => {
@@ -98,6 +169,24 @@ const checks = {
     for (const colorScheme of ['light', 'dark']) {
       const page = await open(browser, faults, { colorScheme });
       await drawn(faults, page);
+      await page.context().close();
+    }
+  },
+
+  /** Each mark of the ladder stands where its number in the table belongs, on a screen and on a phone. */
+  async places(browser, faults) {
+    for (const viewport of [DESKTOP, PHONE]) {
+      const page = await open(browser, faults, { viewport });
+      for (const fault of await page.evaluate(places)) faults.is(false, `${viewport.width} wide: ${fault}`);
+      await page.context().close();
+    }
+  },
+
+  /** However many runs are overlaid, no mark of a row hides another. */
+  async apart(browser, faults) {
+    for (const viewport of [DESKTOP, PHONE]) {
+      const page = await open(browser, faults, { viewport });
+      for (const fault of await page.evaluate(hidden)) faults.is(false, `${viewport.width} wide: ${fault}`);
       await page.context().close();
     }
   },

@@ -40,6 +40,7 @@ const ATTRIBUTES: &[&str] = &[
     "style",
     "tabindex",
     "text-anchor",
+    "transform",
     "viewBox",
     "width",
     "x",

@@ -158,6 +158,27 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
+        name: "an export in place of a directory",
+        args: "export {dir}/run.json --format csv -o {dir}",
+        says: &["--out {dir} is a directory; add a file name: --out {dir}/run.csv"],
+        scene: |scene| {
+            scene.file("run.json", json(&record()));
+            Ok(())
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "an export in place of its record",
+        args: "export {dir}/run.json --format csv --out {dir}/run.json",
+        says: &["--out {dir}/run.json is the record itself, which would be lost"],
+        scene: |scene| {
+            scene.file("run.json", json(&record()));
+            Ok(())
+        },
+        then: |outcome| assert_eq!(fs::read_to_string(outcome.path("run.json")).unwrap(), json(&record())),
+        ..REFUSED
+    },
+    Case {
         name: "an export into a directory that may not be written",
         args: "export {dir}/run.json --format csv --out {dir}/table.csv",
         says: &["--out {dir}/table.csv cannot be written", "Permission denied"],

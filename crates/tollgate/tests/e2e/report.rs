@@ -82,14 +82,31 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a page into a directory that is not there",
         args: "report latest --store {dir}/store -o {dir}/none/page.html",
-        says: &["--out {dir}/none/page.html cannot be written", "No such file or directory"],
+        says: &["--out {dir}/none/page.html cannot be written", "mkdir -p {dir}/none"],
         ..NO_PAGE
     },
     Case {
         name: "a page onto a full disk",
         args: "report latest --store {dir}/store -o /dev/full",
         exit: 1,
-        says: &["--out /dev/full cannot be written", "No space left on device"],
+        says: &["--out /dev/full cannot be written", "No space left on device", "make room there"],
+        ..NO_PAGE
+    },
+    Case {
+        name: "a page in place of a directory",
+        args: "report latest --store {dir}/store -o {dir}/store",
+        says: &["--out {dir}/store is a directory; add a file name: --out {dir}/store/report.html"],
+        ..NO_PAGE
+    },
+    Case {
+        name: "a page in place of its record",
+        args: "report {dir}/run.json -o {dir}/run.json",
+        says: &["--out {dir}/run.json is the record itself, which would be lost"],
+        scene: |scene| {
+            scene.file("run.json", record("kept"));
+            Ok(())
+        },
+        then: |outcome| assert_eq!(fs::read_to_string(outcome.path("run.json")).unwrap(), record("kept")),
         ..NO_PAGE
     },
 ];

@@ -1,0 +1,36 @@
+//! What an emulator made: rows like those of the ladder, but never among them.
+
+use super::ladder;
+use super::runs::{Row, Runs, family};
+use crate::markup::{Element, Node, clean, el};
+use crate::words;
+use std::collections::BTreeSet;
+use tollgate_record::Measurement;
+
+/// Whether a figure is an emulator's own. What simulators count has sections of its own and pretends nothing.
+pub(super) fn is(result: &Measurement) -> bool {
+    ladder::is_rung(result) && words::is_emulated(result)
+}
+
+pub(super) fn section(runs: &Runs) -> Vec<Node> {
+    let lead = "These figures are those of software that plays a processor, or a part of it. They say what the emulator \
+                takes, nothing of what this machine's hardware would, and no bill is split by them.";
+    ladder::figure(runs, runs.rows(is), lead.into())
+}
+
+/// The heading under which a result stands: its family, and what emulated it.
+pub(super) fn title(result: &Measurement) -> String {
+    let family = family(result.family());
+    if is(result) { format!("emulated by {}: {family}", clean(&result.engine)) } else { family }
+}
+
+/// What is emulated, said once for all rows below a heading.
+pub(super) fn why(rows: &[Row]) -> Vec<Element> {
+    let all = rows.iter().flat_map(|row| &row.results).flat_map(|(_, it)| &it.warnings);
+    let texts: BTreeSet<&str> = all
+        .filter(|warning| warning.code == words::EMULATED)
+        .map(|warning| if warning.text.trim().is_empty() { &warning.code } else { &warning.text })
+        .map(String::as_str)
+        .collect();
+    texts.into_iter().map(|text| el("li").class("warning").text(text)).collect()
+}
