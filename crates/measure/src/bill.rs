@@ -21,6 +21,8 @@ pub struct Bill {
     pub phases: Vec<Phase>,
     /// The total in ticks by epoch where it was stamped; empty where batches give it.
     pub stamped_total: Vec<f64>,
+    /// What the parts add up to, in ticks.
+    pub total: Option<f64>,
     /// Whole crossings while something recorded: what recorded, their length in nanoseconds.
     pub instrumented: Vec<(String, f64)>,
     /// What to know of it.
@@ -64,6 +66,7 @@ pub fn bill(collected: &Collected, per_pass: f64, units: &Units) -> Option<Bill>
         let text = format!("the parts leave {:+.1} % of the total unattributed", 100.0 * over / total);
         bill.warnings.push(Warning::new("unattributed", text));
     }
+    bill.total = Some(total);
     bill.phases.push(phase(REST, Evidence::Difference, &rest, 0.0, units));
     for (lane, by) in &dissection.instrumented {
         let levels: Vec<f64> = used.iter().map(|values| values.term(Term::Lane(*lane))).collect();
@@ -230,6 +233,31 @@ mod tests {
         assert!((ns(&bill, REST) + 95.0).abs() < 1.0, "{}", ns(&bill, REST));
         assert_eq!(bill.warnings[0].code, "unattributed");
         assert!(bill.warnings[0].text.contains("-5.0 %"), "{}", bill.warnings[0].text);
+    }
+
+    /// Other tasks lengthened two of three batches of the only epoch. Its parts are those of the undisturbed crossing,
+    /// and so is the figure that they stand under.
+    #[test]
+    fn the_parts_add_up_to_the_figure_where_there_is_one_epoch_only() {
+        let meta = crate::probe::Meta {
+            id: "fault/test",
+            what: "test",
+            per: tollgate_record::Per::Touch,
+            crossings_per_pass: 1,
+            placement: crate::probe::Placement::One,
+            proof: &[],
+        };
+        let mut one = collected(1_000.0, 2_500.0, 300.0, (0.0, 0.0));
+        one.epochs.truncate(1);
+        one.epochs[0].batches.truncate(3);
+        for batch in &mut one.epochs[0].batches[1..] {
+            batch.ticks *= 2;
+        }
+        let result = crate::summary::measurement(&meta, &one, &UNITS);
+        let figure = result.ns.unwrap();
+        let sum: f64 = result.phases.iter().map(|phase| phase.ns.unwrap().estimate).sum();
+        assert!((figure.estimate - sum).abs() < 1.0, "{} for {sum}", figure.estimate);
+        assert!(figure.ci[0] <= figure.estimate && figure.ci[1] > 3_700.0, "the interval keeps the others");
     }
 
     #[test]

@@ -57,6 +57,12 @@ impl Figure {
         Self { median: self.median, interval: [low - spread * low.abs(), high + spread * high.abs()] }
     }
 
+    /// The figure at another place, with an interval that holds it too.
+    fn at(&self, median: f64) -> Self {
+        let [low, high] = self.interval;
+        Self { median, interval: [low.min(median), high.max(median)] }
+    }
+
     fn overlaps(&self, other: &Self) -> bool {
         self.interval[0] <= other.interval[1] && other.interval[0] <= self.interval[1]
     }
@@ -114,6 +120,12 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
         return result;
     };
     let bill = bill(collected, per_pass, units).unwrap_or_default();
+    // With too few epochs for an interval the figure is of runs of batches within them, and the parts are of whole
+    // epochs: then it is what they add up to.
+    let figure = match bill.total {
+        Some(total) if collected.epochs.len() < FEWEST_GROUPS => figure.at(total),
+        _ => figure,
+    };
     let stamped = stamped_total(collected, &bill);
     if stamped.is_none() && collected.dissection.as_ref().is_some_and(|it| it.total != Term::Batches) {
         let why = bill.warnings.first().map_or("no crossing was stamped", |warning| &warning.text);

@@ -82,7 +82,7 @@ fn bad_input_ends_with_a_sentence() {
         (&["pipeline", &missing], &["No such file"]),
         (&["pipeline", "--json", "--format", "svg"], &["--json", "--format"]),
         (&["pipeline", "--store", nowhere], &[nowhere]),
-        (&["pipeline", "--out", &unwritable], &["--out", "cannot be written", "writable"]),
+        (&["pipeline", "--out", &unwritable], &["--out", "cannot be written", "mkdir -p"]),
         (&["pipeline", "--out", &folder], &["is a directory"]),
         (&["pipeline", "--from", "nowhere_at_all", "--out", &out], &["--from"]),
         (&["trap", "--core", "cva"], &["--core cva", "nearest"]),
