@@ -141,8 +141,30 @@ impl Pass {
 pub struct Touch {
     /// Its virtual address, sign-extended on RV32.
     pub va: u64,
+    /// Its physical address, and in the lowest bit whether it stored.
+    at: u64,
+}
+
+impl Touch {
+    /// Of nothing.
+    pub(crate) const NONE: Touch = Touch { va: 0, at: 0 };
+
+    #[inline(always)]
+    pub(crate) fn new(va: u64, pa: u64, store: bool) -> Self {
+        Touch { va, at: pa << 1 | u64::from(store) }
+    }
+
     /// Its physical address.
-    pub pa: u64,
+    #[inline(always)]
+    pub fn pa(&self) -> u64 {
+        self.at >> 1
+    }
+
+    /// Whether it stored.
+    #[inline(always)]
+    pub fn store(&self) -> bool {
+        self.at & 1 != 0
+    }
 }
 
 /// Runs of instructions that retired one after the other, with their accesses.

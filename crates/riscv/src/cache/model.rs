@@ -2,6 +2,7 @@
 
 use super::geometry::{CacheError, Geometry};
 use super::policy::{Choices, Policy, WritePolicy};
+use crate::observer::Touch;
 
 /// A place is the number of its line, shifted, with these two bits; an empty one is zero.
 const VALID: u64 = 1;
@@ -259,6 +260,32 @@ impl Cache {
         }
         *first |= u64::from(store) * DIRTY;
         true
+    }
+
+    /// [`access_first`](Self::access_first) for one access after the other, until there is one that it does not find
+    /// or that is not to a page (an address and a mask); how many it found. They are counted.
+    #[inline(always)]
+    pub(crate) fn access_firsts(&mut self, touches: &[Touch], (page, mask): (u64, u64)) -> usize {
+        let (shift, set_mask, ways) = (self.shift, self.set_mask, self.ways);
+        let places = self.places.as_mut_slice();
+        let mut stores = 0;
+        let mut found = touches.len();
+        for (i, touch) in touches.iter().enumerate() {
+            let line = touch.pa() >> shift;
+            let first = places.get_mut((line & set_mask) as usize * ways);
+            let Some(first) = first.filter(|first| **first & !DIRTY == line << LINE_SHIFT | VALID) else {
+                found = i;
+                break;
+            };
+            if touch.va & mask != page {
+                found = i;
+                break;
+            }
+            *first |= u64::from(touch.store()) * DIRTY;
+            stores += u64::from(touch.store());
+        }
+        self.count_hits(found as u64 - stores, stores);
+        found
     }
 
     /// Counts what [`access_first`](Self::access_first) found.

@@ -132,7 +132,7 @@ impl Arena {
             loads: boxed(EMPTY_TLB),
             stores: boxed(EMPTY_TLB),
             passes: boxed(Pass::NONE),
-            accesses: boxed(Touch { va: 0, pa: 0 }),
+            accesses: boxed(Touch::NONE),
         }
     }
 }

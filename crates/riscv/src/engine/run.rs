@@ -450,7 +450,7 @@ macro_rules! define {
                         ($va:expr, $index:expr, $size:literal, $store:literal, $value:expr) => {
                             let pa = RAM_BASE + $index;
                             if O::BLOCKS && O::MEMORY {
-                                accesses[accessed % LOG] = Touch { va: $va, pa };
+                                accesses[accessed % LOG] = Touch::new($va, pa, $store);
                                 accessed += 1;
                             } else if O::MEMORY {
                                 obs.access(&Access {

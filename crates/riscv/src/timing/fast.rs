@@ -60,7 +60,7 @@ struct Place {
 impl Place {
     /// Its access, known by where that was.
     fn data(&self, several: &Several, touch: &Touch) -> Data {
-        Data { va: several.outside(touch.va), pa: touch.pa, size: self.size, store: self.store }
+        Data { va: several.outside(touch.va), pa: touch.pa(), size: self.size, store: self.store }
     }
 }
 
@@ -480,6 +480,47 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
     }
 
+    /// Runs as far as all their lines are settled, where only counts matter: what their accesses do to caches does
+    /// not change the next fetch, so they come behind all the fetches. Yields the runs that are left.
+    #[inline(always)]
+    fn settled_runs<'a>(
+        &mut self,
+        several: &Several,
+        passes: &'a [Pass],
+        accesses: &mut slice::Iter<Touch>,
+        walks: (bool, bool),
+    ) -> &'a [Pass] {
+        let mode = (several.privilege as u64) << 40;
+        let (mut instructions, mut touched, mut done) = (0, 0, 0);
+        let mut latest = None;
+        // Loops run the same again and again.
+        let (mut same, mut len, mut memory) = (u64::MAX, 0, 0);
+        for pass in passes {
+            let key = pass.number() | mode;
+            if key != same {
+                let (known, number) = self.block_table[key as usize & (BLOCKS - 1)];
+                let Some(block) = self.blocks.get(number as usize).filter(|_| known == key) else { break };
+                if !self.model.memory.fetch_is_settled(&block.lines, walks.0) {
+                    break;
+                }
+                (same, len, memory) = (key, u64::from(block.len), block.memory.len());
+                latest = Some(&block.lines);
+            }
+            instructions += len;
+            touched += memory;
+            done += 1;
+        }
+        if let Some(lines) = latest {
+            self.model.memory.touch_settled(lines);
+        }
+        self.model.instructions += instructions;
+        let all = accesses.as_slice();
+        let (these, others) = all.split_at(touched.min(all.len()));
+        *accesses = others.iter();
+        self.model.memory.data_of_blocks(several, these, walks.1);
+        &passes[done..]
+    }
+
     /// A block through the pipe, of which nothing is kept.
     #[cold]
     fn replay_once(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) {
@@ -521,10 +562,16 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
     fn several(&mut self, several: &Several) {
         self.keep_up(several.epoch);
         let memory = &self.model.memory;
-        let walks = (memory.fetch_walks(several.privilege), memory.data_walks(several.privilege));
+        let walks = (memory.fetch_walks(several.privilege), memory.data_walks());
         let mut accesses = several.accesses.iter();
-        for pass in several.passes {
+        let mut passes = several.passes;
+        loop {
+            if !PIPE && self.model.memory.quick() {
+                passes = self.settled_runs(several, passes, &mut accesses, walks);
+            }
+            let Some((pass, others)) = passes.split_first() else { break };
             self.run(several, pass, &mut accesses, walks);
+            passes = others;
         }
     }
 

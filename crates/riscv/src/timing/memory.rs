@@ -6,7 +6,7 @@ use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
 use crate::hart::Privilege;
-use crate::observer::{Access, Touch, Walk};
+use crate::observer::{Access, Several, Touch, Walk};
 
 /// Counts of the memory side. An access that lies in two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -285,9 +285,8 @@ impl Memory {
     /// Touches the lines of a block, if all are there; false, and nothing has changed, if not.
     #[inline(always)]
     pub(super) fn fetch_block(&mut self, lines: &mut Lines, walks: bool) -> bool {
-        if lines.settled == self.line_changes && (!walks || self.latest_fetch.has(lines.page)) {
-            // To touch them again would change nothing.
-            self.last_line = lines.last;
+        if self.fetch_is_settled(lines, walks) {
+            self.touch_settled(lines);
             return true;
         }
         self.touch_block(lines, walks)
@@ -328,11 +327,46 @@ impl Memory {
         true
     }
 
-    /// Whether accesses of blocks in this mode are looked up in a translation buffer (in M-mode, those that MPRV
-    /// translates).
+    /// Whether accesses of blocks may be looked up in a translation buffer: in M-mode, those that MPRV translates.
     #[inline(always)]
-    pub(super) fn data_walks(&self, privilege: Privilege) -> bool {
-        self.dtlb.is_some() && (privilege == Privilege::Machine || self.translating(privilege))
+    pub(super) fn data_walks(&self) -> bool {
+        self.dtlb.is_some() && self.satp >> 31 != 0
+    }
+
+    /// Whether [`data_of_blocks`](Self::data_of_blocks) may be called.
+    #[inline(always)]
+    pub(super) fn quick(&self) -> bool {
+        self.quick
+    }
+
+    /// Accesses of blocks, where nobody asks what they wait. `walks` as [`data_walks`](Self::data_walks) says.
+    #[inline(always)]
+    pub(super) fn data_of_blocks(&mut self, several: &Several, mut touches: &[Touch], walks: bool) {
+        while let Some(cache) = &mut self.l1d {
+            let page = if walks { (self.latest_data.page, self.latest_data.mask) } else { (0, 0) };
+            let found = cache.access_firsts(touches, page);
+            let Some((touch, others)) = touches[found..].split_first() else { return };
+            if !walks || self.latest_data.has(touch.va) {
+                self.data_line(touch.pa(), touch.store());
+            } else {
+                // An aligned access is in one line, however large it is.
+                let (va, pa) = (several.outside(touch.va), touch.pa());
+                self.data(&Data { va, pa, size: 1, store: touch.store() }, several.privilege);
+            }
+            touches = others;
+        }
+    }
+
+    /// Whether the lines of a block are where they were when touching them changed nothing.
+    #[inline(always)]
+    pub(super) fn fetch_is_settled(&self, lines: &Lines, walks: bool) -> bool {
+        lines.settled == self.line_changes && (!walks || self.latest_fetch.has(lines.page))
+    }
+
+    /// Touches the lines of a block that is settled.
+    #[inline(always)]
+    pub(super) fn touch_settled(&mut self, lines: &Lines) {
+        self.last_line = lines.last;
     }
 
     /// Whether data in RAM, aligned as blocks do it, is found where it was last, in the translation buffer and in
@@ -341,7 +375,7 @@ impl Memory {
     pub(super) fn data_of_block(&mut self, touch: &Touch, store: bool, walks: bool) -> bool {
         match &mut self.l1d {
             Some(cache) if self.quick && (!walks || self.latest_data.has(touch.va)) => {
-                cache.access_first(touch.pa, store)
+                cache.access_first(touch.pa(), store)
             }
             _ => false,
         }
@@ -350,7 +384,7 @@ impl Memory {
     /// The rest of it; as [`data`](Self::data).
     #[inline(never)]
     pub(super) fn other_data_of_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
-        if !self.quick || self.data_walks(privilege) && !self.latest_data.has(access.va) {
+        if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
             return self.data(access, privilege);
         }
         let miss = self.data_line(access.pa, access.store);
