@@ -186,6 +186,10 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// B's core frequency over A's, where both are known.
     pub frequency_ratio: Option<f64>,
+    /// How the probes that never enter the kernel moved, B over A at one core frequency, where that is more than
+    /// noise: the machine itself had another speed, and intervals are as much wider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_ratio: Option<f64>,
     /// One entry for each probe that both have.
     pub rows: Vec<Row>,
     /// Probes that only A measured, with what became of them in B.
@@ -248,7 +252,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     let (side_a, side_b) = (side(&a), side(&b));
     let frequency_ratio =
         side_a.core_hz.zip(side_b.core_hz).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite());
-    let mut rows = judge.rows(&pairs);
+    let (mut rows, machine_ratio) = judge.rows(&pairs);
     for (row, pair) in rows.iter_mut().zip(&pairs) {
         let scale = if row.at_one_frequency { frequency_ratio.unwrap_or(1.0) } else { 1.0 };
         row.parts = explain::parts(pair, scale, row.exact);
@@ -264,6 +268,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         by_runs,
         margin: options.margin,
         frequency_ratio,
+        machine_ratio,
         exceeded: rows.iter().filter(exceeds).map(|row| row.probe.clone()).collect(),
         rows,
         only_a: pairs::missing(&a, &b),

@@ -92,6 +92,13 @@ pub(super) fn how(found: &Comparison) -> String {
             "{words}; changes are at one frequency, in core cycles (core/* and --by-time: in ns)."
         ));
     }
+    if let Some(ratio) = found.machine_ratio {
+        sentences.push(format!(
+            "Probes that never enter the kernel (call/*, fiber/*) moved by {} % beyond that: the machine itself had \
+             another speed, so what moved as far is not called a change; measure again, or with --against.",
+            signed(ratio - 1.0)
+        ));
+    }
     if found.interleaved {
         sentences.push("The processes of A and B took turns.".into());
     }

@@ -96,6 +96,30 @@ fn slower_faster_and_the_same_are_told_apart() {
     assert_eq!(row(301.5).verdict, Verdict::Same);
 }
 
+/// All probes that enter the kernel take 20 % longer. Where those that never do are as they were, the kernel changed;
+/// where they moved too, the machine did, and no probe is blamed. One that moved far more is.
+#[test]
+fn what_moves_the_probes_outside_the_kernel_too_is_the_machine() {
+    let of = |kernel: f64, user: f64, one: f64| {
+        let mut results: Vec<Measurement> =
+            (0..9).map(|n| measured(&format!("syscall/{n}"), 300.0 * kernel, 3e9, 12)).collect();
+        results.extend((0..4).map(|n| measured(&format!("call/{n}"), 5.0 * user, 3e9, 12)));
+        results.push(measured("signal/self", 3000.0 * kernel * one, 3e9, 12));
+        results
+    };
+    let found = |b| compare(&[run("a", of(1.0, 1.0, 1.0))], &[run("b", b)], &Options::default()).unwrap();
+    let kernel = found(of(1.2, 1.0, 1.0));
+    assert_eq!((kernel.count(Verdict::Worse), kernel.machine_ratio), (10, None));
+    let machine = found(of(1.2, 1.2, 1.0));
+    assert_eq!((machine.count(Verdict::Worse), machine.count(Verdict::Better)), (0, 0));
+    assert!((machine.machine_ratio.unwrap() - 1.2).abs() < 1e-9);
+    let text = comparison(&machine, false, &ASCII).replace('\n', " ");
+    assert!(text.contains("never enter the kernel") && text.contains("+20 %"), "{text}");
+    let one = found(of(1.2, 1.2, 3.0));
+    assert_eq!(one.count(Verdict::Worse), 1);
+    assert_eq!(one.rows.last().unwrap().verdict, Verdict::Worse);
+}
+
 #[test]
 fn the_threshold_is_held_against_the_lower_end() {
     let exceeded = |cycles: f64, most: f64| {

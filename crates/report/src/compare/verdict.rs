@@ -1,7 +1,7 @@
 //! From a pair to its row: ratio, interval, test, verdict.
 
 use super::pairs::Pair;
-use super::spread::{Class, between_runs};
+use super::spread::{Class, between_runs, is_control, machine_wide};
 use super::stats::{Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
 use super::{Options, Row, Verdict};
 use tollgate_record::{Estimate, Measurement};
@@ -42,11 +42,17 @@ enum Kind {
 }
 
 impl Judge<'_> {
-    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> Vec<Row> {
+    /// The rows, and how the probes that never enter the kernel moved, where the machine itself did.
+    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> (Vec<Row>, Option<f64>) {
         let drafts: Vec<Draft> = pairs.iter().map(|pair| self.draft(pair)).collect();
         let chances = self.chances(&drafts);
-        let between: Vec<f64> = Class::ALL.iter().map(|class| self.between(*class, &drafts, pairs)).collect();
-        pairs
+        let controls: Vec<Shift> = self.controls(&drafts, pairs);
+        let machine = machine_wide(&controls);
+        let between: Vec<f64> =
+            Class::ALL.iter().map(|class| self.between(*class, &drafts, pairs, machine)).collect();
+        let moved =
+            machine.map(|_| median(&controls.iter().map(|shift| shift.estimate).collect::<Vec<f64>>()).exp());
+        let rows = pairs
             .iter()
             .zip(drafts)
             .zip(chances)
@@ -54,7 +60,21 @@ impl Judge<'_> {
                 let class = Class::ALL.iter().position(|class| *class == draft.class).unwrap_or(0);
                 self.row(pair, draft, chance, between[class])
             })
-            .collect()
+            .collect();
+        (rows, moved)
+    }
+
+    /// The shifts of probes that never enter the kernel, where nothing but the machine can have moved them: in runs
+    /// of one host one after the other, with differences of the core's frequency taken out.
+    fn controls(&self, drafts: &[Draft], pairs: &[Pair<'_>]) -> Vec<Shift> {
+        if self.interleaved || self.by_runs || !self.at_one_frequency {
+            return Vec::new();
+        }
+        let shift = |(draft, pair): (&Draft, &Pair<'_>)| match draft.kind {
+            Kind::Sampled { shift, .. } if is_control(pair.a[0].1) => Some(shift),
+            _ => None,
+        };
+        drafts.iter().zip(pairs).filter_map(shift).collect()
     }
 
     fn draft(&self, pair: &Pair<'_>) -> Draft {
@@ -149,7 +169,7 @@ impl Judge<'_> {
     }
 
     /// What runs differ by anyway, in a class.
-    fn between(&self, class: Class, drafts: &[Draft], pairs: &[Pair<'_>]) -> f64 {
+    fn between(&self, class: Class, drafts: &[Draft], pairs: &[Pair<'_>], machine: Option<f64>) -> f64 {
         if self.interleaved || self.by_runs {
             return 0.0;
         }
@@ -165,7 +185,7 @@ impl Judge<'_> {
         let runs =
             |side: &dyn Fn(&Pair<'_>) -> usize| pairs.iter().map(side).max().unwrap_or(1).max(1) as f64;
         let (a, b) = (runs(&|pair| pair.a.len()), runs(&|pair| pair.b.len()));
-        between_runs(class, &shifts) * (1.0 / a + 1.0 / b).sqrt() / std::f64::consts::SQRT_2
+        between_runs(class, &shifts, machine) * (1.0 / a + 1.0 / b).sqrt() / std::f64::consts::SQRT_2
     }
 
     fn row(&self, pair: &Pair<'_>, draft: Draft, chance: Option<f64>, between: f64) -> Row {
