@@ -1,26 +1,15 @@
 //! The page in a real browser: `browser/check.mjs` opens it with the network off, and looks at it as a person does who
 //! has a mouse, a keyboard only, a phone, a printer, a screen reader, or no scripts.
 
+mod every;
+
+use every::RUNS;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use tollgate_record::Run;
 use tollgate_testkit::{Browser, NoBrowser};
-
-/// Runs that the tool made; see `runs/README.md`.
-static RUNS: &[&str] = &[
-    include_str!("runs/ladder.json"),
-    include_str!("runs/crossing.json"),
-    include_str!("runs/ring.json"),
-    include_str!("runs/fault-kinds.json"),
-    include_str!("runs/fault-scan.json"),
-    include_str!("runs/switch-growth.json"),
-    include_str!("runs/riscv-trap.json"),
-    include_str!("runs/riscv-pipeline.json"),
-    include_str!("runs/riscv-interrupt.json"),
-    include_str!("runs/riscv-icache.json"),
-];
 
 fn run(text: &str) -> Run {
     serde_json::from_str(text).expect("a run")

@@ -1,8 +1,10 @@
 //! The page: what is in the record is in it, as marks and as rows, and nothing else is.
 
+mod every;
 mod fixture;
 mod page;
 
+use every::RUNS;
 use fixture::{estimate, ladder, measured_at, run};
 use page::Page;
 use serde_json::json;
@@ -302,19 +304,7 @@ fn twenty_runs_are_under_a_megabyte() {
 
 /// Real runs of every kind, one measurement each spoilt in its own way.
 fn spoilt(spoil: impl Fn(usize, &mut Measurement)) -> Vec<Run> {
-    let runs = [
-        include_str!("runs/ladder.json"),
-        include_str!("runs/crossing.json"),
-        include_str!("runs/ring.json"),
-        include_str!("runs/fault-kinds.json"),
-        include_str!("runs/fault-scan.json"),
-        include_str!("runs/switch-growth.json"),
-        include_str!("runs/riscv-trap.json"),
-        include_str!("runs/riscv-pipeline.json"),
-        include_str!("runs/riscv-interrupt.json"),
-        include_str!("runs/riscv-icache.json"),
-    ];
-    let mut runs: Vec<Run> = runs.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    let mut runs: Vec<Run> = RUNS.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
     for (n, result) in runs.iter_mut().flat_map(|run| &mut run.results).enumerate() {
         spoil(n, result);
     }
