@@ -226,9 +226,7 @@ impl Model {
         self.charge(phase, &pass);
         Some((pass, costs))
     }
-}
 
-impl Model {
     /// The words that a trap or a return has stacked in hardware ([`crate::custom`]) go through the data port, one
     /// after the other as loads and stores do, before the pipe is refilled.
     pub(super) fn stack(&mut self, words: &[Access], phase: u8) {
