@@ -19,6 +19,8 @@ pub(crate) use trial::is_static;
 use crate::workspace;
 use anyhow::{Result, bail};
 use std::path::Path;
+use std::sync::mpsc;
+use std::time::Instant;
 use table::Table;
 use trial::{Here, Runner};
 
@@ -81,16 +83,32 @@ fn build_all(root: &Path, targets: &[&'static Target]) -> Outcome {
     outcome
 }
 
-/// Builds the programs of some targets and tries each; the others go on when one fails. Prints the table of what
-/// was measured, and compares the one in the documentation with it or writes it there.
+/// Builds the programs of some targets and tries each while the next is built; the others go on when one fails.
+/// Prints the table of what was measured, and compares the one in the documentation with it or writes it there.
 pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let (mut table, mut here) = (Table::default(), Here::new());
-    for target in targets {
-        if let Err(error) = try_one(root, target, &mut here, &mut table, &mut outcome) {
-            outcome.failed.push(format!("build [{}]: {error:#}", target.arch));
+    std::thread::scope(|scope| {
+        let (built, builds) = mpsc::channel();
+        scope.spawn(move || {
+            for target in targets {
+                let begun = Instant::now();
+                let build = tollgate(root, target, Profile::Dev);
+                println!("  {:<8} {:<22} {:5.1} s", target.arch, "built", begun.elapsed().as_secs_f64());
+                // Nobody listens when trying has panicked: then nothing else need be built.
+                if built.send((*target, build)).is_err() {
+                    break;
+                }
+            }
+        });
+        for (target, build) in builds {
+            let tried = build
+                .and_then(|build| try_one(root, target, build, &mut here, &mut table, &mut outcome));
+            if let Err(error) = tried {
+                outcome.failed.push(format!("build [{}]: {error:#}", target.arch));
+            }
         }
-    }
+    });
     if table.is_empty() {
         return Ok(outcome);
     }
@@ -112,12 +130,12 @@ pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> 
 fn try_one(
     root: &Path,
     target: &'static Target,
+    build: Build,
     here: &mut Here,
     table: &mut Table,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    println!("  {}: building", target.arch);
-    let program = match tollgate(root, target, Profile::Dev)? {
+    let program = match build {
         Build::Done(program) => program,
         Build::Skipped(why) => {
             outcome.skipped.push((target.arch, why));

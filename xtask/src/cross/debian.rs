@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tollgate_testkit::program;
 
-/// What a target needs beside the compiler and the host's standard library.
-#[derive(Clone, Copy)]
+/// What is wanted beside the compiler and this machine's standard library.
 pub(super) struct Wanted {
-    /// Debian's name of the architecture whose standard library is wanted.
-    pub(super) std_of: Option<&'static str>,
-    /// The source of the standard library, for a target that Debian does not build it for.
+    /// Debian's names of the architectures whose standard libraries are wanted; this machine's own may be one.
+    pub(super) architectures: Vec<&'static str>,
+    /// The source of the standard library, for targets that Debian does not build it for.
     pub(super) source: bool,
 }
 
@@ -67,13 +66,14 @@ impl Toolchain {
     }
 }
 
-/// The toolchain, from its folder under `target/` or else from the system's package sources.
-pub(super) fn toolchain(root: &Path, wanted: Wanted) -> Result<Toolchain, Absent> {
+/// The toolchain, from its folder under `target/` or else from the system's package sources. One for all targets: most
+/// of the download is the compiler.
+pub(super) fn toolchain(root: &Path, wanted: &Wanted) -> Result<Toolchain, Absent> {
     toolchain_from(root, wanted, None)
 }
 
 /// The same, from a list of package sources other than the system's.
-fn toolchain_from(root: &Path, wanted: Wanted, sources: Option<&Path>) -> Result<Toolchain, Absent> {
+fn toolchain_from(root: &Path, wanted: &Wanted, sources: Option<&Path>) -> Result<Toolchain, Absent> {
     for name in ["apt-get", "apt-cache", "dpkg", "dpkg-deb"] {
         if program(name).is_none() {
             return Err(Absent::Skip(format!(
@@ -85,13 +85,8 @@ fn toolchain_from(root: &Path, wanted: Wanted, sources: Option<&Path>) -> Result
     let architecture = said(Command::new("dpkg").arg("--print-architecture")).map_err(broken)?;
     let host = said(Command::new("gcc").arg("-print-multiarch"))
         .unwrap_or_else(|_| format!("{}-linux-gnu", std::env::consts::ARCH));
-    let label = match wanted {
-        Wanted { std_of: Some(other), .. } => format!("{architecture}-{other}"),
-        Wanted { source: true, .. } => format!("{architecture}-source"),
-        Wanted { .. } => architecture.clone(),
-    };
     let store = root.join("target/toolchains");
-    let place = Toolchain { folder: store.join(label), host };
+    let place = Toolchain { folder: store.join(&architecture), host };
     if place.folder.is_dir() {
         return Ok(place);
     }
@@ -126,12 +121,13 @@ fn fetch(
     scratch: &Path,
     tree: &Path,
     architecture: &str,
-    wanted: Wanted,
+    wanted: &Wanted,
     sources: Option<&Path>,
 ) -> Result<(), Absent> {
     let skip =
         |error: anyhow::Error| Absent::Skip(format!("the compiler could not be downloaded: {error:#}"));
-    let others: Vec<&str> = wanted.std_of.into_iter().filter(|other| *other != architecture).collect();
+    let others: Vec<&str> =
+        wanted.architectures.iter().copied().filter(|other| *other != architecture).collect();
     println!("  downloading Debian's compiler for {}", [&[architecture], &others[..]].concat().join(" and "));
     let apt = Apt::new(scratch, architecture, &others, sources).map_err(skip)?;
     apt.update().map_err(skip)?;
@@ -143,10 +139,8 @@ fn fetch(
         .ok_or_else(|| skip(anyhow!("libstd-rust-web-dev names no standard library")))?;
     let mut packages = apt.libraries(&versioned).map_err(skip)?;
     packages.extend(["rustc-web", "libstd-rust-web-dev"].map(str::to_owned));
-    for other in others {
-        packages.push(format!("libstd-rust-web-dev:{other}"));
-        packages.push(format!("{versioned}:{other}"));
-    }
+    // (Not what these depend on: that is the compiler itself, as a library of the other architecture.)
+    packages.extend(others.iter().map(|other| format!("libstd-rust-web-dev:{other}")));
     if wanted.source {
         packages.push("rust-web-src".to_owned());
     }
@@ -206,8 +200,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let sources = root.path().join("sources.list");
         std::fs::write(&sources, "deb [trusted=yes] file:/nowhere/at/all none main\n").unwrap();
-        let wanted = Wanted { std_of: Some("arm64"), source: false };
-        match toolchain_from(root.path(), wanted, Some(&sources)) {
+        let wanted = Wanted { architectures: vec!["arm64"], source: false };
+        match toolchain_from(root.path(), &wanted, Some(&sources)) {
             Err(Absent::Skip(why)) => assert!(!why.is_empty() && !why.contains('\n'), "{why}"),
             Err(Absent::Broken(error)) => panic!("{error:#}"),
             Ok(_) => panic!("there are no packages there"),

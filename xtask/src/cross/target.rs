@@ -98,9 +98,7 @@ impl Target {
         }
         let mut cargo = workspace::cargo(root);
         if !self.is_native() {
-            // The host's standard library is needed as well, for what runs while building.
-            let wanted = debian::Wanted { std_of: self.packaged, source: self.packaged.is_none() };
-            let toolchain = match debian::toolchain(root, wanted) {
+            let toolchain = match debian::toolchain(root, &wanted()) {
                 Ok(toolchain) => toolchain,
                 Err(debian::Absent::Skip(why)) => return Ok(Err(why)),
                 Err(debian::Absent::Broken(error)) => return Err(error),
@@ -133,6 +131,14 @@ impl Target {
     /// The environment variable by which cargo is told something about this target.
     pub(super) fn variable(&self, what: &str) -> OsString {
         format!("CARGO_TARGET_{}_{what}", self.triple.to_uppercase().replace('-', "_")).into()
+    }
+}
+
+/// What all targets together need of the toolchain.
+fn wanted() -> debian::Wanted {
+    debian::Wanted {
+        architectures: TARGETS.iter().filter_map(|target| target.packaged).collect(),
+        source: TARGETS.iter().any(|target| target.packaged.is_none()),
     }
 }
 
