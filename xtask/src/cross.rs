@@ -102,8 +102,8 @@ pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> 
             }
         });
         for (target, build) in builds {
-            let tried = build
-                .and_then(|build| try_one(root, target, build, &mut here, &mut table, &mut outcome));
+            let tried =
+                build.and_then(|build| try_one(root, target, build, &mut here, &mut table, &mut outcome));
             if let Err(error) = tried {
                 outcome.failed.push(format!("build [{}]: {error:#}", target.arch));
             }

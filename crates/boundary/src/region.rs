@@ -46,7 +46,7 @@ impl Region {
         // SAFETY: the descriptor was just opened and nothing else owns it.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         let mut file = File::from(file);
-        let block = vec![1; 1 << 20];
+        let block = block(1 << 20, |_| 1)?;
         let mut left = pages * page;
         while left > 0 {
             let some = left.min(block.len());
@@ -130,4 +130,28 @@ fn page_size() -> usize {
     // SAFETY: sysconf has no memory arguments.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(bytes).unwrap_or(4096)
+}
+/// A block of bytes by their places, for filling files. Where memory is limited this is a skip; an allocation of this
+/// size by the library would end the process.
+pub(crate) fn block(bytes: usize, byte: impl Fn(usize) -> u8) -> Result<Vec<u8>, Refusal> {
+    let mut block = Vec::new();
+    block.try_reserve_exact(bytes).map_err(|_| {
+        Refusal::of(&format!("set {bytes} bytes aside"), &io::Error::from_raw_os_error(libc::ENOMEM))
+    })?;
+    block.extend((0..bytes).map(byte));
+    Ok(block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Refusal, block};
+
+    #[test]
+    fn a_block_that_there_is_no_memory_for_is_a_skip() {
+        assert_eq!(block(3, |at| at as u8).unwrap(), [0, 1, 2]);
+        let Err(Refusal::Skip { reason, enable }) = block(isize::MAX as usize, |_| 0) else {
+            panic!("no machine has so much");
+        };
+        assert!(reason.contains("RLIMIT_AS") && enable.contains("ulimit -v"), "{reason}; {enable}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Files without a name for the kinds of fault that need one: nothing is left of them, however the
 //! program ends.
 
+use crate::region;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use tollgate_measure::Refusal;
@@ -21,7 +22,7 @@ pub(super) fn file(bytes: usize, piece: usize) -> Result<File, Refusal> {
         )
     };
     let file = tempfile::tempfile_in(&directory).map_err(|error| failed("made", error))?;
-    let content: Vec<u8> = (0..piece).map(|at| (at % 251) as u8).collect();
+    let content = region::block(piece, |at| (at % 251) as u8)?;
     for at in (0..bytes).step_by(piece) {
         file.write_all_at(&content[..piece.min(bytes - at)], at as u64)
             .map_err(|error| failed("written", error))?;
