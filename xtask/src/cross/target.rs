@@ -11,6 +11,10 @@ use tollgate_testkit::program;
 /// What has the C library linked into the program.
 pub(super) const STATIC: &str = "-C target-feature=+crt-static";
 
+/// What makes an unoptimised program smaller: the largest packages are optimised.
+const SMALLER: &[&str] =
+    &["profile.dev.package.tollgate-lab.opt-level=1", "profile.dev.package.tollgate-report.opt-level=1"];
+
 /// One target.
 pub(crate) struct Target {
     /// As tollgate names the architecture: `std::env::consts::ARCH`.
@@ -112,7 +116,9 @@ impl Target {
         cargo
             .args([command, "--target", self.triple, "--target-dir"])
             .arg(self.folder(root))
-            .env(self.variable("RUSTFLAGS"), STATIC);
+            .env(self.variable("RUSTFLAGS"), STATIC)
+            // For its size: the smallest guest of `cargo xtask vm` holds the program twice while it unpacks it.
+            .args(SMALLER.iter().flat_map(|setting| ["--config", setting]));
         if !self.is_native() {
             cargo.env(self.variable("LINKER"), self.linker.0).env(self.variable("RUNNER"), self.emulator.0);
         }
