@@ -131,6 +131,7 @@ fn page_size() -> usize {
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(bytes).unwrap_or(4096)
 }
+
 /// A block of bytes by their places, for filling files. Where memory is limited this is a skip; an allocation of this
 /// size by the library would end the process.
 pub(crate) fn block(bytes: usize, byte: impl Fn(usize) -> u8) -> Result<Vec<u8>, Refusal> {
