@@ -12,13 +12,13 @@ mod trial;
 mod units;
 
 pub(crate) use apt::Apt;
-pub(crate) use build::{Build, Profile, tollgate};
+pub(crate) use build::{Build, COUNTERS, Profile, TestProgram, tests, tollgate};
 pub(crate) use target::{TARGETS, Target};
 pub(crate) use trial::is_static;
 
 use crate::workspace;
-use anyhow::{Result, bail};
-use std::path::Path;
+use anyhow::{Result, bail, ensure};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Instant;
 use table::Table;
@@ -83,29 +83,30 @@ fn build_all(root: &Path, targets: &[&'static Target]) -> Outcome {
     outcome
 }
 
+/// What the builder hands to who tries it.
+enum Built {
+    Program(Build<PathBuf>),
+    Tests(Build<Vec<TestProgram>>),
+}
+
 /// Builds the programs of some targets and tries each while the next is built; the others go on when one fails.
 /// Prints the table of what was measured, and compares the one in the documentation with it or writes it there.
 pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let (mut table, mut here) = (Table::default(), Here::new());
     std::thread::scope(|scope| {
-        let (built, builds) = mpsc::channel();
-        scope.spawn(move || {
-            for target in targets {
-                let begun = Instant::now();
-                let build = tollgate(root, target, Profile::Dev);
-                println!("  {:<8} {:<22} {:5.1} s", target.arch, "built", begun.elapsed().as_secs_f64());
-                // Nobody listens when trying has panicked: then nothing else need be built.
-                if built.send((*target, build)).is_err() {
-                    break;
+        let (sender, built) = mpsc::channel();
+        scope.spawn(|| target::prepare(root, targets));
+        scope.spawn(move || build(root, targets, &sender));
+        for (target, built) in built {
+            let tried = built.and_then(|built| match built {
+                Built::Program(program) => {
+                    try_program(root, target, program, &mut here, &mut table, &mut outcome)
                 }
-            }
-        });
-        for (target, build) in builds {
-            let tried =
-                build.and_then(|build| try_one(root, target, build, &mut here, &mut table, &mut outcome));
+                Built::Tests(tests) => try_tests(target, tests),
+            });
             if let Err(error) = tried {
-                outcome.failed.push(format!("build [{}]: {error:#}", target.arch));
+                outcome.failed.push(format!("{}: {error:#}", target.arch));
             }
         }
     });
@@ -127,15 +128,33 @@ pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> 
     Ok(outcome)
 }
 
-fn try_one(
+/// Builds everything of some targets, one after the other.
+fn build(root: &Path, targets: &[&'static Target], to: &mpsc::Sender<(&'static Target, Result<Built>)>) {
+    for &target in targets {
+        let timed = |what, build: &dyn Fn() -> Result<Built>| {
+            let begun = Instant::now();
+            let built = build();
+            println!("  {:<8} {what:<22} {:5.1} s", target.arch, begun.elapsed().as_secs_f64());
+            // Nobody listens when trying has panicked: then nothing else need be built.
+            to.send((target, built)).is_ok()
+        };
+        let goes_on = timed("built", &|| tollgate(root, target, Profile::Dev).map(Built::Program))
+            && (target.is_native() || timed("tests built", &|| tests(root, target).map(Built::Tests)));
+        if !goes_on {
+            break;
+        }
+    }
+}
+
+fn try_program(
     root: &Path,
     target: &'static Target,
-    build: Build,
+    program: Build<PathBuf>,
     here: &mut Here,
     table: &mut Table,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let program = match build {
+    let program = match program {
         Build::Done(program) => program,
         Build::Skipped(why) => {
             outcome.skipped.push((target.arch, why));
@@ -148,21 +167,29 @@ fn try_one(
     if let Err(error) = crate::dist::pack(root, &folder, target, &program, own) {
         outcome.failed.push(format!("archive [{}]: {error:#}", target.arch));
     }
-    let runner = match Runner::new(target, program) {
+    let runner = match Runner::new(target) {
         Ok(runner) => runner,
         Err(why) => {
             outcome.skipped.push((target.arch, why));
             return Ok(());
         }
     };
-    let (rows, wrong) = runner.cases(here)?;
+    let (rows, wrong) = runner.cases(&program, here)?;
     table.add(target.arch, rows);
     outcome.failed.extend(wrong);
-    if !target.is_native()
-        && let Err(error) = units::test(root, target)
-    {
-        outcome.failed.push(format!("unit tests [{}]: {error:#}", target.arch));
-    }
+    Ok(())
+}
+
+/// What cannot be tried was said of the program.
+fn try_tests(target: &'static Target, tests: Build<Vec<TestProgram>>) -> Result<()> {
+    let (Build::Done(tests), Ok(runner)) = (tests, Runner::new(target)) else { return Ok(()) };
+    let failed: Vec<String> = tests
+        .iter()
+        .filter(|tests| units::are_in(tests))
+        .filter_map(|tests| units::run(&runner, tests).err())
+        .map(|error| format!("{error:#}"))
+        .collect();
+    ensure!(failed.is_empty(), "unit tests: {}", failed.join("; "));
     Ok(())
 }
 

@@ -1,8 +1,18 @@
-//! Building the static program for one target.
+//! Building for one target: the static program, and test programs.
 
 use super::target::{STATIC, Target};
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// What is chosen of the workspace for the program and for the tests: packages, and a test among what is built. The
+/// choice decides about the features of what these share, and with another one it would all be built twice.
+const CHOSEN: &[&str] =
+    &["--package=tollgate", "--package=tollgate-measure", "--package=tollgate-boundary", "--test", COUNTERS];
+
+/// The test that is also tried in guests: it needs hardware counters.
+pub(crate) const COUNTERS: &str = "counters";
 
 /// How it is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -14,19 +24,19 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    /// The folder that cargo puts it in.
-    fn folder(self) -> &'static str {
+    /// The name of cargo's profile, and of the folder that cargo puts it in.
+    pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Dev => "debug",
+            Self::Dev => "cross",
             Self::Release => "release",
         }
     }
 }
 
 /// What came of a build.
-pub(crate) enum Build {
-    /// The program.
-    Done(PathBuf),
+pub(crate) enum Build<T> {
+    /// It is there.
+    Done(T),
     /// It cannot be built here, and why: one sentence with what would enable it.
     Skipped(String),
 }
@@ -35,20 +45,83 @@ pub(crate) enum Build {
 ///
 /// # Errors
 /// When the compiler refuses it.
-pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<Build> {
-    let mut cargo = match target.cargo(root, "build")? {
+pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<Build<PathBuf>> {
+    let mut cargo = match target.cargo(root, "build", profile)? {
         Ok(cargo) => cargo,
         Err(why) => return Ok(Build::Skipped(why)),
     };
-    cargo.args(["--quiet", "--package", "tollgate"]);
-    if profile == Profile::Release {
-        cargo.arg("--release");
+    cargo.args(["--quiet", "--bin", "tollgate"]);
+    match profile {
+        Profile::Dev => cargo.args(CHOSEN),
         // Where the sources lie is nobody's business, and would make two builds of the same sources differ.
-        let flags = format!("{STATIC} -C strip=symbols --remap-path-prefix={}=.", root.display());
-        cargo.env(target.variable("RUSTFLAGS"), flags);
-    }
+        Profile::Release => cargo.args(["--package", "tollgate"]).env(
+            target.variable("RUSTFLAGS"),
+            format!("{STATIC} -C strip=symbols --remap-path-prefix={}=.", root.display()),
+        ),
+    };
     let status = cargo.status().context("cargo could not be started")?;
     ensure!(status.success(), "tollgate does not build for {}: {status}", target.triple);
-    let program = target.folder(root).join(target.triple).join(profile.folder()).join("tollgate");
+    let program = target.folder(root).join(target.triple).join(profile.name()).join("tollgate");
     Ok(Build::Done(program))
+}
+
+/// A static program with tests.
+pub(crate) struct TestProgram {
+    /// As cargo names it: `tollgate_measure`, or [`COUNTERS`].
+    pub(crate) name: String,
+    pub(crate) program: PathBuf,
+    /// Where its package lies, in which cargo would run it.
+    pub(crate) folder: PathBuf,
+}
+
+/// Builds the unit tests of the rooms whose code differs between architectures, and the test of the counters.
+///
+/// # Errors
+/// When the compiler refuses one.
+pub(crate) fn tests(root: &Path, target: &Target) -> Result<Build<Vec<TestProgram>>> {
+    let mut cargo = match target.cargo(root, "test", Profile::Dev)? {
+        Ok(cargo) => cargo,
+        Err(why) => return Ok(Build::Skipped(why)),
+    };
+    cargo.args(["--quiet", "--no-run", "--message-format=json", "--lib"]).args(CHOSEN);
+    let output = cargo.stderr(Stdio::inherit()).output().context("cargo could not be started")?;
+    ensure!(output.status.success(), "the tests do not build for {}: {}", target.triple, output.status);
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(Build::Done(text.lines().filter_map(test_program).collect()))
+}
+
+/// The program that one of cargo's messages is about, if it is about one.
+fn test_program(message: &str) -> Option<TestProgram> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    Some(TestProgram {
+        name: message["target"]["name"].as_str()?.to_owned(),
+        program: message["executable"].as_str()?.into(),
+        folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_program;
+    use std::path::Path;
+
+    /// Messages as in the Cargo book, "External tools", shortened.
+    #[test]
+    fn only_what_can_be_run_is_a_test_program() {
+        let artifact = |executable| {
+            format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/measure/Cargo.toml",
+                "target":{{"kind":["lib"],"name":"tollgate_measure"}},"executable":{executable}}}"#
+            )
+        };
+        let found = test_program(&artifact(r#""/w/target/deps/tollgate_measure-1""#)).unwrap();
+        assert_eq!(
+            (found.name.as_str(), &*found.folder),
+            ("tollgate_measure", Path::new("/w/crates/measure"))
+        );
+        assert_eq!(found.program, Path::new("/w/target/deps/tollgate_measure-1"));
+        assert!(test_program(&artifact("null")).is_none());
+        assert!(test_program(r#"{"reason":"build-finished","success":true}"#).is_none());
+        assert!(test_program("warning: not JSON").is_none());
+    }
 }

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use tollgate_testkit::program;
 
 /// What is wanted beside the compiler and this machine's standard library.
@@ -69,6 +70,9 @@ impl Toolchain {
 /// The toolchain, from its folder under `target/` or else from the system's package sources. One for all targets: most
 /// of the download is the compiler.
 pub(super) fn toolchain(root: &Path, wanted: &Wanted) -> Result<Toolchain, Absent> {
+    // Who comes second finds what the first has fetched.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     toolchain_from(root, wanted, None)
 }
 

@@ -1,5 +1,6 @@
 //! The targets, one row each: what compiles for them, what links, and what runs their programs here.
 
+use super::build::Profile;
 use super::debian;
 use crate::workspace;
 use anyhow::Result;
@@ -10,10 +11,6 @@ use tollgate_testkit::program;
 
 /// What has the C library linked into the program.
 pub(super) const STATIC: &str = "-C target-feature=+crt-static";
-
-/// What makes an unoptimised program smaller: the largest packages are optimised.
-const SMALLER: &[&str] =
-    &["profile.dev.package.tollgate-lab.opt-level=1", "profile.dev.package.tollgate-report.opt-level=1"];
 
 /// One target.
 pub(crate) struct Target {
@@ -31,7 +28,7 @@ pub(crate) struct Target {
     emulator: (&'static str, &'static str),
 }
 
-/// Every target.
+/// Every target. The one that takes longest is not the last: it is tried while the next is built.
 pub(crate) static TARGETS: &[Target] = &[
     Target {
         arch: "x86_64",
@@ -42,20 +39,20 @@ pub(crate) static TARGETS: &[Target] = &[
         emulator: ("qemu-x86_64", "qemu-user"),
     },
     Target {
-        arch: "aarch64",
-        triple: "aarch64-unknown-linux-gnu",
-        packaged: Some("arm64"),
-        c_library: ("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"),
-        linker: ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
-        emulator: ("qemu-aarch64", "qemu-user"),
-    },
-    Target {
         arch: "riscv64",
         triple: "riscv64gc-unknown-linux-gnu",
         packaged: None,
         c_library: ("/usr/riscv64-linux-gnu/lib/libc.a", "libc6-dev-riscv64-cross"),
         linker: ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
         emulator: ("qemu-riscv64", "qemu-user"),
+    },
+    Target {
+        arch: "aarch64",
+        triple: "aarch64-unknown-linux-gnu",
+        packaged: Some("arm64"),
+        c_library: ("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"),
+        linker: ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+        emulator: ("qemu-aarch64", "qemu-user"),
     },
 ];
 
@@ -91,12 +88,17 @@ impl Target {
             .map(|(shown_by, package)| missing(shown_by, package))
     }
 
-    /// A cargo that builds for this target, static, into its folder under `target/cross`: `Err` inside says what is missing and so
-    /// skips.
+    /// A cargo that builds for this target, static, into its folder under `target/cross`: `Err` inside says what is
+    /// missing and so skips.
     ///
     /// # Errors
     /// When the toolchain is there and cannot be used.
-    pub(crate) fn cargo(&self, root: &Path, command: &str) -> Result<Result<Command, String>> {
+    pub(super) fn cargo(
+        &self,
+        root: &Path,
+        command: &str,
+        profile: Profile,
+    ) -> Result<Result<Command, String>> {
         if let Some(lacks) = self.lacks() {
             return Ok(Err(lacks));
         }
@@ -108,35 +110,43 @@ impl Target {
                 Err(debian::Absent::Broken(error)) => return Err(error),
             };
             cargo.env("RUSTC", toolchain.rustc()).env("LD_LIBRARY_PATH", toolchain.libraries());
+            // For all that share a folder: what runs on this machine would be built anew where it differs.
+            cargo.env("RUSTC_BOOTSTRAP", "1");
         }
         // Flags from outside would take the place of ours, and a wrapper may know another compiler only.
         for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
             cargo.env_remove(name);
         }
         cargo
-            .args([command, "--target", self.triple, "--target-dir"])
+            .args([command, "--profile", profile.name(), "--target", self.triple, "--target-dir"])
             .arg(self.folder(root))
-            .env(self.variable("RUSTFLAGS"), STATIC)
-            // For its size: the smallest guest of `cargo xtask vm` holds the program twice while it unpacks it.
-            .args(SMALLER.iter().flat_map(|setting| ["--config", setting]));
+            .env(self.variable("RUSTFLAGS"), STATIC);
         if !self.is_native() {
-            cargo.env(self.variable("LINKER"), self.linker.0).env(self.variable("RUNNER"), self.emulator.0);
+            cargo.env(self.variable("LINKER"), self.linker.0);
         }
         if self.packaged.is_none() && !self.is_native() {
-            cargo.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+            // With what only tests need: everything else would be built again for them.
+            cargo.arg("-Zbuild-std=std,panic_abort,test");
         }
         Ok(Ok(cargo))
     }
 
-    /// Where cargo builds for it. Not one folder for all: what a build of the standard library needs set would have
-    /// everything that runs on this machine built again for each other target.
+    /// Where cargo builds for it: one folder for each compiler, so that what runs on this machine, as procedural macros
+    /// do, is built once for all of its targets.
     pub(super) fn folder(&self, root: &Path) -> PathBuf {
-        root.join("target/cross").join(self.arch)
+        root.join("target/cross").join(if self.is_native() { "own" } else { "debian" })
     }
 
     /// The environment variable by which cargo is told something about this target.
     pub(super) fn variable(&self, what: &str) -> OsString {
         format!("CARGO_TARGET_{}_{what}", self.triple.to_uppercase().replace('-', "_")).into()
+    }
+}
+
+/// Has the toolchain there for those of the targets that need it; what hinders is said when it is used.
+pub(super) fn prepare(root: &Path, targets: &[&Target]) {
+    if targets.iter().any(|target| !target.is_native() && target.lacks().is_none()) {
+        drop(debian::toolchain(root, &wanted()));
     }
 }
 

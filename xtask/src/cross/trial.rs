@@ -6,16 +6,15 @@ use super::target::Target;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// A case may take so long; the longest needs a third of it on a busy machine.
 const SECONDS: &str = "180";
 
-/// A program that runs here, by itself or by an emulator.
+/// Runs a target's programs here, as they are or by an emulator.
 pub(super) struct Runner {
     pub(super) target: &'static Target,
-    pub(super) program: PathBuf,
     emulator: Option<&'static str>,
 }
 
@@ -24,24 +23,32 @@ pub(super) type Here = BTreeMap<&'static str, String>;
 
 impl Runner {
     /// `Err` is the sentence that says which emulator is missing.
-    pub(super) fn new(target: &'static Target, program: PathBuf) -> Result<Self, String> {
-        Ok(Self { target, program, emulator: target.emulator()? })
+    pub(super) fn new(target: &'static Target) -> Result<Self, String> {
+        Ok(Self { target, emulator: target.emulator()? })
     }
 
-    /// What the program prints when it is called so.
-    fn output(&self, args: &[String], scratch: &Path) -> Result<String> {
+    /// A call of a program, still without arguments. It has a folder for what it writes, and so much time.
+    pub(super) fn command(&self, program: &Path, scratch: &Path) -> Command {
         // In a process group of its own with all that it starts, which is ended when it takes too long.
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", SECONDS]);
         if let Some(emulator) = self.emulator {
             command.arg(emulator).env("TOLLGATE_EMULATOR", emulator);
         }
-        command.arg(&self.program).args(args);
+        command.arg(program).env("LC_ALL", "C");
         for variable in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "TMPDIR"] {
             command.env(variable, scratch);
         }
-        let output =
-            command.env("LC_ALL", "C").output().context("timeout (coreutils) could not be started")?;
+        command
+    }
+
+    /// What the program prints when it is called so.
+    fn output(&self, program: &Path, args: &[String], scratch: &Path) -> Result<String> {
+        let output = self
+            .command(program, scratch)
+            .args(args)
+            .output()
+            .context("timeout (coreutils) could not be started")?;
         let error = String::from_utf8_lossy(&output.stderr);
         let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
         match output.status.code() {
@@ -55,9 +62,9 @@ impl Runner {
     }
 
     /// Tries one case; gives its rows, where it has any.
-    fn case(&self, case: &Case, scratch: &Path, here: &mut Here) -> Result<Option<Rows>> {
+    fn case(&self, program: &Path, case: &Case, scratch: &Path, here: &mut Here) -> Result<Option<Rows>> {
         let store = scratch.join("store");
-        let stdout = self.output(&case.args(&store.to_string_lossy()), scratch)?;
+        let stdout = self.output(program, &case.args(&store.to_string_lossy()), scratch)?;
         if self.target.is_native() {
             here.insert(case.name, stdout.clone());
         }
@@ -65,12 +72,16 @@ impl Runner {
     }
 
     /// Tries every case; gives the rows of those that have any, and a sentence for each that went wrong.
-    pub(super) fn cases(&self, here: &mut Here) -> Result<(BTreeMap<&'static str, Rows>, Vec<String>)> {
+    pub(super) fn cases(
+        &self,
+        program: &Path,
+        here: &mut Here,
+    ) -> Result<(BTreeMap<&'static str, Rows>, Vec<String>)> {
         let scratch = tempfile::tempdir().context("a folder for runs")?;
         let (mut rows, mut wrong) = (BTreeMap::new(), Vec::new());
         for case in CASES {
             let begun = std::time::Instant::now();
-            match self.case(case, scratch.path(), here) {
+            match self.case(program, case, scratch.path(), here) {
                 Ok(found) => rows.extend(found.map(|found| (case.name, found))),
                 Err(error) => wrong.push(format!("{} [{}]: {error:#}", case.name, self.target.arch)),
             }

@@ -24,14 +24,6 @@ impl Arch {
         }
     }
 
-    /// What takes the symbols out of its programs; it comes with the C compiler.
-    pub(super) fn strip(self) -> &'static str {
-        match self {
-            Self::Amd64 => "x86_64-linux-gnu-strip",
-            Self::Arm64 => "aarch64-linux-gnu-strip",
-        }
-    }
-
     /// The program that emulates it.
     pub(super) fn emulator(self) -> &'static str {
         match self {

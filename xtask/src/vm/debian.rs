@@ -7,9 +7,12 @@ use super::arch::Arch;
 use super::cache;
 use crate::cross::Apt;
 use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::TempDir;
 
 /// A line of kernels, each of which has a package that names the newest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,57 +63,75 @@ impl Kernel {
     }
 }
 
-/// The kernel of a line from the cache, downloaded when it is not there.
-///
-/// # Errors
-/// When it cannot be had or unpacked; nothing half-made stays behind.
-pub(super) fn kernel(cache: &Path, line: Line, arch: Arch) -> Result<Kernel> {
-    let name = format!("linux-{}-{}", line.name(), arch.debian());
-    let folder = cache::obtain(cache, &name, |folder| {
-        let apt = lists(folder, arch)?;
-        let package = newest(&apt, line, arch)?;
-        let unpacked = tempfile::tempdir_in(cache)?;
-        unpack(&download(&apt, &package)?, unpacked.path())?;
-        fs::rename(sole(&unpacked.path().join("boot"), "vmlinuz-")?, folder.join("vmlinuz"))?;
-        let modules = folder.join("modules");
-        fs::create_dir(&modules)?;
-        for name in MODULES {
-            if let Some(file) = find(unpacked.path(), &[&format!("{name}.ko"), &format!("{name}.ko.xz")])? {
-                plain(&file, &modules.join(format!("{name}.ko")))?;
+/// Debian's packages for guests: from the cache, or downloaded when they are not there.
+pub(super) struct Debian {
+    cache: PathBuf,
+    /// With the lists of one architecture each, in a folder that goes with it.
+    apts: BTreeMap<Arch, (Apt, TempDir)>,
+}
+
+impl Debian {
+    pub(super) fn new(cache: &Path) -> Self {
+        Self { cache: cache.to_owned(), apts: BTreeMap::new() }
+    }
+
+    /// The kernel of a line.
+    ///
+    /// # Errors
+    /// When it cannot be had or unpacked; nothing half-made stays behind.
+    pub(super) fn kernel(&mut self, line: Line, arch: Arch) -> Result<Kernel> {
+        let (cache, name) = (self.cache.clone(), format!("linux-{}-{}", line.name(), arch.debian()));
+        let folder = cache::obtain(&cache, &name, |folder| {
+            let apt = self.apt(arch)?;
+            let package = newest(apt, line, arch)?;
+            let unpacked = tempfile::tempdir_in(&cache)?;
+            unpack(&download(apt, &package)?, unpacked.path())?;
+            fs::rename(sole(&unpacked.path().join("boot"), "vmlinuz-")?, folder.join("vmlinuz"))?;
+            let modules = folder.join("modules");
+            fs::create_dir(&modules)?;
+            for name in MODULES {
+                if let Some(file) = find(unpacked.path(), &[&format!("{name}.ko"), &format!("{name}.ko.xz")])?
+                {
+                    plain(&file, &modules.join(format!("{name}.ko")))?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Kernel { image: folder.join("vmlinuz"), modules: folder.join("modules") })
+    }
+
+    /// The static busybox of an architecture.
+    ///
+    /// # Errors
+    /// As [`Debian::kernel`].
+    pub(super) fn busybox(&mut self, arch: Arch) -> Result<PathBuf> {
+        let cache = self.cache.clone();
+        let folder = cache::obtain(&cache, &format!("busybox-{}", arch.debian()), |folder| {
+            let unpacked = tempfile::tempdir_in(&cache)?;
+            unpack(&download(self.apt(arch)?, "busybox-static")?, unpacked.path())?;
+            // Releases differ in the folder; other folders hold files of the same name that are not the program.
+            let programs = ["bin", "usr/bin"].map(|folder| unpacked.path().join(folder).join("busybox"));
+            let program =
+                programs.iter().find(|path| path.is_file()).context("the package holds no busybox")?;
+            Ok(fs::rename(program, folder.join("busybox"))?)
+        })?;
+        Ok(folder.join("busybox"))
+    }
+
+    /// apt with the lists of an architecture.
+    fn apt(&mut self, arch: Arch) -> Result<&Apt> {
+        match self.apts.entry(arch) {
+            Entry::Occupied(had) => Ok(&had.into_mut().0),
+            Entry::Vacant(new) => {
+                println!("  downloading Debian's lists, kernels and busybox for {}", arch.debian());
+                let folder = tempfile::tempdir_in(&self.cache)?;
+                let apt = Apt::new(folder.path(), arch.debian(), &[], None)?;
+                // A source that fails must not stop the others; what is missing then shows in the download.
+                let _ = apt.update();
+                Ok(&new.insert((apt, folder)).0)
             }
         }
-        Ok(fs::remove_dir_all(folder.join(APT))?)
-    })?;
-    Ok(Kernel { image: folder.join("vmlinuz"), modules: folder.join("modules") })
-}
-
-/// The static busybox of an architecture.
-///
-/// # Errors
-/// As [`kernel`].
-pub(super) fn busybox(cache: &Path, arch: Arch) -> Result<PathBuf> {
-    let folder = cache::obtain(cache, &format!("busybox-{}", arch.debian()), |folder| {
-        let unpacked = tempfile::tempdir_in(cache)?;
-        unpack(&download(&lists(folder, arch)?, "busybox-static")?, unpacked.path())?;
-        // Releases differ in the folder; other folders hold files of the same name that are not the program.
-        let programs = ["bin", "usr/bin"].map(|folder| unpacked.path().join(folder).join("busybox"));
-        let program = programs.iter().find(|path| path.is_file()).context("the package holds no busybox")?;
-        fs::rename(program, folder.join("busybox"))?;
-        Ok(fs::remove_dir_all(folder.join(APT))?)
-    })?;
-    Ok(folder.join("busybox"))
-}
-
-/// The folder of apt's state while something is made.
-const APT: &str = "apt";
-
-/// apt with the lists of one architecture, below a folder that is being made.
-fn lists(folder: &Path, arch: Arch) -> Result<Apt> {
-    println!("  downloading Debian's lists, a kernel or busybox for {}", arch.debian());
-    let apt = Apt::new(folder, arch.debian(), &[], None)?;
-    // A source that fails must not stop the others; what is missing then shows in the download.
-    let _ = apt.update();
-    Ok(apt)
+    }
 }
 
 /// Downloads a package; apt checks it against the signed lists.

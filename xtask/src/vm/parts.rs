@@ -1,21 +1,22 @@
 //! What guests are made of, obtained once for all cases: programs, kernels and busybox of each architecture.
 
 use super::arch::Arch;
-use super::debian::{self, Kernel, Line};
+use super::debian::{Debian, Line};
+use super::guest;
 use crate::cross::{self, Build, Profile, Target};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use tempfile::TempDir;
 use tollgate_testkit::program;
 
 /// Everything that one guest is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
-    pub(super) kernel: Kernel,
-    pub(super) busybox: PathBuf,
-    /// Programs by their names in the guest's `/bin`.
-    pub(super) programs: Vec<(&'static str, PathBuf)>,
+    /// The kernel's image.
+    pub(super) kernel: PathBuf,
+    /// The file system of all its guests, as [`guest::base`] writes it.
+    pub(super) base: PathBuf,
 }
 
 /// Something that is there, or one sentence that says why the cases that need it are skipped.
@@ -24,23 +25,20 @@ type Had<T> = Result<T, String>;
 /// Obtains each thing once.
 pub(super) struct Store<'a> {
     root: &'a Path,
-    cache: PathBuf,
-    programs: BTreeMap<Arch, Had<Vec<(&'static str, PathBuf)>>>,
-    kernels: BTreeMap<(Line, Arch), Had<Kernel>>,
-    busyboxes: BTreeMap<Arch, Had<PathBuf>>,
+    debian: Debian,
+    /// What is of this run only.
+    scratch: TempDir,
+    programs: BTreeMap<Arch, Had<Vec<(String, PathBuf)>>>,
+    parts: BTreeMap<(Line, Arch), Had<Parts>>,
 }
 
 impl<'a> Store<'a> {
     pub(super) fn new(root: &'a Path) -> Result<Self> {
         let cache = root.join("target/vm");
         std::fs::create_dir_all(&cache).with_context(|| format!("{} cannot be made", cache.display()))?;
-        Ok(Self {
-            root,
-            cache,
-            programs: BTreeMap::new(),
-            kernels: BTreeMap::new(),
-            busyboxes: BTreeMap::new(),
-        })
+        let scratch = tempfile::tempdir_in(&cache).context("no folder for the guests' file systems")?;
+        let debian = Debian::new(&cache);
+        Ok(Self { root, debian, scratch, programs: BTreeMap::new(), parts: BTreeMap::new() })
     }
 
     /// The parts of a guest.
@@ -51,80 +49,57 @@ impl<'a> Store<'a> {
         if program(arch.emulator()).is_none() {
             return Ok(Err(format!("{} is missing: apt-get install {}", arch.emulator(), arch.package())));
         }
-        for name in ["apt-get", "apt-cache", "dpkg", "xz"] {
+        for name in ["apt-get", "apt-cache", "dpkg", "xz", "gzip"] {
             if program(name).is_none() {
                 return Ok(Err(format!("{name} is missing, with which Debian's kernels are had")));
             }
         }
         if !self.programs.contains_key(&arch) {
-            let built = programs(self.root, &self.cache, arch)?;
+            let built = programs(self.root, arch)?;
             self.programs.insert(arch, built);
         }
-        let cache = &self.cache;
-        let kernel = self.kernels.entry((line, arch)).or_insert_with(|| {
-            debian::kernel(cache, line, arch).map_err(|error| format!("no kernel to boot: {error:#}"))
+        let programs = match &self.programs[&arch] {
+            Ok(programs) => programs,
+            Err(why) => return Ok(Err(why.clone())),
+        };
+        let parts = self.parts.entry((line, arch)).or_insert_with(|| {
+            obtain(&mut self.debian, self.scratch.path(), programs, line, arch)
+                .map_err(|error| format!("no guest to boot: {error:#}"))
         });
-        let busybox = self.busyboxes.entry(arch).or_insert_with(|| {
-            debian::busybox(cache, arch).map_err(|error| format!("no busybox for the guest: {error:#}"))
-        });
-        Ok((|| {
-            Ok(Parts {
-                kernel: kernel.clone()?,
-                busybox: busybox.clone()?,
-                programs: self.programs[&arch].clone()?,
-            })
-        })())
+        Ok(parts.clone())
     }
 }
 
+fn obtain(
+    debian: &mut Debian,
+    scratch: &Path,
+    programs: &[(String, PathBuf)],
+    line: Line,
+    arch: Arch,
+) -> Result<Parts> {
+    let (kernel, busybox) = (debian.kernel(line, arch)?, debian.busybox(arch)?);
+    let base = scratch.join(format!("{}-{}.cpio.gz", line.name(), arch.debian()));
+    guest::base(&kernel, &busybox, programs, &base)?;
+    Ok(Parts { kernel: kernel.image, base })
+}
+
 /// Our own programs: the tool, and the test of the counters.
-fn programs(root: &Path, cache: &Path, arch: Arch) -> Result<Had<Vec<(&'static str, PathBuf)>>> {
+fn programs(root: &Path, arch: Arch) -> Result<Had<Vec<(String, PathBuf)>>> {
     let target = Target::named(arch.ours()).context("the targets have no such architecture")?;
     println!("  building for {}", target.triple);
     let tollgate = match cross::tollgate(root, target, Profile::Dev)? {
         Build::Done(program) => program,
         Build::Skipped(why) => return Ok(Err(why)),
     };
-    let mut programs = vec![("tollgate", tollgate)];
+    let mut programs = vec![("tollgate".to_owned(), tollgate)];
     if arch == Arch::Arm64 {
-        match test_program(root, target)? {
-            Ok(program) => programs.push(("counters", program)),
-            Err(why) => return Ok(Err(why)),
-        }
-    }
-    for (name, program) in &mut programs {
-        *program = stripped(program, &cache.join(format!("{name}-{}", arch.ours())), arch)?;
+        let tests = match cross::tests(root, target)? {
+            Build::Done(tests) => tests,
+            Build::Skipped(why) => return Ok(Err(why)),
+        };
+        let counters = tests.into_iter().find(|tests| tests.name == cross::COUNTERS);
+        let counters = counters.context("cargo did not build the test of the counters")?;
+        programs.push((counters.name, counters.program));
     }
     Ok(Ok(programs))
-}
-
-/// The program without its symbols: with them it would not fit into the smallest guest.
-fn stripped(program: &Path, to: &Path, arch: Arch) -> Result<PathBuf> {
-    let strip = arch.strip();
-    let status = Command::new(strip).arg("-o").args([to, program]).status();
-    let status = status.with_context(|| format!("{strip} could not be started: apt-get install binutils"))?;
-    anyhow::ensure!(status.success(), "{strip} does not take {}: {status}", program.display());
-    Ok(to.to_owned())
-}
-
-/// `crates/boundary/tests/counters.rs` as a static program.
-fn test_program(root: &Path, target: &Target) -> Result<Had<PathBuf>> {
-    let mut cargo = match target.cargo(root, "test")? {
-        Ok(cargo) => cargo,
-        Err(why) => return Ok(Err(why)),
-    };
-    let output = cargo
-        .args(["--quiet", "--no-run", "--package", "tollgate-boundary", "--test", "counters"])
-        .arg("--message-format=json")
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo could not be started")?;
-    anyhow::ensure!(output.status.success(), "the test of the counters does not build for {}", target.triple);
-    let text = String::from_utf8_lossy(&output.stdout);
-    let program = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)))
-        .next_back();
-    Ok(Ok(program.context("cargo names no program")?))
 }
