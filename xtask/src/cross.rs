@@ -193,7 +193,7 @@ fn try_tests(target: &'static Target, tests: Build<Vec<TestProgram>>) -> Result<
     Ok(())
 }
 
-/// The targets of these names, or all. This machine's own is first: the others are compared with it.
+/// The targets of these names, or all, in the order in which they are built.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Target>> {
     let mut targets: Vec<&Target> = Vec::new();
     for name in names {
@@ -206,7 +206,7 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Target>> {
     if targets.is_empty() {
         targets = TARGETS.iter().collect();
     }
-    targets.sort_by_key(|target| !target.is_native());
+    targets.sort_by_key(|target| target.turn());
     Ok(targets)
 }
 

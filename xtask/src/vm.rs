@@ -45,12 +45,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     consoles: Option<PathBuf>,
     /// Guests that run at once
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = JOBS)]
     jobs: usize,
     /// Seconds that one boot may take
-    #[arg(long, value_name = "N", default_value_t = 60)]
+    #[arg(long, value_name = "N", default_value_t = LIMIT)]
     limit: u64,
 }
+
+/// One more than the cores of a small machine: guests also wait, and one is prepared while others run.
+const JOBS: usize = 3;
+const LIMIT: u64 = 60;
 
 /// Lines of the console that are shown of a guest that went wrong.
 const LAST_LINES: usize = 20;
@@ -58,7 +62,7 @@ const LAST_LINES: usize = 20;
 impl Args {
     /// Every case, as `cargo xtask test` runs them.
     pub(crate) fn all() -> Self {
-        Self { cases: vec![], list: false, bless: false, consoles: None, jobs: 2, limit: 60 }
+        Self { cases: vec![], list: false, bless: false, consoles: None, jobs: JOBS, limit: LIMIT }
     }
 
     /// Runs the cases and prints the table.
@@ -84,17 +88,9 @@ impl Args {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
         let mut store = Store::new(&root)?;
-        let mut rows = Vec::new();
-        let mut ready = Vec::new();
-        for case in chosen {
-            match store.parts(case.arch, case.line)? {
-                Ok(parts) => ready.push((case, parts)),
-                Err(why) => {
-                    rows.push(Row { case, counts: None, seconds: 0.0, problems: vec![], skipped: Some(why) })
-                }
-            }
-        }
-        rows.extend(self.go_through(ready));
+        let mut rows = self.go_through(
+            chosen.into_iter().map(|case| store.parts(case.arch, case.line).map(|parts| (case, parts))),
+        )?;
         rows.sort_by_key(|row| CASES.iter().position(|case| case.name == row.case.name));
         print!("{}", table::terminal(&rows));
         for row in &rows {
@@ -111,19 +107,34 @@ impl Args {
         Ok(rows.into_iter().filter_map(|row| Some((row.case.name, row.skipped?))).collect())
     }
 
-    /// Runs cases, some at once. What went wrong is printed as soon as it has.
-    fn go_through(&self, ready: Vec<(&'static Case, Parts)>) -> Vec<Row> {
-        let (queue, rows) = (Mutex::new(ready.into_iter()), Mutex::new(Vec::new()));
+    /// Runs cases, some at once, and obtains the parts of the next meanwhile. What went wrong is printed as soon as it
+    /// has.
+    ///
+    /// # Errors
+    /// The first that the cases come with.
+    fn go_through(
+        &self,
+        cases: impl Iterator<Item = Result<(&'static Case, Result<Parts, String>)>> + Send,
+    ) -> Result<Vec<Row>> {
+        let (queue, rows) = (Mutex::new(cases), Mutex::new(Ok(Vec::new())));
         let work = || {
             loop {
                 let next = queue.lock().map(|mut queue| queue.next());
-                let Ok(Some((case, parts))) = next else { break };
-                let row = self.case(case, &parts);
-                for problem in &row.problems {
-                    println!("  {}: {problem}", case.name);
-                }
-                if let Ok(mut rows) = rows.lock() {
-                    rows.push(row);
+                let Ok(Some(next)) = next else { break };
+                let row = next.map(|(case, parts)| match parts {
+                    Ok(parts) => self.case(case, &parts),
+                    Err(why) => Row { skipped: Some(why), ..Row::of(case) },
+                });
+                let Ok(mut rows) = rows.lock() else { break };
+                match (row, &mut *rows) {
+                    (_, Err(_)) => break,
+                    (Ok(row), Ok(rows)) => {
+                        for problem in &row.problems {
+                            println!("  {}: {problem}", row.case.name);
+                        }
+                        rows.push(row);
+                    }
+                    (Err(error), rows) => *rows = Err(error),
                 }
             }
         };
@@ -132,12 +143,12 @@ impl Args {
                 scope.spawn(work);
             }
         });
-        rows.into_inner().unwrap_or_default()
+        rows.into_inner().unwrap_or_else(|_| Ok(Vec::new()))
     }
 
     /// One case with all its boots.
     fn case(&self, case: &'static Case, parts: &Parts) -> Row {
-        let mut row = Row { case, counts: None, seconds: 0.0, problems: vec![], skipped: None };
+        let mut row = Row::of(case);
         let mut boots = Vec::new();
         for _ in 0..case.boots {
             let limit = Duration::from_secs(case.limit.unwrap_or(self.limit));

@@ -28,7 +28,7 @@ pub(crate) struct Target {
     emulator: (&'static str, &'static str),
 }
 
-/// Every target. The one that takes longest is not the last: it is tried while the next is built.
+/// Every target.
 pub(crate) static TARGETS: &[Target] = &[
     Target {
         arch: "x86_64",
@@ -39,20 +39,20 @@ pub(crate) static TARGETS: &[Target] = &[
         emulator: ("qemu-x86_64", "qemu-user"),
     },
     Target {
-        arch: "riscv64",
-        triple: "riscv64gc-unknown-linux-gnu",
-        packaged: None,
-        c_library: ("/usr/riscv64-linux-gnu/lib/libc.a", "libc6-dev-riscv64-cross"),
-        linker: ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
-        emulator: ("qemu-riscv64", "qemu-user"),
-    },
-    Target {
         arch: "aarch64",
         triple: "aarch64-unknown-linux-gnu",
         packaged: Some("arm64"),
         c_library: ("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross"),
         linker: ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
         emulator: ("qemu-aarch64", "qemu-user"),
+    },
+    Target {
+        arch: "riscv64",
+        triple: "riscv64gc-unknown-linux-gnu",
+        packaged: None,
+        c_library: ("/usr/riscv64-linux-gnu/lib/libc.a", "libc6-dev-riscv64-cross"),
+        linker: ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
+        emulator: ("qemu-riscv64", "qemu-user"),
     },
 ];
 
@@ -65,6 +65,12 @@ impl Target {
     /// Whether this machine runs its programs itself.
     pub(crate) fn is_native(&self) -> bool {
         self.arch == std::env::consts::ARCH
+    }
+
+    /// In which order the targets are built. This machine's own is first: the others are compared with it. Then those
+    /// that take longest: they are tried while others are built.
+    pub(super) fn turn(&self) -> impl Ord {
+        (!self.is_native(), self.packaged.is_some())
     }
 
     /// The program that runs its programs: `Ok(None)` for none, on its own architecture; `Err` is the sentence that

@@ -17,6 +17,13 @@ pub(super) struct Row {
     pub(super) skipped: Option<String>,
 }
 
+impl Row {
+    /// Of a case that has not run.
+    pub(super) fn of(case: &'static Case) -> Self {
+        Self { case, counts: None, seconds: 0.0, problems: vec![], skipped: None }
+    }
+}
+
 /// The table for the terminal.
 pub(super) fn terminal(rows: &[Row]) -> String {
     let mut text = format!(
