@@ -25,7 +25,7 @@ use cases::CASES;
 use parts::{Parts, Store};
 use seen::Seen;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use table::Row;
 
@@ -143,7 +143,7 @@ impl Args {
                 scope.spawn(work);
             }
         });
-        rows.into_inner().unwrap_or_else(|_| Ok(Vec::new()))
+        rows.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One case with all its boots.

@@ -11,6 +11,9 @@ use std::process::Stdio;
 const CHOSEN: &[&str] =
     &["--package=tollgate", "--package=tollgate-measure", "--package=tollgate-boundary", "--test", COUNTERS];
 
+/// Those of two libraries (the program has none), and [`COUNTERS`].
+const TEST_PROGRAMS: usize = 3;
+
 /// The test that is also tried in guests: it needs hardware counters.
 pub(crate) const COUNTERS: &str = "counters";
 
@@ -87,7 +90,10 @@ pub(crate) fn tests(root: &Path, target: &Target) -> Result<Build<Vec<TestProgra
     let output = cargo.stderr(Stdio::inherit()).output().context("cargo could not be started")?;
     ensure!(output.status.success(), "the tests do not build for {}: {}", target.triple, output.status);
     let text = String::from_utf8_lossy(&output.stdout);
-    Ok(Build::Done(text.lines().filter_map(test_program).collect()))
+    let programs: Vec<TestProgram> = text.lines().filter_map(test_program).collect();
+    // Otherwise nothing would be tried, and nothing be wrong.
+    ensure!(programs.len() == TEST_PROGRAMS, "cargo names {} of {TEST_PROGRAMS} tests", programs.len());
+    Ok(Build::Done(programs))
 }
 
 /// The program that one of cargo's messages is about, if it is about one.
