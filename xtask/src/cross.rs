@@ -131,17 +131,19 @@ pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> 
 /// Builds everything of some targets, one after the other.
 fn build(root: &Path, targets: &[&'static Target], to: &mpsc::Sender<(&'static Target, Result<Built>)>) {
     for &target in targets {
+        // Whether it could be built; nothing when nobody listens, as when trying has panicked.
         let timed = |what, build: &dyn Fn() -> Result<Built>| {
             let begun = Instant::now();
             let built = build();
             println!("  {:<8} {what:<22} {:5.1} s", target.arch, begun.elapsed().as_secs_f64());
-            // Nobody listens when trying has panicked: then nothing else need be built.
-            to.send((target, built)).is_ok()
+            let well = built.is_ok();
+            to.send((target, built)).ok().map(|()| well)
         };
-        let goes_on = timed("built", &|| tollgate(root, target, Profile::Dev).map(Built::Program))
-            && (target.is_native() || timed("tests built", &|| tests(root, target).map(Built::Tests)));
-        if !goes_on {
-            break;
+        let Some(well) = timed("built", &|| tollgate(root, target, Profile::Dev).map(Built::Program)) else {
+            return;
+        };
+        if well && !target.is_native() {
+            timed("tests built", &|| tests(root, target).map(Built::Tests));
         }
     }
 }

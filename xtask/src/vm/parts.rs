@@ -51,7 +51,9 @@ impl<'a> Store<'a> {
         }
         for name in ["apt-get", "apt-cache", "dpkg", "xz", "gzip"] {
             if program(name).is_none() {
-                return Ok(Err(format!("{name} is missing, with which guests are made of Debian's packages")));
+                return Ok(Err(format!(
+                    "{name} is missing, with which guests are made of Debian's packages"
+                )));
             }
         }
         if !self.programs.contains_key(&arch) {
