@@ -6,6 +6,7 @@ use super::guest;
 use crate::cross::{self, Build, Profile, Target};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tollgate_testkit::program;
@@ -44,7 +45,7 @@ impl<'a> Store<'a> {
     /// The parts of a guest.
     ///
     /// # Errors
-    /// When our own program does not build.
+    /// When our own program does not build, or the file system cannot be written: that is no reason to skip.
     pub(super) fn parts(&mut self, arch: Arch, line: Line) -> Result<Had<Parts>> {
         if program(arch.emulator()).is_none() {
             return Ok(Err(format!("{} is missing: apt-get install {}", arch.emulator(), arch.package())));
@@ -64,25 +65,24 @@ impl<'a> Store<'a> {
             Ok(programs) => programs,
             Err(why) => return Ok(Err(why.clone())),
         };
-        let parts = self.parts.entry((line, arch)).or_insert_with(|| {
-            obtain(&mut self.debian, self.scratch.path(), programs, line, arch)
-                .map_err(|error| format!("no guest to boot: {error:#}"))
-        });
+        let parts = match self.parts.entry((line, arch)) {
+            Entry::Occupied(had) => had.into_mut(),
+            Entry::Vacant(new) => {
+                let packages =
+                    self.debian.kernel(line, arch).and_then(|k| Ok((k, self.debian.busybox(arch)?)));
+                new.insert(match packages {
+                    Ok((kernel, busybox)) => {
+                        let name = format!("{}-{}.cpio.gz", line.name(), arch.debian());
+                        let base = self.scratch.path().join(name);
+                        guest::base(&kernel, &busybox, programs, &base)?;
+                        Ok(Parts { kernel: kernel.image, base })
+                    }
+                    Err(error) => Err(format!("no guest to boot: {error:#}")),
+                })
+            }
+        };
         Ok(parts.clone())
     }
-}
-
-fn obtain(
-    debian: &mut Debian,
-    scratch: &Path,
-    programs: &[(String, PathBuf)],
-    line: Line,
-    arch: Arch,
-) -> Result<Parts> {
-    let (kernel, busybox) = (debian.kernel(line, arch)?, debian.busybox(arch)?);
-    let base = scratch.join(format!("{}-{}.cpio.gz", line.name(), arch.debian()));
-    guest::base(&kernel, &busybox, programs, &base)?;
-    Ok(Parts { kernel: kernel.image, base })
 }
 
 /// Our own programs: the tool, and the test of the counters.
