@@ -2,16 +2,15 @@
 //! alone, show the bills.
 
 mod bill;
-pub(crate) mod hardware;
 
 use crate::cli::{self, Sampling};
 use crate::output::Sink;
 use crate::run::{self, Effort, Keeper, List, Setting, new_record, noise_warnings, stop_flag, verdict};
-use hardware::Hardware;
 use std::process::ExitCode;
 use tollgate_boundary::CROSSINGS;
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::{Meta, host, session};
+use tollgate_microvm::hardware::Hardware;
 use tollgate_record::{Host, Warning, document};
 
 #[derive(clap::Args)]

@@ -1,7 +1,7 @@
 //! What the hardware's share of a way in and out is, where a bare guest that really ran on the hardware
 //! tells it.
 
-use super::hardware::{EMULATED, is_hardware};
+use tollgate_microvm::hardware::{EMULATED, is_hardware};
 use tollgate_record::{Estimate, Evidence, Measurement, Phase, Run, Status};
 
 /// Which of the guest's rows is the hardware's part of which of ours.
