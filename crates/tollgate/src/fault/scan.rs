@@ -1,9 +1,9 @@
 //! `tollgate fault scan`: the arguments, and the way from the room's plan to the screen.
 
+use crate::cli::size::bytes;
 use crate::cli::{self, Sampling, Usage};
 use crate::output::Sink;
 use crate::progress::Progress;
-use crate::ring::bytes;
 use crate::run::{Keeper, new_record, stop_flag, verdict};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) struct ScanArgs {
     /// The file to map, read only [default: one of its own, made and removed]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// How much of the file to go over, for each scan [default: 1G; with --quick 256M]
+    /// How much of the file to go over, for each scan: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000) [default: 1G; with --quick 256M]
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = size)]
     size: Vec<u64>,
     /// In which order: sequential, random, or stride:SIZE
