@@ -18,7 +18,8 @@ const TESTKIT: &str = "testkit";
 /// Each room with what it may use.
 static ARROWS: &[(&str, May)] = &[
     ("record", May::Use(&[])),
-    ("measure", May::Use(&["record"])),
+    ("supervise", May::Use(&[])),
+    ("measure", May::Use(&["record", "supervise"])),
     ("boundary", May::Use(&["measure", "record", "microvm"])),
     ("microvm", May::Use(&["measure", "record", "supervise"])),
     ("riscv", May::Use(&[])),
