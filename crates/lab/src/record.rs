@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tollgate_record::{
     Estimate, Evidence, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status, Warning,
+    counter, warning,
 };
 use tollgate_riscv::timing::Cause;
 
@@ -50,7 +51,7 @@ pub fn measured(bill: &TrapBill) -> Measurement {
     }
     if spread.min != spread.max || spread.single != spread.min {
         let text = "the crossings are not all alike; the phases are means".to_owned();
-        entry.warnings.push(Warning::new("crossings-differ", text));
+        entry.warnings.push(Warning::new(warning::CROSSINGS_DIFFER, text));
     }
     entry
 }
@@ -92,7 +93,7 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     cold.cycles = Some(exact(&[(cycles.cold.total(), 1)].into()));
     cold.warnings.clear();
     cold.counters.clear();
-    cold.counters.insert("instructions".into(), bill.bill.spread.single as f64);
+    cold.count(counter::INSTRUCTIONS, bill.bill.spread.single as f64);
     cold.phases.clear();
     if let Some(phases) = &bill.bill.phases {
         for (phase, cost) in phases[0].iter() {
@@ -144,10 +145,10 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     entry.params.insert("every".into(), point.every.into());
     entry.cycles = Some(single(each(seen.with_traps as f64 - seen.alone as f64)));
     let [user, kernel] = seen.instructions;
-    entry.counters.insert("user-instructions".into(), each(user as f64));
-    entry.counters.insert("instructions".into(), each(kernel as f64));
-    entry.counters.insert("alone-cycles".into(), each(seen.alone as f64));
-    entry.counters.insert("slow-down".into(), seen.with_traps as f64 / seen.alone.max(1) as f64 - 1.0);
+    entry.count(counter::USER_INSTRUCTIONS, each(user as f64));
+    entry.count(counter::INSTRUCTIONS, each(kernel as f64));
+    entry.count(counter::ALONE_CYCLES, each(seen.alone as f64));
+    entry.count(counter::SLOW_DOWN, seen.with_traps as f64 / seen.alone.max(1) as f64 - 1.0);
     for (name, lost) in seen.lost.named() {
         entry.counters.insert(format!("refill/{name}"), each(lost as f64));
     }
@@ -189,7 +190,7 @@ pub fn stages(view: &View, around: &Around, core: &str, text: &str) -> Measureme
     entry.crossings = 1;
     if let Some(hazard) = &view.hazard {
         entry.cycles = Some(single(hazard.lost as f64));
-        entry.counters.insert("squashed".into(), hazard.squashed as f64);
+        entry.count(counter::SQUASHED, hazard.squashed as f64);
         for (cause, cycles) in &hazard.waits {
             *entry.counters.entry(format!("wait/{cause}")).or_default() += *cycles as f64;
         }
@@ -211,7 +212,7 @@ pub fn latency(latency: &Latency, core: &str) -> Measurement {
     entry.samples = latency.period;
     entry.crossings = latency.period;
     entry.cycles = Some(exact(&latency.cycles));
-    entry.counters.insert("first-fetch-min".into(), latency.first_fetch as f64);
+    entry.count(counter::FIRST_FETCH_MIN, latency.first_fetch as f64);
     entry.series.push(Series {
         name: "latency".into(),
         x_unit: "cycles".into(),

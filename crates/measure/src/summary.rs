@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde_json::Value;
-use tollgate_record::{EpochFigure, Estimate, Measurement, Single, Status, Warning};
+use tollgate_record::{EpochFigure, Estimate, Measurement, Single, Status, Warning, warning};
 
 /// Which quantile of an epoch's samples the headline is made of.
 ///
@@ -99,9 +99,10 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
     let mut per_pass = f64::from(meta.crossings_per_pass);
     for (place, claim) in meta.proof.iter().enumerate() {
         let Some(counted) = total(&collected.epochs, place) else {
-            result
-                .warnings
-                .push(Warning::new("unproven", format!("{} could not be counted here", words(claim.key))));
+            result.warnings.push(Warning::new(
+                warning::UNPROVEN,
+                format!("{} could not be counted here", words(claim.key)),
+            ));
             continue;
         };
         let ratio = counted as f64 / claimed;
@@ -211,9 +212,9 @@ fn disagreement(claim: &Claim, ratio: f64) -> Option<Warning> {
     }
     let found = format!("{}: {ratio:.3} counted where {} was claimed", words(claim.key), claim.per_crossing);
     Some(if claim.divides && ratio > 0.0 {
-        Warning::new("per-counted", format!("{found}; the figure is for each that was counted"))
+        Warning::new(warning::PER_COUNTED, format!("{found}; the figure is for each that was counted"))
     } else {
-        Warning::new("proof-disagrees", found)
+        Warning::new(warning::PROOF_DISAGREES, found)
     })
 }
 
@@ -338,7 +339,7 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
                 "batches of N and of 2N give {:+.1} % another figure than batches of N alone",
                 percent(apart / figure.median)
             );
-            warnings.push(Warning::new("estimators-disagree", text));
+            warnings.push(Warning::new(warning::ESTIMATORS_DISAGREE, text));
         }
     }
     let unsteady = collected.epochs.iter().filter(|epoch| !epoch.steady).count();
@@ -347,14 +348,14 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
             "still warming up when sampling began, in {unsteady} of {} epochs",
             collected.epochs.len()
         );
-        warnings.push(Warning::new("not-steady", text));
+        warnings.push(Warning::new(warning::NOT_STEADY, text));
     }
     if collected.epochs.len() < FEWEST_GROUPS {
         let text = format!(
             "{} epochs only: the interval does not show how processes differ",
             collected.epochs.len()
         );
-        warnings.push(Warning::new("few-epochs", text));
+        warnings.push(Warning::new(warning::FEW_EPOCHS, text));
     }
     // What is finer than the clock is the clock's.
     if let Some(levels) = stats::two_levels(samples).filter(|levels| levels.high - levels.low > CLOCK_GRAIN) {
@@ -363,7 +364,7 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
             percent(levels.high_share),
             levels.high / levels.low
         );
-        warnings.push(Warning::new("two-levels", text));
+        warnings.push(Warning::new(warning::TWO_LEVELS, text));
     }
     let levels: Vec<f64> = groups(collected)
         .iter()
@@ -371,7 +372,10 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
         .collect();
     let drift = stats::drift(&levels).filter(|change| (change * figure.median).abs() > CLOCK_GRAIN);
     if let Some(change) = drift {
-        warnings.push(Warning::new("drift", format!("drifted by {:+.1} % during the run", percent(change))));
+        warnings.push(Warning::new(
+            warning::DRIFT,
+            format!("drifted by {:+.1} % during the run", percent(change)),
+        ));
     }
     warnings
 }
@@ -386,14 +390,14 @@ fn disturbance_warnings(meta: &Meta, collected: &Collected) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if migrated > 0 {
         let text = format!("moved to another CPU in {migrated} of {visits} visits, in spite of the pin");
-        warnings.push(Warning::new("migrated", text));
+        warnings.push(Warning::new(warning::MIGRATED, text));
     }
     // A probe that switches tasks is preempted by its own peer all the time: that tells nothing.
     let switches = meta.proof.iter().any(|claim| claim.key.starts_with("switches"));
     let share = interrupted as f64 / visits.max(1) as f64;
     if !switches && share > DISTURBED {
         let text = format!("another task took the CPU in {:.0} % of the visits", share * 100.0);
-        warnings.push(Warning::new("preempted", text));
+        warnings.push(Warning::new(warning::PREEMPTED, text));
     }
     warnings
 }

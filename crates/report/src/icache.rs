@@ -1,7 +1,7 @@
 //! Saved instruction-cache runs: one line for each program and cache.
 
 use crate::{Style, text};
-use tollgate_record::{Measurement, Run};
+use tollgate_record::{Measurement, Run, counter};
 
 /// The table of a run of `tollgate riscv icache`, in 80 columns.
 #[must_use]
@@ -46,8 +46,8 @@ mod tests {
     fn a_line_has_its_figures_and_says_what_is_missing() {
         let mut entry = Measurement::empty("riscv-icache/program", "embedded", Per::Pass, Status::Measured);
         entry.params.insert("program".into(), "rv32imc".into());
-        entry.counters.insert("misses".into(), 4101.0);
-        entry.counters.insert("hit-rate".into(), 0.7498);
+        entry.count(counter::MISSES, 4101.0);
+        entry.count(counter::HIT_RATE, 0.7498);
         let shown = line(&entry);
         assert!(shown.starts_with("rv32imc      -  "), "{shown}");
         assert!(shown.ends_with("-        4101   0.7498\n"), "{shown}");

@@ -9,7 +9,7 @@ use fixture::{estimate, ladder, measured_at, run};
 use page::Page;
 use serde_json::json;
 use tollgate_record::host::Cache;
-use tollgate_record::{Evidence, Measurement, Per, Phase, Run, Series, Status, Warning};
+use tollgate_record::{Evidence, Measurement, Per, Phase, Run, Series, Status, Warning, counter, warning};
 use tollgate_report::html;
 
 fn read(runs: &[Run]) -> Page {
@@ -86,7 +86,7 @@ fn no_figure_is_dropped_in_silence() {
 #[test]
 fn what_is_no_number_is_said() {
     let mut odd = measured_at("call/odd", f64::NAN);
-    odd.counters.insert("misses".into(), f64::INFINITY);
+    odd.count(counter::MISSES, f64::INFINITY);
     let page = read(&[run(vec![odd, measured_at("call/good", 5.0)])]);
     let row = page
         .part("ladder", "li", "rung")
@@ -362,7 +362,7 @@ fn every_reason_stands_on_the_page() {
 fn what_an_emulator_made_is_not_on_the_ladder() {
     let mut emulated = measured_at("hardware/cr3", 730.0);
     emulated.engine = "kvm-intel".into();
-    emulated.warnings = vec![Warning::new("emulated", "ring 0 of the guest is emulated")];
+    emulated.warnings = vec![Warning::new(warning::EMULATED, "ring 0 of the guest is emulated")];
     let mut translated = measured_at("hardware/iretq", 90.0);
     translated.engine = "qemu-tcg".into();
     let mut real = measured_at("hardware/iretq", 40.0);

@@ -1,7 +1,7 @@
 //! Files of other tools, written as these write them, and what becomes of each figure.
 
 use std::collections::BTreeMap;
-use tollgate_record::{Measurement, NO_INTERVAL, Per, Status};
+use tollgate_record::{Measurement, NO_INTERVAL, Per, Status, warning};
 use tollgate_report::import::{IMPORTERS, ImportError, Imported, Importer, Told, import};
 
 const RAW: &str = include_str!("imports/lmbench-raw.txt");
@@ -74,7 +74,11 @@ fn raw_results_of_lmbench() {
         assert_eq!(row.per, per);
         close(ns(row), microseconds * 1e3);
         assert!(row.has_warning(NO_INTERVAL));
-        assert_eq!(row.has_warning("halved"), probe.contains("pipe") || probe.contains("unix"), "{probe}");
+        assert_eq!(
+            row.has_warning(warning::HALVED),
+            probe.contains("pipe") || probe.contains("unix"),
+            "{probe}"
+        );
     }
     close(ns(row(&all, "syscall/lmbench-select", &[("descriptors", 100.into())])), 2977.2);
     let tcp = [("descriptors", 10.into()), ("of", "tcp".into())];
@@ -166,7 +170,7 @@ fn perf_bench_as_it_is_printed() {
     let pipe = row(&all, "process/perf-pipe", &[]);
     close(ns(pipe), 2740.123 / 2.0);
     assert_eq!(pipe.per, Per::Switch);
-    assert!(pipe.has_warning("halved"));
+    assert!(pipe.has_warning(warning::HALVED));
     close(ns(row(&all, "syscall/perf-basic", &[])), 104.914);
     close(ns(row(&all, "process/perf-messaging", &[])), 1.587e9);
     assert_eq!(all.results.len(), 3);

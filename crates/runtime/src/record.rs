@@ -9,7 +9,7 @@ use tollgate_measure::sampler::{Batch, Collected, Epoch, Outcome};
 use tollgate_measure::stats::median;
 use tollgate_measure::summary::{self, Units};
 use tollgate_measure::{Claim, Meta, Placement, session};
-use tollgate_record::{Measurement, Per, Run, Series, Status, Warning};
+use tollgate_record::{Measurement, Per, Run, Series, Status, Warning, warning};
 
 /// Programs tell nanoseconds with a fraction; the statistics count whole ticks. A tick is a picosecond here.
 const PICOSECONDS: Scale = Scale { hz: 1e12 };
@@ -104,7 +104,7 @@ fn proof(row: &Row, result: &mut Measurement) {
         result.proof.insert("kernel_switches_per_switch".into(), share);
         if (share - 1.0).abs() > KERNEL_APART {
             let text = format!("the kernel counted {share:.2} context switches for each switch of the token");
-            result.warnings.push(Warning::new("proof-disagrees", text));
+            result.warnings.push(Warning::new(warning::PROOF_DISAGREES, text));
         }
     }
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use tollgate_boundary::CROSSINGS;
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::{Meta, host, session};
-use tollgate_record::{Host, Warning, document};
+use tollgate_record::{Host, Warning, document, warning};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate crossing\n  tollgate crossing --quick --cpu 0\n  \
@@ -66,7 +66,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
             }
             Err(why) => {
                 let text = format!("the bare guest was not run: {why}");
-                run.warnings.push(Warning::new("guest-not-run", text));
+                run.warnings.push(Warning::new(warning::GUEST_NOT_RUN, text));
             }
         }
     }
@@ -86,7 +86,7 @@ fn coarse(host: &Host) -> Option<Warning> {
             "the kernel's clock is {source}, not the processor's counter: parts by kernel stamps are as coarse and as \
              dear as that clock"
         );
-        Warning::new("kernel-clock", text)
+        Warning::new(warning::KERNEL_CLOCK, text)
     })
 }
 

@@ -3,7 +3,7 @@
 use super::spec::Spec;
 use tollgate_measure::sampler::{Harvest, Outcome};
 use tollgate_measure::summary::{self, Units};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, Warning};
+use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, Warning, warning};
 
 /// A ring, and what must be timed beside it to take its figure apart.
 ///
@@ -71,7 +71,7 @@ impl Cell {
                     "the ring of {} with {} bytes beside it failed: {reason}",
                     spec.procs, spec.bytes
                 );
-                measured.warnings.push(Warning::new("bill-incomplete", text));
+                measured.warnings.push(Warning::new(warning::BILL_INCOMPLETE, text));
             }
         }
         let levels = |ring: usize| {
@@ -138,7 +138,7 @@ fn refill_warning(measured: &mut Measurement) {
         "the refill cannot be distinguished from zero: {:+.0} ns, interval {:+.0} to {:+.0}",
         refill.estimate, refill.ci[0], refill.ci[1]
     );
-    measured.warnings.push(Warning::new("refill-indistinct", text));
+    measured.warnings.push(Warning::new(warning::REFILL_INDISTINCT, text));
 }
 
 #[cfg(test)]
@@ -223,7 +223,7 @@ mod tests {
         }
         let sum: f64 = measured.phases.iter().filter_map(|phase| phase.ns).map(|ns| ns.estimate).sum();
         assert!((sum - measured.ns.expect("a total").estimate).abs() < 1e-9);
-        assert!(!measured.has_warning("refill-indistinct"));
+        assert!(!measured.has_warning(warning::REFILL_INDISTINCT));
         assert_eq!(measured.params["footprint"], 8 * 65_536);
     }
 
@@ -248,7 +248,7 @@ mod tests {
         });
         let measured = bill(&cell, &harvest);
         assert!(ns(&measured, "refill").expect("it is there") < -190.0);
-        let warning = measured.warnings.iter().find(|warning| warning.code == "refill-indistinct");
+        let warning = measured.warnings.iter().find(|warning| warning.code == warning::REFILL_INDISTINCT);
         assert!(warning.expect("warned of").text.contains("cannot be distinguished from zero: -200 ns"));
     }
 
@@ -261,6 +261,6 @@ mod tests {
         assert_eq!(ns(&measured, "run queue"), None);
         assert_eq!(ns(&measured, "refill"), None);
         assert!(ns(&measured, "hot work").is_some());
-        assert!(measured.has_warning("bill-incomplete"));
+        assert!(measured.has_warning(warning::BILL_INCOMPLETE));
     }
 }

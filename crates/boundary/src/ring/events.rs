@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 use tollgate_measure::Refusal;
 use tollgate_measure::counters::{Counters, count, groups};
-use tollgate_record::{Measurement, Warning};
+use tollgate_record::{Measurement, Warning, warning};
 
 /// The largest ring whose events are counted: each task takes two or three descriptors.
 pub const MOST_COUNTED: u32 = 64;
@@ -58,7 +58,7 @@ pub fn take_counters(params: &[(String, String)], cell: &mut Measurement) -> Vec
         }
     }
     let warning = |(why, names): (String, Vec<String>)| {
-        Warning::new("counters-absent", format!("{}: {why}", names.join(", ")))
+        Warning::new(warning::COUNTERS_ABSENT, format!("{}: {why}", names.join(", ")))
     };
     absent.into_iter().map(warning).collect()
 }

@@ -1,6 +1,6 @@
 //! Reports as entries of the run document: one for each program and cache.
 
-use tollgate_record::{Measurement, Per, Series, Status, Warning};
+use tollgate_record::{Measurement, Per, Series, Status, Warning, counter, warning};
 
 use super::seen::{CacheReport, SweepPoint};
 use super::{Count, Mix, Report};
@@ -45,10 +45,10 @@ fn entry(report: &Report, cache: &CacheReport) -> Measurement {
         }
     }
     if let Some(rate) = cache.counts.hit_rate() {
-        entry.counters.insert("hit-rate".into(), rate);
+        entry.count(counter::HIT_RATE, rate);
     }
     if let Some(rate) = cache.line_counts.hit_rate() {
-        entry.counters.insert("line-hit-rate".into(), rate);
+        entry.count(counter::LINE_HIT_RATE, rate);
     }
     let accesses = cache.counts.accesses().max(1) as f64;
     let line = f64::from(cache.geometry.line());
@@ -77,7 +77,7 @@ fn entry(report: &Report, cache: &CacheReport) -> Measurement {
             "the program was stopped after {} instructions; --max-instructions gives it more",
             report.dynamic_mix.instructions
         );
-        entry.warnings.push(Warning::new("stopped", text));
+        entry.warnings.push(Warning::new(warning::STOPPED, text));
     }
     entry
 }

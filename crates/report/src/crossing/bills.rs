@@ -4,7 +4,7 @@ use super::{line, title};
 use crate::number::{figure, fit, percent};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, right, wrap};
-use tollgate_record::{Evidence, Measurement, Phase, Status};
+use tollgate_record::{Evidence, Measurement, Phase, Status, warning};
 
 const NAME: usize = 38;
 
@@ -47,7 +47,7 @@ fn part(probe: &str, phase: &str) -> Option<&'static str> {
 }
 
 pub(super) fn bill(result: &Measurement, style: &Style) -> Vec<String> {
-    let refused = result.warnings.iter().find(|warning| warning.code == "not-split");
+    let refused = result.warnings.iter().find(|warning| warning.code == warning::NOT_SPLIT);
     if result.status != Status::Measured || (result.phases.is_empty() && refused.is_none()) {
         return Vec::new();
     }

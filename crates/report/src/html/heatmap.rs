@@ -9,7 +9,7 @@ use crate::markup::{Node, clean, el};
 use crate::number::percent;
 use crate::words;
 use std::collections::BTreeMap;
-use tollgate_record::{Measurement, Series, Status};
+use tollgate_record::{Measurement, Series, Status, counter};
 
 /// The family of results of caches.
 const FAMILY: &str = "riscv-icache";
@@ -62,7 +62,7 @@ fn name(result: &Measurement) -> String {
 }
 
 fn accesses(result: &Measurement) -> Option<f64> {
-    result.counters.get("accesses").copied().filter(|accesses| *accesses > 0.0)
+    result.counter(counter::ACCESSES).filter(|accesses| *accesses > 0.0)
 }
 
 /// The share of accesses that miss, for each size of a fully associative cache.

@@ -1,6 +1,6 @@
 //! Another tool's figure as a measurement.
 
-use tollgate_record::{Estimate, Measurement, NO_INTERVAL, Per, Status, Warning};
+use tollgate_record::{Estimate, Measurement, NO_INTERVAL, Per, Status, Warning, warning};
 
 /// Nanoseconds in a unit that tools print.
 pub(super) const MICROSECOND: f64 = 1e3;
@@ -31,7 +31,7 @@ pub(super) fn round_trip(probe: &str, engine: &str, ns: f64) -> Measurement {
     let mut row = alone(probe, engine, Per::Switch, ns / 2.0);
     let text =
         "the file gives round trips, each of which is two switches: the figure is half of what it says";
-    row.warnings.push(Warning::new("halved", text));
+    row.warnings.push(Warning::new(warning::HALVED, text));
     row
 }
 

@@ -12,7 +12,7 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
 use tollgate_measure::stats::median_interval;
 use tollgate_measure::{Meta, Probe, Site, session, summary};
-use tollgate_record::{Measurement, Per, Run, Status, Warning};
+use tollgate_record::{Measurement, Per, Run, Status, Warning, warning};
 
 /// Where and how cells are measured.
 pub(crate) struct Bench {
@@ -143,7 +143,7 @@ impl Bench {
         let warnings = match opened {
             Ok(Reply::Opened { params, .. }) => take_counters(&params, result),
             Ok(Reply::Skipped { reason, .. } | Reply::Failed { reason }) | Err(Lost(reason)) => {
-                vec![Warning::new("counters-absent", format!("no events were counted: {reason}"))]
+                vec![Warning::new(warning::COUNTERS_ABSENT, format!("no events were counted: {reason}"))]
             }
             Ok(_) => Vec::new(),
         };

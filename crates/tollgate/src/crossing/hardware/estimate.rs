@@ -5,7 +5,7 @@ use tollgate_measure::stats::FEWEST_GROUPS;
 use tollgate_measure::stats::{median, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
 use tollgate_microvm::{Engine, Outcome, Row as Answer, Sample, Visit, phase};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Warning};
+use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Warning, counter, warning};
 
 /// The first of this many parts of the crossings of a phase warms up and is not counted.
 const WARM_PART: usize = 8;
@@ -47,12 +47,12 @@ impl Scene<'_> {
                 self.visits.len() - usable.len(),
                 self.visits.len()
             );
-            result.warnings.push(Warning::new("some-failed", text));
+            result.warnings.push(Warning::new(warning::SOME_FAILED, text));
         }
         if usable.len() < FEWEST_GROUPS && self.units.is_some() {
             let text =
                 format!("{} virtual machines only: the interval does not show how they differ", usable.len());
-            result.warnings.push(Warning::new("few-epochs", text));
+            result.warnings.push(Warning::new(warning::FEW_EPOCHS, text));
         }
         self.fill(row, &usable, &mut result);
         result
@@ -66,13 +66,13 @@ impl Scene<'_> {
 
     fn warnings(&self, row: &Row) -> Vec<Warning> {
         if let Some(why) = self.engine.emulated(self.ring_ratio(), self.hypervisor) {
-            return vec![Warning::new("emulated", why)];
+            return vec![Warning::new(warning::EMULATED, why)];
         }
         self.hypervisor
             .filter(|_| row.shape.exits())
             .map(|name| {
                 let text = format!("this host is itself a guest ({name}): one exit may be several");
-                Warning::new("nested", text)
+                Warning::new(warning::NESTED, text)
             })
             .into_iter()
             .collect()
@@ -201,7 +201,7 @@ impl Scene<'_> {
         result.crossings = all.len() as u64;
         let Some(units) = self.units else {
             // Not times: counts of instructions.
-            result.counters.insert("instructions".into(), median(levels));
+            result.count(counter::INSTRUCTIONS, median(levels));
             return;
         };
         let Some(ns) = of_levels(levels, units) else { return };

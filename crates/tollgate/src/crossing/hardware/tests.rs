@@ -3,7 +3,7 @@
 use super::*;
 use tollgate_measure::clock::Scale;
 use tollgate_microvm::{Features, Row as Answer, Sample, Stamps, Stays, Table};
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, warning};
 
 /// A tick is half a nanosecond.
 const UNITS: Units = Units { scale: Scale { hz: 2.0e9 }, ticks: true, core: None, core_spread: 0.0 };
@@ -125,7 +125,10 @@ fn a_host_that_is_a_guest_warns_of_its_exits() {
     let scene =
         |name| Scene { engine: Engine::KvmAmd, visits: &visits, units: Some(&UNITS), hypervisor: Some(name) };
     let (trap, exit) = (&ROWS[1], ROWS.iter().find(|row| row.shape.exits()).unwrap());
-    assert!(scene("KVM").row(exit).has_warning("nested") && !scene("KVM").row(trap).has_warning("nested"));
+    assert!(
+        scene("KVM").row(exit).has_warning(warning::NESTED)
+            && !scene("KVM").row(trap).has_warning(warning::NESTED)
+    );
     assert!(is_hardware(&scene("KVM").row(exit)));
     assert!(scene("QEMU TCG").row(trap).has_warning(EMULATED));
 }
@@ -159,8 +162,8 @@ fn a_phase_that_failed_costs_its_own_row() {
     assert_eq!(find(&all, "hardware/page-fault").status, Status::Measured);
     // Some machines that work are enough, and the row says that others did not.
     let mixed = scene(Engine::KvmIntel, &[vec![visit(); 6], vec![broken]].concat());
-    assert!(find(&mixed, "hardware/syscall").has_warning("some-failed"));
-    assert!(scene(Engine::KvmIntel, &[visit()])[1].has_warning("few-epochs"));
+    assert!(find(&mixed, "hardware/syscall").has_warning(warning::SOME_FAILED));
+    assert!(scene(Engine::KvmIntel, &[visit()])[1].has_warning(warning::FEW_EPOCHS));
 }
 
 /// A deadline that had passed before the halt woke nobody.

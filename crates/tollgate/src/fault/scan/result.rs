@@ -6,7 +6,9 @@ use super::file::Scanned;
 use super::group::Limit;
 use super::touch::{Job, Mark, Touched, Usage, middle};
 use tollgate_measure::summary::histogram_of;
-use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Series, Single, Status, Warning};
+use tollgate_record::{
+    Estimate, Evidence, Measurement, Per, Phase, Series, Single, Status, Warning, warning,
+};
 
 /// The record of one scan.
 pub(super) fn measurement(
@@ -131,7 +133,7 @@ fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: 
         );
     } else if touched.stopped && last.touches < touched.planned {
         result.warnings.push(Warning::new(
-            "interrupted",
+            warning::INTERRUPTED,
             format!("{} of {} touches were made", last.touches, touched.planned),
         ));
     }
@@ -139,7 +141,7 @@ fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: 
         && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > job.bytes as f64)
     {
         result.warnings.push(Warning::new(
-            "warm",
+            warning::WARM,
             "more than a twentieth of the file was in the page cache before the scan began",
         ));
     }
