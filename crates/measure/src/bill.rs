@@ -131,6 +131,7 @@ impl Values {
 mod tests {
     use super::*;
     use crate::clock::{CoreClock, Scale};
+    use crate::probe::Facts;
     use crate::sampler::{Batch, Outcome};
 
     const UNITS: Units =
@@ -179,7 +180,7 @@ mod tests {
         };
         Collected {
             outcome: Outcome::Active,
-            params: Vec::new(),
+            facts: Facts::default(),
             passes: 1_000,
             epochs: (0..6).map(one).collect(),
             done: false,

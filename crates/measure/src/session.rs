@@ -71,9 +71,9 @@ fn unproven(row: &mut Measurement) {
         return;
     };
     let reason = format!("the emulator that runs this program does not do it: {}", warning.text);
-    let params = std::mem::take(&mut row.params);
+    let (asked, found) = (std::mem::take(&mut row.asked), std::mem::take(&mut row.found));
     *row = Measurement::empty(&row.probe, &row.engine, row.per, Status::Skipped);
-    (row.params, row.reason) = (params, Some(reason));
+    (row.asked, row.found, row.reason) = (asked, found, Some(reason));
     row.enable = Some("a machine, or an emulated one, of this architecture".into());
 }
 
@@ -200,7 +200,7 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::{Measurement, Status, Warning, unproven};
-    use tollgate_record::Per;
+    use tollgate_record::{Per, warning};
 
     #[test]
     fn what_an_emulator_left_undone_is_no_figure() {

@@ -10,7 +10,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use serde_json::Value;
 use tollgate_record::{EpochFigure, Estimate, Measurement, Single, Status, Warning, warning};
 
 /// Which quantile of an epoch's samples the headline is made of.
@@ -78,8 +77,8 @@ pub fn relative_half_width(meta: &Meta, collected: &Collected) -> Option<f64> {
 /// The record of one probe.
 pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measurement {
     let mut result = Measurement::empty(meta.id, "host", meta.per, Status::Measured);
-    result.params =
-        collected.params.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect();
+    result.asked = collected.facts.asked.clone();
+    result.found = collected.facts.found.clone();
     match &collected.outcome {
         Outcome::Skipped { reason, enable } => {
             result.status = Status::Skipped;
@@ -110,7 +109,7 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
         if let Some(warning) = disagreement(claim, ratio) {
             if claim.divides && ratio > 0.0 {
                 per_pass *= ratio / claim.per_crossing;
-                result.params.insert("per_counted".into(), Value::from(claim.key));
+                result.per_counted = Some(claim.key.into());
             }
             result.warnings.push(warning);
         }
@@ -157,9 +156,7 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
         result.warnings.extend(shape_warnings(collected, &figure, &samples, per_pass));
     }
     result.warnings.extend(disturbance_warnings(meta, collected));
-    for (by, whole) in &bill.instrumented {
-        result.params.insert(format!("with_{by}_ns"), Value::from(*whole));
-    }
+    result.instrumented_ns = bill.instrumented.iter().cloned().collect();
     result.phases = bill.phases;
     result.warnings.extend(bill.warnings);
     // What is prepared anew for each crossing cannot be timed by single passes of the harness.

@@ -1,7 +1,7 @@
 //! Saved instruction-cache runs: one line for each program and cache.
 
 use crate::{Style, text};
-use tollgate_record::{Measurement, Run, counter};
+use tollgate_record::{Measurement, Run};
 
 /// The table of a run of `tollgate riscv icache`, in 80 columns.
 #[must_use]
@@ -21,7 +21,8 @@ pub fn icache(run: &Run, style: &Style) -> String {
 
 fn line(result: &Measurement) -> String {
     let param = |name: &str, most: usize| -> String {
-        let text = result.params.get(name).and_then(|value| value.as_str()).unwrap_or("-");
+        let fields = result.asked.fields();
+        let text = fields.get(name).and_then(|value| value.as_str()).unwrap_or("-");
         text.chars().map(|c| if c.is_control() { '?' } else { c }).take(most).collect()
     };
     let counter = |name: &str| result.counters.get(name).copied();

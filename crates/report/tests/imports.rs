@@ -1,7 +1,7 @@
 //! Files of other tools, written as these write them, and what becomes of each figure.
 
 use std::collections::BTreeMap;
-use tollgate_record::{Measurement, NO_INTERVAL, Per, Status, warning};
+use tollgate_record::{Measurement, Per, Status, warning};
 use tollgate_report::import::{IMPORTERS, ImportError, Imported, Importer, Told, import};
 
 const RAW: &str = include_str!("imports/lmbench-raw.txt");
@@ -73,7 +73,7 @@ fn raw_results_of_lmbench() {
         let row = row(&all, probe, &[]);
         assert_eq!(row.per, per);
         close(ns(row), microseconds * 1e3);
-        assert!(row.has_warning(NO_INTERVAL));
+        assert!(row.has_warning(warning::NO_INTERVAL));
         assert_eq!(
             row.has_warning(warning::HALVED),
             probe.contains("pipe") || probe.contains("unix"),
@@ -161,7 +161,7 @@ fn a_matrix_of_cores() {
     // One way already: nothing is halved.
     let expected = [((1, 0), 27.1), ((2, 0), 57.25), ((2, 1), 60.5), ((3, 0), 58.0), ((3, 1), 59.125)];
     assert_eq!(pairs, expected.into());
-    assert!(all.results.iter().all(|row| row.per == Per::Message && row.has_warning(NO_INTERVAL)));
+    assert!(all.results.iter().all(|row| row.per == Per::Message && row.has_warning(warning::NO_INTERVAL)));
 }
 
 #[test]
@@ -201,11 +201,11 @@ fn hyperfine_with_its_times_has_an_interval() {
     close(e.estimate, 1.05e6);
     close(e.ci[0], 1.02e6);
     close(e.ci[1], 1.1e6);
-    assert!(!quick.has_warning(NO_INTERVAL));
+    assert!(!quick.has_warning(warning::NO_INTERVAL));
     assert_eq!((quick.samples, quick.per), (9, Per::Task));
     let slow = row(&all, "spawn/hyperfine", &[("command", "sleep 0.1".into())]);
     close(ns(slow), 1.012e8);
-    assert!(slow.has_warning(NO_INTERVAL));
+    assert!(slow.has_warning(warning::NO_INTERVAL));
     assert_eq!(slow.params["parameter delay"], "0.1");
 }
 

@@ -9,9 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
-use tollgate_record::{
-    IMPORTED, Run, SCHEMA, Status, Store, Tool, Warning, document, store as runs, warning,
-};
+use tollgate_record::{Run, SCHEMA, Status, Store, Tool, Warning, document, store as runs, warning};
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as read};
 
 #[derive(clap::Args)]
@@ -93,7 +91,7 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
          does not tell of its host is absent",
         importer.name
     );
-    run.warnings.push(Warning::new(IMPORTED, text));
+    run.warnings.push(Warning::new(warning::IMPORTED, text));
     if !imported.ignored.is_empty() {
         run.warnings.push(Warning::new(warning::NOT_IMPORTED, left_out(&imported.ignored)));
     }

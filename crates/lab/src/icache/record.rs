@@ -1,6 +1,7 @@
 //! Reports as entries of the run document: one for each program and cache.
 
-use tollgate_record::{Measurement, Per, Series, Status, Warning, counter, warning};
+use tollgate_record::family::IcacheAsked;
+use tollgate_record::{Asked, Measurement, Per, Series, Status, Warning, counter, warning};
 
 use super::seen::{CacheReport, SweepPoint};
 use super::{Count, Mix, Report};
@@ -13,12 +14,13 @@ pub fn measured(report: &Report) -> Vec<Measurement> {
 
 fn entry(report: &Report, cache: &CacheReport) -> Measurement {
     let mut entry = Measurement::empty("riscv-icache/program", "embedded", Per::Pass, Status::Measured);
-    let mut param = |name: &str, value: serde_json::Value| entry.params.insert(name.into(), value);
-    param("program", report.name.as_str().into());
-    param("isa", report.isa.to_string().into());
-    param("icache", cache.geometry.to_string().into());
-    param("policy", cache.policy.to_string().into());
-    param("count", report.count.name().into());
+    entry.asked = Asked::Icache(IcacheAsked {
+        program: report.name.clone(),
+        isa: report.isa.to_string(),
+        icache: cache.geometry.to_string(),
+        policy: cache.policy.to_string(),
+        count: report.count.name().into(),
+    });
     entry.samples = 1;
     entry.crossings = 1;
     let mut counter = |name: &str, value: u64| entry.counters.insert(name.into(), value as f64);

@@ -25,6 +25,9 @@ pub struct ProbeAsked {
     /// What kind of file is mapped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// Bytes that one call reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// Distance between two touches, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_between_touches: Option<u64>,

@@ -93,15 +93,12 @@ fn row(probe: &str, phase: &Phase, total: f64, style: &Style) -> String {
 
 /// What the events made of the total, and what that is of it.
 fn instrumented(result: &Measurement, total: f64, style: &Style) -> Vec<String> {
-    let whole = |key: &str, ns: Option<f64>| {
-        let by = key.strip_prefix("with_")?.strip_suffix("_ns")?;
+    let whole = |(by, ns): (&String, &f64)| {
         let event = by.strip_suffix("_event").unwrap_or(by).replace('_', "-");
-        let ns = ns?;
         let share = 100.0 * (ns - total) / total;
-        Some(format!("{} ns with {} ({share:+.0} %)", figure(ns), clean(&event, style)))
+        format!("{} ns with {} ({share:+.0} %)", figure(*ns), clean(&event, style))
     };
-    let all: Vec<String> =
-        result.params.iter().filter_map(|(key, value)| whole(key, value.as_f64())).collect();
+    let all: Vec<String> = result.instrumented_ns.iter().map(whole).collect();
     if all.is_empty() {
         return Vec::new();
     }

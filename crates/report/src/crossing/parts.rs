@@ -5,10 +5,8 @@ use super::line;
 use crate::number::fit;
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, wrap};
-use tollgate_record::{Measurement, Status, counter, warning};
+use tollgate_record::{Measurement, Status, warning};
 
-/// The warning of figures in which the hypervisor took part.
-const INTERCEPTED: &str = "intercepted";
 const NAME: usize = 18;
 
 /// Nothing when no row has parts and none was counted.
@@ -57,7 +55,7 @@ fn parts(row: &Measurement, style: &Style) -> String {
         .filter(|part| part.name != "unattributed")
         .filter_map(|part| Some(format!("{} {}", clean(&part.name, style), fit(part.ns?.estimate, 8))))
         .collect();
-    if row.has_warning(INTERCEPTED) {
+    if row.has_warning(warning::INTERCEPTED) {
         told.push("intercepted".into());
     }
     told.join(", ")

@@ -46,7 +46,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 }
 
 fn text(result: &Measurement, key: &str) -> String {
-    clean(result.params.get(key).and_then(|value| value.as_str()).unwrap_or_default())
+    clean(result.asked.fields().get(key).and_then(|value| value.as_str()).unwrap_or_default())
 }
 
 /// The program, and what it was built for where the name does not say it.

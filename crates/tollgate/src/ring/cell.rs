@@ -12,7 +12,7 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
 use tollgate_measure::stats::median_interval;
 use tollgate_measure::{Meta, Probe, Site, session, summary};
-use tollgate_record::{Measurement, Per, Run, Status, Warning, warning};
+use tollgate_record::{Asked, Measurement, Per, Run, Status, Warning, warning};
 
 /// Where and how cells are measured.
 pub(crate) struct Bench {
@@ -141,7 +141,7 @@ impl Bench {
         let mut bench = Remote::new(|| self.command(&rings), self.patience_ms(spec.procs));
         let opened = bench.restart().and_then(|()| bench.ask(&Request::Open { probe: 0 }));
         let warnings = match opened {
-            Ok(Reply::Opened { params, .. }) => take_counters(&params, result),
+            Ok(Reply::Opened { facts, .. }) => take_counters(facts.counted, result),
             Ok(Reply::Skipped { reason, .. } | Reply::Failed { reason }) | Err(Lost(reason)) => {
                 vec![Warning::new(warning::COUNTERS_ABSENT, format!("no events were counted: {reason}"))]
             }
@@ -185,7 +185,6 @@ impl Bench {
 fn failed(spec: &Spec, why: &str) -> Measured {
     let mut result = Measurement::empty(spec.link.id(), "host", Per::Switch, Status::Failed);
     result.reason = Some(why.into());
-    result.params.insert("procs".into(), spec.procs.into());
-    result.params.insert("size".into(), spec.bytes.into());
+    result.asked = Asked::Ring(spec.asked());
     Measured { result, overhead_us: None, switch_us: None }
 }

@@ -5,7 +5,10 @@ use tollgate_measure::stats::FEWEST_GROUPS;
 use tollgate_measure::stats::{median, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
 use tollgate_microvm::{Engine, Outcome, Row as Answer, Sample, Visit, phase};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Warning, counter, warning};
+use tollgate_record::family::GuestFound;
+use tollgate_record::{
+    Estimate, Evidence, Found, Measurement, Phase, Single, Status, Warning, counter, warning,
+};
 
 /// The first of this many parts of the crossings of a phase warms up and is not counted.
 const WARM_PART: usize = 8;
@@ -33,10 +36,10 @@ impl Scene<'_> {
         let mut result = Measurement::empty(row.probe, self.engine.name(), row.per, Status::Measured);
         result.warnings.extend(self.warnings(row));
         let usable: Vec<&Visit> = self.visits.iter().filter(|visit| has(visit, row)).collect();
-        result.params.insert("virtual_machines".into(), usable.len().into());
-        if let Some(ratio) = self.ring_ratio() {
-            result.params.insert("ring_ratio".into(), round(ratio).into());
-        }
+        result.found = Found::Guest(GuestFound {
+            virtual_machines: usable.len() as u64,
+            ring_ratio: self.ring_ratio().map(round),
+        });
         if usable.is_empty() {
             self.explain(row, &mut result);
             return result;

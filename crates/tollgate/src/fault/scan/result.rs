@@ -19,7 +19,7 @@ pub(super) fn measurement(
     ended: Ended,
 ) -> Measurement {
     let mut result = Measurement::empty("fault/scan", "host", Per::Touch, Status::Measured);
-    params(&mut result, job, file, args, limit);
+    facts(&mut result, job, file, args, limit);
     as_time(&mut result, &ended);
     match ended.touched {
         Ok(touched) => figures(&mut result, job, limit, &touched),
@@ -33,24 +33,21 @@ fn fail(result: &mut Measurement, why: String) {
     result.reason = Some(why);
 }
 
-fn params(result: &mut Measurement, job: &Job, file: &Scanned, args: &ScanArgs, limit: Option<&Limit>) {
-    let mut param = |key: &str, value: serde_json::Value| result.params.insert(key.into(), value);
-    param("size", job.bytes.into());
-    param("pattern", job.pattern.name().into());
-    param("advice", job.advice.name().into());
-    param("page_bytes", page_bytes().into());
-    param("file_bytes", file.bytes.into());
-    param("warm", args.warm.into());
-    if let Some(path) = &file.path {
-        param("file", path.to_string_lossy().into());
-    }
-    if let Some(kib) = file.read_ahead_kib() {
-        param("read_ahead_kib", kib.into());
-    }
-    if let Some(limit) = limit {
-        param("memory_limit", limit.bytes.into());
-        param("limited_by", limit.how().into());
-    }
+fn facts(result: &mut Measurement, job: &Job, file: &Scanned, args: &ScanArgs, limit: Option<&Limit>) {
+    result.asked = Asked::Scan(ScanAsked {
+        size: job.bytes,
+        pattern: job.pattern.name().into(),
+        advice: job.advice.name().into(),
+        warm: args.warm,
+        file: file.path.as_ref().map(|path| path.to_string_lossy().into()),
+        memory_limit: limit.map(|limit| limit.bytes),
+    });
+    result.found = Found::Scan(ScanFound {
+        page_bytes: page_bytes(),
+        file_bytes: file.bytes,
+        read_ahead_kib: file.read_ahead_kib(),
+        limited_by: limit.map(|limit| limit.how().into()),
+    });
 }
 
 /// What `/usr/bin/time -v` tells of the process, from its start to its end.
@@ -59,18 +56,18 @@ fn as_time(result: &mut Measurement, ended: &Ended) {
     let elapsed = elapsed.as_secs_f64();
     let (user, system) = (usage.user_ns as f64 / 1e9, usage.system_ns as f64 / 1e9);
     for (key, value) in [
-        ("elapsed_s", elapsed),
-        ("user_s", user),
-        ("system_s", system),
-        ("cpu_share", (user + system) / elapsed),
-        ("major_faults", usage.major as f64),
-        ("minor_faults", usage.minor as f64),
-        ("voluntary_switches", usage.voluntary as f64),
-        ("involuntary_switches", usage.involuntary as f64),
-        ("file_system_inputs", usage.inputs as f64),
-        ("maximum_resident_kib", usage.max_rss_kib as f64),
+        (counter::ELAPSED, elapsed),
+        (counter::USER_SECONDS, user),
+        (counter::SYSTEM_SECONDS, system),
+        (counter::CPU_SHARE, (user + system) / elapsed),
+        (counter::MAJOR_FAULTS, usage.major as f64),
+        (counter::MINOR_FAULTS, usage.minor as f64),
+        (counter::VOLUNTARY_SWITCHES, usage.voluntary as f64),
+        (counter::INVOLUNTARY_SWITCHES, usage.involuntary as f64),
+        (counter::FILE_SYSTEM_INPUTS, usage.inputs as f64),
+        (counter::MAXIMUM_RESIDENT, usage.max_rss_kib as f64),
     ] {
-        result.counters.insert(key.into(), value);
+        result.count(key, value);
     }
 }
 
@@ -88,28 +85,25 @@ fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: 
     let (minor, major) = (grown(|usage| usage.minor), grown(|usage| usage.major));
     let read = grown(|usage| usage.inputs) * 512.0;
     let seconds = last.ns as f64 / 1e9;
-    let count = |result: &mut Measurement, key: &str, value: f64| {
-        result.counters.insert(key.into(), value);
-    };
     result.proof.insert("minor_per_touch".into(), minor / touches);
     result.proof.insert("major_per_touch".into(), major / touches);
-    count(result, "scan_s", seconds);
-    count(result, "scan_minor", minor);
-    count(result, "scan_major", major);
-    count(result, "pages_touched", touched.distinct as f64);
-    count(result, "bytes_read", read);
-    count(result, "read_per_touched", read / (touched.distinct as f64 * page));
-    count(result, "pages_per_second", touches / seconds);
+    result.count(counter::SCAN_SECONDS, seconds);
+    result.count(counter::SCAN_MINOR, minor);
+    result.count(counter::SCAN_MAJOR, major);
+    result.count(counter::PAGES_TOUCHED, touched.distinct as f64);
+    result.count(counter::BYTES_READ, read);
+    result.count(counter::READ_PER_TOUCHED, read / (touched.distinct as f64 * page));
+    result.count(counter::PAGES_PER_SECOND, touches / seconds);
     if let Some(pages) = touched.resident_before {
-        count(result, "resident_before", pages as f64);
+        result.count(counter::RESIDENT_BEFORE, pages as f64);
     }
     let mut floor = touched.floor_ns.clone();
     floor.sort_unstable();
     if !floor.is_empty() {
-        count(result, "direct_read_p50_ns", floor[floor.len() / 2] as f64);
+        result.count(counter::DIRECT_READ, floor[floor.len() / 2] as f64);
     }
     if let Some(steady) = limit.and_then(|limit| steady(&touched.marks, limit.bytes as f64 / page)) {
-        count(result, "steady_major_per_touch", steady);
+        result.count(counter::STEADY_MAJOR, steady);
     }
     result.crossings = last.touches;
     result.ns = Some(per_touch(&touched.marks));
