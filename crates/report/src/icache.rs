@@ -41,12 +41,13 @@ fn line(result: &Measurement) -> String {
 #[cfg(test)]
 mod tests {
     use super::line;
-    use tollgate_record::{Measurement, Per, Status};
+    use tollgate_record::family::IcacheAsked;
+    use tollgate_record::{Asked, Measurement, Per, Status, counter};
 
     #[test]
     fn a_line_has_its_figures_and_says_what_is_missing() {
         let mut entry = Measurement::empty("riscv-icache/program", "embedded", Per::Pass, Status::Measured);
-        entry.params.insert("program".into(), "rv32imc".into());
+        entry.asked = Asked::Icache(IcacheAsked { program: "rv32imc".into(), ..IcacheAsked::default() });
         entry.count(counter::MISSES, 4101.0);
         entry.count(counter::HIT_RATE, 0.7498);
         let shown = line(&entry);

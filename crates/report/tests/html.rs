@@ -7,7 +7,8 @@ mod page;
 use every::RUNS;
 use fixture::{estimate, ladder, measured_at, run};
 use page::Page;
-use serde_json::json;
+use tollgate_record::Asked;
+use tollgate_record::family::RingAsked;
 use tollgate_record::host::Cache;
 use tollgate_record::{Evidence, Measurement, Per, Phase, Run, Series, Status, Warning, counter, warning};
 use tollgate_report::html;
@@ -177,9 +178,9 @@ fn distributions_come_from_the_histogram_or_from_quantiles() {
     assert!(notes.contains("2 rows show batches"), "{notes}");
 }
 
-fn cell(procs: u64, size: u64, ns: f64) -> Measurement {
+fn cell(procs: u32, size: u64, ns: f64) -> Measurement {
     let mut cell = measured_at("ring/pipe", ns);
-    cell.params = [("procs".to_owned(), json!(procs)), ("size".to_owned(), json!(size))].into();
+    cell.asked = Asked::Ring(RingAsked { procs, size, ..RingAsked::default() });
     cell
 }
 
@@ -230,7 +231,7 @@ fn markup_in_a_record_stays_text() {
     let evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>&lt;b&gt;";
     let mut result = measured_at(&format!("thread/{evil}"), 10.0);
     result.engine = evil.into();
-    result.warnings.push(Warning::new(evil, evil));
+    result.warnings.push(Warning { code: evil.into(), text: evil.into() });
     result.proof.insert(evil.into(), 1.0);
     result.counters.insert(evil.into(), 1.0);
     result.phases = vec![phase(evil, 3.0)];
@@ -243,7 +244,7 @@ fn markup_in_a_record_stays_text() {
     bad.command = vec![evil.into()];
     bad.id = evil.into();
     bad.started = evil.into();
-    bad.warnings.push(Warning::new(evil, evil));
+    bad.warnings.push(Warning { code: evil.into(), text: evil.into() });
     bad.host.cpu.model = evil.into();
     bad.host.kernel.command_line = vec![evil.into()];
     bad.host.kernel.mitigations.insert(evil.into(), evil.into());
@@ -313,7 +314,9 @@ fn spoilt(spoil: impl Fn(usize, &mut Measurement)) -> Vec<Run> {
 
 #[test]
 fn every_warning_stands_on_the_page() {
-    let runs = spoilt(|n, it| it.warnings = vec![Warning::new(&format!("w{n}"), format!("warned of {n}."))]);
+    let runs = spoilt(|n, it| {
+        it.warnings = vec![Warning { code: format!("w{n}"), text: format!("warned of {n}.") }]
+    });
     for run in &runs {
         let page = html(std::slice::from_ref(run));
         for result in &run.results {
@@ -330,7 +333,7 @@ fn every_warning_stands_on_the_page() {
 fn every_reason_stands_on_the_page() {
     let skip = |n: usize, it: &mut Measurement| {
         let mut gone = Measurement::empty(&it.probe, &it.engine, it.per, Status::Skipped);
-        gone.params = it.params.clone();
+        (gone.asked, gone.found) = (it.asked.clone(), it.found.clone());
         gone.reason = Some(format!("reason {n}"));
         gone.enable = Some(format!("enabled by {n}."));
         *it = gone;

@@ -26,10 +26,15 @@ fn read(text: &str, importer: &str) -> Imported {
     imported
 }
 
+/// What was asked for and what was found.
+fn facts(row: &Measurement) -> serde_json::Map<String, serde_json::Value> {
+    row.asked.fields().into_iter().chain(row.found.fields()).collect()
+}
+
 /// The only row of a probe with these parameters.
 fn row<'a>(imported: &'a Imported, probe: &str, params: &[(&str, serde_json::Value)]) -> &'a Measurement {
     let suits = |row: &&Measurement| {
-        row.probe == probe && params.iter().all(|(key, value)| row.params.get(*key) == Some(value))
+        row.probe == probe && params.iter().all(|(key, value)| facts(row).get(*key) == Some(value))
     };
     let found: Vec<_> = imported.results.iter().filter(suits).collect();
     assert_eq!(
@@ -118,7 +123,7 @@ fn the_summary_of_lmbench() {
         let params = [("procs", procs.into()), ("size", (kib * 1024).into()), ("host", host.into())];
         all.results.iter().find(|row| {
             row.probe == "process/lmbench-ctx"
-                && params.iter().all(|(key, value)| row.params.get(*key) == Some(value))
+                && params.iter().all(|(key, value)| facts(row).get(*key) == Some(value))
         })
     };
     close(ns(ring(16, 64, "oldbox").unwrap()), 32_600.0);
@@ -126,7 +131,7 @@ fn the_summary_of_lmbench() {
     // Blanks are absent, not zero and not the next column.
     assert!(ring(2, 0, "newbox").is_none());
     let newbox =
-        |probe: &str| all.results.iter().any(|row| row.probe == probe && row.params["host"] == "newbox");
+        |probe: &str| all.results.iter().any(|row| row.probe == probe && facts(row)["host"] == "newbox");
     assert!(
         !newbox("syscall/lmbench-stat") && !newbox("signal/lmbench-handler") && newbox("spawn/lmbench-fork")
     );
@@ -145,7 +150,7 @@ fn one_host_of_a_summary_is_the_host() {
         SUMMARY.lines().filter(|line| !line.starts_with("newbox")).map(|line| format!("{line}\n")).collect();
     let all = read(&one, "lmbench");
     assert_eq!((all.host.name.as_str(), all.host.kernel.release.as_str()), ("oldbox", "2.6.32-"));
-    assert!(all.results.iter().all(|row| !row.params.contains_key("host")));
+    assert!(all.results.iter().all(|row| !facts(row).contains_key("host")));
 }
 
 #[test]
@@ -155,7 +160,7 @@ fn a_matrix_of_cores() {
         .results
         .iter()
         .map(|row| {
-            ((row.params["core_a"].as_u64().unwrap(), row.params["core_b"].as_u64().unwrap()), ns(row))
+            ((facts(row)["core_a"].as_u64().unwrap(), facts(row)["core_b"].as_u64().unwrap()), ns(row))
         })
         .collect();
     // One way already: nothing is halved.
@@ -206,7 +211,7 @@ fn hyperfine_with_its_times_has_an_interval() {
     let slow = row(&all, "spawn/hyperfine", &[("command", "sleep 0.1".into())]);
     close(ns(slow), 1.012e8);
     assert!(slow.has_warning(warning::NO_INTERVAL));
-    assert_eq!(slow.params["parameter delay"], "0.1");
+    assert_eq!(facts(slow)["parameters"]["delay"], "0.1");
 }
 
 #[test]

@@ -88,8 +88,8 @@ fn measured(run: &Run) -> usize {
 fn runs() -> [Run; 3] {
     let mut hostile = fixture::hostile();
     for (place, row) in hostile.results.iter_mut().enumerate() {
-        row.params
-            .insert(format!("=cmd|' /C calc'!A{place}\",\\"), "@SUM(1+1)*cmd|' /C calc'!A0\r\n|`<b>".into());
+        let key = format!("=cmd|' /C calc'!A{place}\",\\");
+        row.asked = fixture::parameters(key, "@SUM(1+1)*cmd|' /C calc'!A0\r\n|`<b>");
         row.histogram = Some(histogram(&[(place as u64 + 1, 1)]));
     }
     hostile.host.cpu.model = "<script>alert(1)</script> **bold** [x](http://x) | \"q\" \\ @team =1+1".into();

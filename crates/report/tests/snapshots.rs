@@ -43,7 +43,7 @@ fn ladders_without_figures() {
 fn one_code_on_many_probes_is_one_note() {
     let results = (0..20).map(|i| {
         let mut result = Measurement { ..fixture::failed(&format!("thread/p{i}"), Per::Switch, "no") };
-        let warning = |code: &str, text: String| tollgate_record::Warning::new(code, text);
+        let warning = |code: &str, text: String| tollgate_record::Warning { code: code.into(), text };
         result.warnings.push(warning("same", "the same for all".into()));
         result.warnings.push(warning("own", format!("{i} of 20 batches were disturbed.")));
         result

@@ -75,6 +75,7 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut run = Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: runs::new_id(now),
         started: runs::rfc3339(now),
         seed: 0,

@@ -61,6 +61,7 @@ pub(crate) fn new_record(host: Host, seed: u64) -> Run {
     let started = SystemTime::now();
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: store::new_id(started),
         started: store::rfc3339(started),
         seed,

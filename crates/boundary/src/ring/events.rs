@@ -6,7 +6,7 @@ use tollgate_measure::{CounterReading, Refusal};
 use tollgate_record::{Measurement, Warning, warning};
 
 /// The largest ring whose events are counted: each task takes two or three descriptors.
-pub const MOST_COUNTED: u32 = 64;
+pub(super) const MOST_COUNTED: u32 = 64;
 
 /// For how long each group counts.
 const SPAN: Duration = Duration::from_millis(10);
@@ -35,7 +35,7 @@ pub(super) fn counted(
 
 /// Puts what was counted into the record of its cell. Returns one warning for each reason for which counters are
 /// absent.
-pub fn take_counters(counted: Vec<CounterReading>, cell: &mut Measurement) -> Vec<Warning> {
+pub(super) fn take_counters(counted: Vec<CounterReading>, cell: &mut Measurement) -> Vec<Warning> {
     let mut absent: Vec<(String, Vec<String>)> = Vec::new();
     for CounterReading { name, per_crossing } in counted {
         match per_crossing {

@@ -65,7 +65,7 @@ fn parts(row: &Measurement, style: &Style) -> String {
 mod tests {
     use super::table;
     use crate::Style;
-    use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning};
+    use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning, counter, warning};
 
     const PLAIN: Style = Style { width: 80, color: false, unicode: false };
 

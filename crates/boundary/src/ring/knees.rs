@@ -1,15 +1,15 @@
-//! The staircase over the finished cells, as rows of the record.
+//! The staircase of refill over footprint, fitted to the finished cells: one row of the record for each cache.
 
 use tollgate_measure::knees::{self, Found, Level, Point};
 use tollgate_record::family::{KneeAsked, KneeFound, LeftOut};
 use tollgate_record::host::Cache;
-use tollgate_record::{Asked, Estimate, Found, Measurement, Per, Run, Status};
+use tollgate_record::{Asked, Estimate, Found as Facts, Measurement, Per, Run, Status};
 
-/// The name of a row that tells of one cache.
+/// The id of these rows.
 const PROBE: &str = "ring/knee";
 
 /// Adds one row for each data cache of the host.
-pub(crate) fn add(run: &mut Run) {
+pub fn add_knees(run: &mut Run) {
     let points: Vec<Point> = run.results.iter().filter_map(point).collect();
     let with_arrays = |result: &Measurement| result.asked.ring().is_some_and(|ring| ring.size > 0);
     if !run.results.iter().any(with_arrays) {
@@ -31,7 +31,7 @@ pub(crate) fn add(run: &mut Run) {
         fit.levels.iter().zip(&caches).map(|(found, cache)| row(found, cache, guest)).collect();
     if let Some(prediction) = fit.prediction {
         for row in &mut rows {
-            if let Found::Knee(knee) = &mut row.found {
+            if let Facts::Knee(knee) = &mut row.found {
                 knee.left_out = Some(LeftOut {
                     cells: prediction.cells as u64,
                     median_error: prediction.median,
@@ -94,7 +94,7 @@ fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
             row.enable = Some("more cells around that footprint: --sizes auto with --procs 2,8,32".into());
         }
     }
-    row.found = Found::Knee(facts);
+    row.found = Facts::Knee(facts);
     row
 }
 

@@ -1,28 +1,30 @@
-//! From what a scan told to what is recorded.
+//! From the reports of a scan to its record.
 
-use super::args::{ScanArgs, page_bytes};
-use super::child::Ended;
-use super::file::Scanned;
-use super::group::Limit;
-use super::touch::{Job, Mark, Touched, Usage, middle};
+use crate::file::ScannedFile;
+use crate::memory_limit::MemoryLimit;
+use crate::plan::{ScanPlan, page_bytes};
+use crate::process::ScanEnd;
+use crate::touch::{Mark, Touched, Usage, middle};
 use tollgate_measure::summary::histogram_of;
+use tollgate_record::family::{ScanAsked, ScanFound};
 use tollgate_record::{
-    Estimate, Evidence, Measurement, Per, Phase, Series, Single, Status, Warning, warning,
+    Asked, Estimate, Evidence, Found, Measurement, Per, Phase, Series, Single, Status, Warning, counter,
+    warning,
 };
 
 /// The record of one scan.
-pub(super) fn measurement(
-    job: &Job,
-    file: &Scanned,
-    args: &ScanArgs,
-    limit: Option<&Limit>,
-    ended: Ended,
+pub(crate) fn measurement(
+    plan: &ScanPlan,
+    bytes: u64,
+    file: &ScannedFile,
+    limit: Option<&MemoryLimit>,
+    ended: ScanEnd,
 ) -> Measurement {
     let mut result = Measurement::empty("fault/scan", "host", Per::Touch, Status::Measured);
-    facts(&mut result, job, file, args, limit);
+    facts(&mut result, plan, bytes, file, limit);
     as_time(&mut result, &ended);
     match ended.touched {
-        Ok(touched) => figures(&mut result, job, limit, &touched),
+        Ok(touched) => figures(&mut result, bytes, limit, &touched),
         Err(why) => fail(&mut result, why),
     }
     result
@@ -33,12 +35,18 @@ fn fail(result: &mut Measurement, why: String) {
     result.reason = Some(why);
 }
 
-fn facts(result: &mut Measurement, job: &Job, file: &Scanned, args: &ScanArgs, limit: Option<&Limit>) {
+fn facts(
+    result: &mut Measurement,
+    plan: &ScanPlan,
+    bytes: u64,
+    file: &ScannedFile,
+    limit: Option<&MemoryLimit>,
+) {
     result.asked = Asked::Scan(ScanAsked {
-        size: job.bytes,
-        pattern: job.pattern.name().into(),
-        advice: job.advice.name().into(),
-        warm: args.warm,
+        size: bytes,
+        pattern: plan.pattern.name().into(),
+        advice: plan.advice.name().into(),
+        warm: plan.warm,
         file: file.path.as_ref().map(|path| path.to_string_lossy().into()),
         memory_limit: limit.map(|limit| limit.bytes),
     });
@@ -46,13 +54,13 @@ fn facts(result: &mut Measurement, job: &Job, file: &Scanned, args: &ScanArgs, l
         page_bytes: page_bytes(),
         file_bytes: file.bytes,
         read_ahead_kib: file.read_ahead_kib(),
-        limited_by: limit.map(|limit| limit.how().into()),
+        limited_by: limit.map(|limit| limit.enforcer().into()),
     });
 }
 
-/// What `/usr/bin/time -v` tells of the process, from its start to its end.
-fn as_time(result: &mut Measurement, ended: &Ended) {
-    let Ended { usage, elapsed, .. } = ended;
+/// What `/usr/bin/time -v` reports, from the start of the process to its end.
+fn as_time(result: &mut Measurement, ended: &ScanEnd) {
+    let ScanEnd { usage, elapsed, .. } = ended;
     let elapsed = elapsed.as_secs_f64();
     let (user, system) = (usage.user_ns as f64 / 1e9, usage.system_ns as f64 / 1e9);
     for (key, value) in [
@@ -71,8 +79,8 @@ fn as_time(result: &mut Measurement, ended: &Ended) {
     }
 }
 
-/// What the scan itself told, without the start and the end of its process.
-fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: &Touched) {
+/// What the scan itself reported, without the start and the end of its process.
+fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, touched: &Touched) {
     let (Some(first), Some(last)) = (touched.marks.first(), touched.marks.last()) else {
         return fail(result, "the scan ended before it began".into());
     };
@@ -97,10 +105,10 @@ fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: 
     if let Some(pages) = touched.resident_before {
         result.count(counter::RESIDENT_BEFORE, pages as f64);
     }
-    let mut floor = touched.floor_ns.clone();
-    floor.sort_unstable();
-    if !floor.is_empty() {
-        result.count(counter::DIRECT_READ, floor[floor.len() / 2] as f64);
+    let mut reads = touched.direct_read_ns.clone();
+    reads.sort_unstable();
+    if !reads.is_empty() {
+        result.count(counter::DIRECT_READ, reads[reads.len() / 2] as f64);
     }
     if let Some(steady) = limit.and_then(|limit| steady(&touched.marks, limit.bytes as f64 / page)) {
         result.count(counter::STEADY_MAJOR, steady);
@@ -131,8 +139,8 @@ fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: 
             format!("{} of {} touches were made", last.touches, touched.planned),
         ));
     }
-    if job.bytes > page_bytes()
-        && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > job.bytes as f64)
+    if bytes > page_bytes()
+        && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > bytes as f64)
     {
         result.warnings.push(Warning::new(
             warning::WARM,
