@@ -51,7 +51,7 @@ mod tests {
         entry.count(counter::MISSES, 4101.0);
         entry.count(counter::HIT_RATE, 0.7498);
         let shown = line(&entry);
-        assert!(shown.starts_with("rv32imc      -  "), "{shown}");
+        assert!(shown.starts_with("rv32imc       "), "{shown}");
         assert!(shown.ends_with("-        4101   0.7498\n"), "{shown}");
         assert!(shown.chars().count() <= 81);
     }

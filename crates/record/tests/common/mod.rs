@@ -8,7 +8,7 @@ use tollgate_record::family::{RingAsked, RingFound};
 use tollgate_record::{Asked, Found, warning};
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single,
-    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning, warning,
+    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
 };
 
 /// An estimate around `x`.

@@ -62,7 +62,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "export {dir}/newer.json --format csv",
         says: &["its schema is \"tollgate/2\"", "use a newer tollgate"],
         scene: |scene| {
-            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/2"));
+            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/3"));
             Ok(())
         },
         ..REFUSED
