@@ -11,6 +11,7 @@ pub mod document;
 pub mod finding;
 mod finite;
 pub mod host;
+pub mod number;
 pub mod schema;
 pub mod stages;
 pub mod store;

@@ -41,7 +41,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "an export of an unknown run",
         args: "export 20261120T152800Z-7f3a1d --format csv --store {dir}/store",
-        says: &["no run is called", "did you mean `20261120T152800Z-7f3a1c`?"],
+        says: &["no run is called", "the nearest is '20261120T152800Z-7f3a1c'"],
         scene: |scene| one(scene, &record()),
         ..REFUSED
     },
