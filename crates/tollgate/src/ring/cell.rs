@@ -1,7 +1,7 @@
 //! Measuring one cell: the ring and its baselines side by side in worker processes.
 
 use crate::cli::Sampling;
-use crate::run::worker;
+use crate::worker;
 use std::ops::ControlFlow;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,7 +88,7 @@ impl Bench {
     }
 
     fn command(&self, rings: &str) -> Command {
-        let mut command = worker(self.site, self.source);
+        let mut command = worker::command(self.site, self.source);
         command.arg("--rings").arg(rings);
         command
     }
