@@ -1,12 +1,14 @@
 //! The command line.
 
+pub(crate) mod size;
+
 use crate::sampled::List;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use tollgate_measure::{Site, host};
 use tollgate_measure::clock::Source;
 use tollgate_measure::placement::{self, PlacementError};
+use tollgate_measure::{Site, host};
 use tollgate_record::Host;
 use tollgate_record::host::Cpu;
 

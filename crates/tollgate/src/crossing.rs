@@ -1,7 +1,6 @@
 //! `tollgate crossing`: measure the crossings with their parts, add what a bare guest tells of the hardware
 //! alone, show the bills.
 
-mod bill;
 pub(crate) mod hardware;
 
 use crate::cli::Sampling;
@@ -9,9 +8,10 @@ use crate::sampled::{self, Effort, List, Sampled};
 use crate::session::Session;
 use hardware::Hardware;
 use std::process::ExitCode;
+use tollgate_boundary::crossing;
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::session;
-use tollgate_record::{Host, Warning};
+use tollgate_record::{Host, Measurement, Status, Warning};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate crossing\n  tollgate crossing --quick --cpu 0\n  \
@@ -49,7 +49,8 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(()) => {
                 let hypervisor = session.run.host.hypervisor.clone();
                 let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();
-                bill::finish(&mut session.run, &rows);
+                crossing::add_guest(&mut session.run.results, &rows);
+                skip_emulated(&mut session.run.results);
             }
             Err(why) => {
                 let text = format!("the bare guest was not run: {why}");
@@ -58,6 +59,16 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     session.finish()
+}
+
+/// A row that an emulator cannot measure is skipped, not failed.
+fn skip_emulated(results: &mut [Measurement]) {
+    let cannot = |row: &Measurement| row.status == Status::Failed && !crossing::failed(results, row);
+    let rows: Vec<usize> = (0..results.len()).filter(|&row| cannot(&results[row])).collect();
+    for row in rows {
+        results[row].status = Status::Skipped;
+        results[row].enable = Some("a processor, or KVM, that runs the guest itself".into());
+    }
 }
 
 /// What the kernel's stamps are worth when its own clock is not the time-stamp counter.

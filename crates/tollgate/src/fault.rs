@@ -1,6 +1,5 @@
 //! `tollgate fault`: the kinds of page fault, and the scan of a file that does not fit into memory.
 
-mod bill;
 mod kinds;
 mod scan;
 

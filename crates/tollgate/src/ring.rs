@@ -1,22 +1,19 @@
 //! `tollgate ring`: plan the cells, measure each, save after each, show.
 
 mod args;
-mod cell;
-mod model;
-mod sizes;
 
 pub(crate) use args::{Args, procs};
-pub(crate) use cell::{Bench, Measured};
-pub(crate) use sizes::bytes;
 
-use crate::cli::Usage;
+use crate::cli::{Sampling, Usage};
 use crate::session::Session;
+use crate::worker;
 use args::Placing;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
-use tollgate_boundary::ring::{Cell, Pages, Room, Spec, too_large};
+use tollgate_boundary::ring::{Cell, CellRunner, Pages, Room, Spec, StartWorker, add_knees, too_large};
 use tollgate_measure::Site;
-use tollgate_record::Host;
+use tollgate_measure::clock::Source;
+use tollgate_record::{Host, Run};
 
 pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
@@ -24,19 +21,47 @@ pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
     let cells = cells(args, &facts, site)?;
     let mut session = Session::open(&sampling.destination, facts, sampling.seed())?;
     let stop = session.stop_on_signal()?;
-    let bench = Bench::new(site, sampling, session.run.seed, args.watchdog);
+    let start = rings_worker(sampling.clock.source());
+    let runner = CellRunner { watchdog_s: args.watchdog, ..runner(site, sampling, session.run.seed, &start) };
     for (done, cell) in cells.iter().enumerate() {
         let spec = &cell.specs()[0];
         let what = format!("ring of {}, {} bytes each", spec.procs, spec.bytes);
         session.progress(done as f64 / cells.len() as f64, what);
-        let Some(measured) = bench.measure(cell, &mut session.run, &stop)? else { break };
+        let keep = &mut |unfinished: &Run| session.keeper.save(unfinished);
+        let Some(measured) = runner.measure(cell, &mut session.run, &stop, keep) else { break };
         let mut result = measured.result;
-        bench.count(cell, &mut session.run, &mut result)?;
+        if !stop.load(Ordering::Relaxed) {
+            runner.count(cell, &mut session.run, &mut result);
+        }
         session.push(result);
     }
     session.run.complete = session.run.results.len() == cells.len() && !stop.load(Ordering::Relaxed);
-    model::add(&mut session.run);
+    add_knees(&mut session.run);
     session.finish()
+}
+
+/// The command that starts a worker for some rings.
+pub(crate) fn rings_worker(source: Source) -> impl Fn(Site, &[Spec]) -> Command + Sync {
+    move |site, specs| {
+        let mut command = worker::command(site, source);
+        command.arg("--rings").arg(serde_json::to_string(specs).unwrap_or_default());
+        command
+    }
+}
+
+/// How cells are measured with these options.
+pub(crate) fn runner<'a>(
+    site: Site,
+    sampling: &Sampling,
+    seed: u64,
+    worker: StartWorker<'a>,
+) -> CellRunner<'a> {
+    let (budget_ns, epochs) = match (sampling.quick, sampling.thorough) {
+        (true, _) => (350_000_000, 6),
+        (_, true) => (6_000_000_000, 20),
+        _ => (850_000_000, 6),
+    };
+    CellRunner { site, source: sampling.clock.source(), seed, budget_ns, epochs, watchdog_s: None, worker }
 }
 
 /// What there is room for on this host.

@@ -26,6 +26,7 @@
 use crate::cli::{Destination, Usage};
 use crate::output::{self, Sink, say};
 use crate::progress::Progress;
+use crate::runs::view;
 use anyhow::anyhow;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::process::ExitCode;
@@ -38,13 +39,10 @@ use tollgate_record::{Host, Measurement, Run, SCHEMA, Status, Store, Tool, Warni
 pub(crate) struct Session<'a> {
     /// The record. A command writes its results, its warnings and what it learned of the host.
     pub(crate) run: Run,
+    /// Saves states of the record that are not yet in `run`.
+    pub(crate) keeper: Keeper,
     sink: Sink<'a>,
-    store: Option<Store>,
-    /// The option that names the store again, for the commands that are suggested.
-    store_option: String,
-    /// Why the record as it stands is not in the store.
-    unsaved: Option<String>,
-    /// What was asked for and failed, other than rows.
+    /// What failed that no row shows.
     failures: Vec<String>,
     progress: Progress,
     interrupt: Arc<Interrupt>,
@@ -57,36 +55,18 @@ impl<'a> Session<'a> {
     /// A file of `--out` or a directory of `--store` that cannot be written: a usage error.
     pub(crate) fn open(destination: &'a Destination, host: Host, seed: u64) -> anyhow::Result<Self> {
         let sink = Sink::open(&destination.output)?;
-        let opened = if destination.no_save { Ok(None) } else { usable_store(destination).map(Some) };
-        let (store, unsaved) = match opened {
-            Ok(store) => (store, None),
-            Err(error) if destination.store.store.is_some() => return Err(error),
-            Err(error) => (None, Some(error.to_string())),
-        };
-        let store_option = match &destination.store.store {
-            Some(directory) => format!(" --store {}", quoted(&directory.to_string_lossy())),
-            None => String::new(),
-        };
-        Ok(Self {
-            run: new_record(host, seed),
-            sink,
-            store,
-            store_option,
-            unsaved,
-            failures: Vec::new(),
-            progress: Progress::new(),
-            interrupt: Arc::default(),
-        })
+        let interrupt = Arc::default();
+        let keeper = Keeper::open(destination, &interrupt)?;
+        let run = new_record(host, seed);
+        Ok(Self { run, keeper, sink, failures: Vec::new(), progress: Progress::new(), interrupt })
     }
 
     /// A second run, measured in turns with this one: same host, seed, destination and signals.
     pub(crate) fn twin(&self) -> Self {
         Self {
             run: new_record(self.run.host.clone(), self.run.seed),
+            keeper: self.keeper.clone(),
             sink: self.sink,
-            store: self.store.clone(),
-            store_option: self.store_option.clone(),
-            unsaved: self.unsaved.clone(),
             failures: Vec::new(),
             progress: Progress::hidden(),
             interrupt: Arc::clone(&self.interrupt),
@@ -111,13 +91,9 @@ impl<'a> Session<'a> {
         self.save();
     }
 
-    /// Saves the record as it stands. A failure does not stop the measuring: the disk may have room later.
+    /// Saves the record as it stands.
     pub(crate) fn save(&mut self) {
-        let Some(store) = &self.store else { return };
-        self.unsaved = store.save(&self.run).err().map(|error| error.to_string());
-        if self.unsaved.is_none() {
-            self.interrupt.saved.get_or_init(|| self.command_that_shows(store));
-        }
+        self.keeper.save(&self.run);
     }
 
     /// Notes a failure that no row shows; the exit status is then 1.
@@ -131,11 +107,8 @@ impl<'a> Session<'a> {
     /// Output that cannot be written.
     pub(crate) fn finish(self) -> anyhow::Result<ExitCode> {
         self.finish_with(|run, sink| {
-            sink.deliver(&if sink.json() {
-                document::to_json(run)?
-            } else {
-                crate::runs::view(run, &sink.style())
-            })?;
+            let json = sink.json();
+            sink.deliver(&if json { document::to_json(run)? } else { view(run, &sink.style()) })?;
             Ok(ExitCode::SUCCESS)
         })
     }
@@ -145,43 +118,111 @@ impl<'a> Session<'a> {
         mut self,
         deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
+        let delivered = self.deliver(deliver);
+        // Where the run was saved is most useful when it could not be printed.
+        self.conclude().into_iter().for_each(say);
+        Ok(self.exit(delivered?))
+    }
+
+    /// [`Session::finish_with`] for a command whose standard error is read by scripts.
+    pub(crate) fn finish_quietly(
+        mut self,
+        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+    ) -> anyhow::Result<ExitCode> {
+        let delivered = self.deliver(deliver);
+        Ok(self.exit(delivered?))
+    }
+
+    fn deliver(
+        &mut self,
+        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+    ) -> anyhow::Result<ExitCode> {
         self.save();
-        let json = self.sink.json();
-        if let Some(why) = self.unsaved.as_ref().filter(|_| json) {
+        if let Some(why) = self.keeper.unsaved.as_ref().filter(|_| self.sink.json()) {
             self.run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {why}")));
         }
         self.progress.clear();
-        let delivered = deliver(&self.run, &self.sink);
-        // Where the run was saved is most useful when it could not be printed.
-        let failed = self.run.results.iter().filter(|result| result.status == Status::Failed);
-        for result in failed.clone() {
+        deliver(&self.run, &self.sink)
+    }
+
+    /// The lines after the result: what failed, and where the run is.
+    fn conclude(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for result in self.failed_rows() {
             let reason = result.reason.as_deref().unwrap_or("no reason given");
-            say(format!("tollgate: {} failed: {reason}", result.probe));
+            lines.push(format!("tollgate: {} failed: {reason}", result.probe));
         }
-        for failure in &self.failures {
-            say(format!("tollgate: {failure}"));
-        }
+        lines.extend(self.failures.iter().map(|failure| format!("tollgate: {failure}")));
         if let Some(lost) = self.run.warnings.iter().find(|warning| warning.code == "worker-lost") {
-            say(format!("tollgate: {}", lost.text));
+            lines.push(format!("tollgate: {}", lost.text));
         } else if !self.run.complete {
-            say("tollgate: interrupted; the run has what was measured until then");
+            lines.push("tollgate: interrupted; the table has what was measured until then".into());
         }
-        match (&self.unsaved, &self.store) {
-            (Some(why), _) => say(format!("tollgate: the run was not saved: {why}")),
-            (None, Some(store)) if !json => {
-                say(format!("saved as {} ({})", self.run.id, self.command_that_shows(store)));
+        match (&self.keeper.unsaved, self.keeper.command_that_shows(&self.run.id)) {
+            (Some(why), _) => lines.push(format!("tollgate: the run was not saved: {why}")),
+            (None, Some(command)) if !self.sink.json() => {
+                lines.push(format!("saved as {} ({command})", self.run.id));
             }
             _ => {}
         }
-        let lost = self.store.is_some() && self.unsaved.is_some();
-        let done = failed.count() == 0 && self.failures.is_empty() && self.run.complete && !lost;
-        let code = delivered?;
-        Ok(if done { code } else { ExitCode::FAILURE })
+        lines
     }
 
-    /// The command that shows this run.
-    fn command_that_shows(&self, store: &Store) -> String {
-        format!("tollgate show {}{}", store.shortest_prefix(&self.run.id), self.store_option)
+    fn exit(&self, delivered: ExitCode) -> ExitCode {
+        let whole = self.run.complete && self.failures.is_empty() && !self.keeper.failed();
+        let done = whole && self.failed_rows().next().is_none();
+        if done { delivered } else { ExitCode::FAILURE }
+    }
+
+    fn failed_rows(&self) -> impl Iterator<Item = &Measurement> {
+        self.run.results.iter().filter(|result| result.status == Status::Failed)
+    }
+}
+
+/// Keeps the run's file up to date.
+#[derive(Clone)]
+pub(crate) struct Keeper {
+    /// `None` if nothing is to be saved, or if the usual store cannot be used.
+    store: Option<Store>,
+    /// The option that names the store, for the command that is suggested.
+    option: String,
+    /// Why the last state is not in the store.
+    unsaved: Option<String>,
+    interrupt: Arc<Interrupt>,
+}
+
+impl Keeper {
+    fn open(destination: &Destination, interrupt: &Arc<Interrupt>) -> anyhow::Result<Self> {
+        let named = destination.store.store.as_ref();
+        let opened = if destination.no_save { Ok(None) } else { usable_store(destination).map(Some) };
+        let (store, unsaved) = match opened {
+            Ok(store) => (store, None),
+            Err(error) if named.is_some() => return Err(error),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let option = named.map(|directory| format!(" --store {}", quoted(&directory.to_string_lossy())));
+        let interrupt = Arc::clone(interrupt);
+        Ok(Self { store, option: option.unwrap_or_default(), unsaved, interrupt })
+    }
+
+    /// Saves this state. A failure does not stop the measuring: the disk may have room later.
+    pub(crate) fn save(&mut self, run: &Run) {
+        let Some(store) = &self.store else { return };
+        self.unsaved = store.save(run).err().map(|error| error.to_string());
+        if self.unsaved.is_none() && self.interrupt.saved.get().is_none() {
+            let command = self.command_that_shows(&run.id).unwrap_or_default();
+            self.interrupt.saved.get_or_init(|| command);
+        }
+    }
+
+    /// Whether a store that could be used at the start failed later.
+    fn failed(&self) -> bool {
+        self.store.is_some() && self.unsaved.is_some()
+    }
+
+    /// The command that shows a saved run.
+    fn command_that_shows(&self, id: &str) -> Option<String> {
+        Some(format!("tollgate show {}{}", self.store.as_ref()?.shortest_prefix(id), self.option))
     }
 }
 

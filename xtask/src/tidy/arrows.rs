@@ -1,7 +1,7 @@
 //! The arrows between the rooms.
 
+use super::rule::{Finding, Rule};
 use super::tree::{Tree, Use};
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule =
     Rule { name: "arrows", what: "a room uses only the rooms that the design lets it use", check };

@@ -1,10 +1,10 @@
 //! `tollgate fault kinds`: every kind of fault beside every other, in one run.
 
-use super::bill;
 use crate::cli::Sampling;
 use crate::sampled::{self, Effort, List, Sampled};
 use crate::session::Session;
 use std::process::ExitCode;
+use tollgate_boundary::fault;
 use tollgate_measure::sampler::Plan;
 
 pub(crate) fn kinds(args: &Sampling) -> anyhow::Result<ExitCode> {
@@ -12,7 +12,7 @@ pub(crate) fn kinds(args: &Sampling) -> anyhow::Result<ExitCode> {
     let mut session = Session::open(&args.destination, host, args.seed())?;
     let plan = plan(args, session.run.seed);
     let sampled = Sampled::all(List::Faults, site, args, plan);
-    sampled.measure(&mut session, &mut |run, _| bill::arrange(&mut run.results))?;
+    sampled.measure(&mut session, &mut |run, _| fault::arrange(&mut run.results))?;
     session.finish()
 }
 

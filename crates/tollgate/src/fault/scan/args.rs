@@ -1,7 +1,7 @@
 //! The command line of a scan.
 
 use crate::cli::Sampling;
-use crate::ring::bytes;
+use crate::cli::size::bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(crate) struct ScanArgs {
     /// The file to map, read only [default: one of its own, made and removed]
     #[arg(long, value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// How much of the file to go over, for each scan [default: 1G; with --quick 256M]
+    /// How much of the file to go over, for each scan: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000) [default: 1G; with --quick 256M]
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = size)]
     size: Vec<u64>,
     /// In which order: sequential, random, or stride:SIZE
