@@ -1,5 +1,7 @@
 //! The command line.
 
+pub(crate) mod size;
+
 use crate::run::List;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -1,18 +1,15 @@
 //! `tollgate crossing`: measure the crossings with their parts, add what a bare guest tells of the hardware
 //! alone, show the bills.
 
-mod bill;
-pub(crate) mod hardware;
-
 use crate::cli::{self, Sampling};
 use crate::output::Sink;
 use crate::run::{self, Effort, Keeper, List, Setting, new_record, noise_warnings, stop_flag, verdict};
-use hardware::Hardware;
 use std::process::ExitCode;
-use tollgate_boundary::CROSSINGS;
+use tollgate_boundary::{CROSSINGS, crossing};
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::{Meta, host, session};
-use tollgate_record::{Host, Warning, document};
+use tollgate_microvm::hardware::Hardware;
+use tollgate_record::{Host, Measurement, Run, Status, Warning, document};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate crossing\n  tollgate crossing --quick --cpu 0\n  \
@@ -62,7 +59,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(()) => {
                 let hypervisor = run.host.hypervisor.clone();
                 let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();
-                bill::finish(&mut run, &rows);
+                crossing::add_guest(&mut run.results, &rows);
             }
             Err(why) => {
                 let text = format!("the bare guest was not run: {why}");
@@ -74,7 +71,10 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     let text =
         if sink.json() { document::to_json(&run)? } else { tollgate_report::crossing(&run, &sink.style()) };
     let delivered = sink.deliver(&text);
-    let verdict = verdict(&bill::asked_for(&run), &keeper, args);
+    let asked_for = |row: &Measurement| row.status != Status::Failed || crossing::failed(&run.results, row);
+    let asked =
+        Run { results: run.results.iter().filter(|row| asked_for(row)).cloned().collect(), ..run.clone() };
+    let verdict = verdict(&asked, &keeper, args);
     delivered.map(|()| verdict)
 }
 

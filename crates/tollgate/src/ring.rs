@@ -1,22 +1,18 @@
 //! `tollgate ring`: plan the cells, measure each, save after each, show.
 
 mod args;
-mod cell;
-mod model;
-mod sizes;
 
 pub(crate) use args::{Args, procs};
-pub(crate) use cell::{Bench, Measured};
-pub(crate) use sizes::bytes;
 
 use crate::cli::{self, Sampling, Usage};
 use crate::output::Sink;
 use crate::progress::Progress;
-use crate::run::{Keeper, new_record, stop_flag, verdict};
+use crate::run::{Keeper, new_record, stop_flag, verdict, worker};
 use args::Placing;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
-use tollgate_boundary::ring::{Cell, Pages, Room, Spec, too_large};
+use tollgate_boundary::ring::{Cell, CellRunner, Pages, Room, Spec, StartWorker, add_knees, too_large};
+use tollgate_measure::clock::Source;
 use tollgate_measure::{Site, host};
 use tollgate_record::{Host, Run, document};
 
@@ -31,25 +27,54 @@ pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
     let stop = stop_flag()?;
     let progress = Progress::new();
 
-    let bench = Bench::new(site, sampling, run.seed, args.watchdog);
+    let start = rings_worker(sampling.clock.source());
+    let runner = CellRunner { watchdog_s: args.watchdog, ..runner(site, sampling, run.seed, &start) };
     for (done, cell) in cells.iter().enumerate() {
         progress.share(done as f64 / cells.len() as f64);
         let spec = &cell.specs()[0];
         progress.say(format!("ring of {}, {} bytes each", spec.procs, spec.bytes));
-        let Some(measured) = bench.measure(cell, &mut run, &stop)? else { break };
+        let measured = runner.measure(cell, &mut run, &stop, &mut |unfinished| keeper.save(unfinished));
+        let Some(measured) = measured else { break };
         let mut result = measured.result;
-        bench.count(cell, &mut run, &mut result)?;
+        let interrupted = stop.load(Ordering::Relaxed);
+        if !interrupted {
+            runner.count(cell, &mut run, &mut result);
+        }
         run.results.push(result);
-        run.complete = run.results.len() == cells.len() && !stop.load(Ordering::Relaxed);
+        run.complete = run.results.len() == cells.len() && !interrupted;
         keeper.save(&run);
     }
     drop(progress);
-    model::add(&mut run);
+    add_knees(&mut run);
     keeper.finish(&mut run);
     let text =
         if sink.json() { document::to_json(&run)? } else { tollgate_report::ring(&run, &sink.style()) };
     sink.deliver(&text)?;
     Ok(verdict(&run, &keeper, sampling))
+}
+
+/// The command that starts a worker for some rings.
+pub(crate) fn rings_worker(source: Source) -> impl Fn(Site, &[Spec]) -> Command + Sync {
+    move |site, specs| {
+        let mut command = worker(site, source);
+        command.arg("--rings").arg(serde_json::to_string(specs).unwrap_or_default());
+        command
+    }
+}
+
+/// How cells are measured with these options.
+pub(crate) fn runner<'a>(
+    site: Site,
+    sampling: &Sampling,
+    seed: u64,
+    worker: StartWorker<'a>,
+) -> CellRunner<'a> {
+    let (budget_ns, epochs) = match (sampling.quick, sampling.thorough) {
+        (true, _) => (350_000_000, 6),
+        (_, true) => (6_000_000_000, 20),
+        _ => (850_000_000, 6),
+    };
+    CellRunner { site, source: sampling.clock.source(), seed, budget_ns, epochs, watchdog_s: None, worker }
 }
 
 /// The host and where on it the first task runs.

@@ -1,7 +1,7 @@
 //! The arrows between the rooms.
 
+use super::rule::{Finding, Rule};
 use super::tree::{Tree, Use};
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule =
     Rule { name: "arrows", what: "a room uses only the rooms that the design lets it use", check };
@@ -20,10 +20,11 @@ static ARROWS: &[(&str, May)] = &[
     ("record", May::Use(&[])),
     ("measure", May::Use(&["record"])),
     ("boundary", May::Use(&["measure", "record", "microvm"])),
-    ("microvm", May::Use(&["record"])),
+    ("microvm", May::Use(&["measure", "record", "supervise"])),
     ("riscv", May::Use(&[])),
     ("lab", May::Use(&["riscv", "record"])),
-    ("runtime", May::Use(&["measure", "record"])),
+    ("runtime", May::Use(&["measure", "record", "supervise"])),
+    ("scan", May::Use(&["measure", "record", "supervise"])),
     ("report", May::Use(&["record"])),
     (TESTKIT, May::Use(&[])),
     ("tollgate", May::UseAll),

@@ -1,7 +1,7 @@
 //! Each probe has its section in the page of its family, and each such page says what it hides.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

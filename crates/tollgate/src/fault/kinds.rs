@@ -1,13 +1,12 @@
 //! `tollgate fault kinds`: every kind of fault beside every other, in one run.
 
-use super::bill;
 use crate::cli::{self, Sampling};
 use crate::output::Sink;
 use crate::run::{
     Effort, Keeper, List, Setting, measure, new_record, noise_warnings, planned, record, stop_flag, verdict,
 };
 use std::process::ExitCode;
-use tollgate_boundary::FAULT_KINDS;
+use tollgate_boundary::{FAULT_KINDS, fault};
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::{Meta, host};
 use tollgate_record::document;
@@ -31,7 +30,7 @@ pub(crate) fn kinds(args: &Sampling) -> anyhow::Result<ExitCode> {
         run.warnings.clone_from(&before);
         record(&mut run, &metas, &wanted, harvest, source);
         run.warnings.extend(noise_warnings(spans, &metas, &wanted));
-        bill::arrange(&mut run.results);
+        fault::arrange(&mut run.results);
         keeper.save(&run);
     })?;
     keeper.finish(&mut run);

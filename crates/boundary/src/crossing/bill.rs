@@ -1,8 +1,12 @@
-//! What the hardware's share of a way in and out is, where a bare guest that really ran on the hardware
-//! tells it.
+//! Splits the entry and the return of a crossing into the hardware's share and the kernel's, where a bare guest that
+//! ran on the hardware itself measured the hardware's.
 
-use super::hardware::{EMULATED, is_hardware};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Run, Status};
+use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status};
+
+/// Warning on the rows of a guest whose figures software made.
+const EMULATED: &str = "emulated";
+/// Warning on the rows of a guest in which a hypervisor took part.
+const INTERCEPTED: &str = "intercepted";
 
 /// Which of the guest's rows is the hardware's part of which of ours.
 const SHARES: [(&str, &str); 5] = [
@@ -13,38 +17,34 @@ const SHARES: [(&str, &str); 5] = [
     ("fault/protection", "hardware/page-fault"),
 ];
 
-/// Puts the guest's rows behind ours, and splits the ways in and out of those that they know the hardware's
-/// share of.
-pub(super) fn finish(run: &mut Run, hardware: &[Measurement]) {
-    for result in &mut run.results {
+/// Adds the guest's rows, and splits the entry and return of each row whose hardware share they measured.
+pub fn add_guest(results: &mut Vec<Measurement>, guest: &[Measurement]) {
+    for result in results.iter_mut() {
         // What stamps the entry changes nothing in the hardware.
         let kind = result.probe.trim_end_matches("-tracepoint");
         let share = SHARES.iter().find(|(ours, _)| *ours == kind);
-        let row =
-            share.and_then(|(_, theirs)| hardware.iter().find(|row| row.probe == *theirs && native(row)));
+        let row = share.and_then(|(_, theirs)| guest.iter().find(|row| row.probe == *theirs && native(row)));
         if let Some(row) = row {
             split(result, row, "entry", ["hardware entry", "entry code"]);
             split(result, row, "return", ["exit code", "hardware return"]);
         }
     }
-    run.results.extend(hardware.iter().cloned());
+    results.extend(guest.iter().cloned());
 }
 
 /// Whether the hardware itself made the guest's crossings.
 fn native(row: &Measurement) -> bool {
-    is_hardware(row) && row.engine.starts_with("kvm-")
+    let by_software = row.has_warning(EMULATED) || row.has_warning(INTERCEPTED);
+    row.status == Status::Measured && !by_software && row.engine.starts_with("kvm-")
 }
 
-/// The run without guests' rows that failed where an emulator is at work: what an emulator cannot do is no
-/// failure of what was asked for.
-pub(super) fn asked_for(run: &Run) -> Run {
+/// Whether this row failed although it could have worked. What an emulator cannot do is not such a failure.
+pub fn failed(results: &[Measurement], row: &Measurement) -> bool {
     let emulated = |engine: &str| {
-        let marked = run.results.iter().any(|it| it.engine == engine && it.has_warning(EMULATED));
+        let marked = results.iter().any(|it| it.engine == engine && it.has_warning(EMULATED));
         engine.starts_with("qemu-") || marked
     };
-    let mut asked = run.clone();
-    asked.results.retain(|it| it.status != Status::Failed || it.engine == "host" || !emulated(&it.engine));
-    asked
+    row.status == Status::Failed && (row.engine == "host" || !emulated(&row.engine))
 }
 
 /// Replaces the phase `of` by the hardware's share and what is left, in the order of `names`.
@@ -110,21 +110,15 @@ mod tests {
         row
     }
 
-    fn run(result: Measurement) -> Run {
-        let mut run = crate::run::new_record(tollgate_measure::host::here(), 1);
-        run.results = vec![result];
-        run
-    }
-
     #[test]
     fn a_native_guest_splits_both_ways_and_the_sum_stays() {
         let ours =
             row("syscall/clock_gettime", "host", &[("entry", 90.0), ("return", 80.0), ("unattributed", 2.0)]);
         let guest = row("hardware/syscall", "kvm-intel", &[("entry", 30.0), ("return", 20.0)]);
-        let mut run = run(ours);
-        finish(&mut run, &[guest]);
+        let mut results = vec![ours];
+        add_guest(&mut results, &[guest]);
         let found: Vec<(&str, f64)> =
-            run.results[0].phases.iter().map(|it| (it.name.as_str(), it.ns.unwrap().estimate)).collect();
+            results[0].phases.iter().map(|it| (it.name.as_str(), it.ns.unwrap().estimate)).collect();
         let expected = [
             ("hardware entry", 30.0),
             ("entry code", 60.0),
@@ -133,9 +127,9 @@ mod tests {
             ("unattributed", 2.0),
         ];
         assert_eq!(found, expected);
-        assert_eq!(run.results[0].phases[0].evidence, Evidence::Guest);
-        assert_eq!(run.results[0].phases[1].ns.unwrap().ci, [58.0, 62.0], "the intervals add up");
-        assert_eq!(run.results.len(), 2);
+        assert_eq!(results[0].phases[0].evidence, Evidence::Guest);
+        assert_eq!(results[0].phases[1].ns.unwrap().ci, [58.0, 62.0], "the intervals add up");
+        assert_eq!(results.len(), 2);
     }
 
     #[test]
@@ -143,11 +137,11 @@ mod tests {
         for engine in ["kvm-pvm", "qemu-tcg"] {
             let mut guest = row("hardware/syscall", engine, &[("entry", 30.0)]);
             guest.warnings.push(Warning::new(EMULATED, "ring 0 is emulated"));
-            let mut run = run(row("syscall/clock_gettime", "host", &[("entry", 90.0)]));
-            finish(&mut run, &[guest]);
-            assert_eq!(run.results[0].phases.len(), 1);
-            assert_eq!(run.results[0].phases[0].name, "entry");
-            assert_eq!(run.results.len(), 2, "it is shown all the same");
+            let mut results = vec![row("syscall/clock_gettime", "host", &[("entry", 90.0)])];
+            add_guest(&mut results, &[guest]);
+            assert_eq!(results[0].phases.len(), 1);
+            assert_eq!(results[0].phases[0].name, "entry");
+            assert_eq!(results.len(), 2, "it is shown all the same");
         }
     }
 
@@ -156,9 +150,11 @@ mod tests {
         let failed = |engine: &str| Measurement::empty("hardware/iretq", engine, Per::Trap, Status::Failed);
         let mut emulated = row("hardware/syscall", "kvm-pvm", &[]);
         emulated.warnings.push(Warning::new(EMULATED, "ring 0 is emulated"));
-        let mut run = run(row("syscall/getppid", "host", &[]));
-        finish(&mut run, &[emulated, failed("kvm-pvm"), failed("kvm-amd"), failed("qemu-tcg")]);
-        let left: Vec<String> = asked_for(&run).results.into_iter().map(|it| it.engine).collect();
-        assert_eq!(left, ["host", "kvm-pvm", "kvm-amd"], "a failure on real hardware stays one");
+        let mut results = vec![row("syscall/getppid", "host", &[])];
+        let ours = failed("host");
+        add_guest(&mut results, &[ours, emulated, failed("kvm-pvm"), failed("kvm-amd"), failed("qemu-tcg")]);
+        let left: Vec<&str> =
+            results.iter().filter(|row| super::failed(&results, row)).map(|it| it.engine.as_str()).collect();
+        assert_eq!(left, ["host", "kvm-amd"], "a failure on real hardware stays one");
     }
 }

@@ -6,7 +6,7 @@ use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status};
 const TOLD: [&str; 3] = ["mapped_per_touch", "off_cpu_ns_per_touch", "wall_ns_per_touch"];
 
 /// Moves what was told, not claimed, to the counters, and makes the bill.
-pub(super) fn arrange(results: &mut [Measurement]) {
+pub fn arrange(results: &mut [Measurement]) {
     for result in results.iter_mut() {
         for key in TOLD {
             if let Some(count) = result.proof.remove(key) {
@@ -78,7 +78,7 @@ fn phases(major: &Measurement, parts: &Parts) -> Vec<Phase> {
 }
 
 /// The share of the time in which the thread was off the CPU.
-pub(super) fn off_cpu_share(result: &Measurement) -> Option<f64> {
+fn off_cpu_share(result: &Measurement) -> Option<f64> {
     let count = |key: &str| result.counters.get(key).copied();
     let share = count("off_cpu_ns_per_touch")? / count("wall_ns_per_touch")?;
     share.is_finite().then_some(share)

@@ -1,15 +1,15 @@
-//! The staircase over the finished cells, as rows of the record.
+//! The staircase of refill over footprint, fitted to the finished cells: one row of the record for each cache.
 
 use serde_json::Value;
 use tollgate_measure::knees::{self, Found, Level, Point};
 use tollgate_record::host::Cache;
 use tollgate_record::{Estimate, Measurement, Per, Run, Status};
 
-/// The name of a row that tells of one cache.
+/// The id of these rows.
 const PROBE: &str = "ring/knee";
 
 /// Adds one row for each data cache of the host.
-pub(crate) fn add(run: &mut Run) {
+pub fn add_knees(run: &mut Run) {
     let points: Vec<Point> = run.results.iter().filter_map(point).collect();
     let with_arrays = |result: &Measurement| {
         result.params.get("size").and_then(Value::as_f64).is_some_and(|bytes| bytes > 0.0)
