@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Build only, and print where each program is
     #[arg(long)]
     build_only: bool,
-    /// Write the table of what is measured into docs/architectures.md
+    /// Write the table of what is measured into docs/reference/architectures.md
     #[arg(long, conflicts_with_all = ["arch", "build_only"])]
     write: bool,
 }
@@ -120,9 +120,9 @@ pub(crate) fn try_all(root: &Path, targets: &[&'static Target], write: bool) -> 
         let drift = table::drift(root, &table)?;
         if !drift.is_empty() {
             let list = drift.join("; ");
-            outcome
-                .failed
-                .push(format!("docs/architectures.md says otherwise (cargo xtask cross --write): {list}"));
+            outcome.failed.push(format!(
+                "docs/reference/architectures.md says otherwise (cargo xtask cross --write): {list}"
+            ));
         }
     }
     Ok(outcome)

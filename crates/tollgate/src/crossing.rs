@@ -1,16 +1,14 @@
 //! `tollgate crossing`: measure the crossings with their parts, add what a bare guest tells of the hardware
 //! alone, show the bills.
 
-pub(crate) mod hardware;
-
 use crate::cli::Sampling;
 use crate::sampled::{self, Effort, List, Sampled};
 use crate::session::Session;
-use hardware::Hardware;
 use std::process::ExitCode;
 use tollgate_boundary::crossing;
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::session;
+use tollgate_microvm::hardware::Hardware;
 use tollgate_record::{Host, Measurement, Status, Warning};
 
 #[derive(clap::Args)]

@@ -1,5 +1,5 @@
 //! What is measured on which architecture: the table that the test command prints and that stands in
-//! `docs/architectures.md`.
+//! `docs/reference/architectures.md`.
 
 use super::rows::Rows;
 use super::target::TARGETS;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 /// Where the table stands.
-const PAGE: &str = "docs/architectures.md";
+const PAGE: &str = "docs/reference/architectures.md";
 const BEGIN: &str = "<!-- written by cargo xtask cross --write -->";
 const END: &str = "<!-- end -->";
 

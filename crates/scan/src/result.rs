@@ -1,26 +1,26 @@
-//! From what a scan told to what is recorded.
+//! From the reports of a scan to its record.
 
-use super::args::{ScanArgs, page_bytes};
-use super::child::Ended;
-use super::file::Scanned;
-use super::group::Limit;
-use super::touch::{Job, Mark, Touched, Usage, middle};
+use crate::file::ScannedFile;
+use crate::memory_limit::MemoryLimit;
+use crate::plan::{ScanPlan, page_bytes};
+use crate::process::ScanEnd;
+use crate::touch::{Mark, Touched, Usage, middle};
 use tollgate_measure::summary::histogram_of;
 use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Series, Single, Status, Warning};
 
 /// The record of one scan.
-pub(super) fn measurement(
-    job: &Job,
-    file: &Scanned,
-    args: &ScanArgs,
-    limit: Option<&Limit>,
-    ended: Ended,
+pub(crate) fn measurement(
+    plan: &ScanPlan,
+    bytes: u64,
+    file: &ScannedFile,
+    limit: Option<&MemoryLimit>,
+    ended: ScanEnd,
 ) -> Measurement {
     let mut result = Measurement::empty("fault/scan", "host", Per::Touch, Status::Measured);
-    params(&mut result, job, file, args, limit);
+    params(&mut result, plan, bytes, file, limit);
     as_time(&mut result, &ended);
     match ended.touched {
-        Ok(touched) => figures(&mut result, job, limit, &touched),
+        Ok(touched) => figures(&mut result, bytes, limit, &touched),
         Err(why) => fail(&mut result, why),
     }
     result
@@ -31,14 +31,20 @@ fn fail(result: &mut Measurement, why: String) {
     result.reason = Some(why);
 }
 
-fn params(result: &mut Measurement, job: &Job, file: &Scanned, args: &ScanArgs, limit: Option<&Limit>) {
+fn params(
+    result: &mut Measurement,
+    plan: &ScanPlan,
+    bytes: u64,
+    file: &ScannedFile,
+    limit: Option<&MemoryLimit>,
+) {
     let mut param = |key: &str, value: serde_json::Value| result.params.insert(key.into(), value);
-    param("size", job.bytes.into());
-    param("pattern", job.pattern.name().into());
-    param("advice", job.advice.name().into());
+    param("size", bytes.into());
+    param("pattern", plan.pattern.name().into());
+    param("advice", plan.advice.name().into());
     param("page_bytes", page_bytes().into());
     param("file_bytes", file.bytes.into());
-    param("warm", args.warm.into());
+    param("warm", plan.warm.into());
     if let Some(path) = &file.path {
         param("file", path.to_string_lossy().into());
     }
@@ -47,13 +53,13 @@ fn params(result: &mut Measurement, job: &Job, file: &Scanned, args: &ScanArgs, 
     }
     if let Some(limit) = limit {
         param("memory_limit", limit.bytes.into());
-        param("limited_by", limit.how().into());
+        param("limited_by", limit.enforcer().into());
     }
 }
 
-/// What `/usr/bin/time -v` tells of the process, from its start to its end.
-fn as_time(result: &mut Measurement, ended: &Ended) {
-    let Ended { usage, elapsed, .. } = ended;
+/// What `/usr/bin/time -v` reports, from the start of the process to its end.
+fn as_time(result: &mut Measurement, ended: &ScanEnd) {
+    let ScanEnd { usage, elapsed, .. } = ended;
     let elapsed = elapsed.as_secs_f64();
     let (user, system) = (usage.user_ns as f64 / 1e9, usage.system_ns as f64 / 1e9);
     for (key, value) in [
@@ -72,8 +78,8 @@ fn as_time(result: &mut Measurement, ended: &Ended) {
     }
 }
 
-/// What the scan itself told, without the start and the end of its process.
-fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: &Touched) {
+/// What the scan itself reported, without the start and the end of its process.
+fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, touched: &Touched) {
     let (Some(first), Some(last)) = (touched.marks.first(), touched.marks.last()) else {
         return fail(result, "the scan ended before it began".into());
     };
@@ -101,10 +107,10 @@ fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: 
     if let Some(pages) = touched.resident_before {
         count(result, "resident_before", pages as f64);
     }
-    let mut floor = touched.floor_ns.clone();
-    floor.sort_unstable();
-    if !floor.is_empty() {
-        count(result, "direct_read_p50_ns", floor[floor.len() / 2] as f64);
+    let mut reads = touched.direct_read_ns.clone();
+    reads.sort_unstable();
+    if !reads.is_empty() {
+        count(result, "direct_read_p50_ns", reads[reads.len() / 2] as f64);
     }
     if let Some(steady) = limit.and_then(|limit| steady(&touched.marks, limit.bytes as f64 / page)) {
         count(result, "steady_major_per_touch", steady);
@@ -135,8 +141,8 @@ fn figures(result: &mut Measurement, job: &Job, limit: Option<&Limit>, touched: 
             format!("{} of {} touches were made", last.touches, touched.planned),
         ));
     }
-    if job.bytes > page_bytes()
-        && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > job.bytes as f64)
+    if bytes > page_bytes()
+        && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > bytes as f64)
     {
         result.warnings.push(Warning::new(
             "warm",

@@ -1,10 +1,10 @@
 //! From the guest's stamps to the record: pure functions of visits.
 
-use super::rows::{Row, Shape};
+use super::rows::{HardwareRow, Shape};
+use crate::{Engine, Outcome, Row, Sample, Visit, phase};
 use tollgate_measure::stats::FEWEST_GROUPS;
 use tollgate_measure::stats::{median, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
-use tollgate_microvm::{Engine, Outcome, Row as Answer, Sample, Visit, phase};
 use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Warning};
 
 /// The first of this many parts of the crossings of a phase warms up and is not counted.
@@ -29,7 +29,7 @@ type Levels = Vec<f64>;
 
 impl Scene<'_> {
     /// The record of one row.
-    pub(super) fn row(&self, row: &Row) -> Measurement {
+    pub(super) fn row(&self, row: &HardwareRow) -> Measurement {
         let mut result = Measurement::empty(row.probe, self.engine.name(), row.per, Status::Measured);
         result.warnings.extend(self.warnings(row));
         let usable: Vec<&Visit> = self.visits.iter().filter(|visit| has(visit, row)).collect();
@@ -64,7 +64,7 @@ impl Scene<'_> {
         (!ratios.is_empty()).then(|| median(&ratios))
     }
 
-    fn warnings(&self, row: &Row) -> Vec<Warning> {
+    fn warnings(&self, row: &HardwareRow) -> Vec<Warning> {
         if let Some(why) = self.engine.emulated(self.ring_ratio(), self.hypervisor) {
             return vec![Warning::new("emulated", why)];
         }
@@ -79,10 +79,10 @@ impl Scene<'_> {
     }
 
     /// Why there is no figure: the answer of the last visit that says something.
-    fn explain(&self, row: &Row, result: &mut Measurement) {
+    fn explain(&self, row: &HardwareRow, result: &mut Measurement) {
         let mut needed = vec!["pair-ring-0", "pair-ring-3"];
         needed.extend(row.shape.phases());
-        let answers: Vec<&Answer> = needed
+        let answers: Vec<&Row> = needed
             .iter()
             .flat_map(|name| self.visits.iter().filter_map(|visit| answer(visit, name)))
             .filter(|answer| answer.samples().is_none())
@@ -98,7 +98,7 @@ impl Scene<'_> {
         }
     }
 
-    fn fill(&self, row: &Row, usable: &[&Visit], result: &mut Measurement) {
+    fn fill(&self, row: &HardwareRow, usable: &[&Visit], result: &mut Measurement) {
         let over = |of: &dyn Fn(&Visit) -> Option<f64>| -> Levels {
             usable.iter().filter_map(|visit| of(visit)).collect()
         };
@@ -257,7 +257,7 @@ fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-fn answer<'a>(visit: &'a Visit, name: &str) -> Option<&'a Answer> {
+fn answer<'a>(visit: &'a Visit, name: &str) -> Option<&'a Row> {
     visit.table.rows.get(phase(name)?)
 }
 
@@ -267,7 +267,7 @@ fn samples<'a>(visit: &'a Visit, name: &str) -> Option<&'a [Sample]> {
 }
 
 /// Whether a visit has all that the row is made of, and exits as many as the crossings it claims.
-fn has(visit: &Visit, row: &Row) -> bool {
+fn has(visit: &Visit, row: &HardwareRow) -> bool {
     let there = ["pair-ring-0", "pair-ring-3"]
         .into_iter()
         .chain(row.shape.phases())
@@ -275,7 +275,7 @@ fn has(visit: &Visit, row: &Row) -> bool {
     there
         && match row.shape {
             Shape::InMonitor(name) => answer(visit, name)
-                .and_then(Answer::samples)
+                .and_then(Row::samples)
                 .is_some_and(|samples| samples.len() == stays(visit, name).len()),
             Shape::Wake(name) => wake(visit, name, |sample| signed(sample[1], sample[2])).is_some(),
             _ => true,

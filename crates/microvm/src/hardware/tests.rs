@@ -1,8 +1,8 @@
 //! Figures from stamps that were made up, so that what must come out is known.
 
 use super::*;
+use crate::{Features, Row, Sample, Stamps, Stays, Table};
 use tollgate_measure::clock::Scale;
-use tollgate_microvm::{Features, Row as Answer, Sample, Stamps, Stays, Table};
 use tollgate_record::Evidence;
 
 /// A tick is half a nanosecond.
@@ -37,7 +37,7 @@ fn visit() -> Visit {
             (Stamps::Flush, _) => [200 + PAIR, 110, 40],
             (Stamps::Wake, _) => [1_000_000, 5_000, 700],
         };
-        Answer { meta, outcome: Outcome::Done(stamps(meta.stamps, gaps)) }
+        Row { meta, outcome: Outcome::Done(stamps(meta.stamps, gaps)) }
     });
     let features = Features { pcid: true, deadline: true, hypervisor: true, amd: false };
     let table = Table { features, finished: true, rows: rows.collect() };
@@ -46,7 +46,7 @@ fn visit() -> Visit {
 
 fn scene(engine: Engine, visits: &[Visit]) -> Vec<Measurement> {
     let scene = Scene { engine, visits, units: Some(&UNITS), hypervisor: None };
-    ROWS.iter().map(|row| scene.row(row)).collect()
+    HARDWARE_ROWS.iter().map(|row| scene.row(row)).collect()
 }
 
 fn find<'a>(all: &'a [Measurement], probe: &str) -> &'a Measurement {
@@ -124,7 +124,7 @@ fn a_host_that_is_a_guest_warns_of_its_exits() {
     let visits = vec![visit(); 6];
     let scene =
         |name| Scene { engine: Engine::KvmAmd, visits: &visits, units: Some(&UNITS), hypervisor: Some(name) };
-    let (trap, exit) = (&ROWS[1], ROWS.iter().find(|row| row.shape.exits()).unwrap());
+    let (trap, exit) = (&HARDWARE_ROWS[1], HARDWARE_ROWS.iter().find(|row| row.shape.exits()).unwrap());
     assert!(scene("KVM").row(exit).has_warning("nested") && !scene("KVM").row(trap).has_warning("nested"));
     assert!(is_hardware(&scene("KVM").row(exit)));
     assert!(scene("QEMU TCG").row(trap).has_warning(EMULATED));
@@ -193,7 +193,7 @@ fn nowhere() -> Hardware<'static> {
 #[test]
 fn without_kvm_and_qemu_every_row_is_a_skip_with_its_remedy() {
     let all = nowhere().measure();
-    assert_eq!(all.len(), 3 * ROWS.len());
+    assert_eq!(all.len(), 3 * HARDWARE_ROWS.len());
     for row in &all {
         assert_eq!(row.status, Status::Skipped, "{} {}", row.engine, row.probe);
         assert!(row.reason.is_some() && row.enable.as_ref().is_some_and(|text| !text.is_empty()));
@@ -228,7 +228,7 @@ fn under_icount_a_row_is_a_count_of_instructions() {
 #[test]
 fn under_this_kvm_every_row_is_a_figure_or_a_reason() {
     let all = Hardware::here(&UNITS, None, true).under_kvm();
-    assert_eq!(all.len(), ROWS.len());
+    assert_eq!(all.len(), HARDWARE_ROWS.len());
     if all.iter().all(|row| row.status == Status::Skipped) {
         return tollgate_testkit::skip!("{:?}: {:?}", all[0].reason, all[0].enable);
     }
