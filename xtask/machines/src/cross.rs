@@ -27,7 +27,7 @@ pub struct Args {
     /// Build only, and print where each program is
     #[arg(long)]
     build_only: bool,
-    /// Write the table of what is measured into docs/architectures.md
+    /// Write the table of what is measured into docs/reference/architectures.md
     #[arg(long, conflicts_with_all = ["arch", "build_only"])]
     write: bool,
 }
@@ -120,9 +120,9 @@ pub fn try_all(root: &Path, architectures: &[String], write: bool) -> Result<Cro
         let drift = table::drift(root, &table)?;
         if !drift.is_empty() {
             let list = drift.join("; ");
-            report
-                .failed
-                .push(format!("docs/architectures.md says otherwise (cargo xtask cross --write): {list}"));
+            report.failed.push(format!(
+                "docs/reference/architectures.md says otherwise (cargo xtask cross --write): {list}"
+            ));
         }
     }
     Ok(report)

@@ -38,7 +38,7 @@ pub struct Args {
     /// List the cases and end
     #[arg(long)]
     list: bool,
-    /// Write the table of docs/machines.md anew
+    /// Write the table of docs/reference/machines.md anew
     #[arg(long)]
     bless: bool,
     /// Keep what each guest printed as NAME.txt in this folder

@@ -20,7 +20,7 @@ pub(super) enum Check {
     Rows(&'static [&'static str]),
 }
 
-/// Every case. Those with rows are in the table of `docs/architectures.md`.
+/// Every case. Those with rows are in the table of `docs/reference/architectures.md`.
 pub(super) static CASES: &[Case] = &[
     Case { name: "version", args: &["--version"], check: Check::Text(|text| text.starts_with("tollgate ")) },
     Case { name: "riscv trap", args: &["riscv", "trap"], check: Check::AsHere },

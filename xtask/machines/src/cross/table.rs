@@ -1,5 +1,5 @@
 //! What is measured on which architecture: the table that the command prints and that is part of
-//! `docs/architectures.md`.
+//! `docs/reference/architectures.md`.
 
 use super::rows::Rows;
 use crate::build::target::TARGETS;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 /// The page with the table.
-const PAGE: &str = "docs/architectures.md";
+const PAGE: &str = "docs/reference/architectures.md";
 const BEGIN: &str = "<!-- written by cargo xtask cross --write -->";
 const END: &str = "<!-- end -->";
 

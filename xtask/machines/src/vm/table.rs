@@ -59,7 +59,7 @@ fn cells(counts: Option<Counts>) -> (String, String, String) {
 }
 
 /// The page with the table.
-const PAGE: &str = "docs/machines.md";
+const PAGE: &str = "docs/reference/machines.md";
 
 /// A line of the page.
 fn line(row: &CaseResult) -> String {
