@@ -1,54 +1,39 @@
-//! Building for one target: the static program, and test programs.
+//! Building for an architecture: the static program and test programs.
 
-use super::target::{STATIC, Target};
+pub(crate) mod apt;
+pub mod target;
+mod toolchain;
+
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use target::{Profile, STATIC, Target};
 
-/// What is chosen of the workspace for the program and for the tests: packages, and a test among what is built. The
-/// choice decides about the features of what these share, and with another one it would all be built twice.
+/// The packages and the test to build. The program and the tests use the same list: cargo resolves the features of shared
+/// dependencies for the packages that are chosen, and another choice would build them a second time.
 const CHOSEN: &[&str] =
     &["--package=tollgate", "--package=tollgate-measure", "--package=tollgate-boundary", "--test", COUNTERS];
 
-/// Those of two libraries (the program has none), and [`COUNTERS`].
+/// The unit tests of two libraries (the program has none), and [`COUNTERS`].
 const TEST_PROGRAMS: usize = 3;
 
-/// The test that is also tried in guests: it needs hardware counters.
+/// The test that also runs in guests: it needs hardware counters.
 pub(crate) const COUNTERS: &str = "counters";
 
-/// How it is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Profile {
-    /// Quick to build: for tests
-    Dev,
-    /// What people are given
-    Release,
-}
-
-impl Profile {
-    /// The name of cargo's profile, and of the folder that cargo puts it in.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Dev => "cross",
-            Self::Release => "release",
-        }
-    }
-}
-
-/// What came of a build.
-pub(crate) enum Build<T> {
-    /// It is there.
+/// The result of a build that the compiler accepted.
+pub enum Build<T> {
+    /// What was built.
     Done(T),
-    /// It cannot be built here, and why: one sentence with what would enable it.
+    /// Why it cannot be built here: one sentence with what would enable it.
     Skipped(String),
 }
 
 /// Builds the static program `tollgate` for a target.
 ///
 /// # Errors
-/// When the compiler refuses it.
-pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<Build<PathBuf>> {
+/// When it does not compile.
+pub fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<Build<PathBuf>> {
     let mut cargo = match target.cargo(root, "build", profile)? {
         Ok(cargo) => cargo,
         Err(why) => return Ok(Build::Skipped(why)),
@@ -56,7 +41,7 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
     cargo.args(["--quiet", "--bin", "tollgate"]);
     match profile {
         Profile::Dev => cargo.args(CHOSEN),
-        // Where the sources lie is nobody's business, and would make two builds of the same sources differ.
+        // The folder of the sources is private, and would make two builds of the same sources differ.
         Profile::Release => cargo.args(["--package", "tollgate"]).env(
             target.variable("RUSTFLAGS"),
             format!("{STATIC} -C strip=symbols --remap-path-prefix={}=.", root.display()),
@@ -73,14 +58,14 @@ pub(crate) struct TestProgram {
     /// As cargo names it: `tollgate_measure`, or [`COUNTERS`].
     pub(crate) name: String,
     pub(crate) program: PathBuf,
-    /// Where its package lies, in which cargo would run it.
+    /// The folder of its package, in which cargo would run it.
     pub(crate) folder: PathBuf,
 }
 
 /// Builds the unit tests of the rooms whose code differs between architectures, and the test of the counters.
 ///
 /// # Errors
-/// When the compiler refuses one.
+/// When one does not compile, or cargo builds another number of them.
 pub(crate) fn tests(root: &Path, target: &Target) -> Result<Build<Vec<TestProgram>>> {
     let mut cargo = match target.cargo(root, "test", Profile::Dev)? {
         Ok(cargo) => cargo,
@@ -91,12 +76,12 @@ pub(crate) fn tests(root: &Path, target: &Target) -> Result<Build<Vec<TestProgra
     ensure!(output.status.success(), "the tests do not build for {}: {}", target.triple, output.status);
     let text = String::from_utf8_lossy(&output.stdout);
     let programs: Vec<TestProgram> = text.lines().filter_map(test_program).collect();
-    // Otherwise nothing would be tried, and nothing be wrong.
-    ensure!(programs.len() == TEST_PROGRAMS, "cargo names {} of {TEST_PROGRAMS} tests", programs.len());
+    // A test that was not built would not run, and nothing would fail.
+    ensure!(programs.len() == TEST_PROGRAMS, "cargo built {} of {TEST_PROGRAMS} tests", programs.len());
     Ok(Build::Done(programs))
 }
 
-/// The program that one of cargo's messages is about, if it is about one.
+/// The program that a message of cargo announces, if it announces one.
 fn test_program(message: &str) -> Option<TestProgram> {
     let message: Value = serde_json::from_str(message).ok()?;
     Some(TestProgram {
@@ -113,7 +98,7 @@ mod tests {
 
     /// Messages as in the Cargo book, "External tools", shortened.
     #[test]
-    fn only_what_can_be_run_is_a_test_program() {
+    fn only_messages_with_an_executable_are_test_programs() {
         let artifact = |executable| {
             format!(
                 r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/measure/Cargo.toml",

@@ -1,4 +1,4 @@
-//! One boot: the emulator with a time limit, read while it runs, and ended with all that it started.
+//! One boot: runs the emulator with a time limit, reads its output, and ends it with all processes that it started.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 /// How a boot ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum End {
-    /// The guest switched itself off, or its kernel panicked: the emulator left with status 0.
+    /// The guest powered off or its kernel panicked: the emulator exited with status 0.
     Off,
-    /// It was still running at the limit, and was killed.
+    /// It was still running at the limit and was killed.
     Hung,
     /// The emulator itself failed.
     Emulator(String),
 }
 
-/// What a boot left.
+/// The result of a boot.
 #[derive(Clone, Debug)]
 pub(super) struct Booted {
     pub(super) end: End,
@@ -26,7 +26,7 @@ pub(super) struct Booted {
     pub(super) seconds: f64,
 }
 
-/// Runs the emulator until it ends or `limit` is over. Nothing of it is left afterwards.
+/// Runs the emulator until it ends or the limit is reached. No process of it is left afterwards.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -42,7 +42,7 @@ pub(super) fn boot(mut command: Command, limit: Duration) -> io::Result<Booted> 
         });
     }
     let mut group = Group(command.spawn()?);
-    // The command holds our copies of the writing end, without which the output never ends.
+    // The command holds our copies of the writing end: while they are open, the output does not end.
     drop(command);
     let (sender, receiver) = mpsc::channel();
     let listener = std::thread::spawn(move || {
@@ -62,7 +62,7 @@ pub(super) fn boot(mut command: Command, limit: Duration) -> io::Result<Booted> 
         }
     };
     let end = if hung { End::Hung } else { group.ended(limit.saturating_sub(start.elapsed())) };
-    // Ends whoever may still hold the writing end, and with it the listener.
+    // Kills every process that may still hold the writing end, so that the listener ends.
     drop(group);
     console.extend(receiver.iter().flatten());
     let _ = listener.join();
@@ -74,7 +74,7 @@ pub(super) fn boot(mut command: Command, limit: Duration) -> io::Result<Booted> 
 struct Group(Child);
 
 impl Group {
-    /// How it ended, when its output is at its end.
+    /// How the leader ended. Its output has ended before.
     fn ended(&mut self, patience: Duration) -> End {
         let start = Instant::now();
         loop {
@@ -91,9 +91,9 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The leader is not waited for yet, or was just now and left nothing: its number is not another's.
+        // The leader was not waited for before this call or right before it: its number is not in use by others.
         let group = self.0.id() as libc::pid_t;
-        // SAFETY: a signal to a group of our own making.
+        // SAFETY: takes no pointers; the group is the one of our child.
         unsafe { libc::kill(-group, libc::SIGKILL) };
         let _ = self.0.wait();
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn both_streams_are_kept_and_the_end_is_told() {
+    fn both_streams_are_kept_and_the_end_is_known() {
         let off = shell("echo out; echo err >&2", 60);
         assert_eq!((off.end, off.console.as_str()), (End::Off, "out\nerr\n"));
         let broken = shell("echo no such machine; exit 1", 60);
@@ -120,12 +120,12 @@ mod tests {
     }
 
     #[test]
-    fn what_hangs_is_ended_with_its_children() {
-        // The child outlives its parent and keeps the pipe.
+    fn a_process_that_hangs_is_killed_with_its_children() {
+        // The child keeps the pipe open.
         let hung = shell("sleep 1000 & echo $!; wait", 1);
         assert_eq!(hung.end, End::Hung);
         let child = hung.console.trim();
-        // The kernel takes its time over a killed process, and where nobody collects it a zombie stays.
+        // A killed process takes a while to disappear, and stays a zombie if its parent does not wait for it.
         let ended = || {
             let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
             state.is_empty() || state.contains(") Z ") || state.contains(") X ")
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_is_left_behind_does_not_keep_us() {
+    fn a_child_that_is_left_behind_does_not_block_the_reader() {
         let left = shell("sleep 1000 & exit 0", 2);
         assert_eq!(left.end, End::Hung);
     }

@@ -1,26 +1,26 @@
-//! `apt-get` with lists, status and cache of its own: downloads packages of any architecture from the sources of
-//! this system, and needs no privilege to do it.
+//! `apt-get` with its own lists, status and cache: downloads packages of any architecture from the package sources of
+//! this system, without privilege and without changing the system's state.
 
-use super::debian::said;
+use crate::command::printed;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What libraries of the compiler are taken from the system: the C and C++ run-time libraries, which must be
-/// those that everything else here uses.
+/// Libraries that are not downloaded: the C and C++ run-time libraries must be those of this system, which everything
+/// else here uses.
 const SYSTEM: &[&str] = &["libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-12-base"];
 
-/// An `apt-get` that does not touch the system's own state.
+/// An `apt-get` with its own state.
 pub(crate) struct Apt {
     folder: PathBuf,
     options: Vec<OsString>,
 }
 
 impl Apt {
-    /// With its state in `folder`, for this machine's architecture and others; from the sources of this system, or
-    /// from those of a list.
+    /// With its state in `folder`, for this machine's architecture and others; from the package sources of this system,
+    /// or from those in a file.
     pub(crate) fn new(
         folder: &Path,
         architecture: &str,
@@ -53,7 +53,7 @@ impl Apt {
             "Acquire::Languages=none",
             "Acquire::Retries=2",
             "Acquire::http::Timeout=30",
-            // As root, apt-get would hand the download to a user who may not write here.
+            // As root, apt-get would download as another user, who may not write here.
             "APT::Sandbox::User=root",
         ] {
             options.push(format!("-o{option}").into());
@@ -69,50 +69,50 @@ impl Apt {
 
     /// Fetches the lists of packages.
     pub(crate) fn update(&self) -> Result<()> {
-        said(&mut self.command("apt-get", &["-q", "update"])).map(drop)
+        printed(&mut self.command("apt-get", &["-q", "update"])).map(drop)
     }
 
-    /// What a package depends on by itself.
+    /// The direct dependencies of a package.
     ///
     /// # Errors
-    /// When the sources do not have it.
-    pub(crate) fn needs(&self, package: &str) -> Result<Vec<String>> {
-        let list = said(&mut self.command("apt-cache", &["depends", "--important", package]))
+    /// When the package sources do not have it.
+    pub(crate) fn dependencies(&self, package: &str) -> Result<Vec<String>> {
+        let list = printed(&mut self.command("apt-cache", &["depends", "--important", package]))
             .with_context(|| format!("this system's package sources have no {package}"))?;
-        Ok(needs(&list))
+        Ok(dependencies(&list))
     }
 
-    /// A package and the shared libraries that it needs, without those that this system surely has.
+    /// A package and all packages that it depends on, without [`SYSTEM`].
     pub(super) fn libraries(&self, package: &str) -> Result<Vec<String>> {
         let args = ["depends", "--recurse", "--important", package];
-        Ok(libraries(&said(&mut self.command("apt-cache", &args))?))
+        Ok(libraries(&printed(&mut self.command("apt-cache", &args))?))
     }
 
-    /// Downloads packages; gives their files.
+    /// Downloads packages and returns their files.
     pub(crate) fn download(&self, packages: &[String]) -> Result<Vec<PathBuf>> {
         let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
-        said(self.command("apt-get", &["-q", "download"]).args(&packages))?;
+        printed(self.command("apt-get", &["-q", "download"]).args(&packages))?;
         let mut files: Vec<PathBuf> = fs::read_dir(self.folder.join("packages"))?
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<Result<_, _>>()?;
         files.sort();
         ensure!(
             files.len() == packages.len(),
-            "{} packages were asked for and {} came",
-            packages.len(),
-            files.len()
+            "apt-get downloaded {} packages instead of {}",
+            files.len(),
+            packages.len()
         );
         Ok(files)
     }
 }
 
 /// The lines `  Depends: NAME` of `apt-cache depends`.
-fn needs(list: &str) -> Vec<String> {
+fn dependencies(list: &str) -> Vec<String> {
     list.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).map(str::to_owned).collect()
 }
 
-/// The packages of `apt-cache depends --recurse`, each of which stands at the start of a line; those of other
-/// architectures have a colon, and those that are only a name for others stand in brackets.
+/// The packages of `apt-cache depends --recurse`, each at the start of a line. Those of other architectures contain a
+/// colon, and virtual packages are in angle brackets.
 fn libraries(list: &str) -> Vec<String> {
     list.lines()
         .filter(|line| !line.is_empty() && !line.starts_with([' ', '<']) && !line.contains(':'))
@@ -123,16 +123,16 @@ fn libraries(list: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{libraries, needs};
+    use super::{dependencies, libraries};
 
     #[test]
     fn dependencies_are_read() {
         let list = "rustc-web\n  Depends: libc6\n  Depends: libstd-rust-web-dev\n  Depends: <libc-dev>\n";
-        assert_eq!(needs(list), ["libc6", "libstd-rust-web-dev", "<libc-dev>"]);
+        assert_eq!(dependencies(list), ["libc6", "libstd-rust-web-dev", "<libc-dev>"]);
     }
 
     #[test]
-    fn libraries_are_those_of_this_machine_that_it_may_lack() {
+    fn libraries_of_the_system_and_of_other_architectures_are_left_out() {
         let list =
             "libllvm22\n  Depends: libc6\n  Depends: libedit2\nlibc6\nlibedit2\nlibc6:arm64\n<libc-dev>\n";
         assert_eq!(libraries(list), ["libllvm22", "libedit2"]);

@@ -1,6 +1,6 @@
-//! The architectures of the guests: what each is called by whom.
+//! The architectures of the guests, with the names that Debian, tollgate, QEMU and Linux use.
 
-/// An architecture that guests have.
+/// The architecture of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Arch {
     Amd64,
@@ -16,7 +16,7 @@ impl Arch {
         }
     }
 
-    /// As tollgate names it: `std::env::consts::ARCH`.
+    /// tollgate's name: `std::env::consts::ARCH`.
     pub(super) fn ours(self) -> &'static str {
         match self {
             Self::Amd64 => "x86_64",
@@ -40,7 +40,7 @@ impl Arch {
         }
     }
 
-    /// Its kernel's name of the serial port to which the emulator listens.
+    /// Linux's name of the serial port.
     pub(super) fn console(self) -> &'static str {
         match self {
             Self::Amd64 => "ttyS0",
@@ -48,7 +48,7 @@ impl Arch {
         }
     }
 
-    /// The board that is emulated; without random numbers in what it tells the kernel, where it tells any.
+    /// The board that is emulated, without random numbers in its device tree.
     pub(super) fn board(self) -> &'static str {
         match self {
             Self::Amd64 => "q35",

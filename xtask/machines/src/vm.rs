@@ -1,37 +1,37 @@
-//! `cargo xtask vm`: the tool on machines and kernels that are not here, under QEMU's software emulation.
+//! `cargo xtask vm`: tollgate on other machines and kernels, under QEMU's software emulation.
 //!
 //! Each case boots one of Debian's kernels with our static program in a file system in memory, runs a few scripts, reads
-//! what they print from the serial console, and looks whether it is what it must be. Nothing of it needs privilege.
+//! their output from the serial console, and checks it. No privilege is needed.
 
 mod arch;
 mod boot;
-mod cache;
 mod case;
 mod cases;
 mod checks;
 mod console;
 mod debian;
+mod expect;
 mod guest;
 mod initramfs;
+mod output;
 mod parts;
-mod seen;
 mod table;
 
-use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
 use boot::{Booted, End};
 use case::{Case, Ending};
 use cases::CASES;
+use output::CaseOutput;
 use parts::{Parts, Store};
-use seen::Seen;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use table::Row;
+use table::CaseResult;
+use tollgate_testkit::workspace;
 
-/// Boot Debian kernels under software emulation, run the tool in them and check what it says
+/// Boot Debian kernels under software emulation, run tollgate in them and check what they print
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub struct Args {
     /// Cases by name; all when none is given
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Keep what each guest printed as NAME.txt in this folder
     #[arg(long, value_name = "DIR")]
     consoles: Option<PathBuf>,
-    /// Guests that run at once
+    /// Guests that run at the same time
     #[arg(long, value_name = "N", default_value_t = JOBS)]
     jobs: usize,
     /// Seconds that one boot may take
@@ -52,24 +52,25 @@ pub(crate) struct Args {
     limit: u64,
 }
 
-/// One more than the cores of a small machine: guests also wait, and one is prepared while others run.
+/// One more than the cores of a small machine, because guests also wait and are prepared while others run.
 const JOBS: usize = 3;
 const LIMIT: u64 = 60;
 
-/// Lines of the console that are shown of a guest that went wrong.
+/// Lines of the console that are printed when a guest fails.
 const LAST_LINES: usize = 20;
 
 impl Args {
-    /// Every case, as `cargo xtask test` runs them.
-    pub(crate) fn all() -> Self {
+    /// All cases.
+    #[must_use]
+    pub fn all() -> Self {
         Self { cases: vec![], list: false, bless: false, consoles: None, jobs: JOBS, limit: LIMIT }
     }
 
     /// Runs the cases and prints the table.
     ///
     /// # Errors
-    /// When a case failed, or the page says something else.
-    pub(crate) fn run(&self) -> Result<()> {
+    /// When a case failed, or the page differs.
+    pub fn run(&self) -> Result<()> {
         if self.list {
             CASES.iter().for_each(|case| println!("{:<20} {}", case.name, case.what));
             return Ok(());
@@ -77,18 +78,18 @@ impl Args {
         self.rows().map(drop)
     }
 
-    /// Runs the cases, prints the table, and gives the cases that were skipped with their reasons.
+    /// Runs the cases, prints the table, and returns the cases that were skipped, with the reasons.
     ///
     /// # Errors
     /// As [`Args::run`].
-    pub(crate) fn rows(&self) -> Result<Vec<(&'static str, String)>> {
+    pub fn rows(&self) -> Result<Vec<(&'static str, String)>> {
         let root = workspace::root()?;
         let chosen = chosen(&self.cases)?;
         if let Some(folder) = &self.consoles {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
         let mut store = Store::new(&root)?;
-        let mut rows = self.go_through(
+        let mut rows = self.run_cases(
             chosen.into_iter().map(|case| store.parts(case.arch, case.line).map(|parts| (case, parts))),
         )?;
         rows.sort_by_key(|row| CASES.iter().position(|case| case.name == row.case.name));
@@ -98,7 +99,7 @@ impl Args {
                 println!("  skipped: {}: {why}", row.case.name);
             }
         }
-        // The page takes only what came out as it must.
+        // Only cases that passed change the page.
         let page = table::compare(&root, &rows, self.bless);
         let failed: Vec<&str> =
             rows.iter().filter(|row| !row.problems.is_empty()).map(|row| row.case.name).collect();
@@ -107,15 +108,15 @@ impl Args {
         Ok(rows.into_iter().filter_map(|row| Some((row.case.name, row.skipped?))).collect())
     }
 
-    /// Runs cases, some at once, and obtains the parts of the next meanwhile. What went wrong is printed as soon as it
-    /// has.
+    /// Runs several cases at the same time, and obtains the parts of the next one meanwhile. Problems are printed
+    /// immediately.
     ///
     /// # Errors
-    /// The first that the cases come with.
-    fn go_through(
+    /// The first error in obtaining parts.
+    fn run_cases(
         &self,
         cases: impl Iterator<Item = Result<(&'static Case, Result<Parts, String>)>> + Send,
-    ) -> Result<Vec<Row>> {
+    ) -> Result<Vec<CaseResult>> {
         let (queue, rows) = (Mutex::new(cases), Mutex::new(Ok(Vec::new())));
         let work = || {
             loop {
@@ -123,7 +124,7 @@ impl Args {
                 let Ok(Some(next)) = next else { break };
                 let row = next.map(|(case, parts)| match parts {
                     Ok(parts) => self.case(case, &parts),
-                    Err(why) => Row { skipped: Some(why), ..Row::of(case) },
+                    Err(why) => CaseResult { skipped: Some(why), ..CaseResult::of(case) },
                 });
                 let Ok(mut rows) = rows.lock() else { break };
                 match (row, &mut *rows) {
@@ -147,8 +148,8 @@ impl Args {
     }
 
     /// One case with all its boots.
-    fn case(&self, case: &'static Case, parts: &Parts) -> Row {
-        let mut row = Row::of(case);
+    fn case(&self, case: &'static Case, parts: &Parts) -> CaseResult {
+        let mut row = CaseResult::of(case);
         let mut boots = Vec::new();
         for _ in 0..case.boots {
             let limit = Duration::from_secs(case.limit.unwrap_or(self.limit));
@@ -170,10 +171,11 @@ impl Args {
             boots.push(console::sections(&booted.console));
         }
         if case.ends == Ending::Off {
-            match Seen::read(case, &boots) {
-                Ok(seen) => {
-                    row.counts = (!seen.runs.is_empty()).then(|| seen.counts());
-                    row.problems = seen.problems(case);
+            match CaseOutput::read(case.scripts, &boots) {
+                Ok(output) => {
+                    row.counts = (!output.runs.is_empty()).then(|| output.counts());
+                    row.problems = output.problems();
+                    row.problems.extend(case.expects.iter().flat_map(|expect| expect.problems(&output)));
                 }
                 Err(problem) => row.problems.push(problem),
             }
@@ -191,22 +193,22 @@ fn boot_once(case: &Case, parts: &Parts, limit: Duration) -> Result<Booted> {
         .with_context(|| format!("{emulator} could not be started"))
 }
 
-/// What is wrong with the end of a guest, with its last lines.
+/// What is wrong with the end of a guest, with the last lines of its console.
 fn wrong_end(ends: Ending, booted: &Booted) -> Option<String> {
     let panicked = booted.console.contains("Kernel panic");
     let end = match &booted.end {
         End::Off if panicked => Ending::Panics,
         End::Off if booted.console.contains(console::DONE) => Ending::Off,
         End::Hung => Ending::Hangs,
-        End::Off => return Some(told("the guest ended before its scripts did".into(), booted)),
-        End::Emulator(why) => return Some(told(format!("the emulator ended with {why}"), booted)),
+        End::Off => return Some(with_console("the guest ended before its scripts did".into(), booted)),
+        End::Emulator(why) => return Some(with_console(format!("the emulator ended with {why}"), booted)),
     };
     if end == ends {
         return None;
     }
-    Some(told(
+    Some(with_console(
         match end {
-            Ending::Off => "the guest ended by itself".into(),
+            Ending::Off => "the guest powered off".into(),
             Ending::Panics => "the guest's kernel panicked".into(),
             Ending::Hangs => format!("no end within {:.0} s; it was ended", booted.seconds),
         },
@@ -214,7 +216,7 @@ fn wrong_end(ends: Ending, booted: &Booted) -> Option<String> {
     ))
 }
 
-fn told(what: String, booted: &Booted) -> String {
+fn with_console(what: String, booted: &Booted) -> String {
     let last = console::tail(&booted.console, LAST_LINES);
     format!("{what}; the last {} lines of its console:\n    {}", last.len(), last.join("\n    "))
 }
@@ -243,20 +245,20 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_not_wanted_is_told_with_the_last_lines() {
+    fn an_unexpected_end_is_reported_with_the_last_lines() {
         assert_eq!(wrong_end(Ending::Off, &booted(End::Off, "@@ done")), None);
         let lines: Vec<String> = (0..30).map(|line| format!("line {line}")).collect();
         let panic = booted(End::Off, &format!("{}\nKernel panic - not syncing\n", lines.join("\n")));
         assert_eq!(wrong_end(Ending::Panics, &panic), None);
-        let said = wrong_end(Ending::Off, &panic).unwrap();
-        assert!(said.starts_with("the guest's kernel panicked; the last 20 lines"), "{said}");
+        let problem = wrong_end(Ending::Off, &panic).unwrap();
+        assert!(problem.starts_with("the guest's kernel panicked; the last 20 lines"), "{problem}");
         assert!(
-            said.contains("line 29") && said.contains("line 11\n") && !said.contains("line 10\n"),
-            "{said}"
+            problem.contains("line 29") && problem.contains("line 11\n") && !problem.contains("line 10\n"),
+            "{problem}"
         );
         let hung = wrong_end(Ending::Off, &booted(End::Hung, "deaf")).unwrap();
         assert!(hung.starts_with("no end within 60 s") && hung.ends_with("deaf"), "{hung}");
-        // A guest that is to hang and does not is wrong too.
+        // A guest that must hang and does not is wrong too.
         assert!(wrong_end(Ending::Hangs, &booted(End::Off, "@@ done")).is_some());
         let half = wrong_end(Ending::Off, &booted(End::Off, "@@ begin x")).unwrap();
         assert!(half.contains("before its scripts did"), "{half}");

@@ -1,17 +1,17 @@
 //! Unit tests on another architecture, under qemu-user.
 
-use super::build::{COUNTERS, TestProgram};
 use super::trial::Runner;
+use crate::build::{COUNTERS, TestProgram};
 use anyhow::{Context, Result, bail, ensure};
 
-/// The modules whose code differs between architectures, by part of a test's name. The others are the same everywhere,
-/// and under an emulator their properties take minutes.
+/// The modules whose code differs between architectures, as parts of the names of tests. The other modules are the same
+/// everywhere, and their property tests take minutes under an emulator.
 const MODULES: &[&str] = &["arch::", "clock::", "host::", "call::", "fiber::", "syscall::"];
 
-/// Runs them.
+/// Runs the tests of [`MODULES`].
 ///
 /// # Errors
-/// With what the tests print when one fails, or when there is none.
+/// When a test fails (with the output of the tests), or when none has such a name.
 pub(super) fn run(runner: &Runner, tests: &TestProgram) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let mut command = runner.command(&tests.program, scratch.path());
@@ -31,7 +31,7 @@ pub(super) fn run(runner: &Runner, tests: &TestProgram) -> Result<()> {
     Ok(())
 }
 
-/// Whether a test program has unit tests.
+/// Whether a test program contains unit tests.
 pub(super) fn are_in(tests: &TestProgram) -> bool {
     tests.name != COUNTERS
 }

@@ -1,9 +1,15 @@
-//! What a guest says on its console: the lines between the marks of its [`INIT`].
+//! What a guest runs, and its console: the output of each script between the marks of [`INIT`].
 
-/// What the guest's kernel starts. Each file in `/case` is a shell script; what it prints stands between marks.
+/// A shell script for the guest.
+#[derive(Clone, Copy)]
+pub(super) struct Script {
+    pub(super) name: &'static str,
+    pub(super) line: &'static str,
+}
+
+/// The first program of the guest. It runs each file of `/case` as a shell script and prints its output between marks.
 ///
-/// Messages of the kernel would stand in the middle of what is printed, so the kernel is told to keep them to itself;
-/// its last words when it panics are printed all the same.
+/// `dmesg -n 1` keeps the kernel's messages out of that output; a panic is still printed.
 pub(super) const INIT: &str = r#"#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/tmp
@@ -46,10 +52,10 @@ pub(super) struct Section {
     pub(super) seconds: f64,
 }
 
-/// The last line of a guest that went through all its scripts.
+/// The last line of a guest that has run all its scripts.
 pub(super) const DONE: &str = "@@ done";
 
-/// The sections in their order; one without its end is left out.
+/// The sections in their order. A section without its end is left out.
 pub(super) fn sections(console: &str) -> Vec<Section> {
     enum At {
         Outside,
@@ -58,7 +64,7 @@ pub(super) fn sections(console: &str) -> Vec<Section> {
     }
     let (mut all, mut at, mut out, mut error) = (Vec::new(), At::Outside, String::new(), String::new());
     for line in console.lines() {
-        // The terminal puts a carriage return before each line feed; a firmware leaves controls before the first mark.
+        // The terminal adds a carriage return to each line; the firmware prints control characters before the first mark.
         let line = line.trim_end_matches('\r');
         let mark = line.find("@@ ").map(|place| &line[place + 3..]).unwrap_or_default();
         let mut words = mark.split(' ');
@@ -95,7 +101,7 @@ pub(super) fn sections(console: &str) -> Vec<Section> {
     all
 }
 
-/// The last `count` lines that say something.
+/// The last `count` lines that are not blank.
 pub(super) fn tail(console: &str, count: usize) -> Vec<&str> {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(count)..].to_vec()
@@ -106,7 +112,7 @@ mod tests {
     use super::{Section, sections, tail};
 
     #[test]
-    fn only_what_stands_between_marks_counts() {
+    fn only_the_text_between_marks_is_read() {
         let console = "SeaBIOS\x1b[2J@@ begin a\r\n{\r\n \"x\": 1 }\r\n\r\n@@ error a\r\noh\r\n\r\n@@ end a 3 1.50 2.25\r\n\
                        noise\r\n@@ begin b\r\nhalf";
         assert_eq!(

@@ -1,9 +1,9 @@
-//! The rows of a record, as far as a check looks at them.
+//! The rows of a record, with the fields that are checked.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// What became of each row.
+/// The rows of a record.
 pub(super) struct Rows(Vec<Row>);
 
 /// One row.
@@ -21,22 +21,22 @@ pub(super) struct Row {
 impl Rows {
     /// Reads a record.
     pub(super) fn read(json: &str) -> Result<Self> {
-        let run: Value = serde_json::from_str(json).context("it printed no JSON")?;
+        let run: Value = serde_json::from_str(json).context("its output is not JSON")?;
         let results = run["results"].as_array().context("its record has no results")?;
         ensure!(!results.is_empty(), "its record has no rows");
-        // Other engines run guests of their own, which are no part of this program and of another architecture.
+        // Other engines run guests of their own, whose architecture is another one.
         let own = |row: &&Value| row["engine"].as_str().is_none_or(|engine| engine == "host");
         Ok(Self(results.iter().filter(own).map(Row::read).collect()))
     }
 
-    /// Every row is measured or skipped with a reason, and what was measured was proved.
+    /// Checks that each row is measured and proved, or skipped with a reason.
     pub(super) fn hold(&self) -> Result<()> {
         let wrong: Vec<String> = self.0.iter().filter_map(Row::wrong).collect();
         ensure!(wrong.is_empty(), "{}", wrong.join("; "));
         Ok(())
     }
 
-    /// The row was measured.
+    /// Checks that this row was measured.
     pub(super) fn measured(&self, probe: &str) -> Result<()> {
         let row = self.0.iter().find(|row| row.probe == probe);
         let row = row.with_context(|| format!("there is no row {probe}"))?;
@@ -85,8 +85,8 @@ impl Row {
     }
 }
 
-/// Whether `... : X counted where Y was claimed` says that fewer than half were counted. Neighbours on a busy machine
-/// add switches and faults; they take none away.
+/// Whether `... : X counted where Y was claimed` says that fewer than half were counted. Other programs on a busy machine
+/// add switches and faults, but never remove any.
 fn short(text: &str) -> bool {
     let Some((found, claimed)) = text.split_once(" counted where ") else { return true };
     let number = |word: Option<&str>| word.and_then(|word| word.parse::<f64>().ok());
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_may_add_to_what_is_counted() {
+    fn counts_may_be_too_large_but_not_too_small() {
         assert!(!super::short("switches per crossing: 1.333 counted where 1 was claimed"));
         assert!(super::short("switches per crossing: 0.450 counted where 1 was claimed"));
         assert!(super::short("something else"));
     }
 
     #[test]
-    fn each_way_to_be_wrong_is_found() {
+    fn each_kind_of_wrong_row_is_an_error() {
         for (row, sentence) in [
             (r#"{"probe": "p", "status": "failed", "reason": "boom"}"#, "p failed: boom"),
             (r#"{"probe": "p", "status": "measured"}"#, "p was measured and has no figure"),

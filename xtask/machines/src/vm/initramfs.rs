@@ -1,4 +1,4 @@
-//! A file system in memory for a guest: the `newc` format of cpio, which every kernel unpacks at boot.
+//! The file system of a guest in memory: the `newc` format of cpio, which the kernel unpacks at boot.
 //!
 //! Format: Documentation/driver-api/early-userspace/buffer-format.rst of the kernel.
 
@@ -10,7 +10,7 @@ const FILE: u32 = 0o100_000;
 /// An archive that is being written.
 pub(super) struct Archive<W> {
     out: W,
-    /// Number of the next file; no two may share one, or the kernel takes them for links.
+    /// Number of the next file: files with equal numbers are links of one another.
     next: u32,
 }
 
@@ -19,7 +19,7 @@ impl<W: Write> Archive<W> {
         Self { out, next: 1 }
     }
 
-    /// Adds a directory. Its parents come first.
+    /// Adds a directory. Its parents must be added before.
     ///
     /// # Errors
     /// When writing fails.
@@ -27,7 +27,7 @@ impl<W: Write> Archive<W> {
         self.entry(path, DIRECTORY, 2, &[])
     }
 
-    /// Adds a file with these permissions. Its directory comes first.
+    /// Adds a file. Its directory must be added before.
     ///
     /// # Errors
     /// When writing fails.

@@ -1,11 +1,9 @@
-//! Debian's kernels and its static busybox, of any architecture, downloaded once by the system's own apt and its sources.
-//!
-//! apt keeps lists, status and packages of its own meanwhile, so that nothing of the system is changed, nothing has to
-//! run as root, and foreign architectures need not be set up.
+//! Debian's kernels and its static busybox, of any architecture, downloaded once.
 
 use super::arch::Arch;
-use super::cache;
-use crate::cross::Apt;
+use crate::build::apt::Apt;
+use crate::cache;
+use crate::command::printed;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A line of kernels, each of which has a package that names the newest one.
+/// A line of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Line {
     /// The kernel of Debian 12.
     V6_1,
-    /// The kernel of Debian 13, which is offered for Debian 12 too.
+    /// The kernel of Debian 13, which is also available for Debian 12.
     V6_12,
 }
 
@@ -31,16 +29,16 @@ impl Line {
         }
     }
 
-    /// The packages that depend on the newest one, the first that a release has.
+    /// The packages that depend on the newest kernel of the line; a release has one of them.
     fn packages(self, arch: Arch) -> Vec<String> {
         let arch = arch.debian();
         let own = format!("linux-image-{}-cloud-{arch}", self.name());
-        // A release's own kernel has no number in the package's name.
+        // The package of a release's default kernel has no number in its name.
         vec![own, format!("linux-image-cloud-{arch}")]
     }
 }
 
-/// The modules that cases load, in the order of loading. One that a kernel does not have is built in.
+/// The modules that cases load, in the order of loading. A module that a kernel does not have is built in.
 const MODULES: &[&str] = &["irqbypass", "kvm", "kvm-amd"];
 
 /// A kernel, ready to boot.
@@ -63,10 +61,10 @@ impl Kernel {
     }
 }
 
-/// Debian's packages for guests: from the cache, or downloaded when they are not there.
+/// Debian's packages for guests, downloaded unless they are in the cache.
 pub(super) struct Debian {
     cache: PathBuf,
-    /// With the lists of one architecture each, in a folder that goes with it.
+    /// One for each architecture, with its temporary folder.
     apts: BTreeMap<Arch, (Apt, TempDir)>,
 }
 
@@ -78,10 +76,10 @@ impl Debian {
     /// The kernel of a line.
     ///
     /// # Errors
-    /// When it cannot be had or unpacked; nothing half-made stays behind.
+    /// When it cannot be downloaded or unpacked.
     pub(super) fn kernel(&mut self, line: Line, arch: Arch) -> Result<Kernel> {
         let (cache, name) = (self.cache.clone(), format!("linux-{}-{}", line.name(), arch.debian()));
-        let folder = cache::obtain(&cache, &name, |folder| {
+        let folder = cache::obtain(&cache, &name, |folder| -> Result<()> {
             let apt = self.apt(arch)?;
             let package = newest(apt, line, arch)?;
             let unpacked = tempfile::tempdir_in(&cache)?;
@@ -106,13 +104,13 @@ impl Debian {
     /// As [`Debian::kernel`].
     pub(super) fn busybox(&mut self, arch: Arch) -> Result<PathBuf> {
         let cache = self.cache.clone();
-        let folder = cache::obtain(&cache, &format!("busybox-{}", arch.debian()), |folder| {
+        let folder = cache::obtain(&cache, &format!("busybox-{}", arch.debian()), |folder| -> Result<()> {
             let unpacked = tempfile::tempdir_in(&cache)?;
             unpack(&download(self.apt(arch)?, "busybox-static")?, unpacked.path())?;
-            // Releases differ in the folder; other folders hold files of the same name that are not the program.
+            // The folder depends on the release; other folders contain files of the same name that are not the program.
             let programs = ["bin", "usr/bin"].map(|folder| unpacked.path().join(folder).join("busybox"));
             let program =
-                programs.iter().find(|path| path.is_file()).context("the package holds no busybox")?;
+                programs.iter().find(|path| path.is_file()).context("the package contains no busybox")?;
             Ok(fs::rename(program, folder.join("busybox"))?)
         })?;
         Ok(folder.join("busybox"))
@@ -121,12 +119,12 @@ impl Debian {
     /// apt with the lists of an architecture.
     fn apt(&mut self, arch: Arch) -> Result<&Apt> {
         match self.apts.entry(arch) {
-            Entry::Occupied(had) => Ok(&had.into_mut().0),
+            Entry::Occupied(known) => Ok(&known.into_mut().0),
             Entry::Vacant(new) => {
                 println!("  downloading Debian's lists, kernels and busybox for {}", arch.debian());
                 let folder = tempfile::tempdir_in(&self.cache)?;
                 let apt = Apt::new(folder.path(), arch.debian(), &[], None)?;
-                // A source that fails must not stop the others; what is missing then shows in the download.
+                // A package source that fails must not stop the others; the download reports what is missing.
                 let _ = apt.update();
                 Ok(&new.insert((apt, folder)).0)
             }
@@ -143,44 +141,36 @@ fn download(apt: &Apt, package: &str) -> Result<PathBuf> {
 fn newest(apt: &Apt, line: Line, arch: Arch) -> Result<String> {
     let mut why = None;
     for package in line.packages(arch) {
-        match apt.needs(&package) {
-            Ok(needs) => {
-                if let Some(name) = needs.iter().find_map(|need| of_line(need, line)) {
+        match apt.dependencies(&package) {
+            Ok(dependencies) => {
+                if let Some(name) = dependencies.iter().find_map(|name| of_line(name, line)) {
                     return Ok(name);
                 }
             }
             Err(error) => why = Some(error),
         }
     }
-    let error = why.unwrap_or_else(|| anyhow::anyhow!("no package names it"));
-    Err(error.context(format!("this system's package sources offer no kernel {}", line.name())))
+    let error = why.unwrap_or_else(|| anyhow::anyhow!("no package depends on it"));
+    Err(error.context(format!("this system's package sources have no kernel {}", line.name())))
 }
 
-/// The package of a kernel, when it is one of this line.
+/// The package of a kernel, if the kernel is of this line.
 fn of_line(package: &str, line: Line) -> Option<String> {
     let name = package.strip_prefix("linux-image-")?;
     let version = name.strip_prefix(line.name())?;
-    // 6.1 is no beginning of 6.12.
+    // 6.12 is not of the line 6.1.
     (!version.starts_with(|next: char| next.is_ascii_digit())).then(|| format!("linux-image-{name}"))
 }
 
-/// Unpacks a package and removes it, whether it could be unpacked or not.
+/// Unpacks a package and removes it.
 fn unpack(package: &Path, folder: &Path) -> Result<()> {
-    let output = Command::new("dpkg")
-        .arg("-x")
-        .args([package, folder])
-        .output()
-        .context("dpkg could not be started: apt-get install dpkg")?;
     let name = package.file_name().unwrap_or_default().display();
-    ensure!(
-        output.status.success(),
-        "{name} cannot be unpacked, and is not kept: {}",
-        String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or("dpkg gave no reason")
-    );
+    printed(Command::new("dpkg").arg("-x").args([package, folder]))
+        .with_context(|| format!("{name} cannot be unpacked"))?;
     Ok(fs::remove_file(package)?)
 }
 
-/// The one file of a folder whose name begins so.
+/// The only file of a folder whose name begins with this.
 fn sole(folder: &Path, prefix: &str) -> Result<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -208,7 +198,7 @@ fn find(folder: &Path, names: &[&str]) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// A module without its compression.
+/// Writes a module without its compression.
 fn plain(file: &Path, to: &Path) -> Result<()> {
     if file.extension().is_none_or(|extension| extension != "xz") {
         return Ok(fs::copy(file, to).map(drop)?);
@@ -225,7 +215,7 @@ fn plain(file: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, of_line, unpack};
+    use super::{Line, Path, cache, of_line, unpack};
     use std::fs;
     use std::process::Command;
 
@@ -239,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_package_says_so_and_leaves_nothing() {
+    fn half_a_package_is_an_error_and_leaves_nothing() {
         if tollgate_testkit::program("dpkg-deb").is_none() {
             return tollgate_testkit::skip!("dpkg-deb is missing: apt-get install dpkg");
         }
@@ -248,7 +238,7 @@ mod tests {
         fs::create_dir_all(source.join("DEBIAN")).unwrap();
         let control = "Package: half\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: half\n";
         fs::write(source.join("DEBIAN/control"), control).unwrap();
-        // What does not compress, so that half of the package is half of the file.
+        // Bytes that do not compress, so that half of the package is half of the file.
         let noise: Vec<u8> = (0..60_000_u64)
             .map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8 ^ (n >> 7) as u8)
             .collect();
@@ -258,11 +248,11 @@ mod tests {
         assert!(built.status.success());
         let bytes = fs::read(&package).unwrap();
 
-        let folder = super::cache::obtain(root.path(), "made", |folder| unpack(&package, folder)).unwrap();
+        let folder = cache::obtain(root.path(), "made", |folder: &Path| unpack(&package, folder)).unwrap();
         assert_eq!(fs::read(folder.join("noise")).unwrap(), noise);
 
         fs::write(&package, &bytes[..bytes.len() / 2]).unwrap();
-        let error = super::cache::obtain(root.path(), "half", |folder| unpack(&package, folder)).unwrap_err();
+        let error = cache::obtain(root.path(), "half", |folder: &Path| unpack(&package, folder)).unwrap_err();
         assert!(error.to_string().starts_with("half.deb cannot be unpacked"), "{error}");
         assert!(!root.path().join("half").exists());
     }

@@ -1,9 +1,11 @@
-//! Every case: one table.
+//! The cases, one row each.
 
 use super::arch::Arch;
-use super::case::{Case, Ending, Expect, Script};
+use super::case::{Case, Ending};
 use super::checks;
+use super::console::Script;
 use super::debian::Line;
+use super::expect::Expect;
 use tollgate_record::Severity::{Info, Ok as Well, Spoils};
 
 const DOCTOR: Script = Script { name: "doctor", line: "tollgate doctor --json" };
@@ -20,8 +22,8 @@ const NOBODY: &[Script] = &[
     },
 ];
 
-/// The time-stamp counter of an emulator is none that runs at one rate, so the clock has to be asked for: the bare guest
-/// counts with nothing else.
+/// `--clock tsc` because the time-stamp counter of an emulator has no constant rate and is not chosen by default; the bare
+/// guest has no other clock.
 const CROSSING: Script = Script {
     name: "crossing",
     line: "tollgate crossing --clock tsc --quick --budget-ms 100 --patience-ms 40000 --seed 1 --no-save --json",
@@ -36,7 +38,7 @@ const ONE_CPU: (&str, &str) = ("core/*", "it needs two CPUs");
 const EMULATED: Expect = Expect::Doctor("emulated-cpu", Spoils, "emulated in software");
 const NO_PMU: Expect = Expect::Doctor("no-pmu", Info, "no counters exposed by the hypervisor");
 
-/// An x86 machine about which nothing is special.
+/// A plain x86 machine.
 const X86: Case = Case {
     name: "",
     what: "",
@@ -46,7 +48,7 @@ const X86: Case = Case {
     cpus: 1,
     memory_mib: 1024,
     machine: &[],
-    // Otherwise it depends on the load of the host whether the guest's kernel trusts its clock and its timer.
+    // Without these, the load of the host decides whether the guest's kernel trusts its clock and its timer.
     boot: "no_timer_check tsc=reliable",
     scripts: &[DOCTOR, RUN],
     boots: 1,
@@ -118,7 +120,7 @@ pub(super) static CASES: &[Case] = &[
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU]),
             Expect::Doctor("page-table-isolation", Info, "page-table isolation is on"),
-            Expect::Check(|seen| checks::meltdown(seen, "Mitigation: PTI", true)),
+            Expect::Check(|output| checks::meltdown(output, "Mitigation: PTI", true)),
         ],
         ..X86
     },
@@ -131,7 +133,7 @@ pub(super) static CASES: &[Case] = &[
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU]),
             Expect::Doctor("page-table-isolation", Info, "is off though this processor needs it"),
-            Expect::Check(|seen| checks::meltdown(seen, "Vulnerable", false)),
+            Expect::Check(|output| checks::meltdown(output, "Vulnerable", false)),
         ],
         ..X86
     },
@@ -143,7 +145,7 @@ pub(super) static CASES: &[Case] = &[
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU]),
             Expect::Doctor("page-table-isolation", Info, "was forced on"),
-            Expect::Check(|seen| checks::meltdown(seen, "Not affected", true)),
+            Expect::Check(|output| checks::meltdown(output, "Not affected", true)),
         ],
         ..X86
     },
@@ -210,7 +212,7 @@ pub(super) static CASES: &[Case] = &[
         line: Line::V6_1,
         machine: &["-icount", "shift=2,sleep=off"],
         scripts: &[Script { name: "load", line: LOAD_KVM }, CROSSING],
-        expects: &[Expect::Check(|seen| checks::kvm(seen, true))],
+        expects: &[Expect::Check(|output| checks::kvm(output, true))],
         ..X86
     },
     Case {
@@ -218,7 +220,7 @@ pub(super) static CASES: &[Case] = &[
         what: "the same without nested paging (`npt=0`)",
         machine: &["-icount", "shift=2,sleep=off"],
         scripts: &[Script { name: "load", line: LOAD_KVM_WITHOUT_NESTED }, CROSSING],
-        expects: &[Expect::Check(|seen| checks::kvm(seen, false))],
+        expects: &[Expect::Check(|output| checks::kvm(output, false))],
         ..X86
     },
     Case {
@@ -290,7 +292,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn each_case_has_a_name_of_its_own_and_says_what_it_is() {
+    fn each_case_has_its_own_name_and_a_description() {
         let names: BTreeSet<&str> = CASES.iter().map(|case| case.name).collect();
         assert_eq!(names.len(), CASES.len());
         for case in CASES {

@@ -3,23 +3,20 @@
 use super::rows::Rows;
 use anyhow::{Result, ensure};
 
-/// One call of the program and what must come of it.
+/// One call of the program and the check of its output.
 pub(super) struct Case {
     pub(super) name: &'static str,
-    /// What the program is called with.
     args: &'static [&'static str],
     pub(super) check: Check,
 }
 
-/// What is asked of the output.
+/// What the output must be.
 pub(super) enum Check {
-    /// Something of the text.
+    /// A text with this property.
     Text(fn(&str) -> bool),
-    /// That it is, byte for byte, what the program for this machine's own architecture prints: nothing of it may
-    /// depend on the host.
+    /// Byte for byte the output of the program for this machine's own architecture: it must not depend on the host.
     AsHere,
-    /// That every row is measured or skipped with a reason, that proofs hold, and that the rows named were measured:
-    /// there is no excuse for them.
+    /// A record in which each row is measured or skipped with a reason, proofs hold, and these rows are measured.
     Rows(&'static [&'static str]),
 }
 
@@ -79,7 +76,7 @@ pub(super) static CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// The arguments; what measures keeps its runs in `store`.
+    /// The arguments; commands that measure save their runs in `store`.
     pub(super) fn args(&self, store: &str) -> Vec<String> {
         let mut args: Vec<String> = self.args.iter().map(|&arg| arg.to_owned()).collect();
         if matches!(self.check, Check::Rows(_)) {
@@ -88,17 +85,17 @@ impl Case {
         args
     }
 
-    /// Looks at what was printed; `here` is what the program of this machine's own architecture printed. Gives the
-    /// rows, where there are any.
+    /// Checks the output; `here` is the output of the program for this machine's own architecture. Returns the rows, if
+    /// the output is a record.
     ///
     /// # Errors
-    /// With what is wrong.
+    /// A sentence that says what is wrong.
     pub(super) fn judge(&self, stdout: &str, here: Option<&str>) -> Result<Option<Rows>> {
         match self.check {
             Check::Text(good) => ensure!(good(stdout), "it printed: {}", first_line(stdout)),
             Check::AsHere => {
                 ensure!(!stdout.is_empty(), "it printed nothing");
-                // Without a program for this machine there is nothing to compare with.
+                // Without a program for this machine the output is compared with itself.
                 let (stdout, here) = (simulated(stdout), simulated(here.unwrap_or(stdout)));
                 let differing = stdout.lines().zip(here.lines()).find(|(there, here)| there != here);
                 if let Some((there, here)) = differing {
@@ -123,7 +120,7 @@ impl Case {
     }
 }
 
-/// What was simulated: all but the head, which names the machine, and the last line, which names the saved run.
+/// The simulated part: all but the head, which names the machine, and the last line, which names the saved run.
 fn simulated(text: &str) -> &str {
     let body = match text.split_once("\n\n") {
         Some((head, body)) if head.contains("seed ") => body,
@@ -141,14 +138,14 @@ mod tests {
     use super::{CASES, Case, Check};
 
     #[test]
-    fn each_case_stands_once() {
+    fn each_case_is_listed_once() {
         for (index, case) in CASES.iter().enumerate() {
             assert!(!CASES[..index].iter().any(|other| other.name == case.name), "{}", case.name);
         }
     }
 
     #[test]
-    fn one_other_byte_is_a_finding() {
+    fn one_different_byte_is_an_error() {
         let case = Case { name: "x", args: &[], check: Check::AsHere };
         assert!(case.judge("a\nb\n", Some("a\nb\n")).is_ok());
         let error = case.judge("a\nc\n", Some("a\nb\n")).err().unwrap().to_string();

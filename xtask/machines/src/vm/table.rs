@@ -1,34 +1,34 @@
 //! The table of all cases, on the terminal and in the documentation.
 
 use super::case::Case;
-use super::seen::Counts;
+use super::output::Counts;
 use std::fmt::Write;
 use std::path::Path;
 
-/// How a case came out.
-pub(super) struct Row {
+/// The result of a case.
+pub(super) struct CaseResult {
     pub(super) case: &'static Case,
-    /// What was measured; `None` for a case that measures nothing or did not get so far.
+    /// `None` for a case that has no rows or ended before.
     pub(super) counts: Option<Counts>,
     pub(super) seconds: f64,
-    /// Everything that is wrong.
+    /// A sentence for everything that is wrong.
     pub(super) problems: Vec<String>,
     /// Why it did not run.
     pub(super) skipped: Option<String>,
 }
 
-impl Row {
-    /// Of a case that has not run.
+impl CaseResult {
+    /// The result of a case that has not run.
     pub(super) fn of(case: &'static Case) -> Self {
         Self { case, counts: None, seconds: 0.0, problems: vec![], skipped: None }
     }
 }
 
 /// The table for the terminal.
-pub(super) fn terminal(rows: &[Row]) -> String {
+pub(super) fn terminal(rows: &[CaseResult]) -> String {
     let mut text = format!(
         "{:<20} {:<11} {:>8} {:>7} {:>6} {:>7}  {}\n",
-        "case", "kernel", "measured", "skipped", "failed", "seconds", "came out"
+        "case", "kernel", "measured", "skipped", "failed", "seconds", "result"
     );
     for row in rows {
         let (measured, skipped, failed) = cells(row.counts);
@@ -58,17 +58,17 @@ fn cells(counts: Option<Counts>) -> (String, String, String) {
     })
 }
 
-/// The page that has the table.
+/// The page with the table.
 const PAGE: &str = "docs/reference/machines.md";
 
 /// A line of the page.
-fn line(row: &Row) -> String {
+fn line(row: &CaseResult) -> String {
     let (measured, skipped, _) = cells(row.counts);
     format!("| {} | {} | {measured} | {skipped} | {} |", row.case.name, kernel(row.case), row.case.what)
 }
 
-/// Brings the page up to date with these rows; other lines stay.
-fn updated(page: &str, rows: &[Row]) -> String {
+/// The page with the lines of these rows replaced or added.
+fn updated(page: &str, rows: &[CaseResult]) -> String {
     let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
     for row in rows.iter().filter(|row| row.skipped.is_none() && row.problems.is_empty()) {
         let start = format!("| {} |", row.case.name);
@@ -89,7 +89,7 @@ fn updated(page: &str, rows: &[Row]) -> String {
 ///
 /// # Errors
 /// When it says something else.
-pub(super) fn compare(root: &Path, rows: &[Row], bless: bool) -> anyhow::Result<()> {
+pub(super) fn compare(root: &Path, rows: &[CaseResult], bless: bool) -> anyhow::Result<()> {
     let path = root.join(PAGE);
     let page = std::fs::read_to_string(&path)?;
     let updated = updated(&page, rows);
@@ -107,16 +107,16 @@ pub(super) fn compare(root: &Path, rows: &[Row], bless: bool) -> anyhow::Result<
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Row, terminal, updated};
+    use super::{CaseResult, Counts, terminal, updated};
     use crate::vm::cases::CASES;
 
-    fn row(measured: usize) -> Row {
+    fn row(measured: usize) -> CaseResult {
         let counts = Some(Counts { measured, skipped: 1, failed: 0 });
-        Row { case: &CASES[0], counts, seconds: 7.25, problems: vec![], skipped: None }
+        CaseResult { case: &CASES[0], counts, seconds: 7.25, problems: vec![], skipped: None }
     }
 
     #[test]
-    fn the_page_is_brought_up_to_date() {
+    fn lines_of_the_page_are_replaced_or_added() {
         let page = "# Title\n\n| case |\n| --- |\n| other | x |\n\nEnd\n";
         let once = updated(page, &[row(36)]);
         assert_eq!(
@@ -125,14 +125,15 @@ mod tests {
         );
         assert_eq!(updated(&once, &[row(36)]), once);
         assert!(updated(&once, &[row(35)]).contains("| 35 | 1 |"));
-        // What did not work says nothing.
-        let failed = Row { problems: vec!["x".into()], ..row(3) };
+        // A case that failed leaves its line as it is.
+        let failed = CaseResult { problems: vec!["x".into()], ..row(3) };
         assert_eq!(updated(&once, &[failed]), once);
     }
 
     #[test]
     fn the_terminal_has_one_line_for_each_case() {
-        let text = terminal(&[row(36), Row { skipped: Some("offline".into()), counts: None, ..row(0) }]);
+        let text =
+            terminal(&[row(36), CaseResult { skipped: Some("offline".into()), counts: None, ..row(0) }]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "two-cpus             6.12 amd64        36       1      0     7.2  ok");
         assert!(lines[2].ends_with("skipped"));

@@ -1,23 +1,23 @@
-//! What is measured on which architecture: the table that the test command prints and that stands in
+//! What is measured on which architecture: the table that the command prints and that is part of
 //! `docs/reference/architectures.md`.
 
 use super::rows::Rows;
-use super::target::TARGETS;
+use crate::build::target::TARGETS;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Where the table stands.
+/// The page with the table.
 const PAGE: &str = "docs/reference/architectures.md";
 const BEGIN: &str = "<!-- written by cargo xtask cross --write -->";
 const END: &str = "<!-- end -->";
 
-/// How the reason begins that `crates/measure/src/session.rs` gives for a row that its proof refutes.
+/// How the reason begins that `crates/measure` gives for a row that its proof refutes.
 const UNDONE: &str = "the emulator that runs this program does not do it";
 
-/// The cell of a list on an architecture of which nothing is known.
+/// The cell of a list that was not run on an architecture.
 const NOT_TRIED: &str = "not tried";
 
 /// The rows of each list (a case), by architecture.
@@ -28,19 +28,19 @@ pub(super) struct Table(BTreeMap<&'static str, BTreeMap<&'static str, Rows>>);
 type Gaps = BTreeMap<(String, String, String), String>;
 
 impl Table {
-    /// Adds what was found on one architecture.
+    /// Adds the rows of one architecture.
     pub(super) fn add(&mut self, arch: &'static str, lists: BTreeMap<&'static str, Rows>) {
         for (list, rows) in lists {
             self.0.entry(list).or_default().insert(arch, rows);
         }
     }
 
-    /// Whether nothing was found.
+    /// Whether it has no rows.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The table as it stands in the page: how many rows were measured, and which were not.
+    /// The table as in the page: how many rows were measured, and which were not.
     pub(super) fn markdown(&self) -> String {
         let mut out = String::from("| list |");
         TARGETS.iter().for_each(|target| _ = write!(out, " {} |", target.arch));
@@ -72,7 +72,7 @@ impl Table {
         for (list, by_arch) in &self.0 {
             for (arch, rows) in by_arch {
                 for row in rows.iter() {
-                    // Some rows are made by several engines.
+                    // Some rows are measured by several engines.
                     let other = rows.iter().any(|other| other.probe == row.probe && other.skipped.is_none());
                     if let Some(reason) = row.skipped.as_ref().filter(|_| !other) {
                         let key = ((*list).to_owned(), row.probe.clone(), (*arch).to_owned());
@@ -84,11 +84,10 @@ impl Table {
         gaps
     }
 
-    /// How the page differs from what was found. A row that this machine itself measures otherwise than the page
-    /// says is left out: then it is the machine that differs (its CPUs, its kernel, the rights of its user), and
-    /// not the architecture.
+    /// How the page differs from these rows. A row for which this machine's own architecture differs from the page is left
+    /// out: there the machine differs (its CPUs, its kernel, the rights of its user), not the architecture.
     pub(super) fn drift(&self, page: &str) -> Result<Vec<String>> {
-        let said = read(page)?;
+        let documented = read(page)?;
         let found = self.gaps();
         let native = std::env::consts::ARCH;
         let mut drift = Vec::new();
@@ -102,11 +101,11 @@ impl Table {
                 for probe in probes {
                     let key = |arch: &str| ((*list).to_owned(), probe.to_owned(), arch.to_owned());
                     let known = here.iter().any(|row| row.probe == probe);
-                    if known && found.contains_key(&key(native)) != said.contains_key(&key(native)) {
+                    if known && found.contains_key(&key(native)) != documented.contains_key(&key(native)) {
                         continue;
                     }
-                    match (found.get(&key(arch)), said.get(&key(arch))) {
-                        // What an emulator leaves undone may depend on what the host's kernel happens to do.
+                    match (found.get(&key(arch)), documented.get(&key(arch))) {
+                        // What an emulator does not do may depend on the host's kernel.
                         (Some(reason), _) if reason.starts_with(UNDONE) => {}
                         (None, Some(reason)) if reason.starts_with(UNDONE) => {}
                         (Some(reason), None) => {
@@ -122,7 +121,7 @@ impl Table {
     }
 }
 
-/// Whether the page says that this list was not tried on this architecture, and so nothing of its rows.
+/// Whether the page says that this list was not tried on this architecture.
 fn untried(page: &str, list: &str, arch: &str) -> bool {
     let place = TARGETS.iter().position(|target| target.arch == arch);
     let counts = page.lines().find_map(|line| line.strip_prefix(&format!("| {list} |")));
@@ -130,7 +129,7 @@ fn untried(page: &str, list: &str, arch: &str) -> bool {
     cell.is_some_and(|cell| cell.trim() == NOT_TRIED)
 }
 
-/// The rows that the page says are not measured.
+/// The rows that are not measured according to the page.
 fn read(page: &str) -> Result<Gaps> {
     let (_, rest) = page.split_once(BEGIN).with_context(|| format!("{PAGE} has no line `{BEGIN}`"))?;
     let (block, _) = rest.split_once(END).with_context(|| format!("{PAGE} has no line `{END}`"))?;
@@ -145,7 +144,7 @@ fn read(page: &str) -> Result<Gaps> {
         .collect())
 }
 
-/// What the page says otherwise than was found.
+/// How the page differs from the table.
 pub(super) fn drift(root: &Path, table: &Table) -> Result<Vec<String>> {
     table.drift(&fs::read_to_string(root.join(PAGE)).context(PAGE)?)
 }
@@ -196,16 +195,16 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_was_lost_or_won_is_drift() {
+    fn a_row_that_is_no_longer_or_newly_measured_is_drift() {
         let drift = |before, after| table(MEASURED, after).drift(&page(&table(MEASURED, before))).unwrap();
         assert_eq!(drift(MEASURED, SKIPPED).len(), 1);
         assert_eq!(drift(SKIPPED, MEASURED).len(), 1);
     }
 
     #[test]
-    fn what_this_machine_itself_lacks_is_no_drift() {
-        let said = page(&table(MEASURED, MEASURED));
-        assert!(table(SKIPPED, SKIPPED).drift(&said).unwrap().is_empty());
+    fn a_row_that_this_machine_does_not_measure_either_is_not_drift() {
+        let documented = page(&table(MEASURED, MEASURED));
+        assert!(table(SKIPPED, SKIPPED).drift(&documented).unwrap().is_empty());
     }
 
     #[test]
