@@ -4,22 +4,27 @@ mod arrows;
 mod big_files;
 mod blanks;
 mod changelog;
+mod circles;
 mod inherited;
 mod leftovers;
 mod links;
 mod lints;
 mod long_files;
 mod merges;
+mod modules;
 mod pages;
 mod private_paths;
 mod readme_commands;
 mod rooms;
+mod rule;
 mod rust_version;
 mod tree;
+mod words;
 
-use crate::workspace;
 use anyhow::{Result, bail};
+use rule::{Finding, Rule};
 use std::path::Path;
+use tollgate_testkit::workspace;
 use tree::Tree;
 
 /// Checks the rules of this repository that no compiler checks.
@@ -28,36 +33,15 @@ pub(crate) struct Args {
     /// List the rules instead
     #[arg(long)]
     list: bool,
-}
-
-/// One rule: a pure function of the tree.
-struct Rule {
-    name: &'static str,
-    what: &'static str,
-    check: fn(&Tree) -> Vec<Finding>,
-}
-
-/// Where a rule is broken, and what to do.
-#[derive(Debug, PartialEq, Eq)]
-struct Finding {
-    path: String,
-    line: Option<usize>,
-    text: String,
-}
-
-impl Finding {
-    fn at(path: &str, line: usize, text: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line: Some(line), text: text.into() }
-    }
-
-    fn file(path: &str, text: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line: None, text: text.into() }
-    }
+    /// Check this rule only, also where its findings are known
+    #[arg(long, value_name = "RULE", value_parser = RULES.iter().map(|rule| rule.name).collect::<Vec<_>>())]
+    only: Option<String>,
 }
 
 /// Every rule.
 static RULES: &[Rule] = &[
     arrows::RULE,
+    circles::RULE,
     inherited::RULE,
     lints::RULE,
     rust_version::RULE,
@@ -72,6 +56,20 @@ static RULES: &[Rule] = &[
     blanks::RULE,
     long_files::RULE,
     big_files::RULE,
+    words::RULE,
+];
+
+/// Findings that are known and wait for their cure: the rule, and the start of the paths. To be emptied: remove a row
+/// when `cargo xtask tidy --only RULE` finds nothing there, and add none.
+static KNOWN: &[(&str, &str)] = &[
+    ("circles", "crates/boundary/"),
+    ("circles", "crates/lab/"),
+    ("circles", "crates/measure/"),
+    ("circles", "crates/report/"),
+    ("circles", "crates/riscv/"),
+    ("circles", "crates/tollgate/"),
+    ("circles", "xtask/"),
+    ("words", ""),
 ];
 
 impl Args {
@@ -86,26 +84,44 @@ impl Args {
             }
             return Ok(());
         }
-        match check(&workspace::root()?)? {
-            0 => Ok(()),
-            found => bail!("{found} findings, listed above"),
+        let found = match &self.only {
+            Some(name) => {
+                let tree = Tree::load(&workspace::root()?)?;
+                print(&tree, |rule, _| rule.name == *name)
+            }
+            None => check(&workspace::root()?)?,
+        };
+        if found > 0 {
+            bail!("{found} findings, listed above");
         }
+        Ok(())
     }
 }
 
-/// Prints each finding and counts them.
+/// Prints each finding that is not known and counts them.
 pub(crate) fn check(root: &Path) -> Result<usize> {
     let tree = Tree::load(root)?;
-    let mut found = 0;
-    for rule in RULES {
-        for Finding { path, line, text } in (rule.check)(&tree) {
-            found += 1;
-            let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-            println!("{path}{line}: {text} ({})", rule.name);
-        }
-    }
+    let is_known = |rule: &Rule, path: &str| {
+        KNOWN.iter().any(|(name, start)| rule.name == *name && path.starts_with(start))
+    };
+    let found = print(&tree, |rule, path| !is_known(rule, path));
     println!("tidy: {} rules, {} files, {found} findings", RULES.len(), tree.files.len());
     Ok(found)
+}
+
+/// Prints the findings that are asked for, by rule and path, and counts them.
+fn print(tree: &Tree, is_asked_for: impl Fn(&Rule, &str) -> bool) -> usize {
+    let mut found = 0;
+    for rule in RULES {
+        for Finding { path, line, text } in (rule.check)(tree) {
+            if is_asked_for(rule, &path) {
+                found += 1;
+                let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+                println!("{path}{line}: {text} ({})", rule.name);
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]

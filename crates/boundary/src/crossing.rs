@@ -3,6 +3,7 @@
 //! Each row has a total that nothing recorded, by batches, and most have parts from single crossings with
 //! stamps at their cuts. Rows whose caches or TLB are spoilt before each crossing have stamped totals only.
 
+mod bill;
 mod clock;
 mod fault;
 mod filtered;
@@ -12,6 +13,7 @@ mod segv;
 mod signal;
 mod state;
 
+pub use bill::{add_guest, failed};
 pub(crate) use fault::ANONYMOUS;
 pub(crate) use filtered::{BY_ARGUMENT, BY_NUMBER};
 

@@ -3,6 +3,7 @@
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
 mod anonymous;
+mod bill;
 mod cached;
 mod copy_on_write;
 mod first_write;
@@ -30,6 +31,7 @@ use riscv64 as machine;
 use x86_64 as machine;
 
 pub(crate) use anonymous::{Anonymous, minor_faults};
+pub use bill::arrange;
 pub(crate) use protection::Protection;
 
 use crate::crossing;

@@ -4,8 +4,8 @@
 mod unrolled;
 
 mod call;
-mod crossing;
-mod fault;
+pub mod crossing;
+pub mod fault;
 mod fiber;
 mod null;
 mod other_core;

@@ -4,7 +4,7 @@ use crate::sampler::{Collected, Epoch};
 use crate::stamps::{Dissection, Part, Term};
 use crate::stats::{median_interval, quantile, sorted};
 use crate::summary::{self, Units};
-use tollgate_record::{Estimate, Evidence, Phase, Warning};
+use tollgate_record::{Evidence, Phase, Warning};
 
 /// Which quantile of an epoch's groups of stamped crossings stands for it. A group's median is already
 /// free of single outliers, so that fewer groups than batches are thrown away.
@@ -89,10 +89,7 @@ fn cuts(part: &Part, dissection: &Dissection) -> i8 {
 
 fn phase(name: &str, evidence: Evidence, levels: &[f64], doubt: f64, units: &Units) -> Phase {
     let mut phase = Phase::new(name, evidence);
-    phase.ns = summary::of_levels(levels, units).map(|ns| {
-        let more = doubt / units.scale.hz * 1e9;
-        Estimate { ci: [ns.ci[0] - more, ns.ci[1] + more], ..ns }
-    });
+    phase.ns = summary::of_levels(levels, units).map(|ns| ns.widened(doubt / units.scale.hz * 1e9));
     phase.cycles = phase.ns.zip(units.core).map(|(ns, core)| ns.scaled(core.hz / 1e9));
     phase
 }

@@ -273,10 +273,11 @@ pub fn of_levels(levels: &[f64], units: &Units) -> Option<Estimate> {
 }
 
 fn headline(collected: &Collected, per_pass: f64) -> Option<Figure> {
-    let (median, [low, high]) = median_interval(&levels(collected, per_pass))?;
-    // What was subtracted is itself uncertain; its share is added in full, not in quadrature.
+    let (median, interval) = median_interval(&levels(collected, per_pass))?;
+    // What was subtracted from each level is itself uncertain.
     let doubt = empty_doubt(collected) / (collected.passes.max(1) as f64 * per_pass);
-    Some(Figure { median, interval: [low - doubt, high + doubt] })
+    let headline = Estimate::within(median, interval).minus(&Estimate::within(0.0, [-doubt, doubt]));
+    Some(Figure { median: headline.estimate, interval: headline.ci })
 }
 
 /// Half the width of the interval of the empty batch's median, in ticks.

@@ -8,6 +8,7 @@
 //! `cycles` are periods of the core's own clock (or simulated cycles, where `engine` says so).
 
 pub mod document;
+mod estimate;
 pub mod finding;
 mod finite;
 pub mod host;
@@ -21,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use estimate::Estimate;
 pub use finding::{Finding, Severity};
 pub use finite::NOT_FINITE;
 pub use host::Host;
@@ -116,57 +118,6 @@ pub enum Per {
     Trap,
     /// One instruction, with what it makes the next ones wait for.
     Instruction,
-}
-
-/// A figure with its interval and the distribution of the samples behind it.
-///
-/// The quantiles are those of the samples, each the mean of one batch of crossings; the
-/// distribution of single crossings is in [`Measurement::single`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Estimate {
-    /// The headline figure.
-    pub estimate: f64,
-    /// Its 95 % confidence interval, low and high.
-    pub ci: [f64; 2],
-    /// Smallest sample.
-    pub min: f64,
-    /// 10th percentile of the samples.
-    pub p10: f64,
-    /// Median of the samples.
-    pub p50: f64,
-    /// 90th percentile of the samples.
-    pub p90: f64,
-    /// 99th percentile of the samples.
-    pub p99: f64,
-    /// Mean of the samples.
-    pub mean: f64,
-}
-
-impl Estimate {
-    /// The same figure in another unit: every field times `factor`.
-    #[must_use]
-    pub fn scaled(&self, factor: f64) -> Self {
-        Self {
-            estimate: self.estimate * factor,
-            ci: self.ci.map(|bound| bound * factor),
-            min: self.min * factor,
-            p10: self.p10 * factor,
-            p50: self.p50 * factor,
-            p90: self.p90 * factor,
-            p99: self.p99 * factor,
-            mean: self.mean * factor,
-        }
-    }
-
-    /// Half the width of the interval, as a share of the headline; infinite for a headline of zero.
-    pub fn relative_half_width(&self) -> f64 {
-        (self.ci[1] - self.ci[0]) / 2.0 / self.estimate.abs()
-    }
-
-    /// Whether the interval contains zero.
-    pub fn is_zero_within_error(&self) -> bool {
-        self.ci[0] <= 0.0 && self.ci[1] >= 0.0
-    }
 }
 
 /// How a phase of a bill is known.

@@ -1,6 +1,5 @@
 //! `tollgate fault`: the kinds of page fault, and the scan of a file that does not fit into memory.
 
-mod bill;
 mod kinds;
 mod scan;
 
@@ -40,6 +39,9 @@ pub(crate) fn fault(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Kinds(args) => kinds::kinds(&args.sampling),
         Command::Scan(args) => scan::scan(&args),
-        Command::Touch { job } => scan::touch(&job),
+        Command::Touch { job } => {
+            tollgate_scan::touch(&job, &mut std::io::stdout().lock())?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }

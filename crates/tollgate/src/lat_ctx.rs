@@ -1,17 +1,18 @@
 //! `tollgate lat_ctx`, and this program called by that name: lmbench's command line and lmbench's output.
 
+use crate::cli::size::bytes;
 use crate::cli::{Sampling, Usage};
-use crate::output::{Sink, say};
-use crate::ring::{Bench, Measured, empty_record, place, room};
-use crate::run::{Keeper, stop_flag};
+use crate::output::say;
+use crate::ring::{rings_worker, room, runner};
+use crate::session::Session;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tollgate_boundary::ring::{Cell, Link, Pages, Spec, Walk, too_large};
-use tollgate_measure::{Site, host};
+use std::sync::atomic::Ordering;
+use tollgate_boundary::ring::{CellRunner, Link, MeasuredCell, Pages, Spec, Walk, too_large};
+use tollgate_measure::Site;
 use tollgate_record::{Run, Status, document};
 
 #[derive(clap::Args)]
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     /// Repetitions, each with new processes [default: 6]
     #[arg(short = 'N', value_name = "repetitions", value_parser = repetitions, allow_hyphen_values = true)]
     repetitions: Option<u32>,
-    /// Size of each process's array: kilobytes, or with K, M or G
+    /// Size of each process's array: kilobytes (of 1,024 bytes, as lmbench's), or with a suffix: B, K, M, G, kB, MB, GB
     #[arg(short = 's', value_name = "size_in_kbytes", value_parser = size, default_value = "0", allow_hyphen_values = true)]
     size: u64,
     /// Numbers of processes
@@ -54,7 +55,8 @@ pub(crate) fn called_as(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
-    let (mut facts, site) = place(sampling)?;
+    let output = &sampling.destination.output;
+    let (facts, site) = sampling.place()?;
     let room = room(&facts);
     let spec = |procs: u32| Spec {
         link: Link::Pipe,
@@ -74,20 +76,17 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     let allowed = facts.cpu.allowed.clone();
-    host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
-    let sink = Sink::open(&sampling.output)?;
-    let mut run = empty_record(facts, sampling);
-    let mut keeper = Keeper::open(sampling, &mut run)?;
-    let stop = stop_flag()?;
-    let mut bench = Bench::new(site, sampling, run.seed, None);
-    if let Some(repetitions) = args.repetitions {
-        bench = bench.epochs(repetitions);
-    }
+    let mut session = Session::open(&sampling.destination, facts, sampling.seed())?;
+    let stop = session.stop_on_signal()?;
+    let start = rings_worker(sampling.clock.source());
+    let usual = runner(site, sampling, session.run.seed, &start);
+    let runner = CellRunner { epochs: args.repetitions.unwrap_or(usual.epochs), ..usual };
     let cpus = beside(site, &allowed, args.parallelism);
     let mut lines = String::new();
-    let mut failed = 0;
     for &procs in &args.procs {
-        let Some(points) = point(&bench, &spec(procs), &cpus, &mut run, &stop)? else { break };
+        let keep = &mut |unfinished: &Run| session.keeper.save(unfinished);
+        let points = runner.measure_side_by_side(&spec(procs), &cpus, &mut session.run, &stop, keep);
+        let Some(points) = points else { break };
         let (overhead, switch) = (middle(&points, |it| it.overhead_us), middle(&points, |it| it.switch_us));
         let measured = points.iter().all(|point| point.result.status == Status::Measured);
         for point in &points {
@@ -95,9 +94,11 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
                 say(format!("lat_ctx: {procs} processes: {why}"));
             }
         }
-        run.results.extend(points.into_iter().map(|point| point.result));
-        run.complete = run.results.len() == args.procs.len() * cpus.len();
-        keeper.save(&run);
+        session.run.results.extend(points.into_iter().map(|point| point.result));
+        session.save();
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
         if let (true, Some(overhead), Some(switch)) = (measured, overhead, switch) {
             let mut text = String::new();
             if lines.is_empty() {
@@ -106,24 +107,28 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
             }
             let _ = writeln!(text, "{procs} {switch:.2}");
             lines.push_str(&text);
-            if sampling.output.out.is_none() && !sampling.output.json {
+            if output.out.is_none() && !output.json {
                 // Nobody reading it is no reason to fail.
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
         } else {
-            failed += 1;
+            session.fail(format!("{procs} processes gave no figure"));
         }
     }
-    keeper.finish(&mut run);
-    if sink.json() {
-        sink.deliver(&document::to_json(&run)?)?;
-    } else if sampling.output.out.is_some() {
-        sink.deliver(&lines)?;
-    }
-    if stop.load(Ordering::Relaxed) {
+    let interrupted = stop.load(Ordering::Relaxed);
+    session.run.complete = session.run.results.len() == args.procs.len() * cpus.len() && !interrupted;
+    if interrupted {
         say("lat_ctx: interrupted; the lines above are complete");
     }
-    Ok(if failed == 0 && run.complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // Scripts read lmbench's lines from standard error.
+    session.finish_quietly(|run, sink| {
+        if sink.json() {
+            sink.deliver(&document::to_json(run)?)?;
+        } else if output.out.is_some() {
+            sink.deliver(&lines)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// The CPUs of the rings that run side by side: the measured one first, then the others in turn.
@@ -133,34 +138,8 @@ fn beside(site: Site, allowed: &[usize], parallelism: u32) -> Vec<usize> {
     all.into_iter().cycle().take(parallelism as usize).collect()
 }
 
-/// One point: the cell on each of the CPUs at once. `None` when it was interrupted.
-fn point(
-    bench: &Bench,
-    spec: &Spec,
-    cpus: &[usize],
-    run: &mut Run,
-    stop: &AtomicBool,
-) -> anyhow::Result<Option<Vec<Measured>>> {
-    if let [_] = cpus {
-        return Ok(bench.measure(&Cell::new(spec.clone()), run, stop)?.map(|measured| vec![measured]));
-    }
-    let all: Vec<anyhow::Result<Option<Measured>>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = cpus
-            .iter()
-            .map(|&cpu| {
-                let (mut run, bench) = (run.clone(), bench.on(cpu));
-                let cell = Cell::new(Spec { cpus: vec![cpu], ..spec.clone() });
-                scope.spawn(move || bench.measure(&cell, &mut run, stop))
-            })
-            .collect();
-        let lost = || Err(anyhow::anyhow!("a measuring thread panicked"));
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
-    });
-    all.into_iter().collect()
-}
-
 /// The median over rings that ran side by side.
-fn middle(points: &[Measured], of: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
+fn middle(points: &[MeasuredCell], of: impl Fn(&MeasuredCell) -> Option<f64>) -> Option<f64> {
     let values: Option<Vec<f64>> = points.iter().map(of).collect();
     values.map(|values| tollgate_measure::stats::median(&values)).filter(|value| value.is_finite())
 }
@@ -185,7 +164,7 @@ fn number(text: &str, least: u64, most: u64, what: &str) -> Result<u64, String> 
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    crate::ring::bytes(text, 1024)
+    bytes(text, 1024)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use rings::{Started, binary, finished, output, results, text};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 /// Exit status 2, and a sentence with this in it.
 const WRONG: &[(&[&str], &str)] = &[
@@ -16,9 +17,9 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["ring", "--procs", "two"], "a whole number from 2"),
     (&["ring", "--procs", "2,"], "a whole number from 2"),
     (&["ring", "--procs", "9999999"], "at most 1000000"),
-    (&["ring", "--size", "abc"], "is no size"),
-    (&["ring", "--size", "-1"], "is no size"),
-    (&["ring", "--size", "16KB"], "is no size"),
+    (&["ring", "--size", "abc"], "is not a size"),
+    (&["ring", "--size", "-1"], "is not a size"),
+    (&["ring", "--size", "16KX"], "is not a size"),
     (&["ring", "--size", "99999999999G"], "more than an address can name"),
     (&["ring", "--procs", "64", "--size", "1024G"], "64 processes with 1 TiB each"),
     (&["ring", "--procs", "2", "--size", "16777216G"], "use a --size of at most"),
@@ -36,8 +37,8 @@ const WRONG: &[(&[&str], &str)] = &[
     (&["lat_ctx", "1"], "at least 2 tasks"),
     (&["lat_ctx", "-2"], "at least 2 tasks"),
     (&["lat_ctx", "abc"], "a whole number from 2"),
-    (&["lat_ctx", "-s", "abc", "2"], "is no size"),
-    (&["lat_ctx", "-s", "-4", "2"], "is no size"),
+    (&["lat_ctx", "-s", "abc", "2"], "is not a size"),
+    (&["lat_ctx", "-s", "-4", "2"], "is not a size"),
     (&["lat_ctx", "-s", "1024G", "2"], "-s: 2 processes with 1 TiB each"),
     (&["lat_ctx", "-s", "99999999999G", "2"], "more than an address can name"),
     (&["lat_ctx", "-P", "0", "2"], "rings side by side is a whole number from 1"),
@@ -206,21 +207,33 @@ fn a_stuck_ring_is_ended_by_the_watchdog() {
     rings::all_gone(&tasks);
 }
 
-/// A ring with a store, interrupted by a signal when its first cell has been saved.
+/// The run in a store, once it has a result.
+fn saved(store: &Path) -> Option<Value> {
+    let files = fs::read_dir(store).expect("the store").flatten();
+    let runs = files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok());
+    runs.filter(|run: &Value| run["results"].as_array().is_some_and(|cells| !cells.is_empty())).last()
+}
+
+/// A ring with a store, interrupted by a signal in its second cell.
 fn interrupted(signal: i32) -> (Option<i32>, String, Value, Vec<i32>) {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().to_str().expect("a name in UTF-8");
     let ring = Started::new(&["--procs", "2,30", "--size", "0", "--thorough", "--store", store]);
-    let saved = || {
-        let files = fs::read_dir(folder.path()).expect("the store").flatten();
-        let runs = files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok());
-        runs.filter(|run: &Value| run["results"].as_array().is_some_and(|cells| !cells.is_empty())).last()
-    };
-    rings::until("a saved cell", || saved().is_some());
     let tasks = ring.wait_for_tasks(30);
     rings::kill(ring.id(), signal);
     let (code, _, said) = finished(ring);
-    (code, said, saved().expect("the run is still there"), tasks)
+    (code, said, saved(folder.path()).expect("the run is still there"), tasks)
+}
+
+/// The first cell is there, and the second only with what it has measured.
+fn check_interrupted(run: &Value) {
+    assert_eq!(run["complete"], false);
+    let cells = results(run);
+    assert!(cells.len() == 1 || cells.len() == 2, "{}", cells.len());
+    for (cell, procs) in cells.iter().zip([2, 30]) {
+        assert_eq!((&cell["params"]["procs"], &cell["status"]), (&procs.into(), &"measured".into()));
+        assert!(cell["samples"].as_u64().is_some_and(|samples| samples > 0), "{procs}");
+    }
 }
 
 #[test]
@@ -228,8 +241,7 @@ fn an_interrupt_keeps_the_finished_cells() {
     let (code, said, run, tasks) = interrupted(libc::SIGINT);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("interrupted"), "{said}");
-    assert_eq!(results(&run).len(), 1);
-    assert_eq!(run["complete"], false);
+    check_interrupted(&run);
     rings::all_gone(&tasks);
 }
 
@@ -237,9 +249,25 @@ fn an_interrupt_keeps_the_finished_cells() {
 fn even_when_killed_the_finished_cells_survive_and_no_task_does() {
     let (code, _, run, tasks) = interrupted(libc::SIGKILL);
     assert_eq!(code, None);
-    assert_eq!(results(&run).len(), 1);
-    assert_eq!(run["complete"], false);
+    check_interrupted(&run);
     rings::all_gone(&tasks);
+}
+
+#[test]
+fn a_single_cell_is_saved_while_it_is_measured() {
+    for signal in [libc::SIGINT, libc::SIGKILL] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = folder.path().to_str().expect("a name in UTF-8");
+        let ring = Started::new(&["--procs", "40", "--size", "0", "--thorough", "--store", store]);
+        rings::until("a saved cell", || saved(folder.path()).is_some());
+        rings::kill(ring.id(), signal);
+        let (code, ..) = finished(ring);
+        assert_eq!(code, if signal == libc::SIGINT { Some(1) } else { None });
+        let run = saved(folder.path()).expect("the run is still there");
+        let cells = results(&run);
+        assert_eq!((&run["complete"], cells.len()), (&false.into(), 1), "signal {signal}");
+        assert_eq!((&cells[0]["params"]["procs"], &cells[0]["status"]), (&40.into(), &"measured".into()));
+    }
 }
 
 #[test]

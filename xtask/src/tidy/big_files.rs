@@ -1,7 +1,7 @@
 //! A clone stays small.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule = Rule { name: "big-files", what: "no file is over 1 MiB", check };
 

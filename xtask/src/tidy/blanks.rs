@@ -1,7 +1,7 @@
 //! White space that nobody sees.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule = Rule {
     name: "blanks",

@@ -1,7 +1,7 @@
 //! The change log knows the version.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule =
     Rule { name: "changelog", what: "CHANGELOG.md has a section for the workspace's version", check };

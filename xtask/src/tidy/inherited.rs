@@ -1,7 +1,7 @@
 //! What every member takes from the workspace.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule = Rule {
     name: "inherited",

@@ -1,7 +1,7 @@
 //! Nothing is left for later in the sources.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! Links between files of the repository lead somewhere.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! The workspace's lints, which among other things keep libraries from printing.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 use regex::Regex;
 use std::sync::LazyLock;
 

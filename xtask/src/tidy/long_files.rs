@@ -1,7 +1,7 @@
 //! A file holds one thing.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule =
     Rule { name: "long-files", what: "no file has more than 700 lines of Rust", check };

@@ -1,7 +1,7 @@
 //! Every merge was finished.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule =
     Rule { name: "merges", what: "no text holds the marks of a merge that was not finished", check };

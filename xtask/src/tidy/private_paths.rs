@@ -1,7 +1,7 @@
 //! No file tells where its author works.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! A newcomer needs two commands.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 
 pub(super) const RULE: Rule = Rule {
     name: "readme-commands",

@@ -1,7 +1,7 @@
 //! Each room is introduced where newcomers look.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 use regex::Regex;
 
 pub(super) const RULE: Rule = Rule {

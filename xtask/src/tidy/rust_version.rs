@@ -1,7 +1,7 @@
 //! The minimum Rust version stands in one place.
 
+use super::rule::{Finding, Rule};
 use super::tree::Tree;
-use super::{Finding, Rule};
 use regex::Regex;
 
 pub(super) const RULE: Rule = Rule {

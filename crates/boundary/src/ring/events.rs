@@ -6,7 +6,7 @@ use tollgate_measure::counters::{Counters, count, groups};
 use tollgate_record::{Measurement, Warning};
 
 /// The largest ring whose events are counted: each task takes two or three descriptors.
-pub const MOST_COUNTED: u32 = 64;
+pub(super) const MOST_COUNTED: u32 = 64;
 
 /// The parameter under which they travel: name, then a figure or a reason, as JSON.
 const EVENTS: &str = "events";
@@ -42,7 +42,7 @@ type Told = (String, Result<f64, String>);
 
 /// Moves what was counted from the parameters of a ring into the record of its cell. Returns one warning for
 /// each reason for which counters are absent.
-pub fn take_counters(params: &[(String, String)], cell: &mut Measurement) -> Vec<Warning> {
+pub(super) fn take_counters(params: &[(String, String)], cell: &mut Measurement) -> Vec<Warning> {
     let told = params.iter().find(|(key, _)| key == EVENTS);
     let told: Vec<Told> = told.and_then(|(_, text)| serde_json::from_str(text).ok()).unwrap_or_default();
     let mut absent: Vec<(String, Vec<String>)> = Vec::new();

@@ -9,13 +9,18 @@
 mod array;
 mod bill;
 mod events;
+mod knees;
 mod limits;
 mod need;
 mod probe;
+mod runner;
+mod sizes;
 mod spec;
 
 pub use bill::Cell;
-pub use events::{MOST_COUNTED, take_counters};
+pub use knees::add_knees;
 pub use need::{Room, too_large};
 pub use probe::RingProbe;
+pub use runner::{CellRunner, MeasuredCell, StartWorker};
+pub use sizes::sizes_around;
 pub use spec::{Link, Pages, Spec, Walk};

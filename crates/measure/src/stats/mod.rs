@@ -1,9 +1,11 @@
 //! Statistics: pure functions of samples.
 
+mod batch_means;
 mod interval;
 mod quantile;
 mod shape;
 
+pub use batch_means::{Window, mean_of_windows};
 pub use interval::{COVERAGE, FEWEST_GROUPS, median_interval};
 pub use quantile::{median, quantile, sorted};
 pub use shape::{TwoLevels, drift, outliers, two_levels};

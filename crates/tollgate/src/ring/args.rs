@@ -1,9 +1,10 @@
 //! The options of `tollgate ring`.
 
-use super::sizes::Sizes;
 use crate::cli::Sampling;
+use crate::cli::size::bytes;
 use clap::ValueEnum;
-use tollgate_boundary::ring::{Link, Pages, Walk};
+use tollgate_boundary::ring::{Link, Pages, Room, Walk, sizes_around};
+use tollgate_record::host::Cache;
 
 #[derive(clap::Args)]
 #[command(
@@ -14,8 +15,8 @@ pub(crate) struct Args {
     /// How many tasks the ring has, one or more figures
     #[arg(long, value_name = "N,...", value_parser = procs, value_delimiter = ',', default_value = "2,8,32", allow_hyphen_values = true)]
     pub(crate) procs: Vec<u32>,
-    /// The array that each task walks over: sizes in bytes, K, M or G; 'auto' takes them from this host's
-    /// caches, so that each boundary has footprints on both sides
+    /// The array that each task walks over: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000); 'auto' takes
+    /// sizes around this host's caches, so that each boundary has footprints on both sides
     #[arg(long = "size", visible_alias = "sizes", value_name = "S,...", value_parser = Sizes::parse, default_value = "0,16K,64K", allow_hyphen_values = true)]
     pub(crate) sizes: Sizes,
     /// What the token travels over
@@ -129,6 +130,33 @@ impl From<PagesChoice> for Pages {
     }
 }
 
+/// Which sizes were asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// Those that bracket each cache of the host.
+    Auto,
+    /// These, in bytes.
+    These(Vec<u64>),
+}
+
+impl Sizes {
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.trim() == "auto" {
+            return Ok(Self::Auto);
+        }
+        let sizes: Result<Vec<u64>, String> = text.split(',').map(|size| bytes(size, 1)).collect();
+        Ok(Self::These(sizes?))
+    }
+
+    /// The sizes for a ring of so many tasks.
+    pub(crate) fn of(&self, procs: u32, caches: &[Cache], room: Option<Room>) -> Vec<u64> {
+        match self {
+            Self::These(sizes) => sizes.clone(),
+            Self::Auto => sizes_around(procs, caches, room),
+        }
+    }
+}
+
 /// The largest ring that the figures' units are made for.
 const MOST_PROCS: u32 = 1_000_000;
 
@@ -149,7 +177,19 @@ pub(crate) fn procs(text: &str) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::procs;
+    use super::{Sizes, procs};
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(
+            Sizes::parse("0,16K,1m,2G,100,16KB"),
+            Ok(Sizes::These(vec![0, 16 << 10, 1 << 20, 2 << 30, 100, 16_000]))
+        );
+        assert_eq!(Sizes::parse("auto"), Ok(Sizes::Auto));
+        for wrong in ["", "K", "abc", "-1", "+1", "1.5K", "1,,2", "99999999999G", "\u{e9}"] {
+            assert!(Sizes::parse(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn two_or_more() {

@@ -1,7 +1,7 @@
 //! The options of `tollgate switch`.
 
 use crate::cli::Sampling;
-use crate::ring::bytes;
+use crate::cli::size::bytes;
 use std::path::PathBuf;
 use tollgate_runtime::table::MOST_TASKS;
 
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Cost and memory from 2 tasks to 1,000,000, as far as each runtime and the memory go, with a plot
     #[arg(long, conflicts_with = "tasks")]
     pub(super) growth: bool,
-    /// The memory that may be used: bytes, or with K, M or G [default: half of what is available]
+    /// The memory that may be used: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000) [default: half of what is available]
     #[arg(long, value_name = "SIZE", value_parser = memory, allow_hyphen_values = true)]
     pub(super) memory: Option<u64>,
     /// A program of your own that speaks the protocol of runtimes/PROTOCOL.md

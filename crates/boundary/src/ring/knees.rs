@@ -1,0 +1,116 @@
+//! The staircase of refill over footprint, fitted to the finished cells: one row of the record for each cache.
+
+use serde_json::Value;
+use tollgate_measure::knees::{self, Found, Level, Point};
+use tollgate_record::host::Cache;
+use tollgate_record::{Estimate, Measurement, Per, Run, Status};
+
+/// The id of these rows.
+const PROBE: &str = "ring/knee";
+
+/// Adds one row for each data cache of the host.
+pub fn add_knees(run: &mut Run) {
+    let points: Vec<Point> = run.results.iter().filter_map(point).collect();
+    let with_arrays = |result: &Measurement| {
+        result.params.get("size").and_then(Value::as_f64).is_some_and(|bytes| bytes > 0.0)
+    };
+    if !run.results.iter().any(with_arrays) {
+        return;
+    }
+    let caches: Vec<&Cache> = run.host.caches.iter().filter(|cache| cache.kind != "Instruction").collect();
+    if caches.is_empty() {
+        let mut row = Measurement::empty(PROBE, "host", Per::Switch, Status::Skipped);
+        row.reason = Some("the system does not tell the caches of this CPU (/sys/devices/system/cpu)".into());
+        row.enable =
+            Some("mount it: `mount -t sysfs sysfs /sys`, and a container that does not mask it".into());
+        run.results.push(row);
+        return;
+    }
+    let level = |cache: &&Cache| Level { name: format!("L{}", cache.level), bytes: cache.bytes as f64 };
+    let fit = knees::fit(&points, &caches.iter().map(level).collect::<Vec<_>>());
+    let guest = run.host.hypervisor.is_some();
+    let mut rows: Vec<Measurement> =
+        fit.levels.iter().zip(&caches).map(|(found, cache)| row(found, cache, guest)).collect();
+    if let Some(prediction) = fit.prediction {
+        for row in &mut rows {
+            row.params.insert("left_out_cells".into(), prediction.cells.into());
+            row.params.insert("left_out_median_error".into(), prediction.median.into());
+            row.params.insert("left_out_worst_error".into(), prediction.worst.into());
+        }
+    }
+    run.results.extend(rows);
+}
+
+/// A cell's refill and what it hangs on.
+fn point(result: &Measurement) -> Option<Point> {
+    let refill = result.phases.iter().find(|phase| phase.name == "refill")?.ns?;
+    let number = |key: &str| result.params.get(key).and_then(Value::as_f64);
+    Some(Point {
+        procs: number("procs")?,
+        bytes: number("size")?,
+        refill: refill.estimate,
+        error: (refill.ci[1] - refill.ci[0]) / 2.0,
+        total: result.ns?.estimate,
+    })
+}
+
+fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
+    let mut row = Measurement::empty(PROBE, "host", Per::Switch, Status::Measured);
+    row.params.insert("cache".into(), found.level.name.clone().into());
+    row.params.insert("expected_bytes".into(), cache.bytes.into());
+    row.params.insert("shared_by".into(), cache.shared_by.len().into());
+    match &found.knee {
+        Ok(knee) => {
+            let round = |bytes: f64| Value::from(bytes.round() as u64);
+            row.params.insert("knee_bytes".into(), round(knee.bytes));
+            row.params.insert("knee_interval".into(), knee.interval.map(round).to_vec().into());
+            row.params.insert("unit".into(), "ns for each KiB of the array".into());
+            let ns = knee.ns_per_kib;
+            row.ns = Some(Estimate {
+                estimate: ns,
+                ci: knee.ns_interval,
+                min: ns,
+                p10: ns,
+                p50: ns,
+                p90: ns,
+                p99: ns,
+                mean: ns,
+            });
+        }
+        Err(why) => {
+            row.status = Status::Skipped;
+            let shared = match (cache.shared_by.len() > 1, guest) {
+                (_, true) if cache.level > 2 => {
+                    "; in a virtual machine such a cache is shared with machines that cannot be seen from here"
+                }
+                (true, _) => "; this cache is shared with other CPUs, whose programs use it too",
+                _ => "",
+            };
+            row.reason = Some(format!("cannot be resolved here: {why}{shared}"));
+            row.enable = Some("more cells around that footprint: --sizes auto with --procs 2,8,32".into());
+        }
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_refills_gets_no_rows() {
+        let cell = Measurement::empty("ring/pipe", "host", Per::Switch, Status::Measured);
+        assert!(point(&cell).is_none());
+    }
+
+    #[test]
+    fn what_is_not_resolved_says_why_and_what_would_help() {
+        let level = Level { name: "L3".into(), bytes: 1e8 };
+        let found = Found { level, knee: Err("no cell lies below it".into()) };
+        let cache = Cache { level: 3, bytes: 100_000_000, shared_by: vec![0, 1], ..Cache::default() };
+        let row = row(&found, &cache, true);
+        assert_eq!(row.status, Status::Skipped);
+        assert!(row.reason.as_deref().is_some_and(|why| why.contains("virtual machine")), "{row:?}");
+        assert!(row.enable.is_some());
+    }
+}

@@ -1,0 +1,186 @@
+//! The hardware alone: the bare guest's crossings as rows of the record.
+//!
+//! The same guest runs under KVM and under QEMU's translator; each engine gives one [`Measurement`] for each row, measured,
+//! skipped or failed. What an engine emulates carries the warning [`EMULATED`] and is never the hardware's:
+//! [`is_hardware`].
+
+mod estimate;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use crate::{Engine, Outcome, PHASES, Params, RunError, Visit, kvm, phase, qemu};
+use estimate::Scene;
+use rows::{HARDWARE_ROWS, HardwareRow};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tollgate_measure::summary::Units;
+use tollgate_record::{Measurement, Status};
+
+/// Code of the warning on figures that software made.
+pub const EMULATED: &str = "emulated";
+/// Code of the warning on figures in which a hypervisor took part where only the processor should have.
+pub const INTERCEPTED: &str = "intercepted";
+
+const MODULES: &str = "/sys/module";
+/// Virtual machines under KVM; each is an epoch.
+const MACHINES: usize = 10;
+/// With `--quick`; the fewest from which an interval can be had.
+const FEW_MACHINES: usize = 6;
+/// Runs under QEMU: its figures only show the mechanism, so an interval is not worth the time.
+const TRANSLATED: usize = 2;
+/// How long a virtual machine may live; a working one lives for a twentieth of it.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// QEMU starts with a firmware.
+const QEMU_PATIENCE: Duration = Duration::from_secs(2);
+/// No virtual machine is begun after so long.
+const BUDGET: Duration = Duration::from_secs(3);
+/// QEMU is not started again after so long.
+const QEMU_BUDGET: Duration = Duration::from_secs(1);
+/// How often a guest may hang, each time in another phase that is then left out.
+const HANGS: usize = 3;
+
+/// Where to look and how to count.
+pub struct Hardware<'a> {
+    /// The device of KVM; anything else is for tests.
+    device: &'a Path,
+    /// QEMU's program, a name to look for on PATH.
+    qemu: &'a Path,
+    /// `/sys/module`.
+    modules: &'a Path,
+    /// Fewer virtual machines.
+    quick: bool,
+    /// Ticks of this host's time-stamp counter as time, and the core's rate.
+    units: &'a Units,
+    /// Who is below the host.
+    hypervisor: Option<&'a str>,
+}
+
+impl<'a> Hardware<'a> {
+    /// This host. The calling thread runs the guest: pin it, to have the guest pinned.
+    pub fn here(units: &'a Units, hypervisor: Option<&'a str>, quick: bool) -> Self {
+        Self {
+            device: Path::new(kvm::DEVICE),
+            qemu: Path::new(qemu::PROGRAM),
+            modules: Path::new(MODULES),
+            quick,
+            units,
+            hypervisor,
+        }
+    }
+
+    /// Every row under every engine: KVM's first, QEMU's translator with its two clocks behind it. Takes under 8 s
+    /// whatever the guest does.
+    pub fn measure(&self) -> Vec<Measurement> {
+        let mut all = self.under_kvm();
+        all.extend(self.under_qemu(Engine::QemuTcg));
+        all.extend(self.under_qemu(Engine::QemuTcgIcount));
+        all
+    }
+
+    /// Every row under KVM.
+    fn under_kvm(&self) -> Vec<Measurement> {
+        let engine = Engine::of_kvm(self.modules);
+        let machines = if self.quick { FEW_MACHINES } else { MACHINES };
+        // Half a millisecond to the deadline: longer than the host polls for work before it sleeps.
+        let half_a_millisecond = self.units.scale.hz / 2000.0;
+        let mut params = Params { deadline_ticks: half_a_millisecond as u32, ..Params::default() };
+        let start = Instant::now();
+        let (mut visits, mut hung) = (Vec::new(), Vec::new());
+        while visits.len() < machines && start.elapsed() < BUDGET {
+            match kvm::run(self.device, &params, PATIENCE) {
+                Ok(visit) => {
+                    let stuck = stuck(&visit);
+                    if let Some(place) = stuck {
+                        params.phases &= !(1 << place);
+                        hung.push(place);
+                    }
+                    visits.push(visit);
+                    if stuck.is_some() && hung.len() >= HANGS {
+                        break;
+                    }
+                }
+                Err(error) if visits.is_empty() => return refused(engine, &error),
+                Err(error) => {
+                    return failed(engine, &format!("one virtual machine of several failed: {error}"));
+                }
+            }
+        }
+        // A guest that was stopped lacks what came behind; the others lack only what it hung in.
+        let whole: Vec<Visit> = visits.iter().filter(|visit| visit.table.finished).cloned().collect();
+        let scene = |visits| Scene { engine, visits, units: Some(self.units), hypervisor: self.hypervisor };
+        let stopped = scene(&visits);
+        let steady = scene(if whole.is_empty() { &visits } else { &whole });
+        HARDWARE_ROWS
+            .iter()
+            .map(|row| if touches(row, &hung) { stopped.row(row) } else { steady.row(row) })
+            .collect()
+    }
+
+    /// Every row under QEMU's translator; with [`Engine::QemuTcgIcount`] the figures are counts of instructions.
+    fn under_qemu(&self, engine: Engine) -> Vec<Measurement> {
+        let counting = engine == Engine::QemuTcgIcount;
+        let start = Instant::now();
+        let mut visits = Vec::new();
+        while visits.len() < if counting { 1 } else { TRANSLATED }
+            && (visits.is_empty() || start.elapsed() < QEMU_BUDGET)
+        {
+            match qemu::run(self.qemu, counting, &Params::default(), QEMU_PATIENCE) {
+                Ok(visit) => visits.push(visit),
+                Err(error) => return refused(engine, &error),
+            }
+        }
+        let units = (!counting).then_some(self.units);
+        let scene = Scene { engine, visits: &visits, units, hypervisor: self.hypervisor };
+        HARDWARE_ROWS
+            .iter()
+            .map(|row| if row.shape.exits() { no_exit(row, engine) } else { scene.row(row) })
+            .collect()
+    }
+}
+
+/// Whether a figure of this family is a processor's, so that it may stand beside figures of the host.
+pub fn is_hardware(result: &Measurement) -> bool {
+    result.status == Status::Measured && !result.has_warning(EMULATED) && !result.has_warning(INTERCEPTED)
+}
+
+/// Where a stopped guest was.
+fn stuck(visit: &Visit) -> Option<usize> {
+    visit.table.rows.iter().position(|row| row.outcome == Outcome::Stuck)
+}
+
+fn touches(row: &HardwareRow, hung: &[usize]) -> bool {
+    row.shape.phases().iter().any(|name| phase(name).is_some_and(|place| hung.contains(&place)))
+}
+
+/// Every row, when the engine gave no table.
+fn refused(engine: Engine, error: &RunError) -> Vec<Measurement> {
+    let RunError::NotHere { reason, enable } = error else { return failed(engine, &error.to_string()) };
+    let skipped = |row: &HardwareRow| {
+        let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Skipped);
+        result.reason = Some(reason.clone());
+        result.enable = Some(enable.clone());
+        result
+    };
+    HARDWARE_ROWS.iter().map(skipped).collect()
+}
+
+fn failed(engine: Engine, reason: &str) -> Vec<Measurement> {
+    let failed = |row: &HardwareRow| {
+        let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Failed);
+        result.reason = Some(reason.into());
+        result
+    };
+    HARDWARE_ROWS.iter().map(failed).collect()
+}
+
+/// A row that leaves the guest, where guest and hypervisor are one program.
+fn no_exit(row: &HardwareRow, engine: Engine) -> Measurement {
+    let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Skipped);
+    result.reason = Some("QEMU's translator has no exit: guest and hypervisor are one program".into());
+    result.enable = Some("KVM".into());
+    result
+}
+
+/// How many of the guest's phases there are; the mask of [`Params`] has one bit for each.
+const _: () = assert!(PHASES.len() <= 64);

@@ -1,0 +1,347 @@
+//! From the guest's stamps to the record: pure functions of visits.
+
+use super::rows::{HardwareRow, Shape};
+use crate::{Engine, Outcome, Row, Sample, Visit, phase};
+use tollgate_measure::stats::FEWEST_GROUPS;
+use tollgate_measure::stats::{median, quantile, sorted};
+use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
+use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Warning};
+
+/// The first of this many parts of the crossings of a phase warms up and is not counted.
+const WARM_PART: usize = 8;
+
+/// What KVM takes part in lasts at least this share of the shortest exit to it.
+const OF_AN_EXIT: f64 = 0.8;
+
+/// What the figures of one engine are made of and stand under.
+pub(super) struct Scene<'a> {
+    pub(super) engine: Engine,
+    /// One for each virtual machine; never empty.
+    pub(super) visits: &'a [Visit],
+    /// Ticks as time; absent where a tick is an instruction.
+    pub(super) units: Option<&'a Units>,
+    /// Who is below the host, where somebody is.
+    pub(super) hypervisor: Option<&'a str>,
+}
+
+/// Levels in ticks: one value for each visit.
+type Levels = Vec<f64>;
+
+impl Scene<'_> {
+    /// The record of one row.
+    pub(super) fn row(&self, row: &HardwareRow) -> Measurement {
+        let mut result = Measurement::empty(row.probe, self.engine.name(), row.per, Status::Measured);
+        result.warnings.extend(self.warnings(row));
+        let usable: Vec<&Visit> = self.visits.iter().filter(|visit| has(visit, row)).collect();
+        result.params.insert("virtual_machines".into(), usable.len().into());
+        if let Some(ratio) = self.ring_ratio() {
+            result.params.insert("ring_ratio".into(), round(ratio).into());
+        }
+        if usable.is_empty() {
+            self.explain(row, &mut result);
+            return result;
+        }
+        if usable.len() < self.visits.len() {
+            let text = format!(
+                "{} of {} virtual machines did not give this row",
+                self.visits.len() - usable.len(),
+                self.visits.len()
+            );
+            result.warnings.push(Warning::new("some-failed", text));
+        }
+        if usable.len() < FEWEST_GROUPS && self.units.is_some() {
+            let text =
+                format!("{} virtual machines only: the interval does not show how they differ", usable.len());
+            result.warnings.push(Warning::new("few-epochs", text));
+        }
+        self.fill(row, &usable, &mut result);
+        result
+    }
+
+    /// The median over the visits of how much longer a pair takes in ring 0.
+    pub(super) fn ring_ratio(&self) -> Option<f64> {
+        let ratios: Vec<f64> = self.visits.iter().filter_map(Visit::ring_ratio).collect();
+        (!ratios.is_empty()).then(|| median(&ratios))
+    }
+
+    fn warnings(&self, row: &HardwareRow) -> Vec<Warning> {
+        if let Some(why) = self.engine.emulated(self.ring_ratio(), self.hypervisor) {
+            return vec![Warning::new("emulated", why)];
+        }
+        self.hypervisor
+            .filter(|_| row.shape.exits())
+            .map(|name| {
+                let text = format!("this host is itself a guest ({name}): one exit may be several");
+                Warning::new("nested", text)
+            })
+            .into_iter()
+            .collect()
+    }
+
+    /// Why there is no figure: the answer of the last visit that says something.
+    fn explain(&self, row: &HardwareRow, result: &mut Measurement) {
+        let mut needed = vec!["pair-ring-0", "pair-ring-3"];
+        needed.extend(row.shape.phases());
+        let answers: Vec<&Row> = needed
+            .iter()
+            .flat_map(|name| self.visits.iter().filter_map(|visit| answer(visit, name)))
+            .filter(|answer| answer.samples().is_none())
+            .collect();
+        let told = answers.iter().find(|answer| answer.outcome != Outcome::NotRun).or(answers.first());
+        result.status = Status::Failed;
+        result.reason = Some(
+            told.and_then(|answer| answer.why_not()).unwrap_or_else(|| "no sample could be used".into()),
+        );
+        if told.is_some_and(|answer| answer.outcome == Outcome::Unsupported) {
+            result.status = Status::Skipped;
+            result.enable = Some(row.enable.into());
+        }
+    }
+
+    fn fill(&self, row: &HardwareRow, usable: &[&Visit], result: &mut Measurement) {
+        let over = |of: &dyn Fn(&Visit) -> Option<f64>| -> Levels {
+            usable.iter().filter_map(|visit| of(visit)).collect()
+        };
+        let pair0 = over(&|visit| level(visit, "pair-ring-0", 0, 3));
+        let pair3 = over(&|visit| level(visit, "pair-ring-3", 0, 3));
+        let between =
+            |name: &'static str, from: usize, to: usize| over(&|visit| level(visit, name, from, to));
+        // Half of a pair lies on each side of a crossing.
+        let pair_across = each(&pair0, &pair3, |zero, three| (zero + three) / 2.0);
+        match row.shape {
+            Shape::Pair => {
+                self.put(result, &pair3, usable, ("pair-ring-3", 0, 3), &[]);
+                result.phases =
+                    self.phases(&[("ring 3", Evidence::Guest, pair3), ("ring 0", Evidence::Guest, pair0)]);
+            }
+            Shape::Trap { whole, split } => {
+                let total = minus(&between(whole, 0, 3), &pair3);
+                let entry = minus(&between(split, 0, 1), &pair_across);
+                let handler = minus(&between(split, 1, 2), &pair0);
+                let back = minus(&between(split, 2, 3), &pair_across);
+                let rest = minus(&minus(&minus(&total, &entry), &handler), &back);
+                self.intercepted(usable, &entry, result);
+                self.put(result, &total, usable, (whole, 0, 3), &pair3);
+                result.phases = self.phases(&[
+                    ("entry", Evidence::Guest, entry),
+                    ("handler", Evidence::Guest, handler),
+                    ("return", Evidence::Guest, back),
+                    ("unattributed", Evidence::Difference, rest),
+                ]);
+                result.proof.insert("handled_per_crossing".into(), recorded(usable, split));
+            }
+            Shape::Instruction(name) | Shape::InKernel(name) => {
+                self.put(result, &minus(&between(name, 0, 3), &pair0), usable, (name, 0, 3), &pair0);
+            }
+            Shape::Flush(name) => {
+                let write = minus(&between(name, 0, 1), &pair0);
+                self.intercepted(usable, &write, result);
+                let refill = minus(&between(name, 1, 2), &between(name, 2, 3));
+                let total = each(&write, &refill, |write, refill| write + refill);
+                self.put(result, &total, usable, (name, 0, 2), &pair0);
+                result.phases = self.phases(&[
+                    ("instruction", Evidence::Guest, write),
+                    ("refill", Evidence::Difference, refill),
+                ]);
+            }
+            Shape::InMonitor(name) => {
+                let total = minus(&between(name, 0, 3), &pair0);
+                let stay: Levels = usable.iter().map(|visit| stay(visit, name)).collect();
+                self.put(result, &total, usable, (name, 0, 3), &pair0);
+                let outside = minus(&total, &stay);
+                let kernel = minus(&over(&|visit| level(visit, "exit-cpuid", 0, 3)), &pair0);
+                let mut parts = vec![("monitor", Evidence::Measured, stay)];
+                if kernel.len() == outside.len() {
+                    let user = minus(&outside, &kernel);
+                    parts.insert(0, ("exit and entry", Evidence::Difference, kernel));
+                    parts.push(("user space", Evidence::Difference, user));
+                } else {
+                    parts.push(("exit, user space and entry", Evidence::Difference, outside));
+                }
+                result.phases = self.phases(&parts);
+                result.proof.insert("exits_per_crossing".into(), exits(usable, name));
+            }
+            Shape::Wake(name) => {
+                let late: Levels = over(&|visit| wake(visit, name, |sample| signed(sample[1], sample[2])));
+                let back: Levels = over(&|visit| wake(visit, name, |sample| signed(sample[2], sample[3])));
+                self.put(result, &late, usable, (name, 1, 2), &[]);
+                result.phases = self.phases(&[
+                    ("to handler", Evidence::Guest, late),
+                    ("to next instruction", Evidence::Guest, back),
+                ]);
+            }
+        }
+    }
+
+    /// Warns when what should be the processor's alone takes as long as an exit: KVM intercepts it.
+    fn intercepted(&self, usable: &[&Visit], alone: &[f64], result: &mut Measurement) {
+        let over = |name| -> Levels { usable.iter().filter_map(|visit| level(visit, name, 0, 3)).collect() };
+        let exit = minus(&over("exit-cpuid"), &over("pair-ring-0"));
+        if result.has_warning(super::EMULATED) || exit.is_empty() || alone.is_empty() {
+            return;
+        }
+        if median(alone) >= OF_AN_EXIT * median(&exit) {
+            let text =
+                "this takes as long as an exit from the guest: the hypervisor intercepts it".to_owned();
+            result.warnings.push(Warning::new(super::INTERCEPTED, text));
+        }
+    }
+
+    /// The headline and the distribution of single crossings from stamp `from` to stamp `to` of a phase.
+    fn put(
+        &self,
+        result: &mut Measurement,
+        levels: &[f64],
+        usable: &[&Visit],
+        (name, from, to): (&'static str, usize, usize),
+        pair: &[f64],
+    ) {
+        let all: Vec<f64> = usable.iter().flat_map(|visit| intervals(visit, name, from, to)).collect();
+        result.samples = levels.len() as u64;
+        result.crossings = all.len() as u64;
+        let Some(units) = self.units else {
+            // Not times: counts of instructions.
+            result.counters.insert("instructions".into(), median(levels));
+            return;
+        };
+        let Some(ns) = of_levels(levels, units) else { return };
+        let to_ns = units.scale.nanos(tollgate_measure::clock::Ticks(1.0)).0;
+        result.ticks = units.ticks.then(|| ns.scaled(1.0 / to_ns));
+        result.cycles = cycles(&ns, units);
+        result.ns = Some(ns);
+        let overhead = if pair.is_empty() { 0.0 } else { median(pair) };
+        let net = sorted(&all.iter().map(|ticks| (ticks - overhead) * to_ns).collect::<Vec<_>>());
+        if let (Some(&min), Some(&max)) = (net.first(), net.last()) {
+            let low = pair.iter().copied().fold(overhead, f64::min);
+            let high = pair.iter().copied().fold(overhead, f64::max);
+            let at = |q| quantile(&net, q);
+            result.single = Some(Single {
+                count: net.len() as u64,
+                pair_overhead_ns: overhead * to_ns,
+                pair_overhead_error_ns: (high - low) / 2.0 * to_ns,
+                min,
+                p10: at(0.1),
+                p50: at(0.5),
+                p90: at(0.9),
+                p99: at(0.99),
+                max,
+                mean: net.iter().sum::<f64>() / net.len() as f64,
+            });
+        }
+    }
+
+    fn phases(&self, parts: &[(&str, Evidence, Levels)]) -> Vec<Phase> {
+        parts
+            .iter()
+            .filter(|(_, _, levels)| !levels.is_empty())
+            .map(|(name, evidence, levels)| {
+                let mut phase = Phase::new(*name, *evidence);
+                match self.units {
+                    Some(units) => {
+                        phase.ns = of_levels(levels, units);
+                        phase.cycles = phase.ns.as_ref().and_then(|ns| cycles(ns, units));
+                    }
+                    None => phase.instructions = Some(median(levels)),
+                }
+                phase
+            })
+            .collect()
+    }
+}
+
+fn cycles(ns: &Estimate, units: &Units) -> Option<Estimate> {
+    units.core.map(|core| ns.scaled(core.cycles(tollgate_measure::clock::Nanos(1.0)).0))
+}
+
+fn round(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+fn answer<'a>(visit: &'a Visit, name: &str) -> Option<&'a Row> {
+    visit.table.rows.get(phase(name)?)
+}
+
+fn samples<'a>(visit: &'a Visit, name: &str) -> Option<&'a [Sample]> {
+    let all = answer(visit, name)?.samples()?;
+    Some(&all[all.len() / WARM_PART..])
+}
+
+/// Whether a visit has all that the row is made of, and exits as many as the crossings it claims.
+fn has(visit: &Visit, row: &HardwareRow) -> bool {
+    let there = ["pair-ring-0", "pair-ring-3"]
+        .into_iter()
+        .chain(row.shape.phases())
+        .all(|name| samples(visit, name).is_some());
+    there
+        && match row.shape {
+            Shape::InMonitor(name) => answer(visit, name)
+                .and_then(Row::samples)
+                .is_some_and(|samples| samples.len() == stays(visit, name).len()),
+            Shape::Wake(name) => wake(visit, name, |sample| signed(sample[1], sample[2])).is_some(),
+            _ => true,
+        }
+}
+
+fn stays<'a>(visit: &'a Visit, name: &str) -> &'a [u64] {
+    if name == "exit-port" { &visit.stays.port } else { &visit.stays.mmio }
+}
+
+/// How long the monitor kept an exit, at the headline's quantile.
+fn stay(visit: &Visit, name: &str) -> f64 {
+    let all = stays(visit, name);
+    let warm: Vec<f64> = all[all.len() / WARM_PART..].iter().map(|&ticks| ticks as f64).collect();
+    quantile(&sorted(&warm), HEADLINE_QUANTILE)
+}
+
+fn exits(usable: &[&Visit], name: &str) -> f64 {
+    let exits: usize = usable.iter().map(|visit| stays(visit, name).len()).sum();
+    let crossings: usize =
+        usable.iter().filter_map(|visit| Some(answer(visit, name)?.samples()?.len())).sum();
+    exits as f64 / crossings as f64
+}
+
+/// Crossings whose handler left both its stamps, as a share of all that were recorded.
+fn recorded(usable: &[&Visit], name: &str) -> f64 {
+    let all: Vec<&Sample> =
+        usable.iter().filter_map(|visit| answer(visit, name)?.samples()).flatten().collect();
+    let stamped = all.iter().filter(|sample| sample[1] != sample[0] && sample[2] != sample[1]).count();
+    stamped as f64 / all.len() as f64
+}
+
+/// From one stamp to another, as the processor counts: the 32 bits wrap.
+fn signed(from: u32, to: u32) -> f64 {
+    f64::from(to.wrapping_sub(from).cast_signed())
+}
+
+fn intervals(visit: &Visit, name: &str, from: usize, to: usize) -> Vec<f64> {
+    samples(visit, name)
+        .unwrap_or_default()
+        .iter()
+        .filter(|sample| name != "hlt-wake" || asleep(sample))
+        .map(|sample| signed(sample[from], sample[to]))
+        .collect()
+}
+
+fn level(visit: &Visit, name: &str, from: usize, to: usize) -> Option<f64> {
+    let all = intervals(visit, name, from, to);
+    (!all.is_empty()).then(|| quantile(&sorted(&all), HEADLINE_QUANTILE))
+}
+
+/// Whether the guest slept before its deadline came; else nothing was woken.
+fn asleep(sample: &Sample) -> bool {
+    signed(sample[0], sample[1]) > 0.0
+}
+
+/// The median and not a low quantile: a hypervisor that fires early makes small values, and they are its error.
+fn wake(visit: &Visit, name: &str, of: impl Fn(&Sample) -> f64) -> Option<f64> {
+    let all: Vec<f64> = samples(visit, name)?.iter().filter(|sample| asleep(sample)).map(of).collect();
+    (!all.is_empty()).then(|| median(&all))
+}
+
+fn each(left: &[f64], right: &[f64], of: impl Fn(f64, f64) -> f64) -> Levels {
+    left.iter().zip(right).map(|(&left, &right)| of(left, right)).collect()
+}
+
+fn minus(left: &[f64], right: &[f64]) -> Levels {
+    each(left, right, |left, right| left - right)
+}

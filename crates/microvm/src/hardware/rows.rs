@@ -1,0 +1,115 @@
+//! What the guest's phases become in the record: one row each. docs/reference/probes/hardware.md has a section for each.
+
+use tollgate_record::Per;
+
+/// How a row is made of the guest's phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// An empty pair of stamps, in ring 3 and in ring 0: what every other row has taken off.
+    Pair,
+    /// There and back, once whole and once with two stamps in the handler.
+    Trap {
+        /// The phase without stamps in the handler.
+        whole: &'static str,
+        /// The phase with them.
+        split: &'static str,
+    },
+    /// One instruction of ring 0.
+    Instruction(&'static str),
+    /// What throws translations away, and the first read after it.
+    Flush(&'static str),
+    /// Out of the guest and back, answered in the kernel.
+    InKernel(&'static str),
+    /// Out of the guest and back, answered by the monitor in user space.
+    InMonitor(&'static str),
+    /// From the deadline of a timer to the handler in a halted guest.
+    Wake(&'static str),
+}
+
+impl Shape {
+    /// The phases of the guest that the row cannot do without, besides the pairs.
+    pub(super) fn phases(self) -> Vec<&'static str> {
+        match self {
+            Self::Pair => vec![],
+            Self::Trap { whole, split } => vec![whole, split],
+            Self::Instruction(phase)
+            | Self::Flush(phase)
+            | Self::InKernel(phase)
+            | Self::InMonitor(phase)
+            | Self::Wake(phase) => vec![phase],
+        }
+    }
+
+    /// Whether it leaves the guest, so that there is nothing to measure where there is no hypervisor.
+    pub(super) fn exits(self) -> bool {
+        matches!(self, Self::InKernel(_) | Self::InMonitor(_) | Self::Wake(_))
+    }
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HardwareRow {
+    pub(super) probe: &'static str,
+    pub(super) per: Per,
+    pub(super) shape: Shape,
+    /// What would make it measurable where the guest's processor lacks what it needs.
+    pub(super) enable: &'static str,
+}
+
+const fn trap(probe: &'static str, whole: &'static str, split: &'static str) -> HardwareRow {
+    HardwareRow { probe, per: Per::Trap, shape: Shape::Trap { whole, split }, enable: "" }
+}
+
+const fn row(probe: &'static str, per: Per, shape: Shape) -> HardwareRow {
+    HardwareRow { probe, per, shape, enable: "" }
+}
+
+pub(super) static HARDWARE_ROWS: &[HardwareRow] = &[
+    row("hardware/pair", Per::Pass, Shape::Pair),
+    trap("hardware/page-fault", "page-fault", "page-fault-split"),
+    trap("hardware/undefined", "undefined", "undefined-split"),
+    trap("hardware/interrupt", "interrupt", "interrupt-split"),
+    trap("hardware/syscall", "syscall", "syscall-split"),
+    row("hardware/iretq", Per::Instruction, Shape::Instruction("iretq")),
+    row("hardware/cr3", Per::Instruction, Shape::Flush("cr3")),
+    HardwareRow {
+        enable: "a processor with PCID whose KVM offers it to guests",
+        ..row("hardware/cr3-pcid", Per::Instruction, Shape::Flush("cr3-pcid"))
+    },
+    row("hardware/invlpg", Per::Instruction, Shape::Flush("invlpg")),
+    row("hardware/exit-cpuid", Per::Exit, Shape::InKernel("exit-cpuid")),
+    HardwareRow {
+        enable: "a hypervisor below the guest",
+        ..row("hardware/exit-hypercall", Per::Exit, Shape::InKernel("exit-hypercall"))
+    },
+    row("hardware/exit-port", Per::Exit, Shape::InMonitor("exit-port")),
+    row("hardware/exit-mmio", Per::Exit, Shape::InMonitor("exit-mmio")),
+    HardwareRow {
+        enable: "a KVM with an interrupt controller in the kernel and a timer with a TSC deadline",
+        ..row("hardware/hlt-wake", Per::Exit, Shape::Wake("hlt-wake"))
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::HARDWARE_ROWS;
+    use crate::{PHASES, phase};
+
+    #[test]
+    fn every_phase_of_the_guest_has_its_row_and_every_row_its_phases() {
+        let mut used: Vec<&str> = HARDWARE_ROWS.iter().flat_map(|row| row.shape.phases()).collect();
+        used.extend(["pair-ring-0", "pair-ring-3"]);
+        assert!(used.iter().all(|name| phase(name).is_some()));
+        assert!(PHASES.iter().all(|phase| used.contains(&phase.name)));
+    }
+
+    #[test]
+    fn every_row_has_its_section() {
+        let page = include_str!("../../../../docs/reference/probes/hardware.md");
+        for row in HARDWARE_ROWS {
+            assert!(page.contains(&format!("\n## {}\n", row.probe)), "{}", row.probe);
+        }
+        let sections = page.lines().filter(|line| line.starts_with("## hardware/")).count();
+        assert_eq!(sections, HARDWARE_ROWS.len());
+    }
+}

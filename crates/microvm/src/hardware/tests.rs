@@ -1,0 +1,243 @@
+//! Figures from stamps that were made up, so that what must come out is known.
+
+use super::*;
+use crate::{Features, Row, Sample, Stamps, Stays, Table};
+use tollgate_measure::clock::Scale;
+use tollgate_record::Evidence;
+
+/// A tick is half a nanosecond.
+const UNITS: Units = Units { scale: Scale { hz: 2.0e9 }, ticks: true, core: None, core_spread: 0.0 };
+/// What an empty pair takes in [`visit`].
+const PAIR: u32 = 40;
+const COUNT: usize = 128;
+
+/// Samples whose stamps lie `gaps` apart, beginning just before the 32 bits wrap.
+fn stamps(shape: Stamps, gaps: [u32; 3]) -> Vec<Sample> {
+    let start = u32::MAX - 20;
+    let mut sample = [start; 4];
+    for stamp in 1..4 {
+        sample[stamp] = sample[stamp - 1].wrapping_add(gaps[stamp - 1]);
+    }
+    if shape == Stamps::Whole {
+        (sample[1], sample[2]) = (0, 0);
+    }
+    vec![sample; COUNT]
+}
+
+/// One life: a whole trap takes 1,000 more than a pair, its parts 600, 2 and 300; `cr3` 200 and 70 for the refill; an exit to
+/// the kernel 2,000, to the monitor 9,000, of which it keeps 50; a wake-up is 5,000 late.
+fn visit() -> Visit {
+    let rows = PHASES.iter().map(|meta| {
+        let gaps = match (meta.stamps, meta.name) {
+            (_, "pair-ring-0" | "pair-ring-3") => [PAIR, 0, 0],
+            (_, "exit-cpuid" | "exit-hypercall") => [2_000 + PAIR, 0, 0],
+            (_, "exit-port" | "exit-mmio") => [9_000 + PAIR, 0, 0],
+            (Stamps::Whole, _) => [1_000 + PAIR, 0, 0],
+            (Stamps::Split, _) => [600 + PAIR, 2 + PAIR, 300 + PAIR],
+            (Stamps::Flush, _) => [200 + PAIR, 110, 40],
+            (Stamps::Wake, _) => [1_000_000, 5_000, 700],
+        };
+        Row { meta, outcome: Outcome::Done(stamps(meta.stamps, gaps)) }
+    });
+    let features = Features { pcid: true, deadline: true, hypervisor: true, amd: false };
+    let table = Table { features, finished: true, rows: rows.collect() };
+    Visit { table, stays: Stays { port: vec![50; COUNT], mmio: vec![50; COUNT] } }
+}
+
+fn scene(engine: Engine, visits: &[Visit]) -> Vec<Measurement> {
+    let scene = Scene { engine, visits, units: Some(&UNITS), hypervisor: None };
+    HARDWARE_ROWS.iter().map(|row| scene.row(row)).collect()
+}
+
+fn find<'a>(all: &'a [Measurement], probe: &str) -> &'a Measurement {
+    all.iter().find(|row| row.probe == probe).unwrap_or_else(|| panic!("no row {probe}"))
+}
+
+/// The row's headline in ticks, and its parts in nanoseconds.
+fn figures(row: &Measurement) -> (f64, Vec<(&str, f64)>) {
+    let parts = row.phases.iter().map(|part| (part.name.as_str(), part.ns.unwrap().estimate)).collect();
+    (row.ticks.unwrap_or_else(|| panic!("{}: {:?}", row.probe, row.reason)).estimate, parts)
+}
+
+#[test]
+fn a_crossing_is_its_stamps_less_a_pair_and_its_parts_add_up() {
+    let all = scene(Engine::KvmIntel, &vec![visit(); 6]);
+    for probe in ["page-fault", "undefined", "interrupt", "syscall"] {
+        let row = find(&all, &format!("hardware/{probe}"));
+        // 1,000 - 600 - 2 - 300 = 98 ticks are in no part.
+        let parts = vec![("entry", 300.0), ("handler", 1.0), ("return", 150.0), ("unattributed", 49.0)];
+        assert_eq!(figures(row), (1_000.0, parts), "{probe}");
+        assert_eq!(row.phases[0].evidence, Evidence::Guest);
+        assert_eq!(row.phases[3].evidence, Evidence::Difference);
+        assert_eq!(row.proof["handled_per_crossing"], 1.0);
+        assert_eq!((row.engine.as_str(), row.samples, row.crossings), ("kvm-intel", 6, 6 * 112));
+        assert!(row.warnings.is_empty() && is_hardware(row), "{:?}", row.warnings);
+        let single = row.single.unwrap();
+        assert_eq!((single.p50, single.pair_overhead_ns, single.count), (500.0, 20.0, 6 * 112));
+    }
+    let flush = (270.0, vec![("instruction", 100.0), ("refill", 35.0)]);
+    for probe in ["hardware/cr3", "hardware/cr3-pcid", "hardware/invlpg"] {
+        assert_eq!(figures(find(&all, probe)), flush, "{probe}");
+    }
+    let out = (9_000.0, vec![("exit and entry", 1_000.0), ("monitor", 25.0), ("user space", 3_475.0)]);
+    for probe in ["hardware/exit-port", "hardware/exit-mmio"] {
+        assert_eq!(figures(find(&all, probe)), out, "{probe}");
+        assert_eq!(find(&all, probe).proof["exits_per_crossing"], 1.0);
+    }
+    assert_eq!(figures(find(&all, "hardware/exit-cpuid")).0, 2_000.0);
+    assert_eq!(figures(find(&all, "hardware/hlt-wake")).0, 5_000.0);
+    assert_eq!(figures(find(&all, "hardware/pair")), (40.0, vec![("ring 3", 20.0), ("ring 0", 20.0)]));
+}
+
+/// However small its figures: what software made says so, and is not the hardware's.
+#[test]
+fn an_emulated_ring_0_is_never_hardware() {
+    let mut slow = visit();
+    slow.table.rows[0].outcome = Outcome::Done(stamps(Stamps::Whole, [100 * PAIR, 0, 0]));
+    for (engine, visits) in [
+        (Engine::KvmAmd, vec![slow; 6]),
+        (Engine::KvmPvm, vec![visit(); 6]),
+        (Engine::QemuTcg, vec![visit(); 6]),
+    ] {
+        for row in scene(engine, &visits) {
+            assert!(row.has_warning(EMULATED) && !is_hardware(&row), "{} {}", row.engine, row.probe);
+        }
+    }
+}
+
+/// KVM intercepts #UD, and without nested paging page faults as well: then the trap holds an exit.
+#[test]
+fn what_the_hypervisor_intercepts_is_not_the_processor_s() {
+    let mut visit = visit();
+    let place = phase("undefined-split").unwrap();
+    visit.table.rows[place].outcome =
+        Outcome::Done(stamps(Stamps::Split, [2_100 + PAIR, 2 + PAIR, 300 + PAIR]));
+    let all = scene(Engine::KvmAmd, &vec![visit; 6]);
+    for (probe, intercepted) in [("undefined", true), ("page-fault", false), ("cr3", false)] {
+        let row = find(&all, &format!("hardware/{probe}"));
+        assert_eq!((row.has_warning(INTERCEPTED), is_hardware(row)), (intercepted, !intercepted), "{probe}");
+    }
+}
+
+#[test]
+fn a_host_that_is_a_guest_warns_of_its_exits() {
+    let visits = vec![visit(); 6];
+    let scene =
+        |name| Scene { engine: Engine::KvmAmd, visits: &visits, units: Some(&UNITS), hypervisor: Some(name) };
+    let (trap, exit) = (&HARDWARE_ROWS[1], HARDWARE_ROWS.iter().find(|row| row.shape.exits()).unwrap());
+    assert!(scene("KVM").row(exit).has_warning("nested") && !scene("KVM").row(trap).has_warning("nested"));
+    assert!(is_hardware(&scene("KVM").row(exit)));
+    assert!(scene("QEMU TCG").row(trap).has_warning(EMULATED));
+}
+
+#[test]
+fn a_phase_that_failed_costs_its_own_row() {
+    let mut broken = visit();
+    let set =
+        |visit: &mut Visit, name: &str, outcome| visit.table.rows[phase(name).unwrap()].outcome = outcome;
+    let fault = Outcome::Faulted { vector: 13, error: 0, rip: 0x10_0000, cr2: 0, after: 0 };
+    set(&mut broken, "syscall-split", fault);
+    set(&mut broken, "cr3-pcid", Outcome::Unsupported);
+    set(&mut broken, "exit-hypercall", Outcome::Stuck);
+    set(&mut broken, "invlpg", Outcome::Rubbish("stamps".into()));
+    // One exit that nobody counted.
+    broken.stays.port.pop();
+    let all = scene(Engine::KvmIntel, &vec![broken.clone(); 6]);
+    for (probe, status, says) in [
+        ("hardware/syscall", Status::Failed, "#GP"),
+        ("hardware/cr3-pcid", Status::Skipped, "PCID"),
+        ("hardware/exit-hypercall", Status::Failed, "hung"),
+        ("hardware/invlpg", Status::Failed, "rubbish"),
+        ("hardware/exit-port", Status::Failed, "no sample could be used"),
+    ] {
+        let row = find(&all, probe);
+        assert_eq!(row.status, status, "{probe}");
+        assert!(row.reason.as_ref().is_some_and(|reason| reason.contains(says)), "{probe}: {:?}", row.reason);
+        assert_eq!(row.enable.is_some(), status == Status::Skipped, "{probe}");
+        assert!(row.ns.is_none() && row.ticks.is_none() && row.phases.is_empty());
+    }
+    assert_eq!(find(&all, "hardware/page-fault").status, Status::Measured);
+    // Some machines that work are enough, and the row says that others did not.
+    let mixed = scene(Engine::KvmIntel, &[vec![visit(); 6], vec![broken]].concat());
+    assert!(find(&mixed, "hardware/syscall").has_warning("some-failed"));
+    assert!(scene(Engine::KvmIntel, &[visit()])[1].has_warning("few-epochs"));
+}
+
+/// A deadline that had passed before the halt woke nobody.
+#[test]
+fn only_a_guest_that_slept_was_woken() {
+    let place = phase("hlt-wake").unwrap();
+    let mut awake = visit();
+    let late = stamps(Stamps::Wake, [1_000_u32.wrapping_neg(), 90_000, 700]);
+    awake.table.rows[place].outcome = Outcome::Done(late.clone());
+    assert_eq!(find(&scene(Engine::KvmIntel, &vec![awake; 6]), "hardware/hlt-wake").status, Status::Failed);
+    let mut both = visit();
+    let Outcome::Done(samples) = &mut both.table.rows[place].outcome else { panic!("it is done") };
+    samples.extend(late);
+    let all = scene(Engine::KvmIntel, &vec![both; 6]);
+    assert_eq!(figures(find(&all, "hardware/hlt-wake")).0, 5_000.0);
+}
+
+fn nowhere() -> Hardware<'static> {
+    let nothing = Path::new("/nonexistent/thing");
+    Hardware {
+        device: nothing,
+        qemu: nothing,
+        modules: nothing,
+        quick: true,
+        units: &UNITS,
+        hypervisor: None,
+    }
+}
+
+#[test]
+fn without_kvm_and_qemu_every_row_is_a_skip_with_its_remedy() {
+    let all = nowhere().measure();
+    assert_eq!(all.len(), 3 * HARDWARE_ROWS.len());
+    for row in &all {
+        assert_eq!(row.status, Status::Skipped, "{} {}", row.engine, row.probe);
+        assert!(row.reason.is_some() && row.enable.as_ref().is_some_and(|text| !text.is_empty()));
+    }
+}
+
+/// The whole way, with constants at its end: what stands between two stamps beyond the pair itself
+/// (crates/microvm/tests/guest.rs counts them).
+#[test]
+fn under_icount_a_row_is_a_count_of_instructions() {
+    if tollgate_testkit::program(qemu::PROGRAM).is_none() {
+        return tollgate_testkit::skip!("qemu-system-x86_64 is missing: apt-get install qemu-system-x86");
+    }
+    let all = Hardware { qemu: Path::new(qemu::PROGRAM), ..nowhere() }.under_qemu(Engine::QemuTcgIcount);
+    if all[0].reason.as_ref().is_some_and(|reason| reason.contains("did not end within")) {
+        return tollgate_testkit::skip!("QEMU is too slow here now: {:?}", all[0].reason);
+    }
+    // Handler and return of the fault: mov, add, iretq, and the read again.
+    let expected =
+        [("page-fault", 4.0), ("undefined", 3.0), ("interrupt", 2.0), ("syscall", 2.0), ("iretq", 1.0)];
+    for (name, count) in expected {
+        let row = find(&all, &format!("hardware/{name}"));
+        assert_eq!(row.counters.get("instructions"), Some(&count), "{name}: {:?}", row.reason);
+        assert!(row.ns.is_none() && row.ticks.is_none() && !is_hardware(row), "a count is no time");
+        let parts: f64 = row.phases.iter().filter_map(|part| part.instructions).sum();
+        assert!(row.phases.is_empty() || parts == count, "{name}: {:?}", row.phases);
+    }
+    assert_eq!(find(&all, "hardware/exit-port").status, Status::Skipped);
+}
+
+/// On whatever KVM is here: each row is a figure with its parts, or a reason; and what is emulated says so everywhere.
+#[test]
+fn under_this_kvm_every_row_is_a_figure_or_a_reason() {
+    let all = Hardware::here(&UNITS, None, true).under_kvm();
+    assert_eq!(all.len(), HARDWARE_ROWS.len());
+    if all.iter().all(|row| row.status == Status::Skipped) {
+        return tollgate_testkit::skip!("{:?}: {:?}", all[0].reason, all[0].enable);
+    }
+    for row in &all {
+        assert_eq!(row.ticks.is_some(), row.status == Status::Measured, "{}", row.probe);
+        assert_eq!(row.reason.is_some(), row.status != Status::Measured, "{}", row.probe);
+        assert!(row.engine.starts_with("kvm"));
+        assert_eq!(row.has_warning(EMULATED), all[0].has_warning(EMULATED), "{}", row.probe);
+    }
+    let pvm = Engine::of_kvm(Path::new("/sys/module")) == Engine::KvmPvm;
+    assert!(!pvm || all.iter().all(|row| !is_hardware(row)));
+}
