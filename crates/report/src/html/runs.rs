@@ -113,7 +113,7 @@ pub(super) fn family(name: &str) -> String {
 
 /// What tells results of one probe apart, each part as it is shown.
 fn telling(result: &Measurement) -> Vec<String> {
-    let tasks = |n: u64| format!("{} tasks", crate::number::count(n as usize));
+    let tasks = |n: u64| format!("{} tasks", tollgate_record::number::count(n as usize));
     match &result.asked {
         Asked::Ring(ring) => vec![tasks(ring.procs.into()), Unit::Bytes.show(ring.size as f64)],
         Asked::Scan(scan) => vec![Unit::Bytes.show(scan.size as f64)],
