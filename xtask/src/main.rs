@@ -14,6 +14,7 @@ mod guests;
 mod pictures;
 mod test;
 mod tidy;
+mod tool;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

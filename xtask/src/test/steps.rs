@@ -1,12 +1,12 @@
 //! The checks: each runs one program and says how it ended.
 
-use super::Session;
+use super::session::Session;
+use super::setup;
 use super::summary::Outcome;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus};
-use tollgate_testkit::workspace;
-use tollgate_testkit::{SKIPS, Skip, program};
+use tollgate_testkit::{SKIPS, Skip, program, workspace};
 
 pub(super) fn fmt(session: &mut Session) -> Result<Outcome> {
     component(session, "rustfmt", &["fmt", "--all", "--check"])
@@ -18,7 +18,7 @@ pub(super) fn clippy(session: &mut Session) -> Result<Outcome> {
 
 /// A check by a component of the toolchain, which a minimal toolchain does not have.
 fn component(session: &Session, name: &str, args: &[&str]) -> Result<Outcome> {
-    if !super::setup::has_component(session, name) {
+    if !setup::has_component(session, name) {
         return Ok(Outcome::Skipped(format!("{name} is missing: rustup component add {name}")));
     }
     finish(workspace::cargo(&session.root).args(args))
