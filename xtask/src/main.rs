@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod bless;
 mod fuzz;
 mod guests;
 mod pictures;
@@ -38,6 +39,7 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
+    Bless => bless,
     Cross => machines::cross,
     Dist => machines::dist,
     Fuzz => fuzz,

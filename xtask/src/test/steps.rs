@@ -50,7 +50,7 @@ pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
 
 /// The program for the other architectures; what cannot be tried here is listed with the skipped tests.
 pub(super) fn cross(session: &mut Session) -> Result<Outcome> {
-    let report = machines::cross::try_all(&session.root, &[], false)?;
+    let report = machines::cross::try_all(&session.root, &[])?;
     session.skips.extend(report.skipped.into_iter().map(|(arch, reason)| Skip {
         test: "xtask::cross".to_owned(),
         case: Some(arch.to_owned()),
