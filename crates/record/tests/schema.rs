@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 #[test]
 fn the_published_schema_is_that_of_the_types() {
     let schema = tollgate_record::schema::json();
-    tollgate_testkit::Recorded::file("schema", "docs/schema/tollgate-1.json").assert(&schema);
+    tollgate_testkit::Recorded::file("schema", "docs/schema/tollgate-2.json").assert(&schema);
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn a_run_validates() {
 fn what_is_not_a_run_does_not_validate() {
     let validator = validator();
     let cases: [(&str, Option<Value>); 8] = [
-        ("/schema", Some(json!("tollgate/2"))),
+        ("/schema", Some(json!("tollgate/1"))),
         ("/schema", None),
         ("/seed", Some(json!(-1))),
         ("/seed", None),
