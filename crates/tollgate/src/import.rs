@@ -18,7 +18,7 @@ use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as r
                         switches is halved, with a warning that says so.\n\nExamples:\n  tollgate import lmbench.txt\n  \
                         tollgate import matrix.csv --host epyc\n  tollgate import hyperfine.json --json --out run.json --no-save\n  \
                         tollgate import pipe.txt --format perf-bench --tell bench=sched/pipe --tell loops=1000000\n\nWhat is \
-                        read, and as what: docs/export.md"
+                        read, and as what: docs/reference/export.md"
 )]
 pub(crate) struct Args {
     /// The file, or - for standard input
