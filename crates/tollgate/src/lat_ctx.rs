@@ -3,6 +3,7 @@
 use crate::cli::size::bytes;
 use crate::cli::{Sampling, Usage};
 use crate::output::{Sink, say};
+use crate::progress::Progress;
 use crate::ring::{empty_record, place, rings_worker, room, runner};
 use crate::run::{Keeper, stop_flag};
 use std::ffi::OsString;
@@ -86,9 +87,13 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let cpus = beside(site, &allowed, args.parallelism);
     let mut lines = String::new();
     let mut failed = 0;
-    for &procs in &args.procs {
+    for (done, &procs) in args.procs.iter().enumerate() {
+        let progress = Progress::new();
+        progress.share(done as f64 / args.procs.len() as f64);
+        progress.say(format!("ring of {procs}, {} bytes each", args.size));
         let keep = &mut |unfinished: &Run| keeper.save(unfinished);
         let points = runner.measure_side_by_side(&spec(procs), &cpus, &mut run, &stop, keep);
+        drop(progress);
         let Some(points) = points else { break };
         let (overhead, switch) = (middle(&points, |it| it.overhead_us), middle(&points, |it| it.switch_us));
         let measured = points.iter().all(|point| point.result.status == Status::Measured);
