@@ -80,7 +80,7 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
-        name: "an export of figures that are no numbers",
+        name: "an export of figures that are not numbers",
         args: "export {dir}/odd.json --format csv",
         says: &["cannot use {dir}/odd.json"],
         scene: |scene| {
@@ -281,10 +281,10 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
-        name: "an import of figures that are no numbers",
+        name: "an import of figures that are not numbers",
         args: "import {dir}/lmbench.txt --no-save",
         exit: 1,
-        says: &["1 of 1 figures are no finite numbers"],
+        says: &["syscall/lmbench-null failed: the imported figure is not a finite number"],
         prints: &["not a finite number"],
         scene: |scene| {
             scene.file("lmbench.txt", "Simple syscall: inf microseconds\n");
