@@ -49,7 +49,7 @@ fn point(result: &Measurement) -> Option<Point> {
         procs: number("procs")?,
         bytes: number("size")?,
         refill: refill.estimate,
-        error: (refill.ci[1] - refill.ci[0]) / 2.0,
+        error: refill.half_width(),
         total: result.ns?.estimate,
     })
 }
@@ -65,17 +65,7 @@ fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
             row.params.insert("knee_bytes".into(), round(knee.bytes));
             row.params.insert("knee_interval".into(), knee.interval.map(round).to_vec().into());
             row.params.insert("unit".into(), "ns for each KiB of the array".into());
-            let ns = knee.ns_per_kib;
-            row.ns = Some(Estimate {
-                estimate: ns,
-                ci: knee.ns_interval,
-                min: ns,
-                p10: ns,
-                p50: ns,
-                p90: ns,
-                p99: ns,
-                mean: ns,
-            });
+            row.ns = Some(Estimate::within(knee.ns_per_kib, knee.ns_interval));
         }
         Err(why) => {
             row.status = Status::Skipped;
