@@ -10,7 +10,7 @@ pub use error::StoreError;
 pub use id::{new_id, rfc3339};
 
 use crate::document::{self, DocumentError};
-use crate::{Run, Status};
+use crate::{Run, Status, text};
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -164,7 +164,7 @@ impl Store {
         if path.is_file() {
             return read(path);
         }
-        let nearest = id::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str()));
+        let nearest = text::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str())).map(str::to_owned);
         Err(StoreError::UnknownId { id: wanted.into(), dir: self.dir.clone(), nearest })
     }
 

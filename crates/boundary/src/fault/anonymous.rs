@@ -2,8 +2,9 @@
 
 use super::kind::{Counted, MAPPED, MINOR, Pages, SteadyPages, read_each, write_each};
 use super::map::Map;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `fault/anonymous`.
 pub(crate) struct Anonymous;
@@ -96,8 +97,13 @@ impl Pages for FreshMemory {
         if self.touch == FreshTouch::WriteAfterRead { None } else { self.map.resident_count(PAGES) }
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("page_bytes", self.map.page_bytes().to_string()), ("region_pages", PAGES.to_string())]
+    fn facts(&self) -> Facts {
+        let region_pages = (self.touch == FreshTouch::Write).then_some(PAGES as u64);
+        let page_bytes = Some(self.map.page_bytes() as u64);
+        Facts::of_probe(
+            ProbeAsked { region_pages, ..ProbeAsked::default() },
+            ProbeFound { page_bytes, ..ProbeFound::default() },
+        )
     }
 }
 

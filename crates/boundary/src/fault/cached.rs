@@ -5,8 +5,9 @@ use super::map::Map;
 use super::scratch;
 use crate::region::page_bytes;
 use std::ptr;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `fault/cached-page`.
 pub(crate) struct OnePage;
@@ -126,12 +127,14 @@ impl Pages for MemoryFile {
         Self::TOUCHES
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("page_bytes", self.map.page_bytes().to_string()),
-            ("file", "in memory (memfd)".into()),
-            ("bytes_between_touches", self.step.to_string()),
-        ]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked {
+            file: Some("in memory (memfd)".into()),
+            bytes_between_touches: Some(self.step as u64),
+            ..ProbeAsked::default()
+        };
+        let page_bytes = Some(self.map.page_bytes() as u64);
+        Facts::of_probe(asked, ProbeFound { page_bytes, ..ProbeFound::default() })
     }
 }
 
@@ -203,8 +206,9 @@ impl Pages for Spread {
         self.map.present_count(self.map.pages())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("pages_per_fault", format!("{:.1}", self.pages_each()))]
+    fn facts(&self) -> Facts {
+        let found = ProbeFound { pages_per_fault: Some(self.pages_each()), ..ProbeFound::default() };
+        Facts::of_probe(ProbeAsked::default(), found)
     }
 }
 

@@ -7,7 +7,7 @@ use super::kind::{Counted, MINOR, SteadyPages};
 use super::matched::{Events, FaultStamp, Occasional, Window, cut, watch};
 use std::ptr;
 use tollgate_measure::stamps::{Dissection, Now, Part, Span, Stamper, Term, Tracepoint};
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 
 /// A kind of fault with its parts. Its batches are those of the same kind without parts.
@@ -239,8 +239,8 @@ impl<P: SteadyPages> Crossing for StampedFaults<P> {
         stamped
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.plain.params()
+    fn facts(&self) -> Facts {
+        self.plain.facts()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can go wrong with a store. Each sentence says what happened and what to do.
 
 use crate::document::DocumentError;
-use crate::text::{printable, short};
+use crate::text::{printable, short, suggestion};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ pub enum StoreError {
         "no run is called `{}` in {}{}; `tollgate runs` lists them",
         short(id, 60),
         show(dir),
-        suggest(nearest)
+        suggestion(nearest.as_deref())
     )]
     UnknownId {
         /// What was asked for.
@@ -103,10 +103,6 @@ pub enum StoreError {
 
 fn show(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
-}
-
-fn suggest(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |id| format!("; did you mean `{}`?", printable(id)))
 }
 
 fn several(ids: &[String]) -> String {

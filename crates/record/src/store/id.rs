@@ -69,16 +69,3 @@ pub(super) fn is_valid(id: &str) -> bool {
 pub(super) fn begins(id: &str, prefix: &str) -> bool {
     id.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
-
-/// The known id most like the wanted one, when it is like enough to be a slip of the finger.
-pub(super) fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    // The measure takes the product of both lengths; nobody mistypes a kilobyte.
-    if wanted.len() > 200 {
-        return None;
-    }
-    known
-        .map(|id| (strsim::normalized_damerau_levenshtein(wanted, id), id))
-        .filter(|(likeness, _)| *likeness >= 0.6)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, id)| id.to_owned())
-}
