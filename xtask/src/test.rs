@@ -1,6 +1,7 @@
 //! `cargo xtask test`: all set-up, then every check and every test, and one summary.
 
 mod apt;
+mod minimum;
 mod session;
 mod setup;
 mod steps;
@@ -64,6 +65,12 @@ static STEPS: &[Step] = &[
         what: "cargo xtask vm: Debian kernels under software emulation",
         slow: true,
         run: steps::vm,
+    },
+    Step {
+        name: "minimum",
+        what: "cargo check with the minimum Rust version",
+        slow: true,
+        run: minimum::run,
     },
     Step {
         name: "doc",

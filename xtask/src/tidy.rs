@@ -18,6 +18,7 @@ mod readme_commands;
 mod rooms;
 mod rule;
 mod rust_version;
+mod sizes;
 mod tree;
 mod words;
 
@@ -55,6 +56,7 @@ static RULES: &[Rule] = &[
     merges::RULE,
     blanks::RULE,
     long_files::RULE,
+    sizes::RULE,
     big_files::RULE,
     words::RULE,
 ];
@@ -68,6 +70,7 @@ static KNOWN: &[(&str, &str)] = &[
     ("circles", "crates/report/"),
     ("circles", "crates/riscv/"),
     ("circles", "crates/tollgate/"),
+    ("sizes", ""),
     ("words", ""),
 ];
 
