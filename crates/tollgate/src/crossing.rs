@@ -9,7 +9,7 @@ use tollgate_boundary::crossing;
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::session;
 use tollgate_microvm::hardware::Hardware;
-use tollgate_record::{Host, Measurement, Status, Warning};
+use tollgate_record::{Host, Measurement, Status, Warning, warning};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate crossing\n  tollgate crossing --quick --cpu 0\n  \
@@ -52,7 +52,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
             }
             Err(why) => {
                 let text = format!("the bare guest was not run: {why}");
-                session.run.warnings.push(Warning::new("guest-not-run", text));
+                session.run.warnings.push(Warning::new(warning::GUEST_NOT_RUN, text));
             }
         }
     }
@@ -77,7 +77,7 @@ fn coarse(host: &Host) -> Option<Warning> {
             "the kernel's clock is {source}, not the processor's counter: parts by kernel stamps are as coarse and as \
              dear as that clock"
         );
-        Warning::new("kernel-clock", text)
+        Warning::new(warning::KERNEL_CLOCK, text)
     })
 }
 

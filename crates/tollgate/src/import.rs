@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tollgate_record::{IMPORTED, Warning};
+use tollgate_record::{Warning, warning};
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as read};
 
 #[derive(clap::Args)]
@@ -71,9 +71,9 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
          does not tell of its host is absent",
         importer.name
     );
-    session.run.warnings.push(Warning::new(IMPORTED, text));
+    session.run.warnings.push(Warning::new(warning::IMPORTED, text));
     if !imported.ignored.is_empty() {
-        session.run.warnings.push(Warning::new("not-imported", left_out(&imported.ignored)));
+        session.run.warnings.push(Warning::new(warning::NOT_IMPORTED, left_out(&imported.ignored)));
     }
     session.finish()
 }

@@ -2,7 +2,7 @@
 
 use crate::signal::{Own, entered, stamp_with};
 use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 
 /// `signal/self` with its parts.
@@ -14,17 +14,17 @@ impl Probe for Split {
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { plain: Own.open(site)?, mine: [None] }))
+        Ok(Box::new(StampedSignal { plain: Own.open(site)?, mine: [None] }))
     }
 }
 
-struct Open {
+struct StampedSignal {
     plain: Box<dyn Crossing>,
     /// Handler runs of stamped signals, which the proof does not count.
     mine: [Option<u64>; 1],
 }
 
-impl Crossing for Open {
+impl Crossing for StampedSignal {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.plain.prepare(passes)
     }
@@ -66,7 +66,7 @@ impl Crossing for Open {
         outcome
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.plain.params()
+    fn facts(&self) -> Facts {
+        self.plain.facts()
     }
 }

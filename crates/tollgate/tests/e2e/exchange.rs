@@ -62,7 +62,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "export {dir}/newer.json --format csv",
         says: &["its schema is \"tollgate/2\"", "use a newer tollgate"],
         scene: |scene| {
-            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/2"));
+            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/3"));
             Ok(())
         },
         ..REFUSED
@@ -381,6 +381,7 @@ fn record() -> Run {
     skipped.reason = Some("no second CPU".into());
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: "20261120T152800Z-7f3a1c".into(),
         started: "2026-11-20T15:28:00Z".into(),
         seed: 42,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tollgate_boundary::PROBES;
 
 fn schema() -> jsonschema::Validator {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-1.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-2.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     jsonschema::validator_for(&schema).unwrap()
 }
