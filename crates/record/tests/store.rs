@@ -168,7 +168,7 @@ fn files_that_are_no_runs_are_listed_with_the_reason() {
             good.replace(SCHEMA, "tollgate/3").into_bytes(),
             "its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate",
         ),
-        ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "missing field `seed`"),
+        ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "unknown field `sead`"),
         (
             "status.json",
             good.replace("\"failed\"", "\"\\u001b[31m\"").into_bytes(),
