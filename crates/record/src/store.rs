@@ -208,6 +208,16 @@ impl Store {
         Ok(ids)
     }
 
+    /// The paths of all run files, by name. None of them is read.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub fn paths(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let mut paths: Vec<PathBuf> = self.files()?.into_iter().map(|(_, path)| path).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
     /// The id and path of every run file.
     fn files(&self) -> Result<Vec<(String, PathBuf)>, StoreError> {
         let unreadable = |cause| StoreError::Unreadable { path: self.dir.clone(), cause };
