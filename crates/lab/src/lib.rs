@@ -2,7 +2,7 @@
 //!
 //! The bill of a trap: which part of a crossing is the hardware, which is saving registers, dispatch, the
 //! handler, restoring, returning. A [`Design`] is a kernel with what is asked of it, an [`Engine`] runs it, a
-//! [`TrapBill`] says what it cost, [`text`] and [`record`] show it.
+//! [`TrapBill`] says what it cost, and [`record`] makes it an entry of a run.
 //!
 //! ```
 //! use tollgate_lab::{Crossing, Design, Embedded, Engine, Experiment, Phase};
@@ -21,7 +21,6 @@ mod bill;
 mod call;
 mod cycles;
 mod design;
-pub mod diagram;
 mod engine;
 mod guest;
 pub mod icache;

@@ -9,6 +9,7 @@ use tollgate_riscv::timing::Cause;
 
 use crate::LabError;
 use crate::bill::{Experiment, TrapBill};
+use crate::call::Crossing;
 use crate::cycles::Table;
 use crate::engine::CycleBill;
 use crate::latency::Latency;
@@ -43,6 +44,8 @@ pub fn measured(bill: &TrapBill) -> Measurement {
             counter(format!("{name}/instructions"), each(cost.instructions));
             counter(format!("{name}/loads"), each(cost.loads));
             counter(format!("{name}/stores"), each(cost.stores));
+            counter(format!("{name}/bytes-stored"), each(cost.bytes_stored));
+            counter(format!("{name}/traps"), each(cost.traps));
             let instructions = Some(each(cost.instructions));
             entry.phases.push(RecordPhase { instructions, ..RecordPhase::new(name, Evidence::Simulated) });
         }
@@ -171,9 +174,9 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     entry
 }
 
-/// A stage diagram; `text` says what it shows. The figure is what the hazard costs in cycles, where there is one.
+/// A stage diagram. The figure is what the hazard costs in cycles, where there is one.
 #[must_use]
-pub fn stages(view: &View, around: &Around, core: &str, text: &str) -> Measurement {
+pub fn stages(view: View, around: &Around, core: &str) -> Measurement {
     let (kind, per) = match around {
         Around::Trap => ("trap", Per::Trap),
         Around::Interrupt => ("interrupt", Per::Trap),
@@ -194,11 +197,8 @@ pub fn stages(view: &View, around: &Around, core: &str, text: &str) -> Measureme
             *entry.counters.entry(format!("wait/{cause}")).or_default() += *cycles as f64;
         }
     }
-    entry.stages = Some(StageDiagram {
-        rows: view.lanes.iter().map(Into::into).collect(),
-        event: Some(view.event as u64),
-        text: text.into(),
-    });
+    entry.stages =
+        Some(StageDiagram { rows: view.rows, event: Some(view.event as u64), first_fetch: view.first_fetch });
     entry
 }
 
@@ -276,6 +276,10 @@ fn empty(experiment: &Experiment, engine: &str, status: Status) -> Measurement {
     let mut entry =
         Measurement::empty(&format!("riscv-trap/{}", experiment.crossing.slug()), engine, per, status);
     entry.params.insert("kernel".into(), experiment.design.name.into());
+    entry.params.insert("about".into(), experiment.design.about.into());
+    if let Crossing::Call(number) = experiment.crossing {
+        entry.params.insert("call".into(), number.into());
+    }
     entry.params.insert("isa".into(), experiment.design.isa.into());
     entry.params.insert("iterations".into(), experiment.iterations.into());
     entry

@@ -1,6 +1,6 @@
 //! Which view suits a run.
 
-use crate::{Style, crossing, fault_kinds, fault_scan, icache, ladder, ring, riscv, switch};
+use crate::{Style, crossing, fault_kinds, fault_scan, ladder, ring, riscv, switch};
 use tollgate_record::{Measurement, Run};
 
 /// A view and the runs that it suits: those that have results, each of which passes.
@@ -14,8 +14,7 @@ static VIEWS: &[View] = &[
     View { suits: |run| run.command.first().is_some_and(|command| command == "crossing"), show: crossing },
     View { suits: |run| family(run, "ring"), show: ring },
     View { suits: |run| family(run, "switch"), show: switch },
-    View { suits: |run| family(run, "riscv-icache"), show: icache },
-    View { suits: |run| all(run, |result| riscv::FAMILIES.contains(&result.family())), show: riscv::riscv },
+    View { suits: riscv::is_shown, show: riscv::riscv },
     View { suits: |run| all(run, |result| result.probe == "fault/scan"), show: fault_scan },
     View { suits: of_fault_kinds, show: fault_kinds },
 ];

@@ -37,12 +37,8 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let store =
         store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
     let run = store.load(&args.id).map_err(Usage::error)?;
-    let text = if sink.json() {
-        document::to_json(&run)?
-    } else {
-        let style = sink.style();
-        crate::riscv::shown(&run, &style).unwrap_or_else(|| tollgate_report::view(&run, &style))
-    };
+    let text =
+        if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
     sink.deliver(&text)?;
     Ok(ExitCode::SUCCESS)
 }

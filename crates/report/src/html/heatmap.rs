@@ -7,8 +7,8 @@ use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean, el};
 use crate::number::percent;
+use crate::sweep::{Sweep, sweep};
 use crate::words;
-use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Series, Status};
 
 /// The family of results of caches.
@@ -19,9 +19,6 @@ const STEPS: [f64; SHADES - 1] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5];
 const MAPS: usize = 6;
 /// More curves cannot be told apart.
 const CURVES: usize = 16;
-
-/// Misses by line and ways, each over the number of sets.
-type Sweep = BTreeMap<(u32, u32), Vec<(u32, f64)>>;
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let rows = runs.rows(|result| result.status == Status::Measured && result.family() == FAMILY);
@@ -133,24 +130,6 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
     Some(figure.draw(plot.element("Share of fetches that miss over the size of the cache")))
 }
 
-/// `sweep/4-way/64-byte-lines`: ways and line.
-fn shape(name: &str) -> Option<(u32, u32)> {
-    let (ways, line) = name.strip_prefix("sweep/")?.split_once('/')?;
-    Some((line.strip_suffix("-byte-lines")?.parse().ok()?, ways.strip_suffix("-way")?.parse().ok()?))
-}
-
-fn sweep(result: &Measurement) -> Sweep {
-    let whole = |x: f64| (x.is_finite() && (1.0..=f64::from(u32::MAX)).contains(&x)).then_some(x as u32);
-    let named = result.series.iter().filter_map(|series| Some((shape(&series.name)?, series)));
-    named
-        .map(|(shape, series)| {
-            let points = series.points.iter().filter_map(|&[sets, misses]| Some((whole(sets)?, misses)));
-            (shape, points.filter(|(_, misses)| misses.is_finite()).collect::<Vec<_>>())
-        })
-        .filter(|(_, points)| !points.is_empty())
-        .collect()
-}
-
 /// The shade of a share of misses.
 fn shade(share: f64) -> usize {
     STEPS.iter().filter(|step| share >= **step).count()
@@ -256,14 +235,6 @@ fn table(name: &str, sweep: &Sweep, sets: &[u32]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shapes_are_read_from_their_names_and_nothing_else_is() {
-        assert_eq!(shape("sweep/4-way/64-byte-lines"), Some((64, 4)));
-        for name in ["miss-ratio", "sweep/", "sweep/x-way/4-byte-lines", "sweep/4-way/4-byte-lines<b>"] {
-            assert_eq!(shape(name), None, "{name}");
-        }
-    }
 
     #[test]
     fn sets_end_where_they_change_nothing() {

@@ -21,15 +21,19 @@ pub(super) struct KeepArgs {
     no_save: bool,
 }
 
-/// Saves the run and delivers it: as JSON, or as `show` shows it. What could not be saved is delivered all the
+/// Saves the run and delivers it: as JSON, or as `show` prints it. What could not be saved is delivered all the
 /// same and says so.
-pub(super) fn finish(
-    results: Vec<Measurement>,
+pub(super) fn finish(results: Vec<Measurement>, sink: &Sink<'_>, keep: &KeepArgs) -> Result<ExitCode> {
+    finish_as(super::document(results), sink, keep, &|run| Ok(tollgate_report::view(run, &sink.style())))
+}
+
+/// The same with another text than that of `show`.
+pub(super) fn finish_as(
+    mut run: Run,
     sink: &Sink<'_>,
     keep: &KeepArgs,
-    show: &dyn Fn(&Run) -> String,
+    show: &dyn Fn(&Run) -> Result<String>,
 ) -> Result<ExitCode> {
-    let mut run = super::document(results);
     for result in run.results.iter().filter(|result| result.status == Status::Failed) {
         say(format!(
             "tollgate: {} failed: {}",
@@ -55,7 +59,7 @@ pub(super) fn finish(
             Err(error) => unsaved(&mut run, sink, &format!("{error:#}")),
         }
     }
-    let shown = if sink.json() { document::to_json(&run)? } else { show(&run) };
+    let shown = if sink.json() { document::to_json(&run)? } else { show(&run)? };
     sink.deliver(&shown)?;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

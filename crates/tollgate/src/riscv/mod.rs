@@ -14,11 +14,8 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use tollgate_lab::diagram::text::Look;
-use tollgate_lab::text;
 use tollgate_measure::host;
 use tollgate_record::{Measurement, Run, SCHEMA, Tool, store};
-use tollgate_report::Style;
 
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
@@ -49,16 +46,6 @@ pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
         RiscvCommand::Icache(args) => icache::run(args),
         RiscvCommand::Run(args) => run::run(args),
     }
-}
-
-/// A saved run of this family that the report's own views do not show.
-pub(crate) fn shown(run: &Run, style: &Style) -> Option<String> {
-    text::is_stages(run).then(|| stages(run, style))
-}
-
-/// The stage diagrams of a run.
-fn stages(run: &Run, style: &Style) -> String {
-    text::stages(run, Look { width: style.width.min(200), unicode: style.unicode })
 }
 
 /// The run document around what a command of this family found.

@@ -4,11 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::{
-    Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, LabError, TrapBill, USUAL,
-};
-use tollgate_lab::{find_engine, record, text};
-use tollgate_record::{Run, Status};
+use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, LabError, USUAL};
+use tollgate_lab::{find_engine, record};
+use tollgate_record::Status;
 
 use crate::cli::{Output, Usage};
 use crate::output::Sink;
@@ -55,14 +53,14 @@ pub(super) struct TrapArgs {
 struct Plan {
     experiments: Vec<Experiment>,
     engines: Vec<&'static dyn Engine>,
-    table: bool,
 }
 
 /// Measures what the command line asks for.
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
     if args.kernel == "list" {
-        sink.deliver(&text::list())?;
+        let list: String = DESIGNS.iter().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect();
+        sink.deliver(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.workload.workload.is_some() {
@@ -74,26 +72,17 @@ pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
         return in_cycles(args, &plan, core, &sink);
     }
     let mut entries = Vec::new();
-    let mut bills = Vec::new();
-    let mut missing = Vec::new();
     for engine in &plan.engines {
         for experiment in &plan.experiments {
-            match engine.measure(experiment) {
-                Ok(bill) => {
-                    entries.push(record::measured(&bill));
-                    bills.push(bill);
-                }
-                Err(why) => {
-                    entries.push(record::not_measured(experiment, engine.name(), &why));
-                    missing.push((*experiment, why));
-                }
-            }
+            entries.push(match engine.measure(experiment) {
+                Ok(bill) => record::measured(&bill),
+                Err(why) => record::not_measured(experiment, engine.name(), &why),
+            });
         }
     }
     // One engine was asked for and did nothing: what was asked for was not done.
     let nothing = plan.engines.len() == 1 && entries.iter().all(|entry| entry.status == Status::Skipped);
-    let shown = |_: &Run| plan.show(&bills, &missing);
-    let done = super::keep::finish(entries, &sink, &args.keep, &shown)?;
+    let done = super::keep::finish(entries, &sink, &args.keep)?;
     Ok(if nothing { ExitCode::FAILURE } else { done })
 }
 
@@ -110,8 +99,7 @@ fn in_cycles(args: &TrapArgs, plan: &Plan, core: &str, sink: &Sink<'_>) -> Resul
             Err(why) => entries.push(record::not_measured(experiment, "embedded", &why)),
         }
     }
-    let style = sink.style();
-    super::keep::finish(entries, sink, &args.keep, &|run| tollgate_report::riscv(run, &style))
+    super::keep::finish(entries, sink, &args.keep)
 }
 
 fn plan(args: &TrapArgs) -> Result<Plan> {
@@ -141,9 +129,8 @@ fn plan(args: &TrapArgs) -> Result<Plan> {
             Some(parsed.map_err(|e| Usage::error(format!("--calls: {e}")))?)
         }
     };
-    let table = args.kernel == "all";
     let experiment = |design, crossing| Experiment { design, crossing, iterations: args.iterations };
-    let experiments = if table {
+    let experiments = if args.kernel == "all" {
         let call = match calls.as_deref() {
             None => USUAL[0],
             Some([call]) => *call,
@@ -174,25 +161,5 @@ fn plan(args: &TrapArgs) -> Result<Plan> {
             }
         }
     };
-    Ok(Plan { experiments, engines, table })
-}
-
-impl Plan {
-    fn show(&self, bills: &[TrapBill], missing: &[(Experiment, LabError)]) -> String {
-        let mut out = match (&self.engines[..], self.table) {
-            ([_], true) => text::comparison(bills),
-            ([_], false) => text::bills(bills),
-            (engines, _) => {
-                let names: Vec<_> = engines.iter().map(|engine| engine.name()).collect();
-                text::engines(&names, bills, &self.experiments)
-            }
-        };
-        for engine in &self.engines {
-            if bills.iter().any(|bill| bill.engine == engine.name()) {
-                out.push_str(&text::wrapped(engine.note()));
-            }
-        }
-        out.push_str(&text::missing(missing));
-        out
-    }
+    Ok(Plan { experiments, engines })
 }

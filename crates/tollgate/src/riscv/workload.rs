@@ -75,8 +75,7 @@ pub(super) fn run(
         let seen = workload::measure(point, &core)?;
         entries.push(record::slowdown(&seen, &core.name));
     }
-    let style = sink.style();
-    keep::finish(entries, sink, keep, &|run| tollgate_report::riscv(run, &style))
+    keep::finish(entries, sink, keep)
 }
 
 /// A bundled workload, or one that is built from a source.

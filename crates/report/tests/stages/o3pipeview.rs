@@ -1,6 +1,13 @@
 //! The trace is read back as gem5's viewer reads it: seven lines for each instruction, fields between colons.
 
-use tollgate_lab::diagram::o3pipeview::{TICKS, write};
+use tollgate_record::stages::StageRow;
+
+/// Ticks of a cycle.
+const TICKS: u64 = 1000;
+
+fn write(rows: &[StageRow]) -> String {
+    super::exported(rows, "o3pipeview").expect("a trace")
+}
 
 const STAGES: [&str; 7] = ["fetch", "decode", "rename", "dispatch", "issue", "complete", "retire"];
 
@@ -58,8 +65,8 @@ fn what_was_thrown_away_never_retires() {
 
 #[test]
 fn a_colon_is_no_field() {
-    let mut lanes = super::load_use();
-    lanes[0].text = "a:b".into();
-    assert_eq!(parse(&write(&lanes))[0].2, "a b");
-    assert!(parse(&write(&[])).is_empty());
+    let mut rows = super::load_use();
+    rows[0].text = "a:b".into();
+    assert_eq!(parse(&write(&rows))[0].2, "a b");
+    assert!(super::exported(&[], "o3pipeview").is_err());
 }

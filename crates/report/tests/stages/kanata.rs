@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_lab::diagram::{Lane, kanata};
+use tollgate_record::stages::StageRow;
 
 /// One instruction as a viewer sees it: its stages and waits with their cycles, and whether it was flushed.
 #[derive(Debug, Default)]
@@ -69,19 +69,20 @@ fn parse(log: &str) -> BTreeMap<u64, Seen> {
 }
 
 /// What comes back is what was drawn, cycle by cycle.
-fn agrees(lanes: &[Lane]) {
-    let seen = parse(&kanata::write(lanes));
-    assert_eq!(seen.len(), lanes.len());
-    for (insn, lane) in seen.values().zip(lanes) {
-        assert_eq!(insn.left, Some((lane.end(), lane.squash.is_some())));
-        assert!(insn.label.contains(&format!("{:08x}", lane.pc)));
-        let mut expected: Vec<_> = lane
-            .stages
-            .iter()
-            .map(|s| (0, Lane::letter(s.name).to_string(), s))
-            .chain(lane.stalls.iter().map(|s| (1, s.name.to_owned(), s)))
-            .filter(|(_, _, s)| s.start < lane.end())
-            .map(|(row, name, s)| (row, name, s.start, Some(s.end.min(lane.end()))))
+fn agrees(rows: &[StageRow]) {
+    let seen = parse(&super::exported(rows, "kanata").expect("a log"));
+    assert_eq!(seen.len(), rows.len());
+    let letters = [("IF", "F"), ("ID", "D"), ("EX", "X"), ("MEM", "M"), ("WB", "W")];
+    for (insn, row) in seen.values().zip(rows) {
+        assert_eq!(insn.left, Some((row.end(), row.squash.is_some())));
+        assert!(insn.label.contains(&format!("{:08x}", row.pc())));
+        let stages = row.stages.iter().map(|span| {
+            let letter = letters.iter().find(|(name, _)| *name == span.name).expect("a stage").1;
+            (0, letter.to_owned(), span)
+        });
+        let mut expected: Vec<_> = stages
+            .chain(row.waits.iter().map(|span| (1, span.name.clone(), span)))
+            .map(|(lane, name, span)| (lane, name, span.first, Some(span.last + 1)))
             .collect();
         let mut found = insn.spans.clone();
         expected.sort();
@@ -94,13 +95,12 @@ fn agrees(lanes: &[Lane]) {
 fn the_log_says_what_was_drawn() {
     agrees(&super::load_use());
     agrees(&super::trap());
-    agrees(&(0..50).map(|seq| super::lane(seq, "nop", 7 + seq, &[1; 5])).collect::<Vec<_>>());
+    agrees(&(0..50).map(|seq| super::row(seq, "nop", 7 + seq, &[1; 5])).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_log_of_a_trap_by_hand() {
-    let lanes = &super::trap()[..2];
-    let log = kanata::write(lanes);
+    let log = super::exported(&super::trap()[..2], "kanata").expect("a log");
     let body: Vec<&str> = log.lines().filter(|line| !line.starts_with('L')).collect();
     #[rustfmt::skip]
     assert_eq!(body, [
@@ -116,13 +116,22 @@ fn the_log_of_a_trap_by_hand() {
 
 #[test]
 fn text_cannot_break_the_log() {
-    let mut lanes = super::load_use();
-    lanes[0].text = "ld\ta0\nR\t9".into();
-    lanes[0].place = "a\tb\r\nc".into();
-    agrees(&lanes);
+    let mut rows = super::load_use();
+    rows[0].text = "ld\ta0\nR\t9".into();
+    rows[0].place = "a\tb\r\nc".into();
+    agrees(&rows);
 }
 
 #[test]
-fn nothing_gives_an_empty_log() {
-    assert!(parse(&kanata::write(&[])).is_empty());
+fn nothing_gives_no_log() {
+    assert!(super::exported(&[], "kanata").is_err());
+}
+
+#[test]
+fn instructions_are_numbered_from_the_start_of_the_simulation() {
+    let mut run = super::run(super::load_use());
+    run.results[0].stages.as_mut().expect("a diagram").first_fetch = 41;
+    let log = super::Format::named("kanata").expect("a format").export(&run).expect("a log").text;
+    let numbers: Vec<&str> = log.lines().filter(|line| line.starts_with("I\t")).collect();
+    assert_eq!(numbers, ["I\t0\t41\t0", "I\t1\t42\t0", "I\t2\t43\t0"]);
 }

@@ -1,0 +1,226 @@
+//! The bills of one kernel in instructions: what each crossing takes, its phases, and what the first one says.
+
+use super::grid::{Grid, bar, share};
+use super::words::{crossing, instructions, mean, of_phase, or_dash, param, percent, phase};
+use crate::number::count;
+use crate::style::{Paint, Style};
+use crate::text::{clean, width, wrap};
+use tollgate_record::Measurement;
+
+/// The spread of each, the phases of all, the first one in full, and the answer.
+pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
+    let Some(first) = bills.first() else { return Vec::new() };
+    let mut text = spreads(bills, style);
+    text.push(String::new());
+    if first.phases.is_empty() {
+        return text;
+    }
+    if bills.len() > 1 {
+        text.extend(matrix(bills, style));
+        text.push(String::new());
+    }
+    text.extend(bill(first, style));
+    text.push(String::new());
+    text.extend(wrap(&answer(first, style), style.prose(), ""));
+    text
+}
+
+/// The first crossing against the loop, one line for each bill.
+fn spreads(bills: &[&Measurement], style: &Style) -> Vec<String> {
+    let crossings = bills.first().map_or(0, |bill| bill.crossings);
+    let mut grid = Grid::default()
+        .label(format!("instructions; {} in a loop", count(crossings as usize)), 32)
+        .figure("result", 8)
+        .figure("single", 10)
+        .figure("min", 10)
+        .figure("mean", 10)
+        .figure("max", 9);
+    for bill in bills {
+        let counter = |name: &str| or_dash(bill.counters.get(name).copied());
+        let result = bill.params.get("result").and_then(serde_json::Value::as_i64);
+        let figures = vec![
+            result.map(|result| result.to_string()).unwrap_or_default(),
+            counter("instructions-single"),
+            counter("instructions-min"),
+            counter("instructions"),
+            counter("instructions-max"),
+        ];
+        grid.row([crossing(bill, style)], figures, String::new());
+    }
+    grid.lines(style)
+}
+
+/// The phases of several bills side by side, in instructions.
+fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
+    const COLUMNS: [(&str, usize, &str); 7] = [
+        ("user", 7, "user-stub"),
+        ("stack", 8, "stack-switch"),
+        ("save", 7, "register-save"),
+        ("dispatch", 10, "dispatch"),
+        ("handler", 9, "handler"),
+        ("restore", 9, "register-restore"),
+        ("return", 8, "return"),
+    ];
+    let labels = Grid::default().label("phases", 21);
+    let mut grid = COLUMNS.iter().fold(labels, |grid, (head, width, _)| grid.figure(*head, *width));
+    for bill in bills.iter().filter(|bill| !bill.phases.is_empty()) {
+        let figures = COLUMNS.iter().map(|(_, _, phase)| mean(instructions(bill, phase))).collect();
+        grid.row([crossing(bill, style)], figures, String::new());
+    }
+    grid.lines(style)
+}
+
+/// One bill by phase, with a bar for each share.
+fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
+    let total = total(bill);
+    let title = format!(
+        "{}, {}, kernel {}",
+        crossing(bill, style),
+        clean(param(bill, "isa"), style),
+        clean(param(bill, "kernel"), style)
+    );
+    let sum = format!("{} {}", mean(total), if total == 1.0 { "instruction" } else { "instructions" });
+    // The last column of the terminal stays free.
+    let gap = style.columns().min(80).saturating_sub(1 + width(&title) + width(&sum));
+    let mut text = if gap > 1 {
+        vec![style.paint(Paint::Bold, &format!("{title}{}{sum}", " ".repeat(gap)))]
+    } else {
+        wrap(&format!("{title}: {sum}"), style.prose(), "")
+            .iter()
+            .map(|line| style.paint(Paint::Bold, line))
+            .collect()
+    };
+    let mut grid = Grid::default()
+        .label("", 19)
+        .figure("instr", 8)
+        .figure("share", 7)
+        .figure("loads", 8)
+        .figure("stores", 8)
+        .figure("bytes", 9);
+    let mut sums = [0.0; 3];
+    for it in &bill.phases {
+        let instructions = it.instructions.unwrap_or(0.0);
+        let share = share(instructions, total);
+        let counts = ["loads", "stores", "bytes-stored"].map(|what| of_phase(bill, &it.name, what));
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            *sum += count.unwrap_or(f64::NAN);
+        }
+        // The hardware's part takes no instruction; what there is to report is how often it was done.
+        let remark = match of_phase(bill, &it.name, "traps").unwrap_or(0.0) {
+            0.0 => bar(share),
+            1.0 => "1 trap".into(),
+            n => format!("{} traps", mean(n)),
+        };
+        let mut figures = vec![mean(instructions), percent(share)];
+        figures.extend(counts.map(or_dash));
+        grid.row([format!("  {}", phase(&it.name, style))], figures, remark);
+    }
+    let mut figures = vec![mean(total), percent(1.0)];
+    figures.extend(sums.map(|sum| or_dash(Some(sum))));
+    grid.row(["  total".into()], figures, String::new());
+    text.extend(grid.lines(style));
+    text
+}
+
+/// The instructions of all phases.
+fn total(bill: &Measurement) -> f64 {
+    bill.phases.iter().filter_map(|phase| phase.instructions).sum()
+}
+
+/// The answer to the question: is it the registers, the dispatch or the call itself?
+fn answer(bill: &Measurement, style: &Style) -> String {
+    let of = |phase: &str| instructions(bill, phase);
+    let kernel = total(bill) - of("user-stub");
+    let registers = of("register-save") + of("register-restore");
+    let (handler, dispatch) = (of("handler"), of("dispatch"));
+    let mut text = if registers == 0.0 {
+        format!("None of the kernel's {} instructions save or restore registers", mean(kernel))
+    } else {
+        format!(
+            "{} of the kernel's {} instructions save and restore registers ({})",
+            fraction(registers, kernel),
+            mean(kernel),
+            mean(registers)
+        )
+    };
+    let stacked = of_phase(bill, "hardware-trap", "bytes-stored").unwrap_or(0.0);
+    if stacked > 0.0 {
+        text += &format!(", the hardware stores {} bytes of them and loads them again", mean(stacked));
+    }
+    text += "; ";
+    match crossing(bill, style).as_str() {
+        "yield" | "timer" => {
+            text += &format!("dispatch takes {}", mean(dispatch));
+            for (what, phase) in [
+                ("choosing the task", "schedule"),
+                ("changing the address space", "address-space"),
+                ("firmware for the timer", "firmware"),
+            ] {
+                let n = of(phase);
+                if n > 0.0 {
+                    text += &format!(", {what} {}", mean(n));
+                }
+            }
+            text.push('.');
+        }
+        crossing => {
+            let what = match crossing {
+                "software interrupt" => "the handler itself",
+                _ => "the system call itself",
+            };
+            text += &format!("dispatch takes {} and {what} {}.", mean(dispatch), mean(handler));
+            let verdict = match (registers, dispatch, handler) {
+                (r, d, h) if r > d + h => Some("moving registers, not system-call logic"),
+                (r, d, h) if h > r + d => Some("the call's own work, not the crossing"),
+                (r, d, h) if d > r + h => Some("dispatch"),
+                _ => None,
+            };
+            if let Some(verdict) = verdict {
+                text += &format!(" The overhead is mostly {verdict}.");
+            }
+        }
+    }
+    text
+}
+
+/// A share in words: the nearest fraction that people use.
+fn fraction(part: f64, whole: f64) -> &'static str {
+    const WORDS: [(f64, &str); 12] = [
+        (0.05, "A twentieth"),
+        (0.1, "A tenth"),
+        (0.2, "A fifth"),
+        (0.25, "A quarter"),
+        (1.0 / 3.0, "A third"),
+        (0.4, "Two fifths"),
+        (0.5, "Half"),
+        (0.6, "Three fifths"),
+        (2.0 / 3.0, "Two thirds"),
+        (0.75, "Three quarters"),
+        (0.8, "Four fifths"),
+        (0.9, "Nine tenths"),
+    ];
+    let share = share(part, whole);
+    if share <= 0.0 || !share.is_finite() {
+        return "None";
+    }
+    if share > 0.95 {
+        return "Nearly all";
+    }
+    let nearest = WORDS.iter().min_by(|a, b| (a.0 - share).abs().total_cmp(&(b.0 - share).abs()));
+    nearest.map_or("None", |(_, words)| words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fraction;
+
+    #[test]
+    fn shares_are_named_by_the_nearest_fraction() {
+        assert_eq!(fraction(2.0, 3.0), "Two thirds");
+        assert_eq!(fraction(86.0, 134.0), "Two thirds");
+        assert_eq!(fraction(72.0, 95.0), "Three quarters");
+        assert_eq!(fraction(0.0, 7.0), "None");
+        assert_eq!(fraction(7.0, 0.0), "None");
+        assert_eq!(fraction(99.0, 100.0), "Nearly all");
+    }
+}

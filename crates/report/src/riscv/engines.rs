@@ -1,0 +1,87 @@
+//! Several engines side by side, what a reader of their figures must know, and what they could not do.
+
+use super::grid::Grid;
+use super::words::{crossing, or_dash, param};
+use crate::style::Style;
+use crate::text::{clean, wrap};
+use tollgate_record::{Measurement, Run, Status};
+
+/// What a reader of an engine's figures must know.
+const NOTES: [(&str, &str); 3] = [
+    ("embedded", "Counted instruction by instruction from outside; a trapping ecall does not count."),
+    ("spike", "Spike's cycle is an instruction: it has no timing, and a trapping ecall does not count."),
+    ("qemu", "QEMU counts the trapping ecall as an instruction: each trap is one more here than in Spike."),
+];
+
+/// The engines of a run, in their order.
+fn engines(run: &Run) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for result in &run.results {
+        if !names.contains(&result.engine.as_str()) {
+            names.push(&result.engine);
+        }
+    }
+    names
+}
+
+/// The totals: a row for each experiment, a column for each engine.
+pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
+    let experiment = |result: &Measurement| (param(result, "kernel").to_owned(), result.probe.clone());
+    let mut rows: Vec<&Measurement> = Vec::new();
+    for result in &run.results {
+        if rows.iter().all(|row| experiment(row) != experiment(result)) {
+            rows.push(result);
+        }
+    }
+    let names = engines(run);
+    let mut grid = Grid::default().label("instructions", 16).label("", 22);
+    for name in &names {
+        grid = grid.figure(clean(name, style), 12);
+    }
+    for row in rows {
+        let of = |engine: &&str| {
+            let same = |it: &&Measurement| it.engine == **engine && experiment(it) == experiment(row);
+            let found = run.results.iter().filter(|it| it.status == Status::Measured).find(same);
+            or_dash(found.and_then(|it| it.counters.get("instructions").copied()))
+        };
+        let labels = [clean(param(row, "kernel"), style), crossing(row, style)];
+        grid.row(labels, names.iter().map(of).collect(), String::new());
+    }
+    grid.lines(style)
+}
+
+/// What to know of each engine that measured something, and what could not be measured; one reason for several
+/// experiments is printed once.
+pub(super) fn notes(run: &Run, style: &Style) -> Vec<String> {
+    let measured =
+        |engine: &str| run.results.iter().any(|it| it.engine == engine && it.status == Status::Measured);
+    let known = engines(run).into_iter().filter(|engine| measured(engine));
+    let notes = known.filter_map(|engine| NOTES.iter().find(|(name, _)| *name == engine));
+    let mut text: Vec<String> = notes.flat_map(|(_, note)| wrap(note, style.prose(), "")).collect();
+
+    let missing: Vec<&Measurement> =
+        run.results.iter().filter(|result| result.status != Status::Measured).collect();
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for result in &missing {
+        let why = clean(result.reason.as_deref().unwrap_or("no reason given"), style);
+        let sentence = match result.status {
+            Status::Skipped => why,
+            _ => format!("{}: {why}", crossing(result, style)),
+        };
+        // An engine that is not there can do none of them; that needs no list.
+        let listed = result.enable.is_none();
+        let name = clean(param(result, "kernel"), style);
+        match reasons.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, names)) if names.contains(&name) || !listed => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((sentence, if listed { vec![name] } else { Vec::new() })),
+        }
+    }
+    let skipped = missing.iter().all(|result| result.status == Status::Skipped);
+    let word = if skipped { "skipped" } else { "not measured" };
+    for (why, names) in &reasons {
+        let names = if names.is_empty() { String::new() } else { format!("{}: ", names.join(", ")) };
+        text.extend(wrap(&format!("{word}: {names}{why}"), style.prose(), ""));
+    }
+    text
+}
