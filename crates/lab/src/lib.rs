@@ -32,7 +32,6 @@ mod profile;
 pub mod program;
 pub mod record;
 mod symbols;
-pub mod text;
 mod trace;
 pub mod workload;
 

@@ -2,11 +2,12 @@
 //!
 //! The same image ([`Image`], built from `guests/x86`) runs under KVM ([`kvm`]) and under QEMU's emulation
 //! ([`qemu`]). It goes through [`PHASES`] one after another, survives those that fault, and leaves a table
-//! that [`Table::parse`] reads and doubts. Nothing here judges a figure: a caller gets raw samples, and
-//! with [`Engine`] and [`Visit::ring_ratio`] what it needs to say whether they are the hardware's.
+//! that [`Table::parse`] reads and checks. [`hardware`] makes rows of a record from it; [`Engine`] and
+//! [`Visit::ring_ratio`] decide whether their figures are the processor's.
 
 mod engine;
 mod error;
+pub mod hardware;
 mod image;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod kick;

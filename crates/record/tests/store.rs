@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use tollgate_record::document::{DocumentError, from_json, to_json};
-use tollgate_record::{NOT_FINITE, Run, Status, Store, StoreError};
+use tollgate_record::{Run, Status, Store, StoreError, warning};
 
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();

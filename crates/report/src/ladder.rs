@@ -82,8 +82,11 @@ fn common_codes(run: &Run) -> BTreeSet<&str> {
     const LONG: usize = 8;
     let measured = || run.results.iter().filter(|result| result.status == Status::Measured);
     let rows = measured().count();
-    let is_common =
-        |code: &&str| rows > LONG && measured().filter(|result| result.has_warning(code)).count() * 2 > rows;
+    let is_common = |code: &&str| {
+        rows > LONG
+            && measured().filter(|result| result.warnings.iter().any(|it| it.code == **code)).count() * 2
+                > rows
+    };
     // Looked up once for each code, however often it occurs.
     let codes: BTreeSet<&str> =
         measured().flat_map(|result| &result.warnings).map(|warning| warning.code.as_str()).collect();

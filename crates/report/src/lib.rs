@@ -24,7 +24,6 @@ mod riscv;
 mod runs;
 mod stages;
 mod style;
-mod sweep;
 mod switch;
 mod text;
 mod view;

@@ -7,6 +7,7 @@ mod engines;
 mod grid;
 mod icache;
 mod pipeline;
+mod profile;
 mod words;
 mod workload;
 
@@ -14,17 +15,18 @@ use crate::style::Style;
 use crate::text::lines;
 use std::collections::BTreeSet;
 use tollgate_record::{Measurement, Run};
-use words::{measured, param, warnings};
+use words::{kernel, measured, warnings};
 
 /// A view and the family of results that it shows.
 type View = fn(&Run, &Style) -> Vec<String>;
 
 /// The view of each family. A run whose results are all of one has that view.
-const VIEWS: [(&str, View); 4] = [
+const VIEWS: [(&str, View); 5] = [
     ("riscv-trap", trap),
     ("riscv-workload", workload::view),
     ("riscv-icache", icache::view),
     ("riscv-pipeline", pipeline::view),
+    ("riscv-program", profile::view),
 ];
 
 /// Whether a run has one of these views.
@@ -51,7 +53,7 @@ fn trap(run: &Run, style: &Style) -> Vec<String> {
     if run.results.iter().any(|result| result.cycles.is_some()) {
         return cycles::view(run, style);
     }
-    let mut text = match (distinct(|it| &it.engine), distinct(|it| param(it, "kernel"))) {
+    let mut text = match (distinct(|it| &it.engine), distinct(kernel)) {
         (1, 1) => bill::view(&measured(run), style),
         (1, _) => designs::view(&measured(run), style),
         _ => engines::table(run, style),

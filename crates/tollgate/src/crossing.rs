@@ -1,17 +1,15 @@
 //! `tollgate crossing`: measure the crossings with their parts, add what a bare guest tells of the hardware
 //! alone, show the bills.
 
-pub(crate) mod hardware;
-
 use crate::cli::{self, Sampling};
 use crate::output::Sink;
 use crate::run::{self, Effort, Keeper, List, Setting, new_record, noise_warnings, stop_flag, verdict};
-use hardware::Hardware;
 use std::process::ExitCode;
 use tollgate_boundary::{CROSSINGS, crossing};
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::{Meta, host, session};
-use tollgate_record::{Host, Measurement, Run, Status, Warning, document};
+use tollgate_microvm::hardware::Hardware;
+use tollgate_record::{Host, Measurement, Run, Status, Warning, document, warning};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate crossing\n  tollgate crossing --quick --cpu 0\n  \
@@ -65,7 +63,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
             }
             Err(why) => {
                 let text = format!("the bare guest was not run: {why}");
-                run.warnings.push(Warning::new("guest-not-run", text));
+                run.warnings.push(Warning::new(warning::GUEST_NOT_RUN, text));
             }
         }
     }
@@ -88,7 +86,7 @@ fn coarse(host: &Host) -> Option<Warning> {
             "the kernel's clock is {source}, not the processor's counter: parts by kernel stamps are as coarse and as \
              dear as that clock"
         );
-        Warning::new("kernel-clock", text)
+        Warning::new(warning::KERNEL_CLOCK, text)
     })
 }
 

@@ -39,6 +39,9 @@ pub(crate) fn fault(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Kinds(args) => kinds::kinds(&args.sampling),
         Command::Scan(args) => scan::scan(&args),
-        Command::Touch { job } => scan::touch(&job),
+        Command::Touch { job } => {
+            tollgate_scan::touch(&job, &mut std::io::stdout().lock())?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }

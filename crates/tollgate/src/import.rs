@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
-use tollgate_record::{IMPORTED, Run, SCHEMA, Status, Store, Tool, Warning, document, store as runs};
+use tollgate_record::{Run, SCHEMA, Status, Store, Tool, Warning, document, store as runs, warning};
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as read};
 
 #[derive(clap::Args)]
@@ -75,6 +75,7 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut run = Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: runs::new_id(now),
         started: runs::rfc3339(now),
         seed: 0,
@@ -91,9 +92,9 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
          does not tell of its host is absent",
         importer.name
     );
-    run.warnings.push(Warning::new(IMPORTED, text));
+    run.warnings.push(Warning::new(warning::IMPORTED, text));
     if !imported.ignored.is_empty() {
-        run.warnings.push(Warning::new("not-imported", left_out(&imported.ignored)));
+        run.warnings.push(Warning::new(warning::NOT_IMPORTED, left_out(&imported.ignored)));
     }
     if let Some(store) = &store {
         store.save(&run)?;

@@ -19,7 +19,7 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
 use tollgate_measure::{Meta, Placement, Probe, Site, host, noise, session, summary};
 use tollgate_record::store;
-use tollgate_record::{Host, Run, SCHEMA, Status, Store, StoreError, Tool, Warning, document};
+use tollgate_record::{Host, Run, SCHEMA, Status, Store, StoreError, Tool, Warning, document, warning};
 
 /// How often a run that is going on is saved.
 const SAVE_EVERY: Duration = Duration::from_millis(700);
@@ -61,6 +61,7 @@ pub(crate) fn new_record(host: Host, seed: u64) -> Run {
     let started = SystemTime::now();
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: store::new_id(started),
         started: store::rfc3339(started),
         seed,
@@ -343,7 +344,8 @@ impl Keeper {
             Ok(store) => Ok(Self { store: Some(store), failure: None }),
             Err(error) if args.store.store.is_some() => Err(error),
             Err(error) => {
-                run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {error:#}")));
+                run.warnings
+                    .push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {error:#}")));
                 Ok(Self { store: None, failure: None })
             }
         }
@@ -360,7 +362,7 @@ impl Keeper {
     pub(crate) fn finish(&mut self, run: &mut Run) {
         self.save(run);
         if let Some(failure) = &self.failure {
-            run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {failure}")));
+            run.warnings.push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {failure}")));
         }
     }
 }
@@ -372,7 +374,7 @@ pub(crate) fn verdict(run: &Run, keeper: &Keeper, args: &Sampling) -> ExitCode {
         let reason = result.reason.as_deref().unwrap_or("no reason given");
         say(format!("tollgate: {} failed: {reason}", result.probe));
     }
-    if let Some(lost) = run.warnings.iter().find(|warning| warning.code == "worker-lost") {
+    if let Some(lost) = run.warnings.iter().find(|warning| warning.code == warning::WORKER_LOST) {
         say(format!("tollgate: {}", lost.text));
     } else if !run.complete {
         say("tollgate: interrupted; the table has what was measured until then");

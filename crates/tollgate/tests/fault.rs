@@ -17,7 +17,7 @@ const WRONG: &[(&str, i32, &[&str])] = &[
     ("--size 4K --file {dir}/none", 2, &["none", "No such file"]),
     ("--size 4K --file {dir}", 2, &["is a directory", "name a file"]),
     ("--size 4K --file {dir}/empty", 2, &["is empty"]),
-    ("--size 4K --file /dev/null", 2, &["no file", "regular file"]),
+    ("--size 4K --file /dev/null", 2, &["is a device or a pipe", "regular file"]),
     ("--size 4K --file /sys/kernel/mm/transparent_hugepage/enabled", 2, &["--file /sys"]),
     ("--size 1M --file {dir}/page", 2, &["4096 bytes", "less than --size 1048576"]),
     ("--size 0", 2, &["touches nothing"]),

@@ -1,7 +1,7 @@
 //! What cannot be said in a line of the table.
 
 use super::seen::Seen;
-use tollgate_record::{Host, Status};
+use tollgate_record::{Host, Status, warning};
 
 fn host(seen: &Seen) -> Result<&Host, String> {
     seen.host.as_ref().ok_or_else(|| "doctor told nothing of the host".into())
@@ -48,7 +48,7 @@ pub(super) fn kvm(seen: &Seen, nested: bool) -> Result<(), String> {
     let total = |name: &str| -> Result<f64, String> {
         let row = seen.row(&format!("hardware/{name}"), "kvm-amd")?;
         must(row.status == Status::Measured, format!("{} was not measured: {:?}", row.probe, row.reason))?;
-        must(row.has_warning("emulated"), format!("{} is taken for the hardware's", row.probe))?;
+        must(row.has_warning(warning::EMULATED), format!("{} is taken for the hardware's", row.probe))?;
         let ticks = row.ticks.ok_or_else(|| format!("{} has no ticks", row.probe))?;
         Ok(ticks.estimate / TICKS_PER_INSTRUCTION)
     };

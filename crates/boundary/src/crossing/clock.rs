@@ -2,7 +2,7 @@
 
 use crate::syscall::{self, raw};
 use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 
 /// `syscall/clock_gettime` with its two parts.
@@ -80,7 +80,7 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.plain.params()
+    fn facts(&self) -> Facts {
+        self.plain.facts()
     }
 }

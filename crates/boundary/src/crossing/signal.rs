@@ -2,7 +2,7 @@
 
 use crate::signal::{Own, entered, stamp_with};
 use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 
 /// `signal/self` with its parts.
@@ -66,7 +66,7 @@ impl Crossing for Open {
         outcome
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.plain.params()
+    fn facts(&self) -> Facts {
+        self.plain.facts()
     }
 }

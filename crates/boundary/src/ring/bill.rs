@@ -3,7 +3,7 @@
 use super::spec::Spec;
 use tollgate_measure::sampler::{Harvest, Outcome};
 use tollgate_measure::summary::{self, Units};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, Warning};
+use tollgate_record::{Asked, Estimate, Evidence, Measurement, Phase, Status, Warning, warning};
 
 /// A ring, and what must be timed beside it to take its figure apart.
 ///
@@ -52,16 +52,7 @@ impl Cell {
     /// The record of the cell. `measured` is what the record says of its own ring.
     pub fn bill(&self, mut measured: Measurement, harvest: &Harvest, units: &Units) -> Measurement {
         let spec = &self.specs[0];
-        let params = [
-            ("procs", serde_json::Value::from(spec.procs)),
-            ("size", spec.bytes.into()),
-            ("footprint", spec.footprint().into()),
-            ("tasks", if spec.threads { "thread" } else { "process" }.into()),
-            ("walk", spec.walk.name().into()),
-            ("pages", spec.pages.name().into()),
-            ("cpus", spec.cpus.clone().into()),
-        ];
-        measured.params.extend(params.map(|(key, value)| (key.into(), value)));
+        measured.asked = Asked::Ring(spec.asked());
         if measured.status != Status::Measured {
             return measured;
         }
@@ -71,7 +62,7 @@ impl Cell {
                     "the ring of {} with {} bytes beside it failed: {reason}",
                     spec.procs, spec.bytes
                 );
-                measured.warnings.push(Warning::new("bill-incomplete", text));
+                measured.warnings.push(Warning::new(warning::BILL_INCOMPLETE, text));
             }
         }
         let levels = |ring: usize| {
@@ -138,13 +129,14 @@ fn refill_warning(measured: &mut Measurement) {
         "the refill cannot be distinguished from zero: {:+.0} ns, interval {:+.0} to {:+.0}",
         refill.estimate, refill.ci[0], refill.ci[1]
     );
-    measured.warnings.push(Warning::new("refill-indistinct", text));
+    measured.warnings.push(Warning::new(warning::REFILL_INDISTINCT, text));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ring::{Link, Pages, Walk};
+    use tollgate_measure::Facts;
     use tollgate_measure::clock::Scale;
     use tollgate_measure::sampler::{Batch, Collected, Epoch};
     use tollgate_record::Per;
@@ -173,7 +165,7 @@ mod tests {
             };
             Collected {
                 outcome: Outcome::Active,
-                params: Vec::new(),
+                facts: Facts::default(),
                 passes: 100,
                 epochs: (0..6).map(epoch).collect(),
                 done: false,
@@ -223,8 +215,8 @@ mod tests {
         }
         let sum: f64 = measured.phases.iter().filter_map(|phase| phase.ns).map(|ns| ns.estimate).sum();
         assert!((sum - measured.ns.expect("a total").estimate).abs() < 1e-9);
-        assert!(!measured.has_warning("refill-indistinct"));
-        assert_eq!(measured.params["footprint"], 8 * 65_536);
+        assert!(!measured.has_warning(warning::REFILL_INDISTINCT));
+        assert_eq!(measured.asked.ring().map(|ring| (ring.procs, ring.size)), Some((8, 65_536)));
     }
 
     #[test]
@@ -248,7 +240,7 @@ mod tests {
         });
         let measured = bill(&cell, &harvest);
         assert!(ns(&measured, "refill").expect("it is there") < -190.0);
-        let warning = measured.warnings.iter().find(|warning| warning.code == "refill-indistinct");
+        let warning = measured.warnings.iter().find(|warning| warning.code == warning::REFILL_INDISTINCT);
         assert!(warning.expect("warned of").text.contains("cannot be distinguished from zero: -200 ns"));
     }
 
@@ -261,6 +253,6 @@ mod tests {
         assert_eq!(ns(&measured, "run queue"), None);
         assert_eq!(ns(&measured, "refill"), None);
         assert!(ns(&measured, "hot work").is_some());
-        assert!(measured.has_warning("bill-incomplete"));
+        assert!(measured.has_warning(warning::BILL_INCOMPLETE));
     }
 }

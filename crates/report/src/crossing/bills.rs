@@ -4,7 +4,7 @@ use super::{line, title};
 use crate::number::{figure, fit, percent};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, right, wrap};
-use tollgate_record::{Evidence, Measurement, Phase, Status};
+use tollgate_record::{Evidence, Measurement, Phase, Status, warning};
 
 const NAME: usize = 38;
 
@@ -47,7 +47,7 @@ fn part(probe: &str, phase: &str) -> Option<&'static str> {
 }
 
 pub(super) fn bill(result: &Measurement, style: &Style) -> Vec<String> {
-    let refused = result.warnings.iter().find(|warning| warning.code == "not-split");
+    let refused = result.warnings.iter().find(|warning| warning.code == warning::NOT_SPLIT);
     if result.status != Status::Measured || (result.phases.is_empty() && refused.is_none()) {
         return Vec::new();
     }
@@ -93,15 +93,12 @@ fn row(probe: &str, phase: &Phase, total: f64, style: &Style) -> String {
 
 /// What the events made of the total, and what that is of it.
 fn instrumented(result: &Measurement, total: f64, style: &Style) -> Vec<String> {
-    let whole = |key: &str, ns: Option<f64>| {
-        let by = key.strip_prefix("with_")?.strip_suffix("_ns")?;
+    let whole = |(by, ns): (&String, &f64)| {
         let event = by.strip_suffix("_event").unwrap_or(by).replace('_', "-");
-        let ns = ns?;
         let share = 100.0 * (ns - total) / total;
-        Some(format!("{} ns with {} ({share:+.0} %)", figure(ns), clean(&event, style)))
+        format!("{} ns with {} ({share:+.0} %)", figure(*ns), clean(&event, style))
     };
-    let all: Vec<String> =
-        result.params.iter().filter_map(|(key, value)| whole(key, value.as_f64())).collect();
+    let all: Vec<String> = result.instrumented_ns.iter().map(whole).collect();
     if all.is_empty() {
         return Vec::new();
     }

@@ -5,10 +5,8 @@ use super::line;
 use crate::number::fit;
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, wrap};
-use tollgate_record::{Measurement, Status};
+use tollgate_record::{Measurement, Status, warning};
 
-/// The warning of figures in which the hypervisor took part.
-const INTERCEPTED: &str = "intercepted";
 const NAME: usize = 18;
 
 /// Nothing when no row has parts and none was counted.
@@ -57,7 +55,7 @@ fn parts(row: &Measurement, style: &Style) -> String {
         .filter(|part| part.name != "unattributed")
         .filter_map(|part| Some(format!("{} {}", clean(&part.name, style), fit(part.ns?.estimate, 8))))
         .collect();
-    if row.has_warning(INTERCEPTED) {
+    if row.has_warning(warning::INTERCEPTED) {
         told.push("intercepted".into());
     }
     told.join(", ")
@@ -67,7 +65,7 @@ fn parts(row: &Measurement, style: &Style) -> String {
 mod tests {
     use super::table;
     use crate::Style;
-    use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning};
+    use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning, counter, warning};
 
     const PLAIN: Style = Style { width: 80, color: false, unicode: false };
 
@@ -92,7 +90,7 @@ mod tests {
     #[test]
     fn the_parts_are_those_of_the_first_engine() {
         let mut first = row("kvm-amd");
-        first.warnings.push(Warning::new("intercepted", "the hypervisor intercepts it"));
+        first.warnings.push(Warning::new(warning::INTERCEPTED, "the hypervisor intercepts it"));
         let text = table(&[&first, &row("qemu-tcg")], &PLAIN);
         assert_eq!(text[0], "  parts, kvm-amd, ns");
         assert_eq!(text[1], "  undefined         entry 300, handler 1.0, return 110, intercepted");
@@ -103,7 +101,7 @@ mod tests {
     fn counts_are_told_as_counts_and_nothing_as_nothing() {
         let mut counted =
             Measurement::empty("hardware/iretq", "qemu-tcg-icount", Per::Instruction, Status::Measured);
-        counted.counters.insert("instructions".into(), 1.0);
+        counted.count(counter::INSTRUCTIONS, 1.0);
         assert_eq!(table(&[&counted], &PLAIN), ["  instructions between the stamps: iretq 1"]);
         assert!(table(&[], &PLAIN).is_empty());
     }

@@ -14,7 +14,7 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
         return text;
     };
     let touches = scan.crossings as f64;
-    let random = scan.params.get("pattern").is_some_and(|pattern| pattern == "random");
+    let random = scan.asked.scan().is_some_and(|scan| scan.pattern == "random");
     text.extend(minors(touches, minor + major, page));
     text.extend(majors(scan, major, page, random));
     text.extend(waiting(scan, major));

@@ -7,9 +7,9 @@ use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean, el};
 use crate::number::percent;
-use crate::sweep::{Sweep, sweep};
 use crate::words;
-use tollgate_record::{Measurement, Series, Status};
+use std::collections::BTreeMap;
+use tollgate_record::{Measurement, Series, Status, counter};
 
 /// The family of results of caches.
 const FAMILY: &str = "riscv-icache";
@@ -19,6 +19,16 @@ const STEPS: [f64; SHADES - 1] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5];
 const MAPS: usize = 6;
 /// More curves cannot be told apart.
 const CURVES: usize = 16;
+
+/// Misses by line and ways, each over the number of sets.
+type Sweep = BTreeMap<(u32, u32), Vec<(u32, f64)>>;
+
+/// The sweep of a result; empty without one.
+fn sweep(result: &Measurement) -> Sweep {
+    let curves = result.found.icache().into_iter().flat_map(|found| &found.sweep);
+    let points = |misses: &[(u32, u64)]| misses.iter().map(|&(sets, misses)| (sets, misses as f64)).collect();
+    curves.map(|curve| ((curve.line, curve.ways), points(&curve.misses))).collect()
+}
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let rows = runs.rows(|result| result.status == Status::Measured && result.family() == FAMILY);
@@ -43,7 +53,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 }
 
 fn text(result: &Measurement, key: &str) -> String {
-    clean(result.params.get(key).and_then(|value| value.as_str()).unwrap_or_default())
+    clean(result.asked.fields().get(key).and_then(|value| value.as_str()).unwrap_or_default())
 }
 
 /// The program, and what it was built for where the name does not say it.
@@ -59,7 +69,7 @@ fn name(result: &Measurement) -> String {
 }
 
 fn accesses(result: &Measurement) -> Option<f64> {
-    result.counters.get("accesses").copied().filter(|accesses| *accesses > 0.0)
+    result.counter(counter::ACCESSES).filter(|accesses| *accesses > 0.0)
 }
 
 /// The share of accesses that miss, for each size of a fully associative cache.

@@ -47,15 +47,15 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 
 /// What it is around, of which program, on which core.
 fn title(result: &Measurement) -> String {
-    let param = |key: &str| result.params.get(key).and_then(|value| value.as_str());
-    let what = match (kind(result), param("from")) {
+    let asked = result.asked.pipeline();
+    let what = match (kind(result), asked.and_then(|asked| asked.from.as_ref())) {
         ("symbol", Some(symbol)) => format!("From {symbol} on"),
         ("symbol", None) => "From a symbol on".into(),
         (kind, _) => {
             format!("Around {} {kind}", if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" })
         }
     };
-    let core = param("core").map(|core| format!(", on {core}")).unwrap_or_default();
+    let core = asked.map(|asked| format!(", on {}", asked.core)).unwrap_or_default();
     clean(&format!("{what}{core}"))
 }
 

@@ -1,11 +1,11 @@
 //! The bills of one kernel in instructions: what each crossing takes, its phases, and what the first one says.
 
 use super::grid::{Grid, bar, share};
-use super::words::{crossing, instructions, mean, of_phase, or_dash, param, percent, phase};
+use super::words::{crossing, instructions, kernel, mean, of_phase, or_dash, percent, phase_name, trap};
 use crate::number::count;
 use crate::style::{Paint, Style};
 use crate::text::{clean, width, wrap};
-use tollgate_record::Measurement;
+use tollgate_record::{Measurement, PhaseName, counter, phase};
 
 /// The spread of each, the phases of all, the first one in full, and the answer.
 pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
@@ -36,14 +36,14 @@ fn spreads(bills: &[&Measurement], style: &Style) -> Vec<String> {
         .figure("mean", 10)
         .figure("max", 9);
     for bill in bills {
-        let counter = |name: &str| or_dash(bill.counters.get(name).copied());
-        let result = bill.params.get("result").and_then(serde_json::Value::as_i64);
+        let counter = |name| or_dash(bill.counter(name));
+        let result = bill.found.trap().and_then(|found| found.result);
         let figures = vec![
             result.map(|result| result.to_string()).unwrap_or_default(),
-            counter("instructions-single"),
-            counter("instructions-min"),
-            counter("instructions"),
-            counter("instructions-max"),
+            counter(counter::INSTRUCTIONS_SINGLE),
+            counter(counter::INSTRUCTIONS_MIN),
+            counter(counter::INSTRUCTIONS),
+            counter(counter::INSTRUCTIONS_MAX),
         ];
         grid.row([crossing(bill, style)], figures, String::new());
     }
@@ -52,19 +52,19 @@ fn spreads(bills: &[&Measurement], style: &Style) -> Vec<String> {
 
 /// The phases of several bills side by side, in instructions.
 fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
-    const COLUMNS: [(&str, usize, &str); 7] = [
-        ("user", 7, "user-stub"),
-        ("stack", 8, "stack-switch"),
-        ("save", 7, "register-save"),
-        ("dispatch", 10, "dispatch"),
-        ("handler", 9, "handler"),
-        ("restore", 9, "register-restore"),
-        ("return", 8, "return"),
+    const COLUMNS: [(&str, usize, PhaseName); 7] = [
+        ("user", 7, phase::USER_STUB),
+        ("stack", 8, phase::STACK_SWITCH),
+        ("save", 7, phase::REGISTER_SAVE),
+        ("dispatch", 10, phase::DISPATCH),
+        ("handler", 9, phase::HANDLER),
+        ("restore", 9, phase::REGISTER_RESTORE),
+        ("return", 8, phase::RETURN),
     ];
     let labels = Grid::default().label("phases", 21);
     let mut grid = COLUMNS.iter().fold(labels, |grid, (head, width, _)| grid.figure(*head, *width));
     for bill in bills.iter().filter(|bill| !bill.phases.is_empty()) {
-        let figures = COLUMNS.iter().map(|(_, _, phase)| mean(instructions(bill, phase))).collect();
+        let figures = COLUMNS.iter().map(|(_, _, phase)| mean(instructions(bill, *phase))).collect();
         grid.row([crossing(bill, style)], figures, String::new());
     }
     grid.lines(style)
@@ -76,8 +76,8 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
     let title = format!(
         "{}, {}, kernel {}",
         crossing(bill, style),
-        clean(param(bill, "isa"), style),
-        clean(param(bill, "kernel"), style)
+        clean(&trap(bill).isa, style),
+        clean(kernel(bill), style)
     );
     let sum = format!("{} {}", mean(total), if total == 1.0 { "instruction" } else { "instructions" });
     // The last column of the terminal stays free.
@@ -113,7 +113,7 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
         };
         let mut figures = vec![mean(instructions), percent(share)];
         figures.extend(counts.map(or_dash));
-        grid.row([format!("  {}", phase(&it.name, style))], figures, remark);
+        grid.row([format!("  {}", phase_name(&it.name, style))], figures, remark);
     }
     let mut figures = vec![mean(total), percent(1.0)];
     figures.extend(sums.map(|sum| or_dash(Some(sum))));
@@ -129,10 +129,10 @@ fn total(bill: &Measurement) -> f64 {
 
 /// The answer to the question: is it the registers, the dispatch or the call itself?
 fn answer(bill: &Measurement, style: &Style) -> String {
-    let of = |phase: &str| instructions(bill, phase);
-    let kernel = total(bill) - of("user-stub");
-    let registers = of("register-save") + of("register-restore");
-    let (handler, dispatch) = (of("handler"), of("dispatch"));
+    let of = |phase| instructions(bill, phase);
+    let kernel = total(bill) - of(phase::USER_STUB);
+    let registers = of(phase::REGISTER_SAVE) + of(phase::REGISTER_RESTORE);
+    let (handler, dispatch) = (of(phase::HANDLER), of(phase::DISPATCH));
     let mut text = if registers == 0.0 {
         format!("None of the kernel's {} instructions save or restore registers", mean(kernel))
     } else {
@@ -143,7 +143,7 @@ fn answer(bill: &Measurement, style: &Style) -> String {
             mean(registers)
         )
     };
-    let stacked = of_phase(bill, "hardware-trap", "bytes-stored").unwrap_or(0.0);
+    let stacked = of_phase(bill, phase::HARDWARE_TRAP.name, "bytes-stored").unwrap_or(0.0);
     if stacked > 0.0 {
         text += &format!(", the hardware stores {} bytes of them and loads them again", mean(stacked));
     }
@@ -152,9 +152,9 @@ fn answer(bill: &Measurement, style: &Style) -> String {
         "yield" | "timer" => {
             text += &format!("dispatch takes {}", mean(dispatch));
             for (what, phase) in [
-                ("choosing the task", "schedule"),
-                ("changing the address space", "address-space"),
-                ("firmware for the timer", "firmware"),
+                ("choosing the task", phase::SCHEDULE),
+                ("changing the address space", phase::ADDRESS_SPACE),
+                ("firmware for the timer", phase::FIRMWARE),
             ] {
                 let n = of(phase);
                 if n > 0.0 {

@@ -2,26 +2,27 @@
 //! return.
 
 use super::grid::Grid;
-use super::words::{crossing_name, mean, or_dash, param, phase};
+use super::words::{crossing_name, kernel, mean, or_dash, part, phase_name, trap};
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, wrap};
 use std::collections::{BTreeMap, BTreeSet};
-use tollgate_record::{Measurement, Phase, Run, Status};
+use tollgate_record::family::Caches;
+use tollgate_record::{CauseName, Measurement, Phase, Run, Status, cause, counter};
 
 /// The causes of cycles in the order of the pipe, with the heads of their columns.
-const CAUSES: [(&str, &str); 10] = [
-    ("issue", "issue"),
-    ("load-use", "load"),
-    ("csr", "csr"),
-    ("branch", "branch"),
-    ("trap-flush", "flush"),
-    ("i-miss", "I-miss"),
-    ("d-miss", "D-miss"),
-    ("tlb-walk", "walk"),
-    ("long-operation", "long"),
-    ("structural", "struct"),
+const CAUSES: [(CauseName, &str); 10] = [
+    (cause::ISSUE, "issue"),
+    (cause::LOAD_USE, "load"),
+    (cause::CSR, "csr"),
+    (cause::BRANCH, "branch"),
+    (cause::TRAP_FLUSH, "flush"),
+    (cause::I_MISS, "I-miss"),
+    (cause::D_MISS, "D-miss"),
+    (cause::TLB_WALK, "walk"),
+    (cause::LONG_OPERATION, "long"),
+    (cause::STRUCTURAL, "struct"),
 ];
 
 /// Widest label of a row.
@@ -33,13 +34,13 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     text.push(String::new());
     let traps: Vec<&Measurement> = run.results.iter().filter(|it| it.status == Status::Measured).collect();
     text.extend(summary(&traps, style));
-    let kernels: BTreeSet<_> = traps.iter().map(|it| param(it, "kernel")).collect();
+    let kernels: BTreeSet<_> = traps.iter().map(|it| kernel(it)).collect();
     if kernels.len() == 1 {
         for result in traps.iter().filter(|it| it.phases.iter().any(|phase| !phase.causes.is_empty())) {
             text.push(String::new());
             text.extend(bill(result, style));
         }
-        if let Some(result) = traps.iter().find(|it| it.counters.contains_key("after/cycles")) {
+        if let Some(result) = traps.iter().find(|it| part(it, counter::AFTER, "cycles").is_some()) {
             text.push(String::new());
             text.extend(after(result, style));
         }
@@ -47,6 +48,11 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     text.push(String::new());
     text.extend(notes(run, style));
     text
+}
+
+/// The core whose cycles were counted.
+fn core(result: &Measurement, style: &Style) -> String {
+    clean(trap(result).core.as_deref().unwrap_or("-"), style)
 }
 
 /// One line for each trap; its warm and its cold entry are one.
@@ -67,17 +73,16 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         .figure("cold", 9)
         .figure("after", 9)
         .figure("in all", 10);
-    let key = |it: &Measurement| (it.probe.clone(), param(it, "kernel").to_owned());
-    let is_cold = |it: &Measurement| param(it, "caches") == "cold";
+    let key = |it: &Measurement| (it.probe.clone(), kernel(it).to_owned());
+    let is_cold = |it: &Measurement| trap(it).caches == Some(Caches::Cold);
     let cold: BTreeMap<_, f64> =
         traps.iter().filter(|it| is_cold(it)).filter_map(|it| Some((key(it), it.cycles?.estimate))).collect();
     for result in traps.iter().filter(|it| !is_cold(it)) {
-        let counter = |name: &str| result.counters.get(name).copied();
-        let instructions = counter("instructions");
+        let instructions = result.counter(counter::INSTRUCTIONS);
         let cycles = result.cycles.map(|cycles| cycles.estimate);
         let cpi =
             cycles.zip(instructions).map(|(cycles, instructions)| format!("{:.2}", cycles / instructions));
-        let more = counter("after/cycles");
+        let more = part(result, counter::AFTER, "cycles");
         let figures = vec![
             or_dash(instructions),
             or_dash(cycles),
@@ -86,7 +91,7 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
             or_dash(more),
             or_dash(cycles.map(|cycles| cycles + more.unwrap_or(0.0))),
         ];
-        let labels = [clean(param(result, "kernel"), style), clean(crossing_name(result), style)];
+        let labels = [clean(kernel(result), style), clean(crossing_name(result), style)];
         grid.row(labels, figures, String::new());
     }
     text.extend(grid.lines(style));
@@ -94,24 +99,24 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
 }
 
 /// The columns that have something in them.
-fn columns(phases: &[Phase]) -> Vec<(&'static str, &'static str)> {
-    let used = |cause: &str| phases.iter().any(|phase| phase.causes.get(cause).is_some_and(|n| *n != 0.0));
-    CAUSES.into_iter().filter(|(cause, _)| used(cause)).collect()
+fn columns(phases: &[Phase]) -> Vec<(CauseName, &'static str)> {
+    let used = |cause: CauseName| {
+        phases.iter().any(|phase| phase.causes.get(cause.name).is_some_and(|n| *n != 0.0))
+    };
+    CAUSES.into_iter().filter(|(cause, _)| used(*cause)).collect()
 }
 
 /// Phases by causes.
 fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     let columns = columns(&result.phases);
     let total = result.cycles.map_or(0.0, |cycles| cycles.estimate);
-    let caches = match param(result, "caches") {
-        "" => String::new(),
-        which => format!(", caches {}", clean(which, style)),
-    };
+    let caches = trap(result).caches.map(|caches| format!(", caches {}", caches.name()));
+    let caches = caches.unwrap_or_default();
     let title = format!(
         "{}, kernel {}, {}{caches}: {} {}",
         clean(crossing_name(result), style),
-        clean(param(result, "kernel"), style),
-        clean(param(result, "core"), style),
+        clean(kernel(result), style),
+        core(result, style),
         mean(total),
         if total == 1.0 { "cycle" } else { "cycles" }
     );
@@ -147,12 +152,12 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
         cycles += it.cycles.map_or(0.0, |cycles| cycles.estimate);
         let mut causes = Vec::new();
         for ((cause, _), sum) in columns.iter().zip(&mut sums) {
-            let n = it.causes.get(*cause).copied().unwrap_or(0.0);
+            let n = it.causes.get(cause.name).copied().unwrap_or(0.0);
             *sum += n;
             causes.push(if n == 0.0 { String::new() } else { short(n) });
         }
         let figures = line(it.instructions, it.cycles.map(|cycles| cycles.estimate), causes);
-        grid.row([format!("  {}", phase(&it.name, style))], figures, String::new());
+        grid.row([format!("  {}", phase_name(&it.name, style))], figures, String::new());
     }
     let causes = sums.into_iter().map(short).collect();
     grid.row(["  total".into()], line(Some(instructions), Some(cycles), causes), String::new());
@@ -162,11 +167,12 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
 
 /// The cost after the return.
 fn after(result: &Measurement, style: &Style) -> Vec<String> {
-    let counter = |name: &str| result.counters.get(&format!("after/{name}")).copied().unwrap_or(0.0);
+    let counter = |name: &str| part(result, counter::AFTER, name).unwrap_or(0.0);
     let causes: Vec<String> = CAUSES
         .into_iter()
-        .filter(|(cause, _)| counter(cause) != 0.0)
-        .map(|(cause, _)| format!("{cause} {}", mean(counter(cause))))
+        .map(|(cause, _)| (cause.name, counter(cause.name)))
+        .filter(|(_, n)| *n != 0.0)
+        .map(|(cause, n)| format!("{cause} {}", mean(n)))
         .collect();
     let lost: Vec<String> = [
         ("l1i-lines", "L1I lines"),

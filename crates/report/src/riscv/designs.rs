@@ -1,10 +1,10 @@
 //! The design space of kernel entries: one line for each kernel, and what the table says.
 
 use super::grid::Grid;
-use super::words::{crossing, mean, or_dash, param};
+use super::words::{crossing, kernel, mean, or_dash};
 use crate::style::Style;
 use crate::text::{clean, wrap};
-use tollgate_record::Measurement;
+use tollgate_record::{Measurement, counter};
 
 /// One line for each kernel, in groups of the same crossing.
 pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
@@ -24,10 +24,10 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
             grid.group(crossing.clone());
             group = Some(crossing);
         }
-        let counters = ["instructions", "loads", "stores", "bytes-saved"];
-        let figures = counters.map(|name| or_dash(bill.counters.get(name).copied())).to_vec();
-        let about = clean(param(bill, "about"), style);
-        grid.row([format!("  {}", clean(param(bill, "kernel"), style))], figures, about);
+        let counters = [counter::INSTRUCTIONS, counter::LOADS, counter::STORES, counter::BYTES_SAVED];
+        let figures = counters.map(|name| or_dash(bill.counter(name))).to_vec();
+        let about = bill.found.trap().map(|found| clean(&found.about, style)).unwrap_or_default();
+        grid.row([format!("  {}", clean(kernel(bill), style))], figures, about);
     }
     let mut text = grid.lines(style);
     text.push(String::new());
@@ -38,8 +38,8 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
 /// What the table says about how the overhead could be reduced.
 fn conclusion(bills: &[&Measurement]) -> String {
     let of = |name: &str| {
-        let bill = bills.iter().find(|bill| param(bill, "kernel") == name)?;
-        bill.counters.get("instructions-min").copied()
+        let bill = bills.iter().find(|bill| kernel(bill) == name)?;
+        bill.counter(counter::INSTRUCTIONS_MIN)
     };
     let Some(full) = of("full") else { return String::new() };
     let against = |name: &str, words: &str| {

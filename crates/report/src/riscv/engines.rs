@@ -1,10 +1,10 @@
 //! Several engines side by side, what a reader of their figures must know, and what they could not do.
 
 use super::grid::Grid;
-use super::words::{crossing, or_dash, param};
+use super::words::{crossing, kernel, or_dash};
 use crate::style::Style;
 use crate::text::{clean, wrap};
-use tollgate_record::{Measurement, Run, Status};
+use tollgate_record::{Measurement, Run, Status, counter};
 
 /// What a reader of an engine's figures must know.
 const NOTES: [(&str, &str); 3] = [
@@ -26,7 +26,7 @@ fn engines(run: &Run) -> Vec<&str> {
 
 /// The totals: a row for each experiment, a column for each engine.
 pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
-    let experiment = |result: &Measurement| (param(result, "kernel").to_owned(), result.probe.clone());
+    let experiment = |result: &Measurement| (kernel(result).to_owned(), result.probe.clone());
     let mut rows: Vec<&Measurement> = Vec::new();
     for result in &run.results {
         if rows.iter().all(|row| experiment(row) != experiment(result)) {
@@ -42,9 +42,9 @@ pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
         let of = |engine: &&str| {
             let same = |it: &&Measurement| it.engine == **engine && experiment(it) == experiment(row);
             let found = run.results.iter().filter(|it| it.status == Status::Measured).find(same);
-            or_dash(found.and_then(|it| it.counters.get("instructions").copied()))
+            or_dash(found.and_then(|it| it.counter(counter::INSTRUCTIONS)))
         };
-        let labels = [clean(param(row, "kernel"), style), crossing(row, style)];
+        let labels = [clean(kernel(row), style), crossing(row, style)];
         grid.row(labels, names.iter().map(of).collect(), String::new());
     }
     grid.lines(style)
@@ -70,7 +70,7 @@ pub(super) fn notes(run: &Run, style: &Style) -> Vec<String> {
         };
         // An engine that is not there can do none of them; that needs no list.
         let listed = result.enable.is_none();
-        let name = clean(param(result, "kernel"), style);
+        let name = clean(kernel(result), style);
         match reasons.iter_mut().find(|(known, _)| *known == sentence) {
             Some((_, names)) if names.contains(&name) || !listed => {}
             Some((_, names)) => names.push(name),

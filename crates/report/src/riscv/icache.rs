@@ -1,12 +1,13 @@
 //! What an instruction cache makes of one program in several builds, side by side.
 
 use super::grid::{bar, share};
-use super::words::{or_dash, param, warnings, whole};
+use super::words::{or_dash, part, warnings, whole};
 use crate::style::{Paint, Style};
-use crate::sweep::sweep;
 use crate::text::{clean, left, right, wrap};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tollgate_record::{Measurement, Run, Series, Status};
+use tollgate_record::family::{Accesses, IcacheAsked};
+use tollgate_record::{Counter, Measurement, Run, Series, Status, counter, warning};
 
 /// Builds beside each other, where there is room.
 const BESIDE: usize = 4;
@@ -23,13 +24,22 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    fn counter(&self, name: &str) -> f64 {
-        counter(self.caches[0], name)
+    fn counter(&self, counter: Counter) -> f64 {
+        count(self.caches[0], counter)
+    }
+
+    /// Instructions of one kind: of the code, or of those that ran.
+    fn mix(&self, of: Counter, kind: &str) -> f64 {
+        part(self.caches[0], of, kind).unwrap_or(f64::NAN)
     }
 }
 
-fn counter(result: &Measurement, name: &str) -> f64 {
-    result.counters.get(name).copied().unwrap_or(f64::NAN)
+fn count(result: &Measurement, counter: Counter) -> f64 {
+    result.counter(counter).unwrap_or(f64::NAN)
+}
+
+fn asked(result: &Measurement) -> Cow<'_, IcacheAsked> {
+    result.asked.icache().map_or_else(|| Cow::Owned(IcacheAsked::default()), Cow::Borrowed)
 }
 
 /// The programs of a run, and what follows from them.
@@ -51,27 +61,25 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
         text.push(String::new());
         text.extend(wrap(&conclusion(&programs), style.prose(), ""));
     }
-    text.extend(warnings(run, style, &[STOPPED]));
+    text.extend(warnings(run, style, &[warning::STOPPED]));
     text
 }
-
-/// The warning that the conclusion repeats in its own words.
-const STOPPED: &str = "stopped";
 
 /// The entries of one program follow each other, one for each cache.
 fn programs<'a>(run: &'a Run, style: &Style) -> Vec<Program<'a>> {
     let mut programs: Vec<Program> = Vec::new();
     for result in run.results.iter().filter(|result| result.status == Status::Measured) {
-        let is = |one: &Measurement, key: &str| param(one, key) == param(result, key);
+        let own = asked(result);
         let same = |program: &&mut Program| {
-            is(program.caches[0], "program")
-                && is(program.caches[0], "isa")
-                && !program.caches.iter().any(|cache| is(cache, "icache"))
+            let first = asked(program.caches[0]);
+            first.program == own.program
+                && first.isa == own.isa
+                && !program.caches.iter().any(|cache| asked(cache).icache == own.icache)
         };
         match programs.last_mut().filter(same) {
             Some(program) => program.caches.push(result),
             None => {
-                let name = clipped(&clean(param(result, "program"), style));
+                let name = clipped(&clean(&own.program, style));
                 programs.push(Program { name, caches: vec![result] });
             }
         }
@@ -89,66 +97,56 @@ fn table(programs: &[Program], style: &Style) -> Vec<String> {
             format!("{}{cells}", left(&crate::text::cut(name, label, style), label)).trim_end().to_owned(),
         );
     };
-    let of = |name: &'static str| move |program: &Program| whole(program.counter(name));
-    let part = |name: &'static str, all: &'static str| {
-        move |program: &Program| tenths(program.counter(name), program.counter(all))
+    let of = |counter| move |program: &Program| whole(program.counter(counter));
+    let mix = |of, kind: &'static str| {
+        move |program: &Program| tenths(program.mix(of, kind), program.mix(of, "instructions"))
     };
     row("", &|program| program.name.clone());
-    row("code, object, bytes", &of("object-text-bytes"));
-    row("code, linked, bytes", &of("text-bytes"));
-    row("  instructions", &of("static/instructions"));
-    row("    of 16 bits", &part("static/compressed", "static/instructions"));
-    row("instructions run", &of("dynamic/instructions"));
-    row("    of 16 bits", &part("dynamic/compressed", "dynamic/instructions"));
-    row("    arithmetic", &part("dynamic/arithmetic", "dynamic/instructions"));
-    row("    loads and stores", &part("dynamic/memory", "dynamic/instructions"));
-    row("    branches and jumps", &part("dynamic/control", "dynamic/instructions"));
-    row("    other", &part("dynamic/other", "dynamic/instructions"));
-    row("bytes of instructions run", &of("fetched-bytes"));
+    row("code, object, bytes", &of(counter::OBJECT_TEXT_BYTES));
+    row("code, linked, bytes", &of(counter::TEXT_BYTES));
+    row("  instructions", &|p| whole(p.mix(counter::STATIC, "instructions")));
+    row("    of 16 bits", &mix(counter::STATIC, "compressed"));
+    row("instructions run", &|p| whole(p.mix(counter::DYNAMIC, "instructions")));
+    row("    of 16 bits", &mix(counter::DYNAMIC, "compressed"));
+    row("    arithmetic", &mix(counter::DYNAMIC, "arithmetic"));
+    row("    loads and stores", &mix(counter::DYNAMIC, "memory"));
+    row("    branches and jumps", &mix(counter::DYNAMIC, "control"));
+    row("    other", &mix(counter::DYNAMIC, "other"));
+    row("bytes of instructions run", &of(counter::FETCHED_BYTES));
     let fetches = if is_by_cycle(first.caches[0]) { "fetches, one a cycle" } else { "fetches" };
-    row(fetches, &of("accesses"));
-    row("cycles, if no miss costs any", &of("cycles"));
+    row(fetches, &of(counter::ACCESSES));
+    row("cycles, if no miss costs any", &of(counter::CYCLES));
     for (place, cache) in first.caches.iter().enumerate() {
         let of = |program: &Program, figure: &dyn Fn(&Measurement) -> String| {
             program.caches.get(place).map_or_else(|| "-".into(), |cache| figure(cache))
         };
-        let number = |name: &'static str| move |cache: &Measurement| whole(counter(cache, name));
-        let rate = |name: &'static str| {
-            move |cache: &Measurement| match counter(cache, name) {
-                rate if rate.is_finite() => format!("{rate:.4}"),
-                _ => "-".into(),
-            }
-        };
-        let size = shape(cache).map_or_else(
-            || "-".into(),
-            |(sets, ways, line)| whole(f64::from(sets) * f64::from(ways) * f64::from(line)),
-        );
-        let name = [param(cache, "icache"), param(cache, "policy")].map(|text| clean(text, style));
-        row(&format!("{} ({size} bytes, {})", name[0], name[1]), &|_| String::new());
-        row("  misses", &|p| of(p, &number("misses")));
-        row("    compulsory", &|p| of(p, &number("misses-compulsory")));
-        row("    capacity", &|p| of(p, &number("misses-capacity")));
-        row("    conflict", &|p| of(p, &number("misses-conflict")));
-        row("  hit rate per fetch", &|p| of(p, &rate("hit-rate")));
-        row("  line accesses", &|p| of(p, &number("line-accesses")));
-        row("  hit rate per line access", &|p| of(p, &rate("line-hit-rate")));
-        row("  cycles on five stages", &|p| of(p, &number("timed-cycles")));
+        let number = |counter| move |cache: &Measurement| whole(count(cache, counter));
+        let rate = |counter| move |cache: &Measurement| rate(count(cache, counter));
+        let asked = asked(cache);
+        let (size, policy) = (whole(asked.icache.bytes() as f64), clean(&asked.policy, style));
+        row(&format!("{} ({size} bytes, {policy})", asked.icache), &|_| String::new());
+        row("  misses", &|p| of(p, &number(counter::MISSES)));
+        row("    compulsory", &|p| of(p, &number(counter::MISSES_COMPULSORY)));
+        row("    capacity", &|p| of(p, &number(counter::MISSES_CAPACITY)));
+        row("    conflict", &|p| of(p, &number(counter::MISSES_CONFLICT)));
+        row("  hit rate per fetch", &|p| of(p, &rate(counter::HIT_RATE)));
+        row("  line accesses", &|p| of(p, &number(counter::LINE_ACCESSES)));
+        row("  hit rate per line access", &|p| of(p, &rate(counter::LINE_HIT_RATE)));
+        row("  cycles on five stages", &|p| of(p, &number(counter::TIMED_CYCLES)));
         row("    waiting for a line", &|p| {
-            of(p, &|cache| tenths(counter(cache, "fetch-wait-cycles"), counter(cache, "timed-cycles")))
+            of(p, &|cache| tenths(count(cache, counter::FETCH_WAIT_CYCLES), count(cache, counter::TIMED_CYCLES)))
         });
     }
     out
 }
 
 fn is_by_cycle(result: &Measurement) -> bool {
-    param(result, "count") == "cycle"
+    asked(result).count == Accesses::Cycle
 }
 
-/// Sets, ways and bytes of a line.
-fn shape(result: &Measurement) -> Option<(u32, u32, u32)> {
-    let numbers: Vec<u32> =
-        param(result, "icache").split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
-    <[u32; 3]>::try_from(numbers).ok().map(|[sets, ways, line]| (sets, ways, line))
+/// A rate with four decimals.
+fn rate(rate: f64) -> String {
+    if rate.is_finite() { format!("{rate:.4}") } else { or_dash(None) }
 }
 
 /// The miss-ratio curves, at sizes of powers of two, until nothing changes any more.
@@ -157,7 +155,10 @@ fn curves(programs: &[Program]) -> Vec<String> {
     let mut shown = Vec::new();
     let caches = programs.first().map_or(&[][..], |program| &program.caches);
     for (place, cache) in caches.iter().enumerate() {
-        let Some((_, _, line)) = shape(cache).filter(|shape| !shown.contains(&shape.2)) else { continue };
+        let line = asked(cache).icache.line;
+        if line == 0 || shown.contains(&line) {
+            continue;
+        }
         shown.push(line);
         let curves: Vec<&Series> = programs
             .iter()
@@ -206,16 +207,19 @@ const WAYS: [u32; 4] = [1, 2, 4, 8];
 
 /// Misses in per cent over sets, ways and line; nothing without a sweep.
 fn heat(program: &Program, style: &Style) -> Vec<String> {
-    let sweep: BTreeMap<(u32, u32), BTreeMap<u32, f64>> = sweep(program.caches[0])
+    let sweep: BTreeMap<(u32, u32), BTreeMap<u32, u64>> = program.caches[0]
+        .found
+        .icache()
         .into_iter()
-        .map(|(shape, points)| (shape, points.into_iter().collect()))
+        .flat_map(|found| &found.sweep)
+        .map(|curve| ((curve.line, curve.ways), curve.misses.iter().copied().collect()))
         .collect();
     let mut lines: Vec<u32> = sweep.keys().map(|(line, _)| *line).collect();
     lines.dedup();
     let mut sets: Vec<u32> = sweep.values().flat_map(BTreeMap::keys).copied().collect();
     sets.sort_unstable();
     sets.dedup();
-    let accesses = program.counter("accesses");
+    let accesses = program.counter(counter::ACCESSES);
     let mut out = Vec::new();
     // A block for as many lines as fit side by side.
     for lines in lines.chunks(((style.columns() - 7) / 12).max(1)) {
@@ -230,9 +234,9 @@ fn heat(program: &Program, style: &Style) -> Vec<String> {
                 .iter()
                 .flat_map(|&bytes| WAYS.iter().map(move |&ways| (bytes, ways)))
                 .map(|shape| match sweep.get(&shape).and_then(|points| points.get(sets)) {
-                    Some(n) if share(*n, accesses) < 0.005 => "  .".into(),
+                    Some(n) if share(*n as f64, accesses) < 0.005 => "  .".into(),
                     // A miss at every fetch has no room for a third digit.
-                    Some(n) => format!("{:>3.0}", (share(*n, accesses) * 100.0).min(99.0)),
+                    Some(n) => format!("{:>3.0}", (share(*n as f64, accesses) * 100.0).min(99.0)),
                     None => "   ".into(),
                 })
                 .collect();
@@ -249,25 +253,22 @@ fn heat(program: &Program, style: &Style) -> Vec<String> {
 fn conclusion(programs: &[Program]) -> String {
     let mut text = String::new();
     if let [first, second, ..] = programs
-        && first.counter("text-bytes") > 0.0
-        && first.counter("fetched-bytes") > 0.0
+        && first.counter(counter::TEXT_BYTES) > 0.0
+        && first.counter(counter::FETCHED_BYTES) > 0.0
     {
-        let part = |name: &str| share(second.counter(name), first.counter(name)) * 100.0;
+        let part = |counter| share(second.counter(counter), first.counter(counter)) * 100.0;
         text.push_str(&format!(
             "{} has {:.0} % of the code of {} and fetches {:.0} % of the bytes. ",
             second.name,
-            part("text-bytes"),
+            part(counter::TEXT_BYTES),
             first.name,
-            part("fetched-bytes")
+            part(counter::FETCHED_BYTES)
         ));
         for (one, other) in first.caches.iter().zip(&second.caches) {
-            let rate = |cache: &Measurement| match counter(cache, "hit-rate") {
-                rate if rate.is_finite() => format!("{rate:.4}"),
-                _ => "-".into(),
-            };
+            let rate = |cache| rate(count(cache, counter::HIT_RATE));
             text.push_str(&format!(
                 "In {} the hit rate goes from {} to {}. ",
-                param(one, "icache"),
+                asked(one).icache,
                 rate(one),
                 rate(other)
             ));
@@ -282,11 +283,11 @@ fn conclusion(programs: &[Program]) -> String {
             "Accesses are counted once an instruction, as in Spike; --count cycle counts them as Ripes does."
         }
     });
-    for program in programs.iter().filter(|program| program.caches[0].has_warning(STOPPED)) {
+    for program in programs.iter().filter(|program| program.caches[0].has_warning(warning::STOPPED)) {
         text.push_str(&format!(
             " {} was stopped after {} instructions; --max-instructions gives it more.",
             program.name,
-            whole(program.counter("dynamic/instructions"))
+            whole(program.mix(counter::DYNAMIC, "instructions"))
         ));
     }
     text

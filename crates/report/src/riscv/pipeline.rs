@@ -1,10 +1,10 @@
 //! Stage diagrams, what each shows in a sentence, and the latencies of an interrupt.
 
-use super::words::{mean, param, warnings, whole};
+use super::words::{mean, warnings, whole};
 use crate::stages::{MOST, draw, sentence};
 use crate::style::{Paint, Style};
 use crate::text::{clean, wrap};
-use tollgate_record::{Measurement, Run};
+use tollgate_record::{Measurement, Run, counter};
 
 /// Marks of the longest bar of the distribution.
 const WIDEST: f64 = 40.0;
@@ -14,10 +14,8 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     let mut text = Vec::new();
     for result in &run.results {
         if let Some(diagram) = &result.stages {
-            let core = match param(result, "core") {
-                "" => "-".into(),
-                core => clean(core, style),
-            };
+            let core = result.asked.pipeline().map_or("-", |asked| &asked.core);
+            let core = clean(core, style);
             text.extend(wrap(&core, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)));
             text.push(String::new());
             text.extend(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style));
@@ -40,8 +38,8 @@ fn distribution(result: &Measurement, style: &Style) -> Vec<String> {
         series.points.iter().copied().filter(|point| point.iter().all(|x| x.is_finite())).collect();
     let most = points.iter().map(|point| point[1]).fold(WIDEST, f64::max);
     let all: f64 = points.iter().map(|point| point[1]).sum();
-    let fetch = result.counters.get("first-fetch-min");
-    let fetch = fetch.map(|cycles| format!(" (to its fetch, as core manuals count: min {})", mean(*cycles)));
+    let fetch = result.counter(counter::FIRST_FETCH_MIN);
+    let fetch = fetch.map(|cycles| format!(" (to its fetch, as core manuals count: min {})", mean(cycles)));
     let title = format!(
         "Timer interrupt latency over all {} cycles of the loop, to the retirement of the handler's first \
          instruction: min {}, median {}, mean {:.2}, max {} cycles{}. Cycles of latency, how often each:",

@@ -3,17 +3,19 @@
 use crate::number::count;
 use crate::style::Style;
 use crate::text::{clean, wrap};
-use tollgate_record::{Measurement, Run, Status};
+use std::borrow::Cow;
+use tollgate_record::family::TrapAsked;
+use tollgate_record::{Counter, Measurement, PhaseName, Run, Status, WarningKind, counter};
 
 pub(super) fn measured(run: &Run) -> Vec<&Measurement> {
     run.results.iter().filter(|result| result.status == Status::Measured).collect()
 }
 
 /// The warnings, each a paragraph and each sentence once; without those of codes that the view has words for.
-pub(super) fn warnings(run: &Run, style: &Style, but: &[&str]) -> Vec<String> {
+pub(super) fn warnings(run: &Run, style: &Style, but: &[WarningKind]) -> Vec<String> {
     let all = run.warnings.iter().chain(run.results.iter().flat_map(|result| &result.warnings));
     let mut sentences: Vec<String> = Vec::new();
-    for warning in all.filter(|warning| !but.contains(&warning.code.as_str())) {
+    for warning in all.filter(|warning| !but.iter().any(|kind| warning.code == *kind)) {
         let sentence = clean(&warning.text, style);
         if !sentences.contains(&sentence) {
             sentences.push(sentence);
@@ -22,20 +24,29 @@ pub(super) fn warnings(run: &Run, style: &Style, but: &[&str]) -> Vec<String> {
     sentences.iter().flat_map(|sentence| wrap(sentence, style.prose(), "")).collect()
 }
 
-pub(super) fn param<'a>(result: &'a Measurement, key: &str) -> &'a str {
-    result.params.get(key).and_then(|value| value.as_str()).unwrap_or_default()
+/// What was asked of a trap; nothing known for a result of another family.
+pub(super) fn trap(result: &Measurement) -> Cow<'_, TrapAsked> {
+    result.asked.trap().map_or_else(|| Cow::Owned(TrapAsked::default()), Cow::Borrowed)
+}
+
+/// The kernel of a bill.
+pub(super) fn kernel(result: &Measurement) -> &str {
+    result.asked.trap().map_or("", |asked| &asked.kernel)
 }
 
 /// What is crossed, with the number of a call: `getpid (172)`, `software interrupt`.
 pub(super) fn crossing(result: &Measurement, style: &Style) -> String {
     let name = crossing_name(result);
-    match (name, result.params.get("call").and_then(serde_json::Value::as_u64)) {
-        ("call-244", _) => "nested interrupt".into(),
+    match (name, result.asked.trap().and_then(|asked| asked.call)) {
+        (_, Some(NESTED)) => "nested interrupt".into(),
         ("interrupt", _) => "software interrupt".into(),
         (name, Some(number)) if !name.starts_with("call-") => format!("{} ({number})", clean(name, style)),
         (name, _) => clean(&name.replace('-', " "), style),
     }
 }
+
+/// The call in which the kernel `nested-taken` takes an interrupt.
+const NESTED: u16 = 244;
 
 /// What is crossed, as the probe is called.
 pub(super) fn crossing_name(result: &Measurement) -> &str {
@@ -43,19 +54,23 @@ pub(super) fn crossing_name(result: &Measurement) -> &str {
 }
 
 /// A phase's name in words.
-pub(super) fn phase(name: &str, style: &Style) -> String {
+pub(super) fn phase_name(name: &str, style: &Style) -> String {
     clean(&name.replace('-', " "), style)
 }
 
 /// A counter of one phase: its `loads`, `stores`, `bytes-stored` or `traps`.
 pub(super) fn of_phase(result: &Measurement, phase: &str, what: &str) -> Option<f64> {
-    result.counters.get(&format!("{phase}/{what}")).copied()
+    part(result, counter::PHASE, &format!("{phase}/{what}"))
+}
+
+/// One of the counters that a definition ending in `*` stands for.
+pub(super) fn part(result: &Measurement, counter: Counter, rest: &str) -> Option<f64> {
+    result.counters.get(&counter.part(rest)).copied()
 }
 
 /// The instructions of one phase.
-pub(super) fn instructions(result: &Measurement, phase: &str) -> f64 {
-    let found = result.phases.iter().find(|it| it.name == phase);
-    found.and_then(|it| it.instructions).unwrap_or(0.0)
+pub(super) fn instructions(result: &Measurement, phase: PhaseName) -> f64 {
+    result.phase(phase).and_then(|it| it.instructions).unwrap_or(0.0)
 }
 
 /// A mean of exact counts: a whole number without decimals, any other with two; `-` when it is not finite.

@@ -1,12 +1,12 @@
 //! The sweep of a workload: what each trap costs a program with a working set.
 
 use super::grid::Grid;
-use super::words::{crossing_name, measured, param, whole};
+use super::words::{crossing_name, measured, part, whole};
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, wrap};
-use tollgate_record::{Measurement, Run};
+use tollgate_record::{Measurement, Run, counter, phase};
 
 /// One line for each point of the sweep.
 pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
@@ -20,11 +20,12 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
 
 fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
     let Some(first) = points.first() else { return Vec::new() };
+    let asked = first.asked.workload().cloned().unwrap_or_default();
     let title = format!(
         "Workload {} on {}, kernel {}. Cycles for each trap, simulated and exact.",
         clean(crossing_name(first), style),
-        clean(param(first, "core"), style),
-        clean(param(first, "kernel"), style)
+        clean(&asked.core, style),
+        clean(&asked.kernel, style)
     );
     let mut text: Vec<String> =
         wrap(&title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect();
@@ -38,28 +39,24 @@ fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
         .figure("slower", 8)
         .remark(" refetched");
     for result in points {
-        let number = |key: &str| result.params.get(key).and_then(|v| v.as_f64()).unwrap_or(f64::NAN);
-        let phase = |name: &str| {
-            let found = result.phases.iter().find(|phase| phase.name == name)?;
-            found.cycles.map(|cycles| cycles.estimate)
-        };
-        let counter = |name: &str| result.counters.get(name).copied().unwrap_or(0.0);
+        let asked = result.asked.workload().cloned().unwrap_or_default();
+        let phase = |name| result.phase(name)?.cycles.map(|cycles| cycles.estimate);
         let or_dash = |x: Option<f64>| x.map_or_else(|| "-".into(), whole);
         let lost: Vec<String> =
             [("l1i-lines", "I"), ("l1d-lines", "D"), ("l2-lines", "L2"), ("dtlb-entries", "TLB")]
                 .into_iter()
-                .map(|(key, name)| (counter(&format!("refill/{key}")), name))
+                .map(|(key, name)| (part(result, counter::REFILL, key).unwrap_or(0.0), name))
                 .filter(|(n, _)| n.round() != 0.0)
                 .map(|(n, name)| format!("{name} {}", whole(n)))
                 .collect();
         let figures = vec![
-            bytes(number("set_bytes")),
-            bytes(number("touch_bytes")),
-            whole(counter("user-instructions")),
-            or_dash(phase("direct")),
-            or_dash(phase("refill")),
+            bytes(asked.set_bytes as f64),
+            bytes(asked.touch_bytes as f64),
+            or_dash(result.counter(counter::USER_INSTRUCTIONS)),
+            or_dash(phase(phase::DIRECT)),
+            or_dash(phase(phase::REFILL)),
             or_dash(result.cycles.map(|cycles| cycles.estimate)),
-            format!("{} %", percent(counter("slow-down") * 100.0)),
+            format!("{} %", percent(result.counter(counter::SLOW_DOWN).unwrap_or(f64::NAN) * 100.0)),
         ];
         let lost = if lost.is_empty() { String::new() } else { format!(" {}", lost.join(" ")) };
         grid.row([], figures, lost);

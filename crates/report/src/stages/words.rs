@@ -5,7 +5,7 @@ use crate::text::clean;
 use crate::words::plural;
 use tollgate_record::stages::StageRow;
 use tollgate_record::text::printable;
-use tollgate_record::{Measurement, Status};
+use tollgate_record::{Measurement, Status, cause, counter};
 
 /// The family of results that have diagrams.
 pub(crate) const FAMILY: &str = "riscv-pipeline";
@@ -63,8 +63,7 @@ pub(crate) fn sentence(result: &Measurement) -> String {
     };
     let style = Style { unicode: true, ..Style::default() };
     let rows = &diagram.rows[..diagram.rows.len().min(MOST)];
-    let from = result.params.get("from").and_then(|from| from.as_str());
-    if let Some(symbol) = from {
+    if let Some(symbol) = result.asked.pipeline().and_then(|asked| asked.from.as_ref()) {
         return format!(
             "{} from {} on.",
             plural(rows.len(), "instruction", "instructions"),
@@ -87,8 +86,7 @@ pub(crate) fn sentence(result: &Measurement) -> String {
         "interrupt" => format!("The interrupt behind {}", quoted(event)),
         _ => format!("The jump at {}", quoted(event)),
     };
-    let squashed = result.counters.get("squashed").copied().unwrap_or(0.0);
-    let squashed = match squashed as usize {
+    let squashed = match result.counter(counter::SQUASHED).unwrap_or(0.0) as usize {
         0 => "no fetched instruction is thrown away".to_owned(),
         1 => "one fetched instruction is thrown away".to_owned(),
         n => format!("{n} fetched instructions are thrown away"),
@@ -100,9 +98,13 @@ pub(crate) fn sentence(result: &Measurement) -> String {
         quoted(next),
         next.end().saturating_sub(1)
     );
-    let waits: Vec<String> = own_waits(result)
-        .filter(|(cause, _)| !matches!(*cause, "branch" | "trap-flush"))
-        .map(|(cause, cycles)| format!("{cycles} for {}", printable(cause)))
+    let waits: Vec<String> = result
+        .found
+        .pipeline()
+        .into_iter()
+        .flat_map(|found| &found.waits)
+        .filter(|wait| wait.cause != cause::BRANCH && wait.cause != cause::TRAP_FLUSH)
+        .map(|wait| format!("{} for {}", wait.cycles, printable(&wait.cause)))
         .collect();
     if !waits.is_empty() {
         said.push_str(&format!(
@@ -115,15 +117,10 @@ pub(crate) fn sentence(result: &Measurement) -> String {
 
 /// The title of a diagram's picture.
 pub(crate) fn picture_title(result: &Measurement) -> String {
-    let param = |key: &str| result.params.get(key).and_then(|value| value.as_str());
+    let asked = result.asked.pipeline();
     let around = match kind(result) {
         "branch" => "mispredicted branch or jump",
-        kind => param("from").unwrap_or(kind),
+        kind => asked.and_then(|asked| asked.from.as_deref()).unwrap_or(kind),
     };
-    format!("{around} on {}", param("core").unwrap_or("-"))
-}
-
-/// What the first instruction after the hazard waited for beside it.
-fn own_waits(result: &Measurement) -> impl Iterator<Item = (&str, f64)> {
-    result.counters.iter().filter_map(|(name, cycles)| Some((name.strip_prefix("wait/")?, *cycles)))
+    format!("{around} on {}", asked.map_or("-", |asked| &asked.core))
 }

@@ -1,77 +1,173 @@
-//! `tollgate fault scan`: a file is mapped, a byte of each page touched, and everything told that
-//! `/usr/bin/time -v` tells.
+//! `tollgate fault scan`: the arguments, and the way from the room's plan to the screen.
 
-mod args;
-mod child;
-mod file;
-mod group;
-mod result;
-mod touch;
-
-pub(crate) use args::ScanArgs;
-pub(crate) use touch::touch;
-
-use crate::cli::{self, Usage};
+use crate::cli::size::bytes;
+use crate::cli::{self, Sampling, Usage};
 use crate::output::Sink;
 use crate::progress::Progress;
 use crate::run::{Keeper, new_record, stop_flag, verdict};
-use file::Scanned;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use tollgate_measure::host;
+use tollgate_measure::{Site, host};
 use tollgate_record::document;
-use touch::Job;
+use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, page_bytes};
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "A file of its own is written with real bytes to TMPDIR (or /var/tmp where that is in memory) \
+                  and has no name: nothing is left of it, however the program ends.\n\nExamples:\n  \
+                  tollgate fault scan --size 256M,1G\n  \
+                  tollgate fault scan --size 1G --memory-limit 256M\n  \
+                  tollgate fault scan --size 1G --memory-limit 256M --pattern random --advice random\n  \
+                  tollgate fault scan --file big.img --size 1G,20G --pattern stride:64K"
+)]
+pub(crate) struct ScanArgs {
+    /// The file to map, read only [default: one of its own, made and removed]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// How much of the file to go over, for each scan: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000) [default: 1G; with --quick 256M]
+    #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = size)]
+    size: Vec<u64>,
+    /// In which order: sequential, random, or stride:SIZE
+    #[arg(long, default_value = "sequential", value_parser = pattern)]
+    pattern: Pattern,
+    /// What the kernel is told of it (madvise)
+    #[arg(long, value_enum, default_value_t = AdviceName::Normal)]
+    advice: AdviceName,
+    /// The memory that the scan may use, its page cache included, in a control group of its own
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory_limit: Option<u64>,
+    /// Leave in the page cache what is there of the file
+    #[arg(long)]
+    warm: bool,
+    #[command(flatten)]
+    sampling: Sampling,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum AdviceName {
+    /// Nothing (MADV_NORMAL)
+    Normal,
+    /// That reading ahead is no use (MADV_RANDOM)
+    Random,
+    /// That reading far ahead is of use (MADV_SEQUENTIAL)
+    Sequential,
+}
+
+impl ScanArgs {
+    fn plan(&self, site: Site, seed: u64) -> ScanPlan {
+        let sizes = match (&self.size[..], self.sampling.quick) {
+            ([], true) => vec![256 << 20],
+            ([], false) => vec![1 << 30],
+            (sizes, _) => sizes.to_vec(),
+        };
+        ScanPlan {
+            file: self.file.clone(),
+            sizes,
+            pattern: self.pattern,
+            advice: match self.advice {
+                AdviceName::Normal => Advice::Normal,
+                AdviceName::Random => Advice::Random,
+                AdviceName::Sequential => Advice::Sequential,
+            },
+            memory_limit: self.memory_limit,
+            warm: self.warm,
+            seed,
+            cpu: site.cpu,
+            source: self.sampling.clock.source(),
+            toucher: toucher(),
+        }
+    }
+}
+
+/// This program, which touches in a process of its own.
+fn toucher() -> Vec<OsString> {
+    // Behind systemd-run the link would name that program, so it is read here.
+    let program = std::fs::read_link("/proc/self/exe").or_else(|_| std::env::current_exe());
+    [program.unwrap_or_else(|_| "tollgate".into()).into(), "fault".into(), "touch".into()].into()
+}
 
 pub(crate) fn scan(args: &ScanArgs) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
     let mut facts = host::here();
     let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
-    args.check().map_err(Usage::error)?;
+    let plan = args.plan(site, crate::ring::seed(sampling));
+    plan.check().map_err(Usage::error)?;
     let sink = Sink::open(&sampling.output)?;
-    let mut run = new_record(facts, crate::ring::seed(sampling));
+    let mut run = new_record(facts, plan.seed);
     let mut keeper = Keeper::open(sampling, &mut run)?;
-    group::clean_up();
-    let limit = args.memory_limit.map(group::limit).transpose()?;
     let stop = stop_flag()?;
     let progress = Progress::new();
-
-    let sizes = args.sizes();
-    let largest = sizes.iter().copied().max().unwrap_or_default();
-    progress.say("writing the file".into());
-    let Some(file) = Scanned::open(args.file.as_deref(), largest, &stop)? else {
-        keeper.finish(&mut run);
-        return Ok(verdict(&run, &keeper, sampling));
-    };
-    for (done, &bytes) in sizes.iter().enumerate() {
-        progress.share(done as f64 / sizes.len() as f64);
-        progress.say(format!("touching {bytes} bytes"));
-        let job = Job {
-            bytes,
-            pattern: args.pattern,
-            advice: args.advice,
-            seed: run.seed,
-            cpu: site.cpu,
-            source: sampling.clock.source(),
-            parent: std::process::id(),
-        };
-        if !args.warm {
-            file.drop_from_cache()?;
+    let scanned = tollgate_scan::scan(&plan, &stop, &mut |step| match step {
+        Step::Writing => progress.say("writing the file".into()),
+        Step::Touching { done, bytes } => {
+            progress.share(done as f64 / plan.sizes.len() as f64);
+            progress.say(format!("touching {bytes} bytes"));
         }
-        let ended = child::run(&job, &file, limit.as_ref(), &stop)?;
-        run.results.push(result::measurement(&job, &file, args, limit.as_ref(), ended));
-        run.complete = run.results.len() == sizes.len() && !stop.load(Ordering::Relaxed);
-        keeper.save(&run);
-        if stop.load(Ordering::Relaxed) {
-            break;
+        Step::Measured(results) => {
+            run.results = results.to_vec();
+            run.complete = results.len() == plan.sizes.len() && !stop.load(Ordering::Relaxed);
+            keeper.save(&run);
         }
-    }
+    });
     drop(progress);
-    drop(file);
+    scanned.map_err(|error| match error {
+        ScanError::Wrong(why) => Usage::error(why),
+        other => other.into(),
+    })?;
     keeper.finish(&mut run);
     let text =
         if sink.json() { document::to_json(&run)? } else { tollgate_report::fault_scan(&run, &sink.style()) };
     let delivered = sink.deliver(&text);
     let verdict = verdict(&run, &keeper, sampling);
     delivered.map(|()| verdict)
+}
+
+fn pattern(text: &str) -> Result<Pattern, String> {
+    match text.split_once(':') {
+        None if text == "sequential" => Ok(Pattern::Sequential),
+        None if text == "random" => Ok(Pattern::Random),
+        Some(("stride", step)) => {
+            let step = size(step)?;
+            let page = page_bytes();
+            if step.is_multiple_of(page) {
+                Ok(Pattern::Stride(step))
+            } else {
+                Err(format!("a stride is a whole number of pages of {page} bytes, for example stride:64K"))
+            }
+        }
+        _ => Err("a pattern is sequential, random or stride:SIZE, for example stride:64K".into()),
+    }
+}
+
+/// A size that is not zero.
+fn size(text: &str) -> Result<u64, String> {
+    match bytes(text, 1)? {
+        0 => Err("a size of 0 touches nothing; give one from one page, for example 64M".into()),
+        size => Ok(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_read_and_wrong_ones_are_told_what_is_right() {
+        assert_eq!(pattern("random"), Ok(Pattern::Random));
+        assert_eq!(pattern("stride:1M"), Ok(Pattern::Stride(1 << 20)));
+        for wrong in ["", "stride", "stride:", "stride:0", "stride:100", "zigzag", "random:4K"] {
+            assert!(pattern(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_not_zero_and_do_not_overflow() {
+        assert_eq!(size("64M"), Ok(64 << 20));
+        for wrong in ["0", "0K", "-1", "1.5G", "99999999999G", "x"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -122,20 +122,19 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
         (None, Some(Hazard::Branch)) => Around::Branch,
         (None, _) => Around::Trap,
     };
-    let (view, latency) = if args.elf.is_none() && around == Around::Interrupt && args.nth.is_none() {
+    let bundled = if around == Around::Branch { LEARNING } else { WARM };
+    let nth = args.nth.unwrap_or(if args.elf.is_none() { bundled } else { 1 });
+    let wanted = Wanted { around, nth, count: args.count };
+    let (view, latency) = if args.elf.is_none() && wanted.around == Around::Interrupt && args.nth.is_none() {
         let latency = latency::measure(&core, args.count).map_err(|error| explained(args, &error))?;
         (latency.view.clone(), Some(latency))
     } else {
-        let bundled = if around == Around::Branch { LEARNING } else { WARM };
-        let nth = args.nth.unwrap_or(if args.elf.is_none() { bundled } else { 1 });
-        let wanted = Wanted { around: around.clone(), nth, count: args.count };
-        let view = pipeline::view(&job(args, &around)?, &core, &wanted).map_err(|e| explained(args, &e))?;
+        let view = pipeline::view(&job(args, &wanted.around)?, &core, &wanted).map_err(|e| explained(args, &e))?;
         (view, None)
     };
-    let mut entry = record::stages(view, &around, &core.name);
     let program = args.elf.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
-    entry.params.insert("program".into(), program.as_deref().unwrap_or("bundled").into());
-    let mut results = vec![entry];
+    let program = program.as_deref().unwrap_or("bundled");
+    let mut results = vec![record::stages(view, &wanted, &core.name, program)];
     results.extend(latency.map(|latency| record::latency(&latency, &core.name)));
     let show = |run: &Run| match args.format.exported() {
         None => Ok(tollgate_report::view(run, &sink.style())),

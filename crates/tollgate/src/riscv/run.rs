@@ -7,12 +7,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use tollgate_lab::Trace;
 use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
-use tollgate_lab::text;
+use tollgate_lab::{Trace, record};
+use tollgate_record::family::ProgramAsked;
+use tollgate_record::number::count;
 use tollgate_riscv::{ConfigError, LoadError};
 
-use crate::cli::Usage;
+use crate::cli::{Output, Usage};
+use crate::output::Sink;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum TraceKind {
@@ -64,13 +66,16 @@ pub(super) struct RunArgs {
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "profile")]
     trace: Option<TraceKind>,
 
-    /// Show instructions by function, by phase and by system call afterwards
+    /// Print and save a profile afterwards: instructions by function, by phase and by system call
     #[arg(long)]
     profile: bool,
 
     /// Stop a program that has not ended after so many instructions
     #[arg(long, default_value_t = 10_000_000_000, value_name = "N")]
     max_instructions: u64,
+
+    #[command(flatten)]
+    keep: super::keep::KeepArgs,
 }
 
 /// Says something that is not the result.
@@ -98,7 +103,10 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         Err(error) => return Err(Usage::error(explained(args, &error))),
     };
     if let Some(profile) = &outcome.profile {
-        io::stdout().write_all(text::profile(profile).as_bytes())?;
+        let program = args.elf.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let asked = ProgramAsked { program, isa: args.isa.clone(), machine: args.machine.clone() };
+        let output = Output { json: false, out: None };
+        super::keep::finish(vec![record::profile(profile, asked)], &Sink::open(&output)?, &args.keep)?;
     }
     for path in &outcome.refused {
         tell(&format!("the program asked for {path}, which it may not read; --allow {path} lets it"));
@@ -151,7 +159,7 @@ fn job(args: &RunArgs) -> Result<Job> {
 }
 
 fn verdict(args: &RunArgs, outcome: &Outcome) -> ExitCode {
-    let count = text::grouped(outcome.instructions);
+    let count = count(outcome.instructions);
     match &outcome.ending {
         Ending::Exited(0) => {
             // A person wants to know; a script wants the program's own output and nothing else.

@@ -298,6 +298,7 @@ fn empty(id: &str) -> String {
 fn text(id: &str, results: Vec<Measurement>) -> String {
     let run = Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: id.into(),
         started: "2026-01-01T00:00:00Z".into(),
         seed: 42,

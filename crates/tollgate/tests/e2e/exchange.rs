@@ -381,6 +381,7 @@ fn record() -> Run {
     skipped.reason = Some("no second CPU".into());
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: "20261120T152800Z-7f3a1c".into(),
         started: "2026-11-20T15:28:00Z".into(),
         seed: 42,

@@ -245,6 +245,7 @@ fn everything(scene: &mut Scene) -> Result<(), String> {
 pub(crate) fn record(id: &str) -> String {
     let run = Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: id.into(),
         started: "2026-01-01T00:00:00Z".into(),
         seed: 42,

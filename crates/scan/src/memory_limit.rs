@@ -1,9 +1,8 @@
-//! Control groups in which a scan has little memory: version 2, version 1, or a scope of systemd's,
-//! whichever is allowed. Each is removed when the scan ends; one that a killed program left is removed when
-//! the next starts.
+//! Control groups in which a scan has little memory: version 2, version 1, or a scope of systemd, whichever is
+//! allowed. Each is removed when the scan ends; the next start removes one that a killed program left.
 
-use crate::cli::Usage;
-use anyhow::anyhow;
+use crate::ScanError;
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -13,20 +12,20 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// What is before the process id in the name of a group.
+/// Prefix of a group's name, before the process id.
 const NAME: &str = "tollgate-scan-";
-/// A program does not even start with less.
+/// No program starts with less.
 const LEAST: u64 = 4 << 20;
 
-/// The memory that a scan may use, and how that is seen to.
+/// The memory that a scan may use, and what enforces it.
 #[derive(Clone, Debug)]
-pub(super) struct Limit {
-    pub(super) bytes: u64,
-    way: Way,
+pub(crate) struct MemoryLimit {
+    pub(crate) bytes: u64,
+    enforcer: Enforcer,
 }
 
 #[derive(Clone, Debug)]
-enum Way {
+enum Enforcer {
     /// A group in this directory, with this version's files.
     Group(PathBuf, Version),
     /// `systemd-run --scope`, of the user's own manager or of the system's.
@@ -39,23 +38,23 @@ enum Version {
     Two,
 }
 
-impl Limit {
-    /// How it is seen to, for the record.
-    pub(super) fn how(&self) -> &'static str {
-        match self.way {
-            Way::Group(_, Version::Two) => "cgroup v2",
-            Way::Group(_, Version::One) => "cgroup v1",
-            Way::Systemd { user: true } => "systemd-run --user --scope",
-            Way::Systemd { user: false } => "systemd-run --scope",
+impl MemoryLimit {
+    /// What enforces it, for the record.
+    pub(crate) fn enforcer(&self) -> &'static str {
+        match self.enforcer {
+            Enforcer::Group(_, Version::Two) => "cgroup v2",
+            Enforcer::Group(_, Version::One) => "cgroup v1",
+            Enforcer::Systemd { user: true } => "systemd-run --user --scope",
+            Enforcer::Systemd { user: false } => "systemd-run --scope",
         }
     }
 
-    /// The command that runs `program` under the limit, and the group that must live as long.
-    pub(super) fn command(&self, program: &Path) -> io::Result<(Command, Option<Group>)> {
-        match &self.way {
-            Way::Group(parent, version) => {
+    /// The command that runs `words` under the limit, and the group that must live as long.
+    pub(crate) fn command(&self, words: &[OsString]) -> io::Result<(Command, Option<Group>)> {
+        match &self.enforcer {
+            Enforcer::Group(parent, version) => {
                 let group = Group::make(parent, *version, self.bytes)?;
-                let mut command = Command::new(program);
+                let mut command = plain_command(words);
                 let procs = group.procs.try_clone()?;
                 let join = move || {
                     // SAFETY: write(2) of one valid byte; "0" stands for the process that writes.
@@ -68,13 +67,20 @@ impl Limit {
                 unsafe { command.pre_exec(join) };
                 Ok((command, Some(group)))
             }
-            Way::Systemd { user } => {
+            Enforcer::Systemd { user } => {
                 let mut command = systemd(*user);
-                command.arg("-p").arg(format!("MemoryMax={}", self.bytes)).arg("--").arg(program);
+                command.arg("-p").arg(format!("MemoryMax={}", self.bytes)).arg("--").args(words);
                 Ok((command, None))
             }
         }
     }
+}
+
+/// The command that runs `words` without a limit.
+pub(crate) fn plain_command(words: &[OsString]) -> Command {
+    let mut command = Command::new(words.first().cloned().unwrap_or_default());
+    command.args(words.iter().skip(1));
+    command
 }
 
 fn systemd(user: bool) -> Command {
@@ -87,7 +93,7 @@ fn systemd(user: bool) -> Command {
 }
 
 /// A control group, removed when dropped.
-pub(super) struct Group {
+pub(crate) struct Group {
     directory: PathBuf,
     version: Version,
     procs: File,
@@ -99,7 +105,6 @@ impl Group {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let directory = parent.join(format!("{NAME}{}-{number}", std::process::id()));
         fs::create_dir(&directory)?;
-        // From here on a failure leaves through Drop, or through this.
         let file = match version {
             Version::Two => "memory.max",
             Version::One => "memory.limit_in_bytes",
@@ -118,8 +123,8 @@ impl Group {
         }
     }
 
-    /// How many processes the kernel has killed there for want of memory.
-    pub(super) fn killed(&self) -> u64 {
+    /// How many processes of the group the out-of-memory killer has ended.
+    pub(crate) fn killed(&self) -> u64 {
         let file = match self.version {
             Version::Two => "memory.events",
             Version::One => "memory.oom_control",
@@ -144,60 +149,62 @@ impl Drop for Group {
     }
 }
 
-/// Finds a way to give a scan only so much memory, and tries it.
+/// Finds what can enforce a limit here, and tries it.
 ///
 /// # Errors
-/// A limit that is too small, or the reason why each way is closed.
-pub(super) fn limit(bytes: u64) -> anyhow::Result<Limit> {
+/// A limit that is too small, or the reason why nothing can enforce one.
+pub(crate) fn find(bytes: u64) -> Result<MemoryLimit, ScanError> {
     if bytes < LEAST {
-        return Err(Usage::error(format!(
+        return Err(ScanError::Wrong(format!(
             "--memory-limit {bytes} is too small to run at all; give at least {}M, better 16M",
             LEAST >> 20
         )));
     }
-    let mut closed = Vec::new();
+    let mut refusals = Vec::new();
     for (parent, version) in parents() {
         match Group::make(&parent, version, bytes) {
-            Ok(_) => return Ok(Limit { bytes, way: Way::Group(parent, version) }),
-            Err(error) => closed.push(format!("{}: {error}", parent.display())),
+            Ok(_) => return Ok(MemoryLimit { bytes, enforcer: Enforcer::Group(parent, version) }),
+            Err(error) => refusals.push(format!("{}: {error}", parent.display())),
         }
     }
     for user in [true, false] {
         let mut command = systemd(user);
         command.args(["-p", "MemoryMax=64M", "--", "true"]).stdin(Stdio::null());
         match command.output() {
-            Ok(output) if output.status.success() => return Ok(Limit { bytes, way: Way::Systemd { user } }),
+            Ok(output) if output.status.success() => {
+                return Ok(MemoryLimit { bytes, enforcer: Enforcer::Systemd { user } });
+            }
             Ok(output) => {
                 let text = String::from_utf8_lossy(&output.stderr);
                 let said = text.lines().next().unwrap_or("it failed").to_owned();
-                closed.push(format!("systemd-run{}: {said}", if user { " --user" } else { "" }));
+                refusals.push(format!("systemd-run{}: {said}", if user { " --user" } else { "" }));
             }
-            Err(error) => closed.push(format!("systemd-run: {error}")),
+            Err(error) => refusals.push(format!("systemd-run: {error}")),
         }
     }
-    closed.dedup();
-    Err(anyhow!(
-        "--memory-limit needs a control group, and none may be made here ({}); run it as root, or in a login \
+    refusals.dedup();
+    Err(ScanError::Refused(format!(
+        "--memory-limit needs a control group, and none can be made here ({}); run it as root, or in a login \
          session of a system with systemd, or without --memory-limit on a file larger than memory",
-        closed.join("; ")
-    ))
+        refusals.join("; ")
+    )))
 }
 
-/// Removes the groups that killed programs have left where this one may make its own.
-pub(super) fn clean_up() {
+/// Removes the groups that killed programs have left.
+pub(crate) fn remove_leftovers() {
     for (parent, _) in parents() {
         for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let owner = name.to_str().and_then(owner);
             if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
-                // A group that still has processes stays: the call then fails.
+                // The call fails for a group that still has processes.
                 let _ = fs::remove_dir(entry.path());
             }
         }
     }
 }
 
-/// The process whose group has this name.
+/// The process that made a group of this name.
 fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(NAME)?.split('-').next()?.parse().ok()
 }
@@ -208,7 +215,7 @@ fn parents() -> Vec<(PathBuf, Version)> {
     parents_of(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"))
         .into_iter()
         .filter(|(parent, version)| {
-            // In version 2 a group has the controllers that its parent hands on.
+            // In version 2 a group has only the controllers that its parent enables for it.
             *version == Version::One
                 || fs::read_to_string(parent.join("cgroup.subtree_control"))
                     .is_ok_and(|text| text.split_whitespace().any(|name| name == "memory"))
@@ -228,16 +235,16 @@ fn parents_of(groups: &str, mounts: &str) -> Vec<(PathBuf, Version)> {
         let Some((root, point)) = mounts.lines().find_map(|line| mount(line, version)) else { continue };
         let inside = path.strip_prefix(root.trim_end_matches('/')).unwrap_or("");
         let own = Path::new(point).join(inside.trim_start_matches('/'));
-        // In version 2 a group with processes has no groups with limits below it: a sister it must be.
-        let sister = own.parent().filter(|parent| parent.starts_with(point)).map(Path::to_owned);
+        // In version 2 a group with processes cannot have groups with limits below it, so create a sibling.
+        let sibling = own.parent().filter(|parent| parent.starts_with(point)).map(Path::to_owned);
         found.push((own, version));
-        found.extend(sister.filter(|_| version == Version::Two).map(|sister| (sister, version)));
+        found.extend(sibling.filter(|_| version == Version::Two).map(|sibling| (sibling, version)));
     }
     found.sort_by_key(|(_, version)| *version == Version::One);
     found
 }
 
-/// What a line of mountinfo shows, and where, when it is the hierarchy that limits memory.
+/// Root and mount point in a line of mountinfo, if it is the hierarchy that limits memory.
 fn mount(line: &str, version: Version) -> Option<(&str, &str)> {
     let (left, right) = line.split_once(" - ")?;
     let mut left = left.split(' ').skip(3);

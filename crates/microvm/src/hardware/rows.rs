@@ -48,7 +48,7 @@ impl Shape {
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct HardwareRow {
     pub(super) probe: &'static str,
     pub(super) per: Per,
     pub(super) shape: Shape,
@@ -56,15 +56,15 @@ pub(super) struct Row {
     pub(super) enable: &'static str,
 }
 
-const fn trap(probe: &'static str, whole: &'static str, split: &'static str) -> Row {
-    Row { probe, per: Per::Trap, shape: Shape::Trap { whole, split }, enable: "" }
+const fn trap(probe: &'static str, whole: &'static str, split: &'static str) -> HardwareRow {
+    HardwareRow { probe, per: Per::Trap, shape: Shape::Trap { whole, split }, enable: "" }
 }
 
-const fn row(probe: &'static str, per: Per, shape: Shape) -> Row {
-    Row { probe, per, shape, enable: "" }
+const fn row(probe: &'static str, per: Per, shape: Shape) -> HardwareRow {
+    HardwareRow { probe, per, shape, enable: "" }
 }
 
-pub(super) static ROWS: &[Row] = &[
+pub(super) static HARDWARE_ROWS: &[HardwareRow] = &[
     row("hardware/pair", Per::Pass, Shape::Pair),
     trap("hardware/page-fault", "page-fault", "page-fault-split"),
     trap("hardware/undefined", "undefined", "undefined-split"),
@@ -72,19 +72,19 @@ pub(super) static ROWS: &[Row] = &[
     trap("hardware/syscall", "syscall", "syscall-split"),
     row("hardware/iretq", Per::Instruction, Shape::Instruction("iretq")),
     row("hardware/cr3", Per::Instruction, Shape::Flush("cr3")),
-    Row {
+    HardwareRow {
         enable: "a processor with PCID whose KVM offers it to guests",
         ..row("hardware/cr3-pcid", Per::Instruction, Shape::Flush("cr3-pcid"))
     },
     row("hardware/invlpg", Per::Instruction, Shape::Flush("invlpg")),
     row("hardware/exit-cpuid", Per::Exit, Shape::InKernel("exit-cpuid")),
-    Row {
+    HardwareRow {
         enable: "a hypervisor below the guest",
         ..row("hardware/exit-hypercall", Per::Exit, Shape::InKernel("exit-hypercall"))
     },
     row("hardware/exit-port", Per::Exit, Shape::InMonitor("exit-port")),
     row("hardware/exit-mmio", Per::Exit, Shape::InMonitor("exit-mmio")),
-    Row {
+    HardwareRow {
         enable: "a KVM with an interrupt controller in the kernel and a timer with a TSC deadline",
         ..row("hardware/hlt-wake", Per::Exit, Shape::Wake("hlt-wake"))
     },
@@ -92,12 +92,12 @@ pub(super) static ROWS: &[Row] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::ROWS;
-    use tollgate_microvm::{PHASES, phase};
+    use super::HARDWARE_ROWS;
+    use crate::{PHASES, phase};
 
     #[test]
     fn every_phase_of_the_guest_has_its_row_and_every_row_its_phases() {
-        let mut used: Vec<&str> = ROWS.iter().flat_map(|row| row.shape.phases()).collect();
+        let mut used: Vec<&str> = HARDWARE_ROWS.iter().flat_map(|row| row.shape.phases()).collect();
         used.extend(["pair-ring-0", "pair-ring-3"]);
         assert!(used.iter().all(|name| phase(name).is_some()));
         assert!(PHASES.iter().all(|phase| used.contains(&phase.name)));
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn every_row_has_its_section() {
-        let page = include_str!("../../../../../docs/hardware.md");
-        for row in ROWS {
+        let page = include_str!("../../../../docs/hardware.md");
+        for row in HARDWARE_ROWS {
             assert!(page.contains(&format!("\n## {}\n", row.probe)), "{}", row.probe);
         }
         let sections = page.lines().filter(|line| line.starts_with("## hardware/")).count();
-        assert_eq!(sections, ROWS.len());
+        assert_eq!(sections, HARDWARE_ROWS.len());
     }
 }

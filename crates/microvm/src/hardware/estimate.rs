@@ -1,11 +1,14 @@
 //! From the guest's stamps to the record: pure functions of visits.
 
-use super::rows::{Row, Shape};
+use super::rows::{HardwareRow, Shape};
+use crate::{Engine, Outcome, Row, Sample, Visit, phase};
 use tollgate_measure::stats::FEWEST_GROUPS;
 use tollgate_measure::stats::{median, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
-use tollgate_microvm::{Engine, Outcome, Row as Answer, Sample, Visit, phase};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Warning};
+use tollgate_record::family::GuestFound;
+use tollgate_record::{
+    Estimate, Evidence, Found, Measurement, Phase, Single, Status, Warning, counter, warning,
+};
 
 /// The first of this many parts of the crossings of a phase warms up and is not counted.
 const WARM_PART: usize = 8;
@@ -29,14 +32,14 @@ type Levels = Vec<f64>;
 
 impl Scene<'_> {
     /// The record of one row.
-    pub(super) fn row(&self, row: &Row) -> Measurement {
+    pub(super) fn row(&self, row: &HardwareRow) -> Measurement {
         let mut result = Measurement::empty(row.probe, self.engine.name(), row.per, Status::Measured);
         result.warnings.extend(self.warnings(row));
         let usable: Vec<&Visit> = self.visits.iter().filter(|visit| has(visit, row)).collect();
-        result.params.insert("virtual_machines".into(), usable.len().into());
-        if let Some(ratio) = self.ring_ratio() {
-            result.params.insert("ring_ratio".into(), round(ratio).into());
-        }
+        result.found = Found::Guest(GuestFound {
+            virtual_machines: usable.len() as u64,
+            ring_ratio: self.ring_ratio().map(round),
+        });
         if usable.is_empty() {
             self.explain(row, &mut result);
             return result;
@@ -47,12 +50,12 @@ impl Scene<'_> {
                 self.visits.len() - usable.len(),
                 self.visits.len()
             );
-            result.warnings.push(Warning::new("some-failed", text));
+            result.warnings.push(Warning::new(warning::SOME_FAILED, text));
         }
         if usable.len() < FEWEST_GROUPS && self.units.is_some() {
             let text =
                 format!("{} virtual machines only: the interval does not show how they differ", usable.len());
-            result.warnings.push(Warning::new("few-epochs", text));
+            result.warnings.push(Warning::new(warning::FEW_EPOCHS, text));
         }
         self.fill(row, &usable, &mut result);
         result
@@ -64,25 +67,25 @@ impl Scene<'_> {
         (!ratios.is_empty()).then(|| median(&ratios))
     }
 
-    fn warnings(&self, row: &Row) -> Vec<Warning> {
+    fn warnings(&self, row: &HardwareRow) -> Vec<Warning> {
         if let Some(why) = self.engine.emulated(self.ring_ratio(), self.hypervisor) {
-            return vec![Warning::new("emulated", why)];
+            return vec![Warning::new(warning::EMULATED, why)];
         }
         self.hypervisor
             .filter(|_| row.shape.exits())
             .map(|name| {
                 let text = format!("this host is itself a guest ({name}): one exit may be several");
-                Warning::new("nested", text)
+                Warning::new(warning::NESTED, text)
             })
             .into_iter()
             .collect()
     }
 
     /// Why there is no figure: the answer of the last visit that says something.
-    fn explain(&self, row: &Row, result: &mut Measurement) {
+    fn explain(&self, row: &HardwareRow, result: &mut Measurement) {
         let mut needed = vec!["pair-ring-0", "pair-ring-3"];
         needed.extend(row.shape.phases());
-        let answers: Vec<&Answer> = needed
+        let answers: Vec<&Row> = needed
             .iter()
             .flat_map(|name| self.visits.iter().filter_map(|visit| answer(visit, name)))
             .filter(|answer| answer.samples().is_none())
@@ -98,7 +101,7 @@ impl Scene<'_> {
         }
     }
 
-    fn fill(&self, row: &Row, usable: &[&Visit], result: &mut Measurement) {
+    fn fill(&self, row: &HardwareRow, usable: &[&Visit], result: &mut Measurement) {
         let over = |of: &dyn Fn(&Visit) -> Option<f64>| -> Levels {
             usable.iter().filter_map(|visit| of(visit)).collect()
         };
@@ -177,13 +180,13 @@ impl Scene<'_> {
     fn intercepted(&self, usable: &[&Visit], alone: &[f64], result: &mut Measurement) {
         let over = |name| -> Levels { usable.iter().filter_map(|visit| level(visit, name, 0, 3)).collect() };
         let exit = minus(&over("exit-cpuid"), &over("pair-ring-0"));
-        if result.has_warning(super::EMULATED) || exit.is_empty() || alone.is_empty() {
+        if result.has_warning(warning::EMULATED) || exit.is_empty() || alone.is_empty() {
             return;
         }
         if median(alone) >= OF_AN_EXIT * median(&exit) {
             let text =
                 "this takes as long as an exit from the guest: the hypervisor intercepts it".to_owned();
-            result.warnings.push(Warning::new(super::INTERCEPTED, text));
+            result.warnings.push(Warning::new(warning::INTERCEPTED, text));
         }
     }
 
@@ -201,7 +204,7 @@ impl Scene<'_> {
         result.crossings = all.len() as u64;
         let Some(units) = self.units else {
             // Not times: counts of instructions.
-            result.counters.insert("instructions".into(), median(levels));
+            result.count(counter::INSTRUCTIONS, median(levels));
             return;
         };
         let Some(ns) = of_levels(levels, units) else { return };
@@ -257,7 +260,7 @@ fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-fn answer<'a>(visit: &'a Visit, name: &str) -> Option<&'a Answer> {
+fn answer<'a>(visit: &'a Visit, name: &str) -> Option<&'a Row> {
     visit.table.rows.get(phase(name)?)
 }
 
@@ -267,7 +270,7 @@ fn samples<'a>(visit: &'a Visit, name: &str) -> Option<&'a [Sample]> {
 }
 
 /// Whether a visit has all that the row is made of, and exits as many as the crossings it claims.
-fn has(visit: &Visit, row: &Row) -> bool {
+fn has(visit: &Visit, row: &HardwareRow) -> bool {
     let there = ["pair-ring-0", "pair-ring-3"]
         .into_iter()
         .chain(row.shape.phases())
@@ -275,7 +278,7 @@ fn has(visit: &Visit, row: &Row) -> bool {
     there
         && match row.shape {
             Shape::InMonitor(name) => answer(visit, name)
-                .and_then(Answer::samples)
+                .and_then(Row::samples)
                 .is_some_and(|samples| samples.len() == stays(visit, name).len()),
             Shape::Wake(name) => wake(visit, name, |sample| signed(sample[1], sample[2])).is_some(),
             _ => true,

@@ -1,46 +1,57 @@
-//! Running the process that touches, and waiting for it.
+//! Runs the process that touches, and waits for it.
 
-use super::file::Scanned;
-use super::group::{Group, Limit};
-use super::touch::{Job, Touched, Usage};
-use anyhow::Context;
+use crate::file::ScannedFile;
+use crate::memory_limit::{Group, MemoryLimit};
+use crate::touch::{TouchJob, Touched, Usage};
+use crate::{ScanError, ScanPlan};
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use std::{fs, io, mem};
+use std::{io, mem};
 
 /// How a scan ended.
-pub(super) struct Ended {
-    /// What it told, or why it told nothing.
-    pub(super) touched: Result<Touched, String>,
+pub(crate) struct ScanEnd {
+    /// What the process reported, or why it reported nothing.
+    pub(crate) touched: Result<Touched, String>,
     /// What the kernel counted from its start to its end.
-    pub(super) usage: Usage,
-    /// The same time on the clock.
-    pub(super) elapsed: Duration,
+    pub(crate) usage: Usage,
+    /// The time from its start to its end.
+    pub(crate) elapsed: Duration,
 }
 
 /// How long a process that was asked to end may take.
 const LEAVE: Duration = Duration::from_secs(5);
 
 /// Runs a scan to its end.
-pub(super) fn run(
-    job: &Job,
-    file: &Scanned,
-    limit: Option<&Limit>,
+pub(crate) fn run(
+    plan: &ScanPlan,
+    bytes: u64,
+    file: &ScannedFile,
+    limit: Option<&MemoryLimit>,
     stop: &AtomicBool,
-) -> anyhow::Result<Ended> {
-    // Behind systemd-run the link would name that program.
-    let program = fs::read_link("/proc/self/exe").or_else(|_| std::env::current_exe())?;
-    let (mut command, group) = match limit {
-        Some(limit) => limit.command(&program).context("make a control group")?,
-        None => (Command::new(&program), None),
+) -> Result<ScanEnd, ScanError> {
+    let job = TouchJob {
+        bytes,
+        pattern: plan.pattern,
+        advice: plan.advice,
+        seed: plan.seed,
+        cpu: plan.cpu,
+        source: plan.source,
+        parent: std::process::id(),
     };
-    command.args(["fault", "touch"]).arg(serde_json::to_string(job)?);
-    command.stdin(Stdio::from(file.file.try_clone()?)).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A Ctrl-C is for us: the scan is then asked to end, and tells how far it has come.
+    let job = serde_json::to_string(&job).map_err(io::Error::from);
+    let job = job.map_err(ScanError::system("write the job of the scan"))?;
+    let (mut command, group) = match limit {
+        Some(limit) => limit.command(&plan.toucher).map_err(ScanError::system("make a control group"))?,
+        None => (crate::memory_limit::plain_command(&plan.toucher), None),
+    };
+    let input = file.file.try_clone().map_err(ScanError::system("share the scanned file"))?;
+    command.arg(job).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // In a process group of its own it does not receive the terminal's Ctrl-C: it is asked to end, and then
+    // reports how far it has come.
     command.process_group(0);
     let start = Instant::now();
     let mut child = match command.spawn() {
@@ -50,30 +61,30 @@ pub(super) fn run(
                 Some(limit) => too_small(limit, group.as_ref(), &error.to_string()),
                 None => error.to_string(),
             };
-            return Ok(Ended { touched: Err(why), usage: Usage::default(), elapsed: start.elapsed() });
+            return Ok(ScanEnd { touched: Err(why), usage: Usage::default(), elapsed: start.elapsed() });
         }
     };
-    let told = listen(&mut child, stop);
-    let (status, usage) = wait(&child).context("wait for the scan")?;
+    let output = listen(&mut child, stop);
+    let (status, usage) = wait(&child).map_err(ScanError::system("wait for the scan"))?;
     let elapsed = start.elapsed();
-    let said = || {
+    let message = || {
         let mut text = String::new();
         if let Some(stderr) = &mut child.stderr {
             let _ = stderr.read_to_string(&mut text);
         }
         text.trim().trim_start_matches("tollgate: ").to_owned()
     };
-    let touched = match serde_json::from_slice::<Touched>(&told) {
+    let touched = match serde_json::from_slice::<Touched>(&output) {
         Ok(touched) if status.success() => Ok(touched),
-        _ => Err(why(status, limit, group.as_ref(), said)),
+        _ => Err(why(status, limit, group.as_ref(), message)),
     };
-    Ok(Ended { touched, usage, elapsed })
+    Ok(ScanEnd { touched, usage, elapsed })
 }
 
 /// Reads all that the process prints, and passes on that it should stop.
 fn listen(child: &mut Child, stop: &AtomicBool) -> Vec<u8> {
-    let mut told = Vec::new();
-    let Some(mut stdout) = child.stdout.take() else { return told };
+    let mut output = Vec::new();
+    let Some(mut stdout) = child.stdout.take() else { return output };
     let id = child.id() as libc::pid_t;
     let mut asked: Option<Instant> = None;
     let mut buffer = [0_u8; 1 << 16];
@@ -83,10 +94,10 @@ fn listen(child: &mut Child, stop: &AtomicBool) -> Vec<u8> {
         let ready = unsafe { libc::poll(&mut poll, 1, 100) };
         if ready > 0 {
             match stdout.read(&mut buffer) {
-                Ok(0) => return told,
-                Ok(bytes) => told.extend_from_slice(&buffer[..bytes]),
+                Ok(0) => return output,
+                Ok(bytes) => output.extend_from_slice(&buffer[..bytes]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return told,
+                Err(_) => return output,
             }
         }
         if stop.load(Ordering::Relaxed) {
@@ -104,7 +115,7 @@ fn listen(child: &mut Child, stop: &AtomicBool) -> Vec<u8> {
     }
 }
 
-/// Waits for the process with what it has used.
+/// Waits for the process, and reads what it used.
 fn wait(child: &Child) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     // SAFETY: rusage is plain data for which all zeroes is valid.
@@ -124,22 +135,22 @@ fn wait(child: &Child) -> io::Result<(ExitStatus, Usage)> {
 /// Why there is no result.
 fn why(
     status: ExitStatus,
-    limit: Option<&Limit>,
+    limit: Option<&MemoryLimit>,
     group: Option<&Group>,
-    said: impl FnOnce() -> String,
+    message: impl FnOnce() -> String,
 ) -> String {
     match (status.signal(), limit) {
         (Some(libc::SIGKILL), Some(limit)) => too_small(limit, group, "it was killed"),
         (Some(signal), _) => format!("the scan was ended by signal {signal}"),
-        (None, _) => match said() {
+        (None, _) => match message() {
             text if text.is_empty() => format!("the scan gave no result ({status})"),
             text => text,
         },
     }
 }
 
-/// What a limit has most likely to do with an end.
-fn too_small(limit: &Limit, group: Option<&Group>, what: &str) -> String {
+/// The memory limit as the likely reason for an end.
+fn too_small(limit: &MemoryLimit, group: Option<&Group>, what: &str) -> String {
     let mib = limit.bytes >> 20;
     if group.is_some_and(|group| group.killed() > 0) {
         format!(

@@ -1,7 +1,7 @@
 //! The hardware alone: the bare guest's crossings as rows of the record.
 //!
 //! The same guest runs under KVM and under QEMU's translator; each engine gives one [`Measurement`] for each row, measured,
-//! skipped or failed. What an engine emulates carries the warning [`EMULATED`] and is never the hardware's:
+//! skipped or failed. What an engine emulates carries the warning [`warning::EMULATED`] and is never the hardware's:
 //! [`is_hardware`].
 
 mod estimate;
@@ -9,18 +9,13 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use crate::{Engine, Outcome, PHASES, Params, RunError, Visit, kvm, phase, qemu};
 use estimate::Scene;
-use rows::{ROWS, Row};
+use rows::{HARDWARE_ROWS, HardwareRow};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tollgate_measure::summary::Units;
-use tollgate_microvm::{Engine, Outcome, PHASES, Params, RunError, Visit, kvm, phase, qemu};
-use tollgate_record::{Measurement, Status};
-
-/// Code of the warning on figures that software made.
-pub(crate) const EMULATED: &str = "emulated";
-/// Code of the warning on figures in which a hypervisor took part where only the processor should have.
-pub(crate) const INTERCEPTED: &str = "intercepted";
+use tollgate_record::{Measurement, Status, warning};
 
 const MODULES: &str = "/sys/module";
 /// Virtual machines under KVM; each is an epoch.
@@ -41,7 +36,7 @@ const QEMU_BUDGET: Duration = Duration::from_secs(1);
 const HANGS: usize = 3;
 
 /// Where to look and how to count.
-pub(crate) struct Hardware<'a> {
+pub struct Hardware<'a> {
     /// The device of KVM; anything else is for tests.
     device: &'a Path,
     /// QEMU's program, a name to look for on PATH.
@@ -58,7 +53,7 @@ pub(crate) struct Hardware<'a> {
 
 impl<'a> Hardware<'a> {
     /// This host. The calling thread runs the guest: pin it, to have the guest pinned.
-    pub(crate) fn here(units: &'a Units, hypervisor: Option<&'a str>, quick: bool) -> Self {
+    pub fn here(units: &'a Units, hypervisor: Option<&'a str>, quick: bool) -> Self {
         Self {
             device: Path::new(kvm::DEVICE),
             qemu: Path::new(qemu::PROGRAM),
@@ -71,7 +66,7 @@ impl<'a> Hardware<'a> {
 
     /// Every row under every engine: KVM's first, QEMU's translator with its two clocks behind it. Takes under 8 s
     /// whatever the guest does.
-    pub(crate) fn measure(&self) -> Vec<Measurement> {
+    pub fn measure(&self) -> Vec<Measurement> {
         let mut all = self.under_kvm();
         all.extend(self.under_qemu(Engine::QemuTcg));
         all.extend(self.under_qemu(Engine::QemuTcgIcount));
@@ -111,7 +106,10 @@ impl<'a> Hardware<'a> {
         let scene = |visits| Scene { engine, visits, units: Some(self.units), hypervisor: self.hypervisor };
         let stopped = scene(&visits);
         let steady = scene(if whole.is_empty() { &visits } else { &whole });
-        ROWS.iter().map(|row| if touches(row, &hung) { stopped.row(row) } else { steady.row(row) }).collect()
+        HARDWARE_ROWS
+            .iter()
+            .map(|row| if touches(row, &hung) { stopped.row(row) } else { steady.row(row) })
+            .collect()
     }
 
     /// Every row under QEMU's translator; with [`Engine::QemuTcgIcount`] the figures are counts of instructions.
@@ -129,13 +127,18 @@ impl<'a> Hardware<'a> {
         }
         let units = (!counting).then_some(self.units);
         let scene = Scene { engine, visits: &visits, units, hypervisor: self.hypervisor };
-        ROWS.iter().map(|row| if row.shape.exits() { no_exit(row, engine) } else { scene.row(row) }).collect()
+        HARDWARE_ROWS
+            .iter()
+            .map(|row| if row.shape.exits() { no_exit(row, engine) } else { scene.row(row) })
+            .collect()
     }
 }
 
 /// Whether a figure of this family is a processor's, so that it may stand beside figures of the host.
-pub(crate) fn is_hardware(result: &Measurement) -> bool {
-    result.status == Status::Measured && !result.has_warning(EMULATED) && !result.has_warning(INTERCEPTED)
+pub fn is_hardware(result: &Measurement) -> bool {
+    result.status == Status::Measured
+        && !result.has_warning(warning::EMULATED)
+        && !result.has_warning(warning::INTERCEPTED)
 }
 
 /// Where a stopped guest was.
@@ -143,33 +146,33 @@ fn stuck(visit: &Visit) -> Option<usize> {
     visit.table.rows.iter().position(|row| row.outcome == Outcome::Stuck)
 }
 
-fn touches(row: &Row, hung: &[usize]) -> bool {
+fn touches(row: &HardwareRow, hung: &[usize]) -> bool {
     row.shape.phases().iter().any(|name| phase(name).is_some_and(|place| hung.contains(&place)))
 }
 
 /// Every row, when the engine gave no table.
 fn refused(engine: Engine, error: &RunError) -> Vec<Measurement> {
     let RunError::NotHere { reason, enable } = error else { return failed(engine, &error.to_string()) };
-    let skipped = |row: &Row| {
+    let skipped = |row: &HardwareRow| {
         let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Skipped);
         result.reason = Some(reason.clone());
         result.enable = Some(enable.clone());
         result
     };
-    ROWS.iter().map(skipped).collect()
+    HARDWARE_ROWS.iter().map(skipped).collect()
 }
 
 fn failed(engine: Engine, reason: &str) -> Vec<Measurement> {
-    let failed = |row: &Row| {
+    let failed = |row: &HardwareRow| {
         let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Failed);
         result.reason = Some(reason.into());
         result
     };
-    ROWS.iter().map(failed).collect()
+    HARDWARE_ROWS.iter().map(failed).collect()
 }
 
 /// A row that leaves the guest, where guest and hypervisor are one program.
-fn no_exit(row: &Row, engine: Engine) -> Measurement {
+fn no_exit(row: &HardwareRow, engine: Engine) -> Measurement {
     let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Skipped);
     result.reason = Some("QEMU's translator has no exit: guest and hypervisor are one program".into());
     result.enable = Some("KVM".into());

@@ -1,7 +1,0 @@
-//! Profiles as text.
-
-mod profile;
-mod words;
-
-pub use profile::profile;
-pub use words::grouped;

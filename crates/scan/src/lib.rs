@@ -1,0 +1,68 @@
+//! The scan of a mapped file: a process touches one byte of each page, and the record has everything that
+//! `/usr/bin/time -v` reports, why, and how it came about over the time of the scan.
+//!
+//! [`scan`] is the supervisor's side: the file, the memory limit, one process for each size. [`touch`] is that
+//! process's side.
+
+mod error;
+mod file;
+mod memory_limit;
+mod plan;
+mod process;
+mod result;
+mod touch;
+
+pub use error::ScanError;
+pub use plan::{Advice, Pattern, ScanPlan, page_bytes};
+pub use touch::touch;
+
+use file::ScannedFile;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tollgate_record::Measurement;
+
+/// What [`scan`] reports while it works.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// It writes the file that it will scan.
+    Writing,
+    /// It begins one scan of several.
+    Touching {
+        /// How many scans have ended.
+        done: usize,
+        /// How much of the file this one goes over.
+        bytes: u64,
+    },
+    /// What has been measured so far; worth saving.
+    Measured(&'a [Measurement]),
+}
+
+/// Measures each size of the plan, in order. `stop` ends it early with the results so far.
+///
+/// # Errors
+/// A plan that cannot be followed here, or a system that refuses what the scan needs. A scan that fails is a
+/// failed measurement, not an error.
+pub fn scan(
+    plan: &ScanPlan,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(Progress<'_>),
+) -> Result<(), ScanError> {
+    memory_limit::remove_leftovers();
+    let limit = plan.memory_limit.map(memory_limit::find).transpose()?;
+    let largest = plan.sizes.iter().copied().max().unwrap_or_default();
+    report(Progress::Writing);
+    let Some(file) = ScannedFile::open(plan.file.as_deref(), largest, stop)? else { return Ok(()) };
+    let mut results = Vec::new();
+    for &bytes in &plan.sizes {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        report(Progress::Touching { done: results.len(), bytes });
+        if !plan.warm {
+            file.drop_from_cache()?;
+        }
+        let ended = process::run(plan, bytes, &file, limit.as_ref(), stop)?;
+        results.push(result::measurement(plan, bytes, &file, limit.as_ref(), ended));
+        report(Progress::Measured(&results));
+    }
+    Ok(())
+}
