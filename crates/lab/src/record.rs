@@ -214,11 +214,8 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
         let waits = hazard.waits.iter().map(|&(cause, cycles)| Wait { cause: cause.into(), cycles });
         entry.found = Found::Pipeline(PipelineFound { waits: waits.collect() });
     }
-    entry.stages = Some(StageDiagram {
-        rows: view.rows,
-        event: Some(view.event as u64),
-        first_fetch: view.first_fetch,
-    });
+    entry.stages =
+        Some(StageDiagram { rows: view.rows, event: Some(view.event as u64), first_fetch: view.first_fetch });
     entry
 }
 

@@ -15,8 +15,9 @@ pub use boundary::{GuestFound, ProbeAsked, ProbeFound};
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
-    Accesses, CacheShape, Caches, CallFound, FunctionFound, IcacheAsked, IcacheFound, LatencyAsked, PipelineAsked,
-    PipelineFound, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound, Wait, WorkloadAsked,
+    Accesses, CacheShape, Caches, CallFound, FunctionFound, IcacheAsked, IcacheFound, LatencyAsked,
+    PipelineAsked, PipelineFound, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound, Wait,
+    WorkloadAsked,
 };
 pub use runtime::{RuntimeAsked, RuntimeFound};
 pub use scan::{ScanAsked, ScanFound};

@@ -1,9 +1,8 @@
 //! The head of a table: which machine, which CPU, which seed.
 
-use crate::number;
 use crate::style::Style;
 use crate::text::{clean, width, wrap};
-use tollgate_record::{Run, warning};
+use tollgate_record::{Run, number, warning};
 
 /// Between two facts of one line.
 const GAP: &str = "   ";

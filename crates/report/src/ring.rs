@@ -67,7 +67,7 @@ fn without_knees(run: &Run) -> Run {
         if result.status != Status::Failed
             && let Some(ring) = result.asked.ring()
         {
-            result.probe = format!("{} x {}", ring.procs, cell::size(ring.size as f64));
+            result.probe = format!("{} x {}", ring.procs, tollgate_record::number::size(ring.size as f64));
         }
     }
     run

@@ -4,7 +4,6 @@ mod bill;
 mod cycles;
 mod designs;
 mod engines;
-mod grid;
 mod icache;
 mod pipeline;
 mod profile;

@@ -42,7 +42,7 @@ fn every_result_has_its_row_and_every_figure_its_mark() {
         let shown = match (result.status, &result.ns) {
             (Status::Skipped, _) => "skipped".into(),
             (Status::Failed, _) => "failed".into(),
-            (_, ns) => tollgate_report::number::figure(ns.unwrap().estimate),
+            (_, ns) => tollgate_record::number::figure(ns.unwrap().estimate),
         };
         assert_eq!(row[1], shown, "{}", result.probe);
     }
@@ -305,7 +305,8 @@ fn twenty_runs_are_under_a_megabyte() {
 
 /// Real runs of every kind, one measurement each spoilt in its own way.
 fn spoilt(spoil: impl Fn(usize, &mut Measurement)) -> Vec<Run> {
-    let mut runs: Vec<Run> = RUNS.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    let mut runs: Vec<Run> =
+        RUNS.iter().map(|text| tollgate_record::document::from_json(text.as_bytes()).unwrap()).collect();
     for (n, result) in runs.iter_mut().flat_map(|run| &mut run.results).enumerate() {
         spoil(n, result);
     }

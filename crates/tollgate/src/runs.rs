@@ -5,6 +5,7 @@ use crate::output::{Sink, store};
 use anyhow::Context;
 use std::process::ExitCode;
 use tollgate_record::{document, store::Entry};
+use tollgate_report::view;
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
@@ -37,8 +38,7 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let store =
         store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
     let run = store.load(&args.id).map_err(Usage::error)?;
-    let text =
-        if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
+    let text = if sink.json() { document::to_json(&run)? } else { view(&run, &sink.style()) };
     sink.deliver(&text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -59,9 +59,8 @@ fn sweep(result: &mut Map<String, Value>) {
         Some((line, ways)) => {
             let whole = |number: &Value| number.as_f64().map(|number| number as u64);
             let points = one["points"].as_array().into_iter().flatten();
-            let misses: Vec<Value> = points
-                .filter_map(|point| Some(json!([whole(&point[0])?, whole(&point[1])?])))
-                .collect();
+            let misses: Vec<Value> =
+                points.filter_map(|point| Some(json!([whole(&point[0])?, whole(&point[1])?]))).collect();
             curves.push(json!({"line": line, "ways": ways, "misses": misses}));
             false
         }

@@ -8,7 +8,7 @@ use tollgate_record::family::{RingAsked, RingFound};
 use tollgate_record::{Asked, Found, warning};
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single,
-    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning, warning,
+    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
 };
 
 /// An estimate around `x`.
@@ -63,7 +63,7 @@ pub(crate) fn sample() -> Run {
             stores: false,
         }],
         event: Some(0),
-        text: "The trap at 'ecall'.".into(),
+        first_fetch: 7,
     });
     futex.single = Some(Single {
         count: 1000,

@@ -113,20 +113,20 @@ pub(super) fn family(name: &str) -> String {
 
 /// What tells results of one probe apart, each part as it is shown.
 fn telling(result: &Measurement) -> Vec<String> {
-    let tasks = |n: u64| format!("{} tasks", crate::number::count(n as usize));
+    let tasks = |n: u64| format!("{} tasks", tollgate_record::number::count(n as usize));
     match &result.asked {
         Asked::Ring(ring) => vec![tasks(ring.procs.into()), Unit::Bytes.show(ring.size as f64)],
         Asked::Scan(scan) => vec![Unit::Bytes.show(scan.size as f64)],
         Asked::Runtime(of) if of.tasks != 2 => vec![tasks(of.tasks)],
         Asked::Knee(knee) => knee.cache.iter().cloned().collect(),
         Asked::Trap(trap) => {
-            let caches = trap.caches.as_ref().map(|caches| format!("{caches} caches"));
+            let caches = trap.caches.as_ref().map(|caches| format!("{} caches", caches.name()));
             [Some(trap.kernel.clone()), trap.core.clone(), caches].into_iter().flatten().collect()
         }
         Asked::Workload(of) => vec![of.kernel.clone(), of.core.clone()],
         Asked::Pipeline(of) => vec![of.core.clone(), of.program.clone()],
         Asked::Latency(of) => vec![of.core.clone()],
-        Asked::Icache(of) => vec![of.program.clone(), of.icache.clone()],
+        Asked::Icache(of) => vec![of.program.clone(), of.icache.to_string()],
         Asked::Imported(of) => {
             let size = of.size.map(|size| Unit::Bytes.show(size as f64));
             [of.procs.map(tasks), size].into_iter().flatten().collect()

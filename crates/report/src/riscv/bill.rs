@@ -1,10 +1,12 @@
 //! The bills of one kernel in instructions: what each crossing takes, its phases, and what the first one says.
 
-use super::grid::{Grid, bar, share};
-use super::words::{crossing, instructions, kernel, mean, of_phase, or_dash, percent, phase_name, trap};
-use crate::number::count;
-use crate::style::{Paint, Style};
-use crate::text::{clean, width, wrap};
+use super::words::{
+    bar, bold, crossing, instructions, kernel, of_phase, or_dash, percent, phase_name, share, trap,
+};
+use crate::style::Style;
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
+use tollgate_record::number::{count, mean};
 use tollgate_record::{Measurement, PhaseName, counter, phase};
 
 /// The spread of each, the phases of all, the first one in full, and the answer.
@@ -28,46 +30,48 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
 /// The first crossing against the loop, one line for each bill.
 fn spreads(bills: &[&Measurement], style: &Style) -> Vec<String> {
     let crossings = bills.first().map_or(0, |bill| bill.crossings);
-    let mut grid = Grid::default()
-        .label(format!("instructions; {} in a loop", count(crossings as usize)), 32)
-        .figure("result", 8)
-        .figure("single", 10)
-        .figure("min", 10)
-        .figure("mean", 10)
-        .figure("max", 9);
+    let mut table = TextTable::new([
+        Column::left(format!("instructions; {} in a loop", count(crossings))).least(20),
+        Column::right("result").rank(1),
+        Column::right("single").rank(2),
+        Column::right("min").rank(4),
+        Column::right("mean"),
+        Column::right("max").rank(3),
+    ]);
     for bill in bills {
         let counter = |name| or_dash(bill.counter(name));
         let result = bill.found.trap().and_then(|found| found.result);
-        let figures = vec![
+        table.row([
+            crossing(bill, style),
             result.map(|result| result.to_string()).unwrap_or_default(),
             counter(counter::INSTRUCTIONS_SINGLE),
             counter(counter::INSTRUCTIONS_MIN),
             counter(counter::INSTRUCTIONS),
             counter(counter::INSTRUCTIONS_MAX),
-        ];
-        grid.row([crossing(bill, style)], figures, String::new());
+        ]);
     }
-    grid.lines(style)
+    table.lines(style)
 }
 
 /// The phases of several bills side by side, in instructions.
 fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
+    // In a narrow terminal the first to go are those in which calls differ least.
     const COLUMNS: [(&str, usize, PhaseName); 7] = [
         ("user", 7, phase::USER_STUB),
-        ("stack", 8, phase::STACK_SWITCH),
-        ("save", 7, phase::REGISTER_SAVE),
-        ("dispatch", 10, phase::DISPATCH),
-        ("handler", 9, phase::HANDLER),
-        ("restore", 9, phase::REGISTER_RESTORE),
-        ("return", 8, phase::RETURN),
+        ("stack", 6, phase::STACK_SWITCH),
+        ("save", 4, phase::REGISTER_SAVE),
+        ("dispatch", 1, phase::DISPATCH),
+        ("handler", 0, phase::HANDLER),
+        ("restore", 3, phase::REGISTER_RESTORE),
+        ("return", 5, phase::RETURN),
     ];
-    let labels = Grid::default().label("phases", 21);
-    let mut grid = COLUMNS.iter().fold(labels, |grid, (head, width, _)| grid.figure(*head, *width));
+    let figures = COLUMNS.iter().map(|(head, rank, _)| Column::right(*head).rank(*rank));
+    let mut table = TextTable::new([Column::left("phases").least(16)].into_iter().chain(figures));
     for bill in bills.iter().filter(|bill| !bill.phases.is_empty()) {
-        let figures = COLUMNS.iter().map(|(_, _, phase)| mean(instructions(bill, *phase))).collect();
-        grid.row([crossing(bill, style)], figures, String::new());
+        let figures = COLUMNS.iter().map(|(_, _, phase)| mean(instructions(bill, *phase)));
+        table.row([crossing(bill, style)].into_iter().chain(figures));
     }
-    grid.lines(style)
+    table.lines(style)
 }
 
 /// One bill by phase, with a bar for each share.
@@ -80,23 +84,16 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
         clean(kernel(bill), style)
     );
     let sum = format!("{} {}", mean(total), if total == 1.0 { "instruction" } else { "instructions" });
-    // The last column of the terminal stays free.
-    let gap = style.columns().min(80).saturating_sub(1 + width(&title) + width(&sum));
-    let mut text = if gap > 1 {
-        vec![style.paint(Paint::Bold, &format!("{title}{}{sum}", " ".repeat(gap)))]
-    } else {
-        wrap(&format!("{title}: {sum}"), style.prose(), "")
-            .iter()
-            .map(|line| style.paint(Paint::Bold, line))
-            .collect()
-    };
-    let mut grid = Grid::default()
-        .label("", 19)
-        .figure("instr", 8)
-        .figure("share", 7)
-        .figure("loads", 8)
-        .figure("stores", 8)
-        .figure("bytes", 9);
+    let mut text = bold(&format!("{title}: {sum}"), style);
+    let mut table = TextTable::new([
+        Column::left("").least(12),
+        Column::right("instr"),
+        Column::right("share"),
+        Column::right("loads").rank(2),
+        Column::right("stores").rank(3),
+        Column::right("bytes").rank(4),
+        Column::left("").least(8).rank(1),
+    ]);
     let mut sums = [0.0; 3];
     for it in &bill.phases {
         let instructions = it.instructions.unwrap_or(0.0);
@@ -111,14 +108,13 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
             1.0 => "1 trap".into(),
             n => format!("{} traps", mean(n)),
         };
-        let mut figures = vec![mean(instructions), percent(share)];
-        figures.extend(counts.map(or_dash));
-        grid.row([format!("  {}", phase_name(&it.name, style))], figures, remark);
+        let name = format!("  {}", phase_name(&it.name, style));
+        let [loads, stores, bytes] = counts.map(or_dash);
+        table.row([name, mean(instructions), percent(share), loads, stores, bytes, remark]);
     }
-    let mut figures = vec![mean(total), percent(1.0)];
-    figures.extend(sums.map(|sum| or_dash(Some(sum))));
-    grid.row(["  total".into()], figures, String::new());
-    text.extend(grid.lines(style));
+    let [loads, stores, bytes] = sums.map(mean);
+    table.row(["  total".into(), mean(total), percent(1.0), loads, stores, bytes]);
+    text.extend(table.lines(style));
     text
 }
 

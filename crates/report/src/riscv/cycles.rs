@@ -1,14 +1,15 @@
 //! Bills of traps in cycles: a line for each trap, the bills by phase and cause, and what the program pays after the
 //! return.
 
-use super::grid::Grid;
-use super::words::{crossing_name, kernel, mean, or_dash, part, phase_name, trap};
+use super::words::{bold, crossing_name, kernel, or_dash, part, phase_name, trap};
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
+use crate::table::{Column, TextTable};
 use crate::text::{clean, wrap};
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::Caches;
+use tollgate_record::number::{mean, whole};
 use tollgate_record::{CauseName, Measurement, Phase, Run, Status, cause, counter};
 
 /// The causes of cycles in the order of the pipe, with the heads of their columns.
@@ -24,9 +25,6 @@ const CAUSES: [(CauseName, &str); 10] = [
     (cause::LONG_OPERATION, "long"),
     (cause::STRUCTURAL, "struct"),
 ];
-
-/// Widest label of a row.
-const LABEL: usize = 19;
 
 /// A line for each trap, and unless it is a whole design space the bills of all, and what follows the first return.
 pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
@@ -58,21 +56,18 @@ fn core(result: &Measurement, style: &Style) -> String {
 /// One line for each trap; its warm and its cold entry are one.
 fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
     let Some(first) = traps.first() else { return Vec::new() };
-    let title = format!(
-        "Cycles on {}, simulated and exact; the mean of each loop.",
-        clean(param(first, "core"), style)
-    );
-    let mut text: Vec<String> =
-        wrap(&title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect();
-    let mut grid = Grid::default()
-        .label("kernel", 15)
-        .label("crossing", 14)
-        .figure("instr", 8)
-        .figure("cycles", 9)
-        .figure("CPI", 6)
-        .figure("cold", 9)
-        .figure("after", 9)
-        .figure("in all", 10);
+    let title = format!("Cycles on {}, simulated and exact; the mean of each loop.", core(first, style));
+    let mut text = bold(&title, style);
+    let mut table = TextTable::new([
+        Column::left("kernel").least(10),
+        Column::left("crossing").least(8).rank(5),
+        Column::right("instr").rank(2),
+        Column::right("cycles"),
+        Column::right("CPI").rank(3),
+        Column::right("cold").rank(1),
+        Column::right("after").rank(4),
+        Column::right("in all"),
+    ]);
     let key = |it: &Measurement| (it.probe.clone(), kernel(it).to_owned());
     let is_cold = |it: &Measurement| trap(it).caches == Some(Caches::Cold);
     let cold: BTreeMap<_, f64> =
@@ -83,26 +78,25 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         let cpi =
             cycles.zip(instructions).map(|(cycles, instructions)| format!("{:.2}", cycles / instructions));
         let more = part(result, counter::AFTER, "cycles");
-        let figures = vec![
+        table.row([
+            clean(kernel(result), style),
+            clean(crossing_name(result), style),
             or_dash(instructions),
             or_dash(cycles),
             cpi.unwrap_or_else(|| "-".into()),
             or_dash(cold.get(&key(result)).copied()),
             or_dash(more),
             or_dash(cycles.map(|cycles| cycles + more.unwrap_or(0.0))),
-        ];
-        let labels = [clean(kernel(result), style), clean(crossing_name(result), style)];
-        grid.row(labels, figures, String::new());
+        ]);
     }
-    text.extend(grid.lines(style));
+    text.extend(table.lines(style));
     text
 }
 
 /// The columns that have something in them.
 fn columns(phases: &[Phase]) -> Vec<(CauseName, &'static str)> {
-    let used = |cause: CauseName| {
-        phases.iter().any(|phase| phase.causes.get(cause.name).is_some_and(|n| *n != 0.0))
-    };
+    let used =
+        |cause: CauseName| phases.iter().any(|phase| phase.causes.get(cause.name).is_some_and(|n| *n != 0.0));
     CAUSES.into_iter().filter(|(cause, _)| used(*cause)).collect()
 }
 
@@ -120,30 +114,20 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
         mean(total),
         if total == 1.0 { "cycle" } else { "cycles" }
     );
-    let mut text: Vec<String> =
-        wrap(&title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect();
-    // What remains of 80 columns is shared. With many causes the instructions, which the first one nearly repeats,
-    // give way.
-    let counted = columns.len() <= 7;
-    let rest = 80 - LABEL - 8 - if counted { 7 } else { 0 };
-    let width = (rest / columns.len().max(1)).clamp(5, 8);
-    let mut grid = Grid::default().label("", LABEL);
-    if counted {
-        grid = grid.figure("instr", 7);
-    }
-    grid = grid.figure("cycles", 8);
-    for (_, name) in &columns {
-        grid = grid.figure(name.get(..width - 1).unwrap_or(name), width);
-    }
-    let short = |x: f64| {
-        let full = mean(x);
-        if full.len() < width { full } else { format!("{x:.0}") }
+    let mut text = bold(&title, style);
+    // The instructions, which the first cause nearly repeats, go first, then the causes from the last one on.
+    let names =
+        [Column::left("").least(12), Column::right("instr").rank(columns.len() + 1), Column::right("cycles")];
+    let causes = columns.iter().enumerate().map(|(i, (_, name))| Column::right(*name).rank(i + 1));
+    let mut table =
+        TextTable::new(names.into_iter().chain(causes)).gap(if columns.len() > 6 { 1 } else { 2 });
+    // A mean with decimals has no room among many causes.
+    let short = |x: f64| match mean(x) {
+        full if full.len() <= if columns.len() > 7 { 5 } else { 7 } => full,
+        _ => whole(x),
     };
-    let line = |instructions: Option<f64>, cycles: Option<f64>, causes: Vec<String>| {
-        let mut figures = if counted { vec![or_dash(instructions)] } else { Vec::new() };
-        figures.push(or_dash(cycles));
-        figures.extend(causes);
-        figures
+    let line = |name: String, instructions: Option<f64>, cycles: Option<f64>, causes: Vec<String>| {
+        [name, or_dash(instructions), or_dash(cycles)].into_iter().chain(causes)
     };
     let mut sums = vec![0.0; columns.len()];
     let (mut instructions, mut cycles) = (0.0, 0.0);
@@ -156,12 +140,12 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
             *sum += n;
             causes.push(if n == 0.0 { String::new() } else { short(n) });
         }
-        let figures = line(it.instructions, it.cycles.map(|cycles| cycles.estimate), causes);
-        grid.row([format!("  {}", phase_name(&it.name, style))], figures, String::new());
+        let name = format!("  {}", phase_name(&it.name, style));
+        table.row(line(name, it.instructions, it.cycles.map(|cycles| cycles.estimate), causes));
     }
     let causes = sums.into_iter().map(short).collect();
-    grid.row(["  total".into()], line(Some(instructions), Some(cycles), causes), String::new());
-    text.extend(grid.lines(style));
+    table.row(line("  total".into(), Some(instructions), Some(cycles), causes));
+    text.extend(table.lines(style));
     text
 }
 

@@ -1,9 +1,10 @@
 //! The design space of kernel entries: one line for each kernel, and what the table says.
 
-use super::grid::Grid;
-use super::words::{crossing, kernel, mean, or_dash};
-use crate::style::Style;
+use super::words::{crossing, kernel, or_dash};
+use crate::style::{Paint, Style};
+use crate::table::{Column, TextTable};
 use crate::text::{clean, wrap};
+use tollgate_record::number::mean;
 use tollgate_record::{Measurement, counter};
 
 /// One line for each kernel, in groups of the same crossing.
@@ -11,25 +12,28 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
     if bills.is_empty() {
         return Vec::new();
     }
-    let mut grid = Grid::default()
-        .label("kernel", 15)
-        .figure("instr", 6)
-        .figure("loads", 6)
-        .figure("stores", 7)
-        .figure("saved", 6);
+    let mut table = TextTable::new([
+        Column::left("kernel"),
+        Column::right("instr"),
+        Column::right("loads").rank(2),
+        Column::right("stores").rank(3),
+        Column::right("saved").rank(4),
+        Column::left("").least(12).rank(1),
+    ]);
     let mut group = None;
     for bill in bills {
         let crossing = crossing(bill, style);
         if group.as_ref() != Some(&crossing) {
-            grid.group(crossing.clone());
+            table.heading(crossing.clone(), Paint::Plain);
             group = Some(crossing);
         }
         let counters = [counter::INSTRUCTIONS, counter::LOADS, counter::STORES, counter::BYTES_SAVED];
-        let figures = counters.map(|name| or_dash(bill.counter(name))).to_vec();
+        let [instructions, loads, stores, saved] = counters.map(|name| or_dash(bill.counter(name)));
         let about = bill.found.trap().map(|found| clean(&found.about, style)).unwrap_or_default();
-        grid.row([format!("  {}", clean(kernel(bill), style))], figures, about);
+        let kernel = format!("  {}", clean(kernel(bill), style));
+        table.row([kernel, instructions, loads, stores, saved, about]);
     }
-    let mut text = grid.lines(style);
+    let mut text = table.lines(style);
     text.push(String::new());
     text.extend(wrap(&conclusion(bills), style.prose(), ""));
     text

@@ -1,8 +1,8 @@
 //! Several engines side by side, what a reader of their figures must know, and what they could not do.
 
-use super::grid::Grid;
 use super::words::{crossing, kernel, or_dash};
 use crate::style::Style;
+use crate::table::{Column, TextTable};
 use crate::text::{clean, wrap};
 use tollgate_record::{Measurement, Run, Status, counter};
 
@@ -34,10 +34,9 @@ pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
         }
     }
     let names = engines(run);
-    let mut grid = Grid::default().label("instructions", 16).label("", 22);
-    for name in &names {
-        grid = grid.figure(clean(name, style), 12);
-    }
+    let labels = [Column::left("instructions").least(8), Column::left("").least(8).rank(1)];
+    let figures = names.iter().map(|name| Column::right(clean(name, style)));
+    let mut table = TextTable::new(labels.into_iter().chain(figures));
     for row in rows {
         let of = |engine: &&str| {
             let same = |it: &&Measurement| it.engine == **engine && experiment(it) == experiment(row);
@@ -45,9 +44,9 @@ pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
             or_dash(found.and_then(|it| it.counter(counter::INSTRUCTIONS)))
         };
         let labels = [clean(kernel(row), style), crossing(row, style)];
-        grid.row(labels, names.iter().map(of).collect(), String::new());
+        table.row(labels.into_iter().chain(names.iter().map(of)));
     }
-    grid.lines(style)
+    table.lines(style)
 }
 
 /// What to know of each engine that measured something, and what could not be measured; one reason for several

@@ -1,12 +1,12 @@
 //! What an instruction cache makes of one program in several builds, side by side.
 
-use super::grid::{bar, share};
-use super::words::{or_dash, part, warnings, whole};
+use super::words::{bar, or_dash, part, share, warnings};
 use crate::style::{Paint, Style};
-use crate::text::{clean, left, right, wrap};
+use crate::text::{clean, cut, left, wrap};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tollgate_record::family::{Accesses, IcacheAsked};
+use tollgate_record::number::whole;
 use tollgate_record::{Counter, Measurement, Run, Series, Status, counter, warning};
 
 /// Builds beside each other, where there is room.
@@ -92,10 +92,8 @@ fn table(programs: &[Program], style: &Style) -> Vec<String> {
     let Some(first) = programs.first() else { return out };
     let label = LABEL.min(style.columns() - COLUMN);
     let mut row = |name: &str, cell: &dyn Fn(&Program) -> String| {
-        let cells: String = programs.iter().map(|program| right(&cell(program), COLUMN)).collect();
-        out.push(
-            format!("{}{cells}", left(&crate::text::cut(name, label, style), label)).trim_end().to_owned(),
-        );
+        let cells: String = programs.iter().map(|program| format!("{:>COLUMN$}", cell(program))).collect();
+        out.push(format!("{}{cells}", left(&cut(name, label, style), label)).trim_end().to_owned());
     };
     let of = |counter| move |program: &Program| whole(program.counter(counter));
     let mix = |of, kind: &'static str| {
@@ -134,7 +132,9 @@ fn table(programs: &[Program], style: &Style) -> Vec<String> {
         row("  hit rate per line access", &|p| of(p, &rate(counter::LINE_HIT_RATE)));
         row("  cycles on five stages", &|p| of(p, &number(counter::TIMED_CYCLES)));
         row("    waiting for a line", &|p| {
-            of(p, &|cache| tenths(count(cache, counter::FETCH_WAIT_CYCLES), count(cache, counter::TIMED_CYCLES)))
+            of(p, &|cache| {
+                tenths(count(cache, counter::FETCH_WAIT_CYCLES), count(cache, counter::TIMED_CYCLES))
+            })
         });
     }
     out

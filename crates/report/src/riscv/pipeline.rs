@@ -1,9 +1,10 @@
 //! Stage diagrams, what each shows in a sentence, and the latencies of an interrupt.
 
-use super::words::{mean, warnings, whole};
+use super::words::{bold, warnings};
 use crate::stages::{MOST, draw, sentence};
-use crate::style::{Paint, Style};
+use crate::style::Style;
 use crate::text::{clean, wrap};
+use tollgate_record::number::{mean, whole};
 use tollgate_record::{Measurement, Run, counter};
 
 /// Marks of the longest bar of the distribution.
@@ -15,8 +16,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     for result in &run.results {
         if let Some(diagram) = &result.stages {
             let core = result.asked.pipeline().map_or("-", |asked| &asked.core);
-            let core = clean(core, style);
-            text.extend(wrap(&core, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)));
+            text.extend(bold(&clean(core, style), style));
             text.push(String::new());
             text.extend(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style));
             text.push(String::new());

@@ -1,10 +1,11 @@
 //! Where a program's instructions went: by function, by phase, and for each system call by phase.
 
-use super::grid::{Grid, bar, share};
-use super::words::{mean, percent, phase_name, warnings, whole};
+use super::words::{bar, percent, phase_name, share, warnings};
 use crate::style::Style;
-use crate::text::{clean, cut};
+use crate::table::{Column, TextTable};
+use crate::text::clean;
 use tollgate_record::family::ProgramFound;
+use tollgate_record::number::{count, mean, whole};
 use tollgate_record::{Measurement, PhaseName, Run, phase};
 
 /// Functions that have a line of their own.
@@ -30,19 +31,19 @@ fn profile(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<Str
     let total: f64 = found.functions.iter().map(|function| function.instructions as f64).sum();
     let mut functions = shares("function");
     for function in found.functions.iter().take(SHOWN) {
-        row(&mut functions, &clean(&function.name, style), function.instructions as f64, total, style);
+        row(&mut functions, &clean(&function.name, style), function.instructions as f64, total);
     }
     if found.functions.len() > SHOWN {
         let rest = found.functions[SHOWN..].iter().map(|function| function.instructions as f64).sum();
-        row(&mut functions, &format!("{} more", found.functions.len() - SHOWN), rest, total, style);
+        row(&mut functions, &format!("{} more", found.functions.len() - SHOWN), rest, total);
     }
-    row(&mut functions, "total", total, total, style);
+    row(&mut functions, "total", total, total);
     let mut text = functions.lines(style);
     if !result.phases.is_empty() {
         let mut phases = shares("phase");
         for phase in &result.phases {
             let instructions = phase.instructions.unwrap_or(0.0);
-            row(&mut phases, &phase_name(&phase.name, style), instructions, total, style);
+            row(&mut phases, &phase_name(&phase.name, style), instructions, total);
         }
         text.push(String::new());
         text.extend(phases.lines(style));
@@ -54,27 +55,33 @@ fn profile(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<Str
     text
 }
 
-fn shares(what: &str) -> Grid {
-    Grid::default().label(what, NAME).figure("instructions", 16).figure("share", 7)
+fn shares(what: &str) -> TextTable {
+    TextTable::new([
+        Column::left(what).most(NAME).least(8),
+        Column::right("instructions"),
+        Column::right("share"),
+        Column::left("").least(4).rank(1),
+    ])
 }
 
-fn row(grid: &mut Grid, name: &str, instructions: f64, total: f64, style: &Style) {
+fn row(table: &mut TextTable, name: &str, instructions: f64, total: f64) {
     let share = share(instructions, total);
-    grid.row([cut(name, NAME, style)], vec![whole(instructions), percent(share)], bar(share / 2.0));
+    table.row([name.to_owned(), whole(instructions), percent(share), bar(share / 2.0)]);
 }
 
 /// The system calls, each with its phases.
 fn calls(found: &ProgramFound, style: &Style) -> Vec<String> {
     const COLUMNS: [(&str, usize, PhaseName); 6] = [
         ("stack", 6, phase::STACK_SWITCH),
-        ("save", 5, phase::REGISTER_SAVE),
-        ("dispatch", 9, phase::DISPATCH),
-        ("handler", 8, phase::HANDLER),
-        ("restore", 8, phase::REGISTER_RESTORE),
-        ("return", 7, phase::RETURN),
+        ("save", 4, phase::REGISTER_SAVE),
+        ("dispatch", 2, phase::DISPATCH),
+        ("handler", 1, phase::HANDLER),
+        ("restore", 3, phase::REGISTER_RESTORE),
+        ("return", 5, phase::RETURN),
     ];
-    let first = Grid::default().label("kernel, per call", 20).figure("calls", 7).figure("instr", 9);
-    let mut grid = COLUMNS.iter().fold(first, |grid, (head, width, _)| grid.figure(*head, *width));
+    let first = [Column::left("kernel, per call").least(10), Column::right("calls"), Column::right("instr")];
+    let phases = COLUMNS.iter().map(|(head, rank, _)| Column::right(*head).rank(*rank));
+    let mut table = TextTable::new(first.into_iter().chain(phases));
     for call in &found.calls {
         let name = match &call.name {
             Some(name) => format!("{} ({})", clean(name, style), call.number),
@@ -83,11 +90,10 @@ fn calls(found: &ProgramFound, style: &Style) -> Vec<String> {
             None => format!("call {}", call.number),
         };
         let each = |instructions: u64| mean(instructions as f64 / call.count.max(1) as f64);
-        let mut figures = vec![whole(call.count as f64), each(call.phases.values().sum())];
-        figures.extend(COLUMNS.iter().map(|(_, _, phase)| {
-            each(call.phases.get(phase.name).copied().unwrap_or(0))
-        }));
-        grid.row([name], figures, String::new());
+        let first = [name, count(call.count), each(call.phases.values().sum())];
+        let phases =
+            COLUMNS.iter().map(|(_, _, phase)| each(call.phases.get(phase.name).copied().unwrap_or(0)));
+        table.row(first.into_iter().chain(phases));
     }
-    grid.lines(style)
+    table.lines(style)
 }

@@ -1,10 +1,10 @@
 //! What the views of the RISC-V families have in common.
 
-use crate::number::count;
-use crate::style::Style;
+use crate::style::{Paint, Style};
 use crate::text::{clean, wrap};
 use std::borrow::Cow;
 use tollgate_record::family::TrapAsked;
+use tollgate_record::number::mean;
 use tollgate_record::{Counter, Measurement, PhaseName, Run, Status, WarningKind, counter};
 
 pub(super) fn measured(run: &Run) -> Vec<&Measurement> {
@@ -73,26 +73,25 @@ pub(super) fn instructions(result: &Measurement, phase: PhaseName) -> f64 {
     result.phase(phase).and_then(|it| it.instructions).unwrap_or(0.0)
 }
 
-/// A mean of exact counts: a whole number without decimals, any other with two; `-` when it is not finite.
-pub(super) fn mean(x: f64) -> String {
-    if !x.is_finite() {
-        return "-".into();
-    }
-    if (x - x.round()).abs() < 1e-9 { whole(x) } else { format!("{x:.2}") }
-}
-
-/// The nearest whole number with its thousands apart; `-` when it is not finite.
-pub(super) fn whole(x: f64) -> String {
-    match x.round() {
-        n if !n.is_finite() => "-".into(),
-        n if n < 0.0 => format!("-{}", count(-n as usize)),
-        n => count(n as usize),
-    }
-}
-
 /// [`mean`], and `-` where nothing was counted.
 pub(super) fn or_dash(x: Option<f64>) -> String {
     x.map_or_else(|| "-".into(), mean)
+}
+
+/// A title, in as many lines as it takes.
+pub(super) fn bold(title: &str, style: &Style) -> Vec<String> {
+    wrap(title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect()
+}
+
+/// A bar: one `#` for every four per cent, and at least one for what is not zero.
+pub(super) fn bar(share: f64) -> String {
+    let marks = if share.is_finite() { (share.clamp(0.0, 1.0) * 25.0).round() as usize } else { 0 };
+    "#".repeat(if share > 0.0 { marks.max(1) } else { 0 })
+}
+
+/// A part of a whole; 0 of nothing.
+pub(super) fn share(part: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { part / whole }
 }
 
 /// A share as a whole number of per cent.
@@ -102,16 +101,23 @@ pub(super) fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{mean, or_dash, whole};
+    use super::{bar, or_dash, share};
     use crate::text::wrap;
 
     #[test]
     fn exact_figures_look_exact() {
-        assert_eq!(mean(98.0), "98");
-        assert_eq!(mean(1.5), "1.50");
-        assert_eq!(or_dash(None), "-");
-        assert_eq!(mean(1_234_567.0), "1,234,567");
-        assert_eq!([999.0, 0.0, -0.0, -1234.0, f64::NAN].map(whole), ["999", "0", "0", "-1,234", "-"]);
+        assert_eq!(
+            [Some(98.0), Some(1.5), Some(1_234_567.0), None].map(or_dash),
+            ["98", "1.50", "1,234,567", "-"]
+        );
+    }
+
+    #[test]
+    fn what_is_not_zero_has_a_mark() {
+        assert_eq!(bar(0.0), "");
+        assert_eq!(bar(0.001), "#");
+        assert_eq!(bar(1.0).len(), 25);
+        assert_eq!((bar(f64::NAN), share(1.0, 0.0)), (String::new(), 0.0));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The sweep of a workload: what each trap costs a program with a working set.
 
-use super::grid::Grid;
-use super::words::{crossing_name, measured, part, whole};
+use super::words::{bold, crossing_name, measured, part};
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
+use crate::table::{Column, TextTable};
 use crate::text::{clean, wrap};
+use tollgate_record::number::{bytes, whole};
 use tollgate_record::{Measurement, Run, counter, phase};
 
 /// One line for each point of the sweep.
@@ -27,17 +28,17 @@ fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
         clean(&asked.core, style),
         clean(&asked.kernel, style)
     );
-    let mut text: Vec<String> =
-        wrap(&title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect();
-    let mut grid = Grid::default()
-        .figure("set", 9)
-        .figure("touches", 9)
-        .figure("every", 10)
-        .figure("direct", 9)
-        .figure("refill", 9)
-        .figure("in all", 9)
-        .figure("slower", 8)
-        .remark(" refetched");
+    let mut text = bold(&title, style);
+    let mut table = TextTable::new([
+        Column::right("set"),
+        Column::right("touches"),
+        Column::right("every").rank(4),
+        Column::right("direct").rank(2),
+        Column::right("refill").rank(1),
+        Column::right("in all"),
+        Column::right("slower").rank(3),
+        Column::left("refetched").least(8).rank(5),
+    ]);
     for result in points {
         let asked = result.asked.workload().cloned().unwrap_or_default();
         let phase = |name| result.phase(name)?.cycles.map(|cycles| cycles.estimate);
@@ -49,19 +50,18 @@ fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
                 .filter(|(n, _)| n.round() != 0.0)
                 .map(|(n, name)| format!("{name} {}", whole(n)))
                 .collect();
-        let figures = vec![
+        table.row([
             bytes(asked.set_bytes as f64),
             bytes(asked.touch_bytes as f64),
             or_dash(result.counter(counter::USER_INSTRUCTIONS)),
             or_dash(phase(phase::DIRECT)),
             or_dash(phase(phase::REFILL)),
             or_dash(result.cycles.map(|cycles| cycles.estimate)),
-            format!("{} %", percent(result.counter(counter::SLOW_DOWN).unwrap_or(f64::NAN) * 100.0)),
-        ];
-        let lost = if lost.is_empty() { String::new() } else { format!(" {}", lost.join(" ")) };
-        grid.row([], figures, lost);
+            slower(result.counter(counter::SLOW_DOWN).unwrap_or(f64::NAN)),
+            lost.join(" "),
+        ]);
     }
-    text.extend(grid.lines(style));
+    text.extend(table.lines(style));
     let below = "set: the program's working set; touches: what the kernel reads in each trap; every: instructions \
                  of the program from trap to trap. Direct is everything outside the program, refill what the \
                  program's own instructions take longer than without traps; refetched counts its lines (I, D, \
@@ -70,15 +70,10 @@ fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
     text
 }
 
-/// Bytes with the largest unit.
-fn bytes(n: f64) -> String {
-    match n {
-        n if n >= 1_048_576.0 && n % 1_048_576.0 == 0.0 => format!("{} MiB", n / 1_048_576.0),
-        n if n >= 1024.0 => format!("{} KiB", super::words::mean(n / 1024.0)),
-        n => format!("{n} B"),
+/// A share in per cent: with one decimal below a hundred.
+fn slower(share: f64) -> String {
+    match share * 100.0 {
+        x if x.abs() < 100.0 => format!("{x:.1} %"),
+        x => format!("{} %", whole(x)),
     }
-}
-
-fn percent(x: f64) -> String {
-    if x.abs() < 100.0 { format!("{x:.1}") } else { whole(x) }
 }

@@ -2,7 +2,7 @@
 
 use crate::style::Style;
 use crate::text::clean;
-use crate::words::plural;
+use tollgate_record::number::plural;
 use tollgate_record::stages::StageRow;
 use tollgate_record::text::printable;
 use tollgate_record::{Measurement, Status, cause, counter};

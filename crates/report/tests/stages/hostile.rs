@@ -1,7 +1,8 @@
 //! A record from anywhere cannot do harm when its diagram is drawn.
 
 use super::{ASCII, row, run, trap};
-use tollgate_record::document;
+use tollgate_record::family::PipelineAsked;
+use tollgate_record::{Asked, document};
 use tollgate_report::export::FORMATS;
 use tollgate_report::view;
 
@@ -29,7 +30,8 @@ fn a_hostile_diagram_is_drawn_and_does_no_harm() {
     rows[3].address = "0xzz".into();
     rows.push(row(9, "nop", u64::MAX - 9, &[1, 1, 1]));
     let mut hostile = run(rows);
-    hostile.results[0].params.insert("core".into(), "\u{1b}[31mred".into());
+    let core = "\u{1b}[31mred".into();
+    hostile.results[0].asked = Asked::Pipeline(PipelineAsked { core, ..PipelineAsked::default() });
     hostile.results[0].stages.as_mut().expect("a diagram").event = Some(u64::MAX);
     hostile.results[0].stages.as_mut().expect("a diagram").first_fetch = u64::MAX;
     let shown = view(&hostile, &ASCII);

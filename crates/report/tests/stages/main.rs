@@ -5,8 +5,9 @@ mod kanata;
 mod o3pipeview;
 mod svg;
 
+use tollgate_record::family::PipelineAsked;
 use tollgate_record::stages::{StageDiagram, StageRow, StageSpan, StageSquash};
-use tollgate_record::{Host, Measurement, Per, Run, SCHEMA, Status, Tool};
+use tollgate_record::{Asked, Host, Measurement, Per, Run, SCHEMA, Status, Tool};
 use tollgate_report::export::{ExportError, Format};
 use tollgate_report::{Style, view};
 
@@ -39,7 +40,7 @@ fn row(seq: u64, text: &str, start: u64, cycles: &[u64]) -> StageRow {
 /// A run with one diagram.
 fn run(rows: Vec<StageRow>) -> Run {
     let mut entry = Measurement::empty("riscv-pipeline/trap", "embedded", Per::Trap, Status::Measured);
-    entry.params.insert("core".into(), "core".into());
+    entry.asked = Asked::Pipeline(PipelineAsked { core: "core".into(), ..PipelineAsked::default() });
     entry.stages = Some(StageDiagram { rows, event: Some(0), first_fetch: 0 });
     Run {
         schema: SCHEMA.into(),
@@ -53,6 +54,7 @@ fn run(rows: Vec<StageRow>) -> Run {
         host: Host::default(),
         warnings: Vec::new(),
         results: vec![entry],
+        checksum: None,
     }
 }
 

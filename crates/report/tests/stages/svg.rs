@@ -28,6 +28,9 @@ fn elements(svg: &str) -> Vec<String> {
     all
 }
 
+use tollgate_record::Asked;
+use tollgate_record::family::PipelineAsked;
+
 #[test]
 fn a_picture_of_a_trap() {
     let svg = super::exported(&super::trap(), "svg").expect("a picture");
@@ -51,8 +54,11 @@ fn text_cannot_break_the_picture() {
     let mut rows = super::load_use();
     rows[0].text = "</text><script>&\"".into();
     let mut run = super::run(rows);
-    run.results[0].params.insert("from".into(), "<a & b>".into());
-    run.results[0].params.insert("core".into(), "\"x\" < y\u{1}".into());
+    run.results[0].asked = Asked::Pipeline(PipelineAsked {
+        from: Some("<a & b>".into()),
+        core: "\"x\" < y\u{1}".into(),
+        ..PipelineAsked::default()
+    });
     let svg = super::Format::named("svg").expect("a format").export(&run).expect("a picture").text;
     assert!(elements(&svg).iter().all(|name| name != "script" && name != "a"));
     assert!(super::exported(&[], "svg").is_err());

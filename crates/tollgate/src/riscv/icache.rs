@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use tollgate_lab::icache::{self, BUNDLED, Build, Count, IcacheError, Plan, SOURCE};
+use tollgate_measure::host;
 use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
 use tollgate_riscv::{Elf, Isa, LoadError, Xlen};
 
-use crate::cli::{Output, Usage};
-use crate::output::Sink;
+use crate::cli::{Destination, Usage};
+use crate::session::Session;
 
 /// `tollgate riscv icache`.
 #[derive(Args)]
@@ -63,10 +64,7 @@ pub(super) struct IcacheArgs {
     max_instructions: u64,
 
     #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    keep: super::keep::KeepArgs,
+    destination: Destination,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -79,19 +77,19 @@ enum Counting {
 
 /// Looks at each build and shows them side by side.
 pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
-    let sink = Sink::open(&args.output)?;
     let plan = plan(args)?;
-    let mut entries = Vec::new();
-    for build in builds(args)? {
-        let report = icache::run(&build, &plan).map_err(|error| match error {
+    let mut session = Session::open(&args.destination, host::here(), args.seed)?;
+    let builds = builds(args)?;
+    for (done, build) in builds.iter().enumerate() {
+        session.progress(done as f64 / builds.len() as f64, &build.name);
+        let report = icache::run(build, &plan).map_err(|error| match error {
             IcacheError::Trapped { .. } | IcacheError::Waits { .. } => error.into(),
             error => Usage::error(error),
         })?;
-        entries.extend(icache::record::measured(&report));
+        session.run.results.extend(icache::record::measured(&report));
     }
-    let mut run = super::document(entries);
-    run.seed = args.seed;
-    super::keep::finish_as(run, &sink, &args.keep, &|run| Ok(tollgate_report::view(run, &sink.style())))
+    session.run.complete = true;
+    session.finish()
 }
 
 fn plan(args: &IcacheArgs) -> Result<Plan> {

@@ -10,11 +10,10 @@ use tollgate_lab::latency;
 use tollgate_lab::pipeline::{self, Around, MOST, PipelineError, Wanted};
 use tollgate_lab::program::Job;
 use tollgate_lab::{Crossing, Design, Experiment, prepare, record};
-use tollgate_record::Run;
 use tollgate_report::export;
 
-use crate::cli::{Output, Usage};
-use crate::output::Sink;
+use super::open;
+use crate::cli::{Destination, Usage};
 
 /// The call that is drawn of the bundled program: its caches are warm then.
 const WARM: u64 = 10;
@@ -100,15 +99,11 @@ pub(super) struct PipelineArgs {
     max_instructions: u64,
 
     #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    keep: super::keep::KeepArgs,
+    destination: Destination,
 }
 
 /// Draws what the command line asks for.
 pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
-    let sink = Sink::open(&args.output)?;
     if !(2..=MOST).contains(&args.count) {
         return Err(Usage::error(format!("--count {}: give a number from 2 to {MOST}", args.count)));
     }
@@ -125,22 +120,25 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
     let bundled = if around == Around::Branch { LEARNING } else { WARM };
     let nth = args.nth.unwrap_or(if args.elf.is_none() { bundled } else { 1 });
     let wanted = Wanted { around, nth, count: args.count };
+    let mut session = open(&args.destination)?;
     let (view, latency) = if args.elf.is_none() && wanted.around == Around::Interrupt && args.nth.is_none() {
         let latency = latency::measure(&core, args.count).map_err(|error| explained(args, &error))?;
         (latency.view.clone(), Some(latency))
     } else {
-        let view = pipeline::view(&job(args, &wanted.around)?, &core, &wanted).map_err(|e| explained(args, &e))?;
+        let view =
+            pipeline::view(&job(args, &wanted.around)?, &core, &wanted).map_err(|e| explained(args, &e))?;
         (view, None)
     };
     let program = args.elf.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
     let program = program.as_deref().unwrap_or("bundled");
-    let mut results = vec![record::stages(view, &wanted, &core.name, program)];
-    results.extend(latency.map(|latency| record::latency(&latency, &core.name)));
-    let show = |run: &Run| match args.format.exported() {
-        None => Ok(tollgate_report::view(run, &sink.style())),
-        Some(format) => Ok(format.export(run)?.text),
-    };
-    super::keep::finish_as(super::document(results), &sink, &args.keep, &show)
+    session.run.results.push(record::stages(view, &wanted, &core.name, program));
+    session.run.results.extend(latency.map(|latency| record::latency(&latency, &core.name)));
+    session.run.complete = true;
+    let Some(format) = args.format.exported() else { return session.finish() };
+    session.finish_with(|run, sink| {
+        sink.deliver(&format.export(run)?.text)?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Which option is wrong, and what to do.

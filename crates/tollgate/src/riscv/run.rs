@@ -13,8 +13,7 @@ use tollgate_record::family::ProgramAsked;
 use tollgate_record::number::count;
 use tollgate_riscv::{ConfigError, LoadError};
 
-use crate::cli::{Output, Usage};
-use crate::output::Sink;
+use crate::cli::{Destination, Usage};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum TraceKind {
@@ -75,7 +74,7 @@ pub(super) struct RunArgs {
     max_instructions: u64,
 
     #[command(flatten)]
-    keep: super::keep::KeepArgs,
+    destination: Destination,
 }
 
 /// Says something that is not the result.
@@ -93,7 +92,21 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         (None, true) => Watch::Profile,
         (None, false) => Watch::Nothing,
     };
-    let outcome = match program::run(&job, watch, &mut io::stdout(), &mut io::stderr()) {
+    let session = match args.profile {
+        true => Some(super::open(&args.destination)?),
+        false => None,
+    };
+    let of_profile = &args.destination;
+    let output = &of_profile.output;
+    if session.is_none()
+        && (output.json || output.out.is_some() || of_profile.no_save || of_profile.store.store.is_some())
+    {
+        return Err(Usage::error("--json, --out, --store and --no-save belong to a profile: add --profile"));
+    }
+    // With --json the record is all that standard output has.
+    let mut console: Box<dyn Write> =
+        if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let outcome = match program::run(&job, watch, &mut console, &mut io::stderr()) {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
         Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
@@ -102,11 +115,13 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         Err(error @ ProgramError::Output(_)) => return Err(error.into()),
         Err(error) => return Err(Usage::error(explained(args, &error))),
     };
-    if let Some(profile) = &outcome.profile {
-        let program = args.elf.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    if let (Some(profile), Some(mut session)) = (&outcome.profile, session) {
+        let program =
+            args.elf.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let asked = ProgramAsked { program, isa: args.isa.clone(), machine: args.machine.clone() };
-        let output = Output { json: false, out: None };
-        super::keep::finish(vec![record::profile(profile, asked)], &Sink::open(&output)?, &args.keep)?;
+        session.run.results.push(record::profile(profile, asked));
+        session.run.complete = true;
+        session.finish()?;
     }
     for path in &outcome.refused {
         tell(&format!("the program asked for {path}, which it may not read; --allow {path} lets it"));

@@ -8,7 +8,8 @@ use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experim
 use tollgate_lab::{find_engine, record};
 use tollgate_record::Status;
 
-use crate::cli::{Output, Usage};
+use super::open;
+use crate::cli::{Destination, Usage};
 use crate::output::Sink;
 
 /// `tollgate riscv trap`.
@@ -43,10 +44,7 @@ pub(super) struct TrapArgs {
     workload: super::workload::WorkloadArgs,
 
     #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    keep: super::keep::KeepArgs,
+    destination: Destination,
 }
 
 /// What the command line asks for.
@@ -57,49 +55,55 @@ struct Plan {
 
 /// Measures what the command line asks for.
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
-    let sink = Sink::open(&args.output)?;
     if args.kernel == "list" {
         let list: String = DESIGNS.iter().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect();
-        sink.deliver(&list)?;
+        Sink::open(&args.destination.output)?.deliver(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.workload.workload.is_some() {
-        return super::workload::run(&args.workload, args.core.as_deref(), &sink, &args.keep);
+        return super::workload::run(&args.workload, args.core.as_deref(), &args.destination);
     }
     args.workload.refuse_alone()?;
     let plan = plan(args)?;
     if let Some(core) = &args.core {
-        return in_cycles(args, &plan, core, &sink);
+        return in_cycles(args, &plan, core);
     }
-    let mut entries = Vec::new();
+    let mut session = open(&args.destination)?;
+    let all = (plan.engines.len() * plan.experiments.len()) as f64;
     for engine in &plan.engines {
         for experiment in &plan.experiments {
-            entries.push(match engine.measure(experiment) {
+            session.progress(session.run.results.len() as f64 / all, experiment.design.name);
+            session.run.results.push(match engine.measure(experiment) {
                 Ok(bill) => record::measured(&bill),
                 Err(why) => record::not_measured(experiment, engine.name(), &why),
             });
         }
     }
-    // One engine was asked for and did nothing: what was asked for was not done.
-    let nothing = plan.engines.len() == 1 && entries.iter().all(|entry| entry.status == Status::Skipped);
-    let done = super::keep::finish(entries, &sink, &args.keep)?;
-    Ok(if nothing { ExitCode::FAILURE } else { done })
+    // One engine was asked for and measured nothing.
+    let skipped = session.run.results.iter().all(|result| result.status == Status::Skipped);
+    if plan.engines.len() == 1 && skipped {
+        session.fail(format!("engine {} measured nothing", plan.engines[0].name()));
+    }
+    session.run.complete = true;
+    session.finish()
 }
 
 /// The same with cycles.
-fn in_cycles(args: &TrapArgs, plan: &Plan, core: &str, sink: &Sink<'_>) -> Result<ExitCode> {
+fn in_cycles(args: &TrapArgs, plan: &Plan, core: &str) -> Result<ExitCode> {
     let core = super::core::read(core)?;
     if args.engine != "embedded" {
         return Err(Usage::error("--core counts cycles on the embedded machine: leave --engine out"));
     }
-    let mut entries = Vec::new();
-    for experiment in &plan.experiments {
+    let mut session = open(&args.destination)?;
+    for (done, experiment) in plan.experiments.iter().enumerate() {
+        session.progress(done as f64 / plan.experiments.len() as f64, experiment.design.name);
         match Embedded.measure_cycles(experiment, &core) {
-            Ok(bill) => entries.extend(record::measured_cycles(&bill)),
-            Err(why) => entries.push(record::not_measured(experiment, "embedded", &why)),
+            Ok(bill) => session.run.results.extend(record::measured_cycles(&bill)),
+            Err(why) => session.run.results.push(record::not_measured(experiment, "embedded", &why)),
         }
     }
-    super::keep::finish(entries, sink, &args.keep)
+    session.run.complete = true;
+    session.finish()
 }
 
 fn plan(args: &TrapArgs) -> Result<Plan> {

@@ -8,10 +8,11 @@ use anyhow::Result;
 use clap::Args;
 use tollgate_lab::record;
 use tollgate_lab::workload::{self, LINE, MOST_BYTES, Point, WORKLOADS, Workload};
+use tollgate_record::number;
+use tollgate_record::text;
 
-use super::keep::{self, KeepArgs};
-use crate::cli::Usage;
-use crate::output::Sink;
+use super::open;
+use crate::cli::{Destination, Usage};
 
 /// The core when none is named: one with caches and translation buffers.
 const CORE: &str = "cva6-like";
@@ -61,21 +62,20 @@ impl WorkloadArgs {
 }
 
 /// Measures every point of the sweep.
-pub(super) fn run(
-    args: &WorkloadArgs,
-    core: Option<&str>,
-    sink: &Sink<'_>,
-    keep: &KeepArgs,
-) -> Result<ExitCode> {
+pub(super) fn run(args: &WorkloadArgs, core: Option<&str>, destination: &Destination) -> Result<ExitCode> {
     let core = super::core::read(core.unwrap_or(CORE))?;
     let workload = workload(args.workload.as_deref().unwrap_or_default())?;
     let points = points(args, &workload)?;
-    let mut entries = Vec::new();
-    for point in &points {
+    let mut session = open(destination)?;
+    for (done, point) in points.iter().enumerate() {
+        let of = |bytes: u64| number::bytes(bytes as f64);
+        let what = format!("{} of {}, the kernel reads {}", workload.name, of(point.set), of(point.touch));
+        session.progress(done as f64 / points.len() as f64, what);
         let seen = workload::measure(point, &core)?;
-        entries.push(record::slowdown(&seen, &core.name));
+        session.push(record::slowdown(&seen, &core.name));
     }
-    keep::finish(entries, sink, keep)
+    session.run.complete = true;
+    session.finish()
 }
 
 /// A bundled workload, or one that is built from a source.
@@ -86,10 +86,9 @@ fn workload(name: &str) -> Result<Cow<'static, Workload>> {
     }
     Workload::find(name).map(Cow::Borrowed).ok_or_else(|| {
         let names: Vec<&str> = WORKLOADS.iter().map(|w| &*w.name).collect();
-        let like = |known: &&&str| strsim::normalized_damerau_levenshtein(known, name);
-        let nearest = names.iter().max_by(|a, b| like(a).total_cmp(&like(b))).copied().unwrap_or_default();
+        let nearest = text::suggestion(text::nearest(name, names.iter().copied()));
         Usage::error(format!(
-            "--workload {name}: no such program; the nearest is '{nearest}' (there are {}; a source ends in .c)",
+            "--workload {name}: no such program{nearest} (there are {}; a source ends in .c)",
             names.join(", ")
         ))
     })
