@@ -9,11 +9,13 @@
 )]
 
 mod bench;
+mod bless;
 mod fuzz;
 mod guests;
 mod pictures;
 mod test;
 mod tidy;
+mod tool;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -37,6 +39,7 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
+    Bless => bless,
     Cross => machines::cross,
     Dist => machines::dist,
     Fuzz => fuzz,

@@ -1,17 +1,17 @@
 //! `cargo xtask test`: all set-up, then every check and every test, and one summary.
 
 mod apt;
+mod session;
 mod setup;
 mod steps;
 mod summary;
 mod tally;
 
 use anyhow::Result;
-use std::path::PathBuf;
+use session::Session;
 use std::time::Instant;
 use summary::{Outcome, Report};
 use tally::Tally;
-use tollgate_testkit::Skip;
 use tollgate_testkit::workspace;
 
 /// Does all set-up that the tests need, then runs every check and every test.
@@ -22,15 +22,7 @@ pub(crate) struct Args {
     fast: bool,
 }
 
-/// What the steps share.
-struct Session {
-    root: PathBuf,
-    fast: bool,
-    tally: Tally,
-    skips: Vec<Skip>,
-}
-
-/// One step; `slow` ones are left out by `--fast`.
+/// One step. `--fast` leaves out the slow ones.
 struct Step {
     name: &'static str,
     what: &'static str,
@@ -38,7 +30,7 @@ struct Step {
     run: fn(&mut Session) -> Result<Outcome>,
 }
 
-/// Every step in its order. A step that fails does not stop the next.
+/// The steps in their order. A step that fails does not stop the next one.
 static STEPS: &[Step] = &[
     Step { name: "set-up", what: "programs that the tests need", slow: false, run: setup::run },
     Step { name: "fmt", what: "cargo fmt --all --check", slow: false, run: steps::fmt },

@@ -68,7 +68,6 @@ static KNOWN: &[(&str, &str)] = &[
     ("circles", "crates/report/"),
     ("circles", "crates/riscv/"),
     ("circles", "crates/tollgate/"),
-    ("circles", "xtask/"),
     ("words", ""),
 ];
 

@@ -1,5 +1,5 @@
 //! Each view as it looks. To accept a new picture, look at it, then
-//! `INSTA_UPDATE=always cargo test -p tollgate-report --test snapshots`.
+//! `cargo xtask bless screens`.
 
 mod fixture;
 

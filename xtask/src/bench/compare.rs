@@ -1,15 +1,17 @@
 //! Runs of the same thing against each other: how often the comparison says that they differ.
 
-use super::{Args, Figure, Tool};
+use super::effort::Effort;
+use super::figures::Figure;
+use crate::tool::Tool;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Makes quick runs, two at the least, and compares each with its neighbour: the first with the second, the
 /// third with the fourth. The promise is for 200 pairs: `cargo xtask bench compare --runs 400`.
-pub(super) fn compare(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
+pub(super) fn compare(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
     let dir = tempfile::tempdir()?;
-    let paths = (0..args.runs)
+    let paths = (0..effort.runs)
         .map(|place| {
             let (document, _) = tool.json(&["--quick", "--no-save"])?;
             let path = dir.path().join(format!("{place:04}.json"));

@@ -1,6 +1,8 @@
 //! The crossing taken apart: how well its parts repeat, what they leave over, how long it takes.
 
-use super::{Args, Figure, Tool};
+use super::effort::Effort;
+use super::figures::Figure;
+use crate::tool::Tool;
 use anyhow::Result;
 use serde_json::Value;
 
@@ -21,10 +23,10 @@ const BILLS: [&str; 6] = [
     "signal/self",
 ];
 
-pub(super) fn crossing(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
-    let options: &[&str] = if args.quick { &["--quick"] } else { &[] };
+pub(super) fn crossing(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
+    let options: &[&str] = if effort.quick { &["--quick"] } else { &[] };
     let (mut runs, mut longest) = (Vec::new(), 0.0_f64);
-    for _ in 0..args.runs {
+    for _ in 0..effort.runs {
         let (run, seconds) = tool.json(&[&["crossing", "--no-save"], options].concat())?;
         longest = longest.max(seconds);
         runs.push(run);

@@ -1,7 +1,7 @@
 //! How long an export of a full run takes, the start of the program with it.
 
-use super::Tool;
 use super::figures::Figure;
+use crate::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::time::Instant;
 

@@ -1,6 +1,7 @@
 //! What is promised of `tollgate fault`.
 
-use super::{Figure, Tool};
+use super::figures::{Figure, median};
+use crate::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
 use std::io::Write;
@@ -95,12 +96,7 @@ fn beside_c(tool: &Tool) -> Result<Figure> {
         loops.push(String::from_utf8_lossy(&output.stdout).trim().parse::<f64>()?);
     }
     println!("  seconds of the scan: {scans:.3?}\n  seconds of the loop: {loops:.3?}");
-    Ok(Figure::at_most(WHAT, median(&mut scans) / median(&mut loops), 1.1))
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    Ok(Figure::at_most(WHAT, median(scans) / median(loops), 1.1))
 }
 
 /// A file of real bytes.

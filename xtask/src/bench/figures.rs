@@ -143,7 +143,7 @@ pub(crate) fn spread(ladders: &[Ladder]) -> Vec<Spread> {
     first.rows.keys().filter_map(of_probe).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len();
     if n == 0 { f64::NAN } else { (values[(n - 1) / 2] + values[n / 2]) / 2.0 }

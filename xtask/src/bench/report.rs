@@ -1,7 +1,7 @@
 //! The page of twenty runs: how long it takes to make, in how much memory, and how large it is.
 
-use super::Tool;
 use super::figures::Figure;
+use crate::tool::Tool;
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 

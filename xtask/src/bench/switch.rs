@@ -1,7 +1,8 @@
 //! The promised figures of `tollgate switch`.
 
-use super::figures::Figure;
-use super::{Args, Tool};
+use super::effort::Effort;
+use super::figures::{Figure, median};
+use crate::tool::Tool;
 use anyhow::Result;
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 const PAIRS: usize = 5;
 
 /// The default table's time, our own switch beside the other stackful ones, and Boost.Fiber in longer batches.
-pub(super) fn switch(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
+pub(super) fn switch(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
     // Built once, outside the clock.
     tool.json(&["switch", "--quick", "--no-save"])?;
     let (run, seconds) = tool.json(&["switch", "--no-save"])?;
@@ -71,9 +72,4 @@ fn pair(tool: &Tool) -> Result<[f64; 2]> {
         *ns = rows(&run).first().map_or(f64::NAN, |row| row.ns);
     }
     Ok(both)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

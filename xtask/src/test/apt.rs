@@ -1,6 +1,5 @@
 //! Installing Debian packages: whether it may, and doing it.
 
-use super::setup::Need;
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Output};
 use tollgate_testkit::program;
@@ -33,16 +32,16 @@ pub(super) fn permission() -> Permission {
     Permission::Refused("not root, and there is no sudo without a password".to_owned())
 }
 
-/// Installs the packages of `needs` that this release has.
+/// Installs packages: of each list the first that this release has.
 ///
 /// # Errors
 /// When apt-get fails; the message is its last line.
-pub(super) fn install(needs: &[&Need], sudo: bool) -> Result<()> {
+pub(super) fn install(wanted: impl Iterator<Item = &'static [&'static str]>, sudo: bool) -> Result<()> {
     println!("  apt-get update (TOLLGATE_NO_INSTALL=1 forbids to install)");
     // Lists of one broken source must not stop the others; a missing package shows in the next command.
     let update = apt_get(sudo, &["update"]);
     let packages: Vec<&str> =
-        needs.iter().filter_map(|need| need.packages.iter().copied().find(|name| offered(name))).collect();
+        wanted.filter_map(|names| names.iter().copied().find(|name| offered(name))).collect();
     if packages.is_empty() {
         update?;
         bail!("no package source of this system offers them");

@@ -1,11 +1,11 @@
 //! Set-up as data: what the tests need beyond the toolchain, and getting it when that is allowed.
 
 use super::apt::{self, Permission};
+use super::session::Session;
 use super::summary::Outcome;
-use super::{Session, workspace};
 use anyhow::Result;
 use std::process::{Command, Stdio};
-use tollgate_testkit::program;
+use tollgate_testkit::{program, workspace};
 
 /// One need of the tests that a Debian package meets.
 pub(super) struct Need {
@@ -123,7 +123,7 @@ pub(super) fn run(session: &mut Session) -> Result<Outcome> {
     }
     let why = match permission {
         Permission::Refused(why) => why,
-        Permission::Granted { sudo } => match apt::install(&missing, sudo) {
+        Permission::Granted { sudo } => match apt::install(missing.iter().map(|need| need.packages), sudo) {
             Ok(()) => "their packages do not hold them in this release".to_owned(),
             Err(error) => format!("{error:#}"),
         },

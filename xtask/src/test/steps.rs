@@ -1,12 +1,12 @@
 //! The checks: each runs one program and says how it ended.
 
-use super::Session;
+use super::session::Session;
+use super::setup;
 use super::summary::Outcome;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus};
-use tollgate_testkit::workspace;
-use tollgate_testkit::{SKIPS, Skip, program};
+use tollgate_testkit::{SKIPS, Skip, program, workspace};
 
 pub(super) fn fmt(session: &mut Session) -> Result<Outcome> {
     component(session, "rustfmt", &["fmt", "--all", "--check"])
@@ -18,7 +18,7 @@ pub(super) fn clippy(session: &mut Session) -> Result<Outcome> {
 
 /// A check by a component of the toolchain, which a minimal toolchain does not have.
 fn component(session: &Session, name: &str, args: &[&str]) -> Result<Outcome> {
-    if !super::setup::has_component(session, name) {
+    if !setup::has_component(session, name) {
         return Ok(Outcome::Skipped(format!("{name} is missing: rustup component add {name}")));
     }
     finish(workspace::cargo(&session.root).args(args))
@@ -50,7 +50,7 @@ pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
 
 /// The program for the other architectures; what cannot be tried here is listed with the skipped tests.
 pub(super) fn cross(session: &mut Session) -> Result<Outcome> {
-    let report = machines::cross::try_all(&session.root, &[], false)?;
+    let report = machines::cross::try_all(&session.root, &[])?;
     session.skips.extend(report.skipped.into_iter().map(|(arch, reason)| Skip {
         test: "xtask::cross".to_owned(),
         case: Some(arch.to_owned()),

@@ -1,7 +1,7 @@
 //! Splits the entry and the return of a crossing into the hardware's share and the kernel's, where a bare guest that
 //! ran on the hardware itself measured the hardware's.
 
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, warning};
+use tollgate_record::{Evidence, Measurement, Phase, Status, warning};
 
 /// Which of the guest's rows is the hardware's part of which of ours.
 const SHARES: [(&str, &str); 5] = [
@@ -54,45 +54,21 @@ fn split(result: &mut Measurement, row: &Measurement, of: &str, names: [&str; 2]
             Phase::new(name, Evidence::Difference)
         };
         if !name.starts_with("hardware") {
-            phase.ns = whole.ns.zip(theirs.ns).map(|(whole, part)| less(&whole, &part));
-            phase.cycles = whole.cycles.zip(theirs.cycles).map(|(whole, part)| less(&whole, &part));
+            phase.ns = whole.ns.zip(theirs.ns).map(|(whole, part)| whole.minus(&part));
+            phase.cycles = whole.cycles.zip(theirs.cycles).map(|(whole, part)| whole.minus(&part));
         }
         phase
     };
     result.phases.splice(at..=at, names.map(make));
 }
 
-/// A difference of two figures, signed; their intervals add up.
-fn less(whole: &Estimate, part: &Estimate) -> Estimate {
-    let shift = |value: f64| value - part.estimate;
-    Estimate {
-        estimate: shift(whole.estimate),
-        ci: [whole.ci[0] - part.ci[1], whole.ci[1] - part.ci[0]],
-        min: shift(whole.min),
-        p10: shift(whole.p10),
-        p50: shift(whole.p50),
-        p90: shift(whole.p90),
-        p99: shift(whole.p99),
-        mean: shift(whole.mean),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_record::{Per, Warning};
+    use tollgate_record::{Estimate, Per, Warning};
 
     fn figure(x: f64, half: f64) -> Option<Estimate> {
-        Some(Estimate {
-            estimate: x,
-            ci: [x - half, x + half],
-            min: x,
-            p10: x,
-            p50: x,
-            p90: x,
-            p99: x,
-            mean: x,
-        })
+        Some(Estimate::within(x, [x - half, x + half]))
     }
 
     fn row(probe: &str, engine: &str, parts: &[(&str, f64)]) -> Measurement {
@@ -123,7 +99,12 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(results[0].phases[0].evidence, Evidence::Guest);
-        assert_eq!(results[0].phases[1].ns.unwrap().ci, [58.0, 62.0], "the intervals add up");
+        let [low, high] = results[0].phases[1].ns.unwrap().ci;
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(
+            near(low, 60.0 - 2_f64.sqrt()) && near(high, 60.0 + 2_f64.sqrt()),
+            "in quadrature: {low} {high}"
+        );
         assert_eq!(results.len(), 2);
     }
 

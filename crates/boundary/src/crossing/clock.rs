@@ -14,11 +14,11 @@ impl Probe for Split {
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { plain: syscall::ClockGettime.open(site)? }))
+        Ok(Box::new(StampedClock { plain: syscall::ClockGettime.open(site)? }))
     }
 }
 
-struct Open {
+struct StampedClock {
     plain: Box<dyn Crossing>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn cut(stamps: (u64, u64, u64), lanes: &mut [Vec<Span>]) {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for StampedClock {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.plain.prepare(passes)
     }

@@ -14,17 +14,17 @@ impl Probe for Split {
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { plain: Own.open(site)?, mine: [None] }))
+        Ok(Box::new(StampedSignal { plain: Own.open(site)?, mine: [None] }))
     }
 }
 
-struct Open {
+struct StampedSignal {
     plain: Box<dyn Crossing>,
     /// Handler runs of stamped signals, which the proof does not count.
     mine: [Option<u64>; 1],
 }
 
-impl Crossing for Open {
+impl Crossing for StampedSignal {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.plain.prepare(passes)
     }

@@ -48,11 +48,11 @@ impl Parts {
         let ns = |probe: &str| find(probe)?.ns;
         let exception = ns("fault/anonymous")
             .zip(ns("fault/populate-write"))
-            .map(|(fault, populated)| difference(&fault, &populated));
+            .map(|(fault, populated)| fault.minus(&populated));
         let pages = find("fault/around").and_then(|around| around.counter(counter::MAPPED_PER_TOUCH));
         let mapping =
             ns("fault/around").zip(ns("fault/cached-page")).zip(pages).and_then(|((around, one), pages)| {
-                (pages > 1.0).then(|| difference(&around, &one).scaled(1.0 / (pages - 1.0)))
+                (pages > 1.0).then(|| around.minus(&one).scaled(1.0 / (pages - 1.0)))
             });
         Self { exception, populated: ns("fault/populate-write"), mapping }
     }
@@ -62,11 +62,11 @@ impl Parts {
 fn phases(major: &Measurement, parts: &Parts) -> Vec<Phase> {
     let (Some(total), Some(share)) = (major.ns, off_cpu_share(major)) else { return Vec::new() };
     let wait = total.scaled(share);
-    let mut rest = difference(&total, &wait);
+    let mut rest = total.scaled(1.0 - share);
     let mut known = Vec::new();
     for (name, part) in [("entry and return", parts.exception), ("mapping", parts.mapping)] {
         if let Some(part) = part {
-            rest = difference(&rest, &part);
+            rest = rest.minus(&part);
             known.push(phase(name, part, Evidence::Difference));
         }
     }
@@ -88,23 +88,6 @@ fn phase(name: &str, ns: Estimate, evidence: Evidence) -> Phase {
     Phase { ns: Some(ns), ..Phase::new(name, evidence) }
 }
 
-/// A difference of two figures that were measured apart. Quantiles of the one have nothing to do with those
-/// of the other, so that only the figure and the interval say something.
-fn difference(of: &Estimate, less: &Estimate) -> Estimate {
-    let half = |it: &Estimate| (it.ci[1] - it.ci[0]) / 2.0;
-    let (middle, error) = (of.estimate - less.estimate, half(of).hypot(half(less)));
-    Estimate {
-        estimate: middle,
-        ci: [middle - error, middle + error],
-        min: middle,
-        p10: middle,
-        p50: middle,
-        p90: middle,
-        p99: middle,
-        mean: middle,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,8 +95,7 @@ mod tests {
 
     fn kind(probe: &str, ns: f64, told: &[(&str, f64)]) -> Measurement {
         let mut kind = Measurement::empty(probe, "host", Per::Touch, Status::Measured);
-        let ci = [ns - 1.0, ns + 1.0];
-        kind.ns = Some(Estimate { estimate: ns, ci, min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns });
+        kind.ns = Some(Estimate::within(ns, [ns - 1.0, ns + 1.0]));
         kind.proof = told.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
         kind
     }

@@ -101,23 +101,11 @@ fn phase(name: &str, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
     Phase { ns: Some(ns), cycles, ..Phase::new(name, evidence) }
 }
 
-/// What the medians of the parts leave of the median of the whole: they are taken from the same epochs, but
-/// medians do not add up as means do.
+/// What the medians of the parts leave of the median of the whole: medians do not add up as means do. All are of the
+/// same epochs, so the interval of independent figures is an upper bound.
 fn unattributed(measured: &mut Measurement, units: &Units) {
     let Some(total) = measured.ns else { return };
-    let named: f64 = measured.phases.iter().filter_map(|phase| phase.ns.map(|ns| ns.estimate)).sum();
-    let rest = total.estimate - named;
-    let half = (total.ci[1] - total.ci[0]) / 2.0;
-    let ns = Estimate {
-        estimate: rest,
-        ci: [rest - half, rest + half],
-        min: rest,
-        p10: rest,
-        p50: rest,
-        p90: rest,
-        p99: rest,
-        mean: rest,
-    };
+    let ns = total.minus(&Estimate::sum(measured.phases.iter().filter_map(|phase| phase.ns)));
     measured.phases.push(phase("unattributed", ns, Evidence::Difference, units));
 }
 

@@ -51,7 +51,7 @@ fn point(result: &Measurement) -> Option<Point> {
         procs: f64::from(ring.procs),
         bytes: ring.size as f64,
         refill: refill.estimate,
-        error: (refill.ci[1] - refill.ci[0]) / 2.0,
+        error: refill.half_width(),
         total: result.ns?.estimate,
     })
 }
@@ -69,17 +69,7 @@ fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
             let round = |bytes: f64| bytes.round() as u64;
             facts.knee_bytes = Some(round(knee.bytes));
             facts.knee_interval = Some(knee.interval.map(round));
-            let ns = knee.ns_per_kib;
-            row.ns = Some(Estimate {
-                estimate: ns,
-                ci: knee.ns_interval,
-                min: ns,
-                p10: ns,
-                p50: ns,
-                p90: ns,
-                p99: ns,
-                mean: ns,
-            });
+            row.ns = Some(Estimate::within(knee.ns_per_kib, knee.ns_interval));
         }
         Err(why) => {
             row.status = Status::Skipped;
