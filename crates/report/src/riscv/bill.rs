@@ -86,7 +86,7 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
     let sum = format!("{} {}", mean(total), if total == 1.0 { "instruction" } else { "instructions" });
     let mut text = bold(&format!("{title}: {sum}"), style);
     let mut table = TextTable::new([
-        Column::left("").least(12),
+        Column::left("").least(18),
         Column::right("instr"),
         Column::right("share"),
         Column::right("loads").rank(2),

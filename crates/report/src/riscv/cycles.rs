@@ -117,7 +117,7 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     let mut text = bold(&title, style);
     // The instructions, which the first cause nearly repeats, go first, then the causes from the last one on.
     let names =
-        [Column::left("").least(12), Column::right("instr").rank(columns.len() + 1), Column::right("cycles")];
+        [Column::left("").least(18), Column::right("instr").rank(columns.len() + 1), Column::right("cycles")];
     let causes = columns.iter().enumerate().map(|(i, (_, name))| Column::right(*name).rank(i + 1));
     let mut table =
         TextTable::new(names.into_iter().chain(causes)).gap(if columns.len() > 6 { 1 } else { 2 });

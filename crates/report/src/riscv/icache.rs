@@ -52,7 +52,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
             text.push(String::new());
         }
         text.extend(table(some, style));
-        text.extend(curves(some));
+        text.extend(curves(some, style));
     }
     for program in &programs {
         text.extend(heat(program, style));
@@ -150,7 +150,7 @@ fn rate(rate: f64) -> String {
 }
 
 /// The miss-ratio curves, at sizes of powers of two, until nothing changes any more.
-fn curves(programs: &[Program]) -> Vec<String> {
+fn curves(programs: &[Program], style: &Style) -> Vec<String> {
     let mut out = Vec::new();
     let mut shown = Vec::new();
     let caches = programs.first().map_or(&[][..], |program| &program.caches);
@@ -167,7 +167,8 @@ fn curves(programs: &[Program]) -> Vec<String> {
         let last = curves.iter().filter_map(|curve| curve.points.last()).map(|point| point[0]);
         let last = last.fold(0.0, f64::max);
         out.push(String::new());
-        out.push(format!("misses by size, fully associative, lines of {line} bytes, %"));
+        let title = format!("misses by size, fully associative, lines of {line} bytes, %");
+        out.extend(wrap(&title, style.prose(), ""));
         let names: String =
             programs.iter().map(|p| format!("  {:<width$}", p.name, width = CURVE - 2)).collect();
         out.push(format!("{:>SIZE$}{names}", "bytes").trim_end().to_owned());
@@ -224,7 +225,8 @@ fn heat(program: &Program, style: &Style) -> Vec<String> {
     // A block for as many lines as fit side by side.
     for lines in lines.chunks(((style.columns() - 7) / 12).max(1)) {
         out.push(String::new());
-        out.push(format!("{}: misses in % of fetches, LRU; . is under 0.5", program.name));
+        let title = format!("{}: misses in % of fetches, LRU; . is under 0.5", program.name);
+        out.extend(wrap(&title, style.prose(), ""));
         let heads: String = lines.iter().map(|bytes| format!(" {:<11}", format!("{bytes}-byte"))).collect();
         out.push(style.paint(Paint::Dim, format!("  line {heads}").trim_end()));
         let ways: String = WAYS.iter().map(|ways| format!("{ways:>3}")).collect();
