@@ -1,6 +1,7 @@
-//! `cargo xtask test`: all set-up, then every check and every test, and one summary.
+//! `cargo xtask test`: set-up, all checks and tests, and a summary.
 
 mod apt;
+mod minimum;
 mod session;
 mod setup;
 mod steps;
@@ -14,10 +15,10 @@ use summary::{Outcome, Report};
 use tally::Tally;
 use tollgate_testkit::workspace;
 
-/// Does all set-up that the tests need, then runs every check and every test.
+/// Do all set-up that the tests need, then run every check and every test
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Install nothing, leave out the checks that a small change rarely breaks, and tell tests to use small budgets
+    /// Install nothing, leave out the checks that a small change rarely breaks, and use small budgets in tests
     #[arg(long)]
     fast: bool,
 }
@@ -64,6 +65,12 @@ static STEPS: &[Step] = &[
         what: "cargo xtask vm: Debian kernels under software emulation",
         slow: true,
         run: steps::vm,
+    },
+    Step {
+        name: "minimum",
+        what: "cargo check with the minimum Rust version",
+        slow: true,
+        run: minimum::run,
     },
     Step {
         name: "doc",

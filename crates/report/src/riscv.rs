@@ -10,6 +10,7 @@ mod profile;
 mod words;
 mod workload;
 
+use crate::notes::notes;
 use crate::style::Style;
 use crate::text::lines;
 use std::collections::BTreeSet;
@@ -39,10 +40,9 @@ fn found(run: &Run) -> Option<View> {
     run.results.iter().all(|result| result.family() == family).then_some(*view)
 }
 
-/// The view of a run of the RISC-V commands; nothing for any other run.
-#[must_use]
-pub fn riscv(run: &Run, style: &Style) -> String {
-    found(run).map_or_else(String::new, |view| lines(view(run, style)))
+/// The view of a run of the RISC-V commands. One without results has only what its record says of the run.
+pub(crate) fn riscv(run: &Run, style: &Style) -> String {
+    lines(found(run).map_or(notes as View, |view| view)(run, style))
 }
 
 /// Bills of traps: in cycles where they were counted, otherwise in instructions of one kernel, of several, or on

@@ -19,7 +19,8 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
         Column::right("stores").rank(3),
         Column::right("saved").rank(4),
         Column::left("").least(12).rank(1),
-    ]);
+    ])
+    .gap(1);
     let mut group = None;
     for bill in bills {
         let crossing = crossing(bill, style);
