@@ -1,6 +1,6 @@
 //! What is crossed: a system call by its number, an interrupt, a switch.
 
-use crate::LabError;
+use crate::error::LabError;
 
 /// One kind of crossing that the guests' program can repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub static NAMED: &[(&str, u16)] = &[
     ("settimeofday", 170),
 ];
 
-/// What is measured when nothing is said: all that our kernel has, and one that it lacks.
+/// The calls that are measured by default: all that our kernel has, and one that it does not have.
 pub const USUAL: &[Crossing] = &[
     Crossing::Call(172),
     Crossing::Call(174),
@@ -91,7 +91,7 @@ impl Crossing {
         matches!(self, Self::Yield | Self::Timer)
     }
 
-    /// What `guests/riscv/user/bill.c` calls it.
+    /// Its parameters for `guests/riscv/user/bill.c`.
     pub(crate) fn parameters(self) -> (u64, u64) {
         match self {
             Self::Call(number) => (0, u64::from(number)),

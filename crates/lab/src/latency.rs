@@ -100,7 +100,7 @@ fn retires(row: &StageRow) -> u64 {
 /// Tries every cycle of the bundled loop on a core.
 ///
 /// # Errors
-/// A core that cannot be.
+/// An invalid core.
 pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     // For each instruction of the loop that an interrupt can follow: how far the handler is behind it.
     let mut behind: BTreeMap<u64, (u64, View)> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! The phases of a crossing, marked in the guests by symbols: `phase.NAME.K` says that the instructions from
-//! there to the next mark belong to NAME.
+//! The phases of a crossing, marked in the guests by symbols: the instructions from `phase.NAME.K` to the next mark
+//! belong to NAME.
 
 use tollgate_record::phase;
 
@@ -19,7 +19,7 @@ pub enum Phase {
     Save,
     /// From the cause to the handler, and from its result to the frame.
     Dispatch,
-    /// What was asked for.
+    /// The work of the call or interrupt itself.
     Handler,
     /// Choice of the next task.
     Schedule,

@@ -32,7 +32,7 @@ pub enum Around {
 }
 
 impl Around {
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -49,7 +49,7 @@ impl Around {
 pub struct Wanted {
     /// Around what.
     pub around: Around,
-    /// The how manieth of its kind, from 1.
+    /// Which one of its kind, from 1.
     pub nth: u64,
     /// How many instructions in all, squashed ones too.
     pub count: usize,
@@ -62,15 +62,15 @@ pub enum PipelineError {
     /// The program could not be run.
     #[error("{0}")]
     Program(#[from] ProgramError),
-    /// The core cannot be.
+    /// An invalid core.
     #[error("{0}")]
     Core(#[from] CoreError),
     /// No such symbol.
     #[error("no symbol is called '{name}'{}", suggestion(nearest.as_deref()))]
     Symbol {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What may have been meant; none in a program without symbols.
+        /// The most similar name, if one is similar.
         nearest: Option<String>,
     },
     /// It did not happen, or not so often.
@@ -91,7 +91,7 @@ pub enum PipelineError {
     },
 }
 
-/// More rows are no diagram.
+/// The most rows of a diagram.
 pub const MOST: usize = 10_000;
 
 /// A stretch of a run.
@@ -102,9 +102,9 @@ pub struct View {
     /// The first one's number in that order, from the start of the simulation.
     pub first_fetch: u64,
     /// What the diagram is about, by index: the instruction that trapped, was the last before the interrupt,
-    /// jumped, or stands at the symbol.
+    /// jumped, or is at the symbol.
     pub event: usize,
-    /// The cost of the hazard; none around a symbol.
+    /// The cost of the hazard; `None` around a symbol.
     pub hazard: Option<Hazard>,
 }
 
@@ -191,11 +191,11 @@ fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
     Err(PipelineError::Symbol { name: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) })
 }
 
-/// Runs a job on a core and takes the instructions around what was asked for.
+/// Runs a job on a core and returns the instructions around the wanted place.
 ///
 /// # Errors
-/// A program that cannot be run, a core that cannot be, a symbol that is not there, and when the program ends
-/// or has used up its instructions before it happened.
+/// A program that cannot be run, an invalid core, an unknown symbol, and a program that ends or uses up its instructions
+/// before the place is reached.
 pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineError> {
     let mut booted = program::boot(job)?;
     let found = find(&mut booted, job.max_instructions, core, wanted)?;

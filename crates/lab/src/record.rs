@@ -12,11 +12,11 @@ use tollgate_record::{
 };
 use tollgate_riscv::timing::Cause;
 
-use crate::LabError;
 use crate::bill::{Experiment, TrapBill};
 use crate::call::Crossing;
 use crate::cycles::Table;
 use crate::engine::CycleBill;
+use crate::error::LabError;
 use crate::latency::Latency;
 use crate::phase::Phase;
 use crate::pipeline::{Around, View, Wanted};

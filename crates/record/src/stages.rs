@@ -38,9 +38,9 @@ pub struct StageRow {
     /// Where it is: `trap_vector+4`. Empty without a symbol.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// The stages that it entered before it was done or gone, in order.
+    /// The stages that it entered before it retired or was thrown away, in order.
     pub stages: Vec<StageSpan>,
-    /// Cycles in which it did not move, named after the cause; each lies within a stage.
+    /// Cycles in which it did not move, named after the cause; each is within a stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<StageSpan>,
     /// How it was thrown away; absent for an instruction that retired.
@@ -70,7 +70,7 @@ pub struct StageSpan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StageSquash {
-    /// The cycle in which it is gone.
+    /// The first cycle in which it is no longer in the pipeline.
     pub at: u64,
     /// What emptied the pipeline: `trap`, `interrupt`, `return`, `branch`, `csr or fence`.
     pub by: String,
@@ -197,7 +197,7 @@ impl Scale {
         self.folds.iter().any(|fold| fold.1 == column)
     }
 
-    /// The cycle that begins in a column; none for a fold.
+    /// The cycle that begins in a column; `None` for a fold.
     #[must_use]
     pub fn cycle(&self, column: usize) -> Option<u64> {
         if self.is_fold(column) {

@@ -6,8 +6,10 @@ use tollgate_record::family::{Accesses, CacheShape, IcacheAsked, IcacheFound, Sw
 use tollgate_record::{Asked, Found, Measurement, Per, Series, Status, Warning, counter, warning};
 use tollgate_riscv::cache::Geometry;
 
+use super::code::Mix;
+use super::plan::Count;
+use super::report::Report;
 use super::seen::{CacheReport, SweepPoint};
-use super::{Count, Mix, Report};
 
 /// The entries of a report, one for each cache; the first has the sweep. Figures are totals over the run of the program.
 #[must_use]

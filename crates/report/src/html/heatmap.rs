@@ -16,7 +16,7 @@ const FAMILY: &str = "riscv-icache";
 const STEPS: [f64; SHADES - 1] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5];
 /// More maps make the page heavy.
 const MAPS: usize = 6;
-/// More curves cannot be told apart.
+/// The most curves that readers can distinguish.
 const CURVES: usize = 16;
 
 /// Misses by line and ways, each over the number of sets.
@@ -55,7 +55,7 @@ fn text(result: &Measurement, key: &str) -> String {
     clean(result.asked.fields().get(key).and_then(|value| value.as_str()).unwrap_or_default())
 }
 
-/// The program, and what it was built for where the name does not say it.
+/// The program, and its instruction set where the name does not contain it.
 fn name(result: &Measurement) -> String {
     let (program, isa) = (text(result, "program"), text(result, "isa"));
     match (program.as_str(), isa.as_str()) {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use tollgate_record::stages::{Scale, StageDiagram, StageRow, StageSpan};
 use tollgate_record::{Measurement, Status};
 
-/// Colour of a stage that is not.
+/// The color of an unknown stage.
 const OTHER: usize = 7;
 /// How to read a diagram.
 const HOW: &str = "A letter stands in the cycle in which an instruction enters a stage (F fetch, D decode, X execute, M \
@@ -19,7 +19,7 @@ const HOW: &str = "A letter stands in the cycle in which an instruction enters a
 const ROWS: usize = 100;
 /// More diagrams make the page heavy.
 const DIAGRAMS: usize = 12;
-/// A number stands above about every so many-th column.
+/// The distance between two numbers on the axis, in columns.
 const TICK: usize = 10;
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {

@@ -1,4 +1,4 @@
-//! The bills of one kernel in instructions: what each crossing takes, its phases, and what the first one says.
+//! The bills of one kernel in instructions: the spread of each, the phases of all, and the first one in full.
 
 use super::words::{
     bar, bold, crossing, instructions, kernel, of_phase, or_dash, percent, phase_name, share, trap,

@@ -1,4 +1,4 @@
-//! The design space of kernel entries: one line for each kernel, and what the table says.
+//! The design space of kernel entries: one line for each kernel, and a conclusion.
 
 use super::words::{crossing, kernel, or_dash};
 use crate::style::{Paint, Style};
@@ -40,7 +40,7 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
     text
 }
 
-/// What the table says about how the overhead could be reduced.
+/// How the overhead could be reduced, according to the table.
 fn conclusion(bills: &[&Measurement]) -> String {
     let of = |name: &str| {
         let bill = bills.iter().find(|bill| kernel(bill) == name)?;

@@ -1,4 +1,4 @@
-//! Several engines side by side, what a reader of their figures must know, and what they could not do.
+//! Several engines side by side, notes on their figures, and what they could not measure.
 
 use super::words::{crossing, kernel, or_dash};
 use crate::style::Style;
@@ -6,7 +6,7 @@ use crate::table::{Column, TextTable};
 use crate::text::{clean, wrap};
 use tollgate_record::{Measurement, Run, Status, counter};
 
-/// What a reader of an engine's figures must know.
+/// A note for readers of an engine's figures.
 const NOTES: [(&str, &str); 3] = [
     ("embedded", "Counted instruction by instruction from outside; a trapping ecall does not count."),
     ("spike", "Spike's cycle is an instruction: it has no timing, and a trapping ecall does not count."),
@@ -49,8 +49,8 @@ pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
     table.lines(style)
 }
 
-/// What to know of each engine that measured something, and what could not be measured; one reason for several
-/// experiments is printed once.
+/// The note of each engine that measured something, and what could not be measured; one reason for several experiments
+/// is printed once.
 pub(super) fn notes(run: &Run, style: &Style) -> Vec<String> {
     let measured =
         |engine: &str| run.results.iter().any(|it| it.engine == engine && it.status == Status::Measured);
@@ -67,7 +67,7 @@ pub(super) fn notes(run: &Run, style: &Style) -> Vec<String> {
             Status::Skipped => why,
             _ => format!("{}: {why}", crossing(result, style)),
         };
-        // An engine that is not there can do none of them; that needs no list.
+        // A missing engine measures no experiment at all; a list of them would say nothing more.
         let listed = result.enable.is_none();
         let name = clean(kernel(result), style);
         match reasons.iter_mut().find(|(known, _)| *known == sentence) {

@@ -24,7 +24,7 @@ pub(super) fn warnings(run: &Run, style: &Style, but: &[WarningKind]) -> Vec<Str
     sentences.iter().flat_map(|sentence| wrap(sentence, style.prose(), "")).collect()
 }
 
-/// What was asked of a trap; nothing known for a result of another family.
+/// What was asked of a trap; empty for a result of another family.
 pub(super) fn trap(result: &Measurement) -> Cow<'_, TrapAsked> {
     result.asked.trap().map_or_else(|| Cow::Owned(TrapAsked::default()), Cow::Borrowed)
 }

@@ -1,5 +1,5 @@
-//! The diagram as a picture for a page of somebody else's: self-contained, no script, no font of its own, with a
-//! title and a description for those who do not see it.
+//! The diagram as a picture for any page: self-contained, no script, no font of its own, with a title and a description
+//! for screen readers.
 
 use super::words::{letter, modes, note};
 use crate::markup::{Element, Node, clean, el};

@@ -116,7 +116,7 @@ fn line(row: &StageRow, scale: &Scale, label: &Label, cells: usize, style: &Styl
         }
     }
     if let Some(squash) = &row.squash {
-        // It is gone in this cycle; the last one in which it was there keeps its stage.
+        // The cross is in the cycle after the last one of its stages.
         if let Some(cell) = drawn.get_mut(scale.column(squash.at)) {
             *cell = gone;
         }

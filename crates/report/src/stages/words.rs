@@ -10,7 +10,7 @@ use tollgate_record::{Measurement, Status, cause, counter};
 /// The family of results that have diagrams.
 pub(crate) const FAMILY: &str = "riscv-pipeline";
 
-/// More rows are no diagram: a record that has them is drawn without the others.
+/// The most rows that are drawn; the others of a record are left out.
 pub(crate) const MOST: usize = 10_000;
 
 /// The stages that are known, in the order of the pipe, with their letter.

@@ -1,4 +1,4 @@
-//! `tollgate riscv icache`: what an instruction cache makes of a program, in several builds side by side.
+//! `tollgate riscv icache`: instruction caches under a program, in several builds side by side.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -75,7 +75,7 @@ enum Counting {
     Cycle,
 }
 
-/// Looks at each build and shows them side by side.
+/// Measures each build.
 pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
     let plan = plan(args)?;
     let mut session = Session::open(&args.destination, host::here(), args.seed)?;

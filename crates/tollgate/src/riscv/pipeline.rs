@@ -43,7 +43,7 @@ enum Format {
 }
 
 impl Format {
-    /// The exporter that writes it; none for the terminal.
+    /// The exporter that writes it; `None` for the terminal.
     fn exported(self) -> Option<&'static export::Format> {
         export::Format::named(self.to_possible_value()?.get_name())
     }

@@ -1,4 +1,4 @@
-//! `tollgate riscv run`: somebody's program on the embedded machine.
+//! `tollgate riscv run`: a user's program on the embedded machine.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -49,7 +49,7 @@ pub(super) struct RunArgs {
     #[arg(long, default_value_t = 128, value_name = "MIB")]
     memory: u64,
 
-    /// The command line that the device tree hands to a kernel
+    /// The kernel's command line in the device tree
     #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
     bootargs: String,
 
@@ -77,9 +77,9 @@ pub(super) struct RunArgs {
     destination: Destination,
 }
 
-/// Says something that is not the result.
+/// Prints a line that is not the result.
 fn tell(text: &str) {
-    // With standard error gone there is nobody left to tell.
+    // If standard error is closed there is no other place to print it.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 

@@ -14,7 +14,7 @@ use tollgate_record::text;
 use super::open;
 use crate::cli::{Destination, Usage};
 
-/// The core when none is named: one with caches and translation buffers.
+/// The default core: one with caches and translation buffers.
 const CORE: &str = "cva6-like";
 
 /// What makes a workload.
