@@ -12,6 +12,7 @@ mod estimate;
 pub mod finding;
 mod finite;
 pub mod host;
+pub mod number;
 pub mod schema;
 pub mod stages;
 pub mod store;

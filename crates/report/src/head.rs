@@ -1,8 +1,8 @@
 //! The head of a table: which machine, which CPU, which seed.
 
-use crate::number;
 use crate::style::Style;
 use crate::text::{clean, width, wrap};
+use tollgate_record::number;
 use tollgate_record::{IMPORTED, Run};
 
 /// Between two facts of one line.

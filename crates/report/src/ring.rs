@@ -68,7 +68,7 @@ fn without_knees(run: &Run) -> Run {
             && let (Some(procs), Some(size)) = (result.params.get("procs"), result.params.get("size"))
         {
             let size = size.as_f64().unwrap_or(f64::NAN);
-            result.probe = format!("{procs} x {}", cell::size(size));
+            result.probe = format!("{procs} x {}", tollgate_record::number::size(size));
         }
     }
     run

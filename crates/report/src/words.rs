@@ -58,8 +58,3 @@ pub(crate) fn counted(key: &str) -> String {
         other => other.replace('_', " "),
     }
 }
-
-/// `1 run`, `2 runs`.
-pub(crate) fn plural(n: usize, one: &str, several: &str) -> String {
-    format!("{} {}", crate::number::count(n), if n == 1 { one } else { several })
-}

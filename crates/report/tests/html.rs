@@ -41,7 +41,7 @@ fn every_result_has_its_row_and_every_figure_its_mark() {
         let shown = match (result.status, &result.ns) {
             (Status::Skipped, _) => "skipped".into(),
             (Status::Failed, _) => "failed".into(),
-            (_, ns) => tollgate_report::number::figure(ns.unwrap().estimate),
+            (_, ns) => tollgate_record::number::figure(ns.unwrap().estimate),
         };
         assert_eq!(row[1], shown, "{}", result.probe);
     }

@@ -2,7 +2,8 @@
 
 use crate::cli::{self, ListArgs};
 use crate::output::Sink;
-use crate::run::{List, refusal, worker_of};
+use crate::sampled::{List, refusal};
+use crate::worker;
 use anyhow::anyhow;
 use std::process::ExitCode;
 use tollgate_boundary::PROBES;
@@ -20,7 +21,7 @@ pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
     let site = cli::site(&host::here().cpu, None, None)?;
     // Opening a probe may be the end of the process that tries, so that is a worker.
-    let mut bench = Remote::new(|| worker_of(site, Source::best(), List::Ladder), PATIENCE_MS);
+    let mut bench = Remote::new(|| worker::of_list(site, Source::best(), List::Ladder), PATIENCE_MS);
     let lost = |lost: Lost| anyhow!(lost.0);
     bench.restart().map_err(lost)?;
     // A worker that cannot be used at all says so to the first question.

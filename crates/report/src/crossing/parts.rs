@@ -2,14 +2,14 @@
 //! instructions, where an engine counted them.
 
 use super::line;
-use crate::number::fit;
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, wrap};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
+use tollgate_record::number::fit;
 use tollgate_record::{Measurement, Status};
 
 /// The warning of figures in which the hypervisor took part.
 const INTERCEPTED: &str = "intercepted";
-const NAME: usize = 18;
 
 /// Nothing when no row has parts and none was counted.
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
@@ -20,9 +20,11 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     if let Some(first) = measured.iter().find(apart) {
         let head = format!("  parts, {}, ns", clean(&first.engine, style));
         text.push(style.paint(Paint::Dim, &line(&head, style)));
+        let mut table = TextTable::new([Column::left("").most(24)]).indent(2);
         for row in measured.iter().filter(apart).filter(|it| it.engine == first.engine) {
-            text.push(line(&format!("  {}{}", name(row, style), parts(row, style)), style));
+            table.prose([short(row, style)], parts(row, style), Paint::Plain);
         }
+        text.extend(table.lines(style));
     }
     let counted: Vec<String> = measured
         .iter()
@@ -43,10 +45,6 @@ fn whole(count: f64) -> String {
 fn short(row: &Measurement, style: &Style) -> String {
     let name = clean(&row.probe, style);
     name.strip_prefix("hardware/").map_or(name.clone(), str::to_owned)
-}
-
-fn name(row: &Measurement, style: &Style) -> String {
-    left(&cut(&short(row, style), NAME - 1, style), NAME)
 }
 
 /// The parts one after another, without the rest that is in none.
@@ -95,7 +93,7 @@ mod tests {
         first.warnings.push(Warning::new("intercepted", "the hypervisor intercepts it"));
         let text = table(&[&first, &row("qemu-tcg")], &PLAIN);
         assert_eq!(text[0], "  parts, kvm-amd, ns");
-        assert_eq!(text[1], "  undefined         entry 300, handler 1.0, return 110, intercepted");
+        assert_eq!(text[1], "  undefined  entry 300, handler 1.0, return 110, intercepted");
         assert_eq!(text.len(), 2);
     }
 

@@ -1,8 +1,8 @@
 //! Why the totals of a scan are what they are, in numbers.
 
-use super::{bytes, number, time, whole};
-use crate::number::{figure, percent};
+use super::number;
 use tollgate_record::Measurement;
+use tollgate_record::number::{bytes, figure, percent, time, whole};
 
 /// Sentences, each with the numbers of this scan.
 pub(super) fn explain(scan: &Measurement) -> Vec<String> {

@@ -1,11 +1,12 @@
 //! The scans of a file: what `/usr/bin/time -v` tells of each, side by side, and why.
 
-use super::{bytes, explain, number, time, whole};
+use super::{explain, number};
 use crate::head::head;
 use crate::notes::notes;
-use crate::number::{figure, percent};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, lines, right, wrap};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, cut, left, lines, wrap};
+use tollgate_record::number::{bytes, figure, percent, time, whole};
 use tollgate_record::{Measurement, Run, Status};
 
 /// Columns of what a row tells of.
@@ -67,7 +68,9 @@ pub fn fault_scan(run: &Run, style: &Style) -> String {
     }
     for scan in run.results.iter().filter(|scan| scan.ns.is_some()) {
         text.extend(timeline(scan, style));
-        text.extend(explain::explain(scan).iter().flat_map(|line| wrap(line, style.prose(), "  ")));
+        text.extend(
+            explain::explain(scan).iter().flat_map(|line| wrap(&clean(line, style), style.prose(), "  ")),
+        );
         text.push(String::new());
     }
     for scan in run.results.iter().filter(|scan| scan.status == Status::Failed) {
@@ -105,39 +108,34 @@ fn title(scan: &Measurement, style: &Style) -> String {
 }
 
 fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
-    let cells = |of: &dyn Fn(&Measurement) -> String| -> String {
-        scans.iter().map(|scan| right(&cut(&of(scan), CELL - 1, style), CELL)).collect()
+    let columns = scans.iter().map(|_| Column::right("").most(CELL - 1));
+    let mut table = TextTable::new(std::iter::once(Column::left("").least(20)).chain(columns));
+    let mut add = |title: &str, of: &dyn Fn(&Measurement) -> Option<String>, paint: Paint| {
+        let cells = scans.iter().map(|scan| of(scan).map_or_else(|| "-".into(), |cell| clean(&cell, style)));
+        table.painted(std::iter::once(title.to_owned()).chain(cells), paint);
     };
-    let mut text = vec![style.paint(Paint::Dim, &fitted("the whole process", &cells(&name), style))];
-    let rows = |rows: &[Row]| -> Vec<String> {
-        let shown = rows.iter().filter(|(_, of)| scans.iter().any(|scan| of(scan).is_some()));
-        let line =
-            |(name, of): &Row| fitted(name, &cells(&|scan| of(scan).unwrap_or_else(|| "-".into())), style);
-        shown.map(line).collect()
-    };
-    text.extend(rows(&AS_TIME));
-    let scanned = rows(&SCAN);
+    let known = |of: fn(&Measurement) -> Option<String>| scans.iter().any(|scan| of(scan).is_some());
+    add("the whole process", &|scan| Some(name(scan)), Paint::Dim);
+    for (title, of) in AS_TIME.iter().filter(|(_, of)| known(*of)) {
+        add(title, of, Paint::Plain);
+    }
     if scans.iter().any(|scan| scan.ns.is_some()) {
-        text.push(style.paint(Paint::Dim, "the scan alone"));
-        text.extend(scanned);
-        for (name, phase) in [("in the program", "user"), ("in the kernel", "system"), ("waiting", "waiting")]
+        add("the scan alone", &|_| Some(String::new()), Paint::Dim);
+        for (title, of) in SCAN.iter().filter(|(_, of)| known(*of)) {
+            add(title, of, Paint::Plain);
+        }
+        for (title, phase) in
+            [("Time in the program", "user"), ("Time in the kernel", "system"), ("Time waiting", "waiting")]
         {
-            let part = |scan: &Measurement| {
+            let share = |scan: &Measurement| {
                 let part = scan.phases.iter().find(|part| part.name == phase)?.ns?.estimate;
                 Some(percent(part / scan.ns?.estimate))
             };
-            let of = |scan: &Measurement| part(scan).unwrap_or_else(|| "-".into());
-            text.push(fitted(&format!("Time {name}"), &cells(&of), style));
+            add(title, &share, Paint::Plain);
         }
     }
-    text.push(String::new());
-    text
-}
-
-/// A line of the table; in a narrow one the name is cut.
-fn fitted(name: &str, cells: &str, style: &Style) -> String {
-    let room = style.columns().saturating_sub(cells.len()).min(NAME);
-    format!("{}{cells}", left(&cut(name, room.saturating_sub(1), style), room))
+    table.blank();
+    table.lines(style)
 }
 
 fn seconds(result: &Measurement, key: &str) -> Option<String> {

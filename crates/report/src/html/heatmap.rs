@@ -6,9 +6,9 @@ use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean, el};
-use crate::number::percent;
-use crate::words;
 use std::collections::BTreeMap;
+use tollgate_record::number::percent;
+use tollgate_record::number::plural;
 use tollgate_record::{Measurement, Series, Status};
 
 /// The family of results of caches.
@@ -176,7 +176,7 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
             let cell = |sets: &u32| {
                 let &(_, misses) = points.iter().find(|point| point.0 == *sets)?;
                 let size = f64::from(*sets) * f64::from(ways) * f64::from(line);
-                let shape = words::plural(*sets as usize, "set", "sets");
+                let shape = plural(*sets as usize, "set", "sets");
                 let said = format!("{shape}, {ways}-way, lines of {line} B ({})", Unit::Bytes.show(size));
                 Some(match of {
                     Some(of) => Square {
@@ -184,7 +184,7 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
                         shown: short(misses / of),
                         words: format!(
                             "{said}: {} misses, {} of the fetches",
-                            crate::number::count(misses as usize),
+                            tollgate_record::number::count(misses as usize),
                             percent(misses / of)
                         ),
                     },

@@ -5,8 +5,8 @@ use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean};
-use crate::words;
 use std::collections::BTreeMap;
+use tollgate_record::number::plural;
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// The name under which a fit's rows are in the record.
@@ -125,7 +125,7 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
         figure.notes.push(format!(
             "{} no place: a logarithmic axis begins above zero (an empty array has no footprint, and a difference can \
              be below zero). The numbers are in the table.",
-            words::plural(lost, "cell has", "cells have")
+            plural(lost, "cell has", "cells have")
         ));
     }
     figure.notes.extend(knees(runs));

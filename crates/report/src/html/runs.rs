@@ -115,13 +115,13 @@ type Telling = (&'static str, fn(&serde_json::Value) -> Option<String>);
 
 /// Parameters that tell results of one probe apart.
 const TELLING: [Telling; 9] = [
-    ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
+    ("procs", |value| Some(format!("{} tasks", tollgate_record::number::count(value.as_u64()? as usize)))),
     ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
     ("tasks", |value| {
         value
             .as_u64()
             .filter(|tasks| *tasks != 2)
-            .map(|tasks| format!("{} tasks", crate::number::count(tasks as usize)))
+            .map(|tasks| format!("{} tasks", tollgate_record::number::count(tasks as usize)))
     }),
     ("cache", |value| Some(value.as_str()?.to_owned())),
     ("kernel", |value| Some(value.as_str()?.to_owned())),

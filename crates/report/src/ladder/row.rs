@@ -1,11 +1,11 @@
 //! One row of the ladder as text, before it is laid out.
 
 use crate::bar::Bar;
-use crate::number;
 use crate::style::Style;
 use crate::text::clean;
 use crate::words;
 use std::collections::BTreeSet;
+use tollgate_record::number;
 use tollgate_record::{Estimate, Measurement, NO_INTERVAL, Per, Single, Status};
 
 /// Warnings that the proof column itself shows.
@@ -82,8 +82,9 @@ fn digits(style: &Style) -> usize {
     if is_narrow(style) { number::SHORT } else { number::FIGURE }
 }
 
-fn is_narrow(style: &Style) -> bool {
-    style.columns() < super::layout::WIDE
+/// Whether there is no room for wide gaps and long figures.
+pub(crate) fn is_narrow(style: &Style) -> bool {
+    style.columns() < 100
 }
 
 /// The mechanism, with what tells it from its neighbours: parameters, another engine than this host.
@@ -112,7 +113,7 @@ fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
     match figure {
         None => ("-".into(), Bar::None),
         Some(figure) if figure.is_zero_within_error() => {
-            let text = format!("{} {}", style.pick("≤", "<="), number::bound(figure.ci[1], digits(style)));
+            let text = format!("{} {}", style.at_most(), number::bound(figure.ci[1], digits(style)));
             (text, Bar::AtMost(figure.ci[1]))
         }
         Some(figure) => (number::fit(figure.estimate, digits(style)), Bar::At(figure.estimate)),
@@ -148,7 +149,7 @@ fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
         text.trim_end().to_owned()
     };
     let all = counts.iter().map(word).collect::<Vec<_>>().join(", ");
-    let mut text = match counts.as_slice() {
+    match counts.as_slice() {
         [first, others @ ..] if !others.is_empty() && (is_narrow(style) || all.len() > MOST_PROOF) => {
             if disagrees {
                 word(first)
@@ -157,9 +158,5 @@ fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
             }
         }
         _ => all,
-    };
-    if disagrees {
-        text = format!("{text} (!)").trim_start().to_owned();
     }
-    text
 }

@@ -1,9 +1,8 @@
 //! What the fit found of each cache, and how well it predicts.
 
-use super::cell::size;
-use crate::number::{fit, percent};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, wrap};
+use tollgate_record::number::{fit, percent, size};
 use tollgate_record::{Measurement, Status};
 
 pub(crate) fn list(rows: &[&Measurement], style: &Style) -> Vec<String> {
@@ -47,7 +46,7 @@ fn found(row: &Measurement, style: &Style) -> String {
     };
     let ns = row.ns.map_or("?".into(), |ns| {
         let half = (ns.ci[1] - ns.ci[0]) / 2.0;
-        format!("{} +- {}", fit(ns.estimate, 8), fit(half, 8))
+        format!("{} {} {}", fit(ns.estimate, 8), style.plus_minus(), fit(half, 8))
     });
     format!(
         "expected at {expected}, found at {} ({} to {}); beyond it {ns} ns more for each KiB",

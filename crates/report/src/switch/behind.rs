@@ -1,9 +1,9 @@
 //! What stands behind the figures: for each runtime its version, its clock, and what the clock pair costs.
 
-use crate::number::figure;
 use crate::style::{Paint, Style};
 use crate::text::{clean, wrap};
 use serde_json::Value;
+use tollgate_record::number::figure;
 use tollgate_record::{Measurement, Status};
 
 /// One entry for each runtime that was measured, in the order of the results, then one for each clock.
@@ -49,7 +49,7 @@ fn clock(result: &Measurement, style: &Style) -> String {
     let step = step.map_or(String::new(), |step| format!(", steps of {} ns", figure(step)));
     let pair = result.single.map_or(String::new(), |single| {
         let error = figure(single.pair_overhead_error_ns);
-        format!(", a pair takes {} +- {error} ns", figure(single.pair_overhead_ns))
+        format!(", a pair takes {} {} {error} ns", figure(single.pair_overhead_ns), style.plus_minus())
     });
     format!("{name}{step}{pair}")
 }

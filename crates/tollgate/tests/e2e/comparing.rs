@@ -97,7 +97,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "compare with a slip in the id",
         args: "compare old nwe --store {dir}/store",
-        says: &["no run is called `nwe`", "did you mean `new`?"],
+        says: &["no run is called `nwe`", "the nearest is 'new'"],
         scene: two,
         ..REFUSED
     },

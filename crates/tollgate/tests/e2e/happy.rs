@@ -120,7 +120,10 @@ fn a_run_of_some_is_shown_again_as_it_was() {
 fn the_table_of_a_run_says_where_it_was_saved() {
     let outcome = call("run null --quick --budget-ms 200 --store {dir}/store", 0);
     let id = outcome.saved()["id"].as_str().unwrap().to_owned();
-    assert!(outcome.says(&format!("saved as {id} (tollgate show {id})")));
+    let store = outcome.filled("{dir}/store");
+    let command = format!("tollgate show {} --store {store}", &id[..8]);
+    assert!(outcome.says(&format!("saved as {id} ({command})")));
+    assert_eq!(call(command.strip_prefix("tollgate ").unwrap(), 0).stdout, outcome.stdout);
     assert!(outcome.stdout.contains("null"));
 }
 

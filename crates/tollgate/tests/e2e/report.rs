@@ -57,7 +57,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a page of an id that is not there",
         args: "report latest 20260101T000000Z-aaaaac --store {dir}/store -o {dir}/page.html",
-        says: &["no run is called `20260101T000000Z-aaaaac`", "did you mean `20260101T000000Z-aaaaaa`"],
+        says: &["no run is called `20260101T000000Z-aaaaac`", "the nearest is '20260101T000000Z-aaaaaa'"],
         ..NO_PAGE
     },
     Case {

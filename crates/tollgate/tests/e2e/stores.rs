@@ -127,7 +127,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "show 20260101T000000Z-aaaaac --store {dir}/store",
         says: &[
             "no run is called `20260101T000000Z-aaaaac` in {dir}/store",
-            "did you mean `20260101T000000Z-aaaaaa`",
+            "the nearest is '20260101T000000Z-aaaaaa'",
             "tollgate runs",
         ],
         scene: two_runs,
@@ -138,7 +138,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "show banana --store {dir}/store",
         says: &["no run is called `banana`", "`tollgate runs` lists them"],
         scene: two_runs,
-        then: |outcome| assert!(!outcome.says("did you mean")),
+        then: |outcome| assert!(!outcome.says("the nearest is")),
         ..NO_RUN
     },
     Case {
