@@ -9,6 +9,7 @@
 )]
 
 mod bench;
+mod book;
 mod fuzz;
 mod guests;
 mod pictures;
@@ -37,6 +38,7 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
+    Book => book,
     Cross => machines::cross,
     Dist => machines::dist,
     Fuzz => fuzz,

@@ -45,8 +45,9 @@ fn every_command_of_every_page_is_accepted() {
     let home = tempfile::tempdir().unwrap();
     let mut refused = Vec::new();
     let mut count = 0;
-    for page in pages::all(&root) {
-        for (number, call) in calls(&page) {
+    // The change log names commands of other versions.
+    for page in pages::all(&root).iter().filter(|page| page.name != "CHANGELOG.md") {
+        for (number, call) in calls(page) {
             // A synopsis, not a call.
             if call.contains(['[', '|', '*']) && !call.contains('\'') && !call.contains(" | ")
                 || call.contains("...")

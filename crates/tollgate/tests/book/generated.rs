@@ -13,7 +13,8 @@ use tollgate_riscv::timing::Core;
 fn hold_list(page: &str, name: &str, list: &str) {
     let page = Page::at(&root(), page);
     let begin = format!("<!-- generated: {name} -->\n");
-    let (before, rest) = page.text.split_once(&begin).unwrap_or_else(|| panic!("{} has no {name}", page.name));
+    let (before, rest) =
+        page.text.split_once(&begin).unwrap_or_else(|| panic!("{} has no {name}", page.name));
     let (_, after) = rest.split_once("<!-- end -->").unwrap_or_else(|| panic!("{name} has no end"));
     hold(&page.path, &page.text, &format!("{before}{begin}\n{}\n\n<!-- end -->{after}", list.trim_end()));
 }

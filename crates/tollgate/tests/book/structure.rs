@@ -65,11 +65,8 @@ fn every_link_of_the_book_leads_into_the_book() {
         for (number, target) in links(&page) {
             let (file, fragment) = target.split_once('#').unwrap_or((&target, ""));
             let folder = Path::new(&page.name).parent().unwrap();
-            let path = if file.is_empty() {
-                Some(PathBuf::from(&page.name))
-            } else {
-                normal(&folder.join(file))
-            };
+            let path =
+                if file.is_empty() { Some(PathBuf::from(&page.name)) } else { normal(&folder.join(file)) };
             let Some(path) = path.filter(|path| path.starts_with("docs") && root.join(path).exists()) else {
                 wrong.push(format!("{}:{number}: {target} is not in the book", page.name));
                 continue;
