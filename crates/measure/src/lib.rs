@@ -23,4 +23,4 @@ pub mod summary;
 pub mod turns;
 pub mod worker;
 
-pub use probe::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+pub use probe::{Claim, CounterReading, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};

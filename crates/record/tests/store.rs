@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use tollgate_record::document::{DocumentError, from_json, to_json};
-use tollgate_record::{NOT_FINITE, Run, Status, Store, StoreError};
+use tollgate_record::{Run, SCHEMA, Status, Store, StoreError, warning};
 
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
@@ -124,6 +124,7 @@ fn what_is_not_found_is_said() {
     says(&store.load("banana").unwrap_err(), &["no run is called `banana`", "tollgate runs"]);
     assert!(!store.load("banana").unwrap_err().to_string().contains("the nearest is"));
     says(&store.load("").unwrap_err(), &["no run is called ``"]);
+    says(&store.load("missing.json").unwrap_err(), &["there is no file 'missing.json'", "tollgate runs"]);
     says(&store.load("./missing.json").unwrap_err(), &["cannot read ./missing.json", "tollgate runs"]);
     says(&store.load("/").unwrap_err(), &["cannot read /", "one file in it"]);
     says(&store.load("\u{1b}[2J").unwrap_err(), &["`?[2J`"]);
@@ -165,10 +166,10 @@ fn files_that_are_no_runs_are_listed_with_the_reason() {
         ("other.json", b"{\"schema\": 3}".to_vec(), "it is JSON, but not a tollgate record"),
         (
             "newer.json",
-            good.replace("tollgate/1", "tollgate/2").into_bytes(),
-            "its schema is \"tollgate/2\" and this program reads \"tollgate/1\"; use a newer tollgate",
+            good.replace(SCHEMA, "tollgate/3").into_bytes(),
+            "its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate",
         ),
-        ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "missing field `seed`"),
+        ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "unknown field `sead`"),
         (
             "status.json",
             good.replace("\"failed\"", "\"\\u001b[31m\"").into_bytes(),
@@ -215,7 +216,7 @@ fn figures_that_are_no_numbers_are_left_out_with_a_warning() {
     let back = store.load("latest").unwrap();
     let futex = &back.results[0];
     assert_eq!((futex.status, futex.cycles, futex.proof.len()), (Status::Measured, None, 0));
-    assert_eq!(futex.warnings[0].code, NOT_FINITE);
+    assert_eq!(futex.warnings[0].code, warning::NOT_FINITE);
     assert_eq!(
         futex.warnings[0].text,
         "cycles, proof switches_per_crossing are not finite numbers and were left out"
@@ -280,4 +281,31 @@ proptest! {
         let said = from_json(&text).unwrap_err().to_string();
         prop_assert!(said.starts_with("it ") && !said.chars().any(char::is_control), "{}", said);
     }
+}
+
+#[test]
+fn a_changed_or_missing_key_of_a_record_is_noticed() {
+    let run = common::sample();
+    let text = tollgate_record::document::to_json(&run).unwrap();
+    let read = |text: &str| tollgate_record::document::from_json(text.as_bytes());
+    assert_eq!(read(&text).unwrap(), run);
+    // A checksum is of the content, not of the layout; without one a record is read as it is.
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(read(&value.to_string()).unwrap(), run);
+    value.as_object_mut().unwrap().remove("checksum");
+    assert_eq!(read(&value.to_string()).unwrap(), run);
+    let lines: Vec<&str> = text.lines().collect();
+    let keys = |line: &&str| line.trim_start().starts_with('"') && line.contains("\":");
+    let mut tried = 0;
+    for (n, line) in lines.iter().enumerate().filter(|(_, line)| keys(line)) {
+        let quote = line.find('"').unwrap() + 2;
+        let letter = if &line[quote..=quote] == "x" { "y" } else { "x" };
+        let spoilt = format!("{}{letter}{}", &line[..quote], &line[quote + 1..]);
+        let all: Vec<&str> =
+            lines.iter().enumerate().map(|(k, it)| if k == n { spoilt.as_str() } else { it }).collect();
+        let outcome = read(&all.join("\n"));
+        assert!(outcome.is_err(), "{spoilt}: {:?}", outcome.map(|run| run.results.len()));
+        tried += 1;
+    }
+    assert!(tried > 150, "{tried} keys");
 }

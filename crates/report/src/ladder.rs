@@ -26,7 +26,7 @@ struct Family {
 
 /// The whole table of a run. Every result of the record is in it: measured and failed ones as rows,
 /// skipped ones in the count at the end.
-pub fn ladder(run: &Run, style: &Style) -> String {
+pub(crate) fn ladder(run: &Run, style: &Style) -> String {
     let families = families(run, style);
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
@@ -118,8 +118,11 @@ fn common_codes(run: &Run) -> BTreeSet<&str> {
     const LONG: usize = 8;
     let measured = || run.results.iter().filter(|result| result.status == Status::Measured);
     let rows = measured().count();
-    let is_common =
-        |code: &&str| rows > LONG && measured().filter(|result| result.has_warning(code)).count() * 2 > rows;
+    let is_common = |code: &&str| {
+        rows > LONG
+            && measured().filter(|result| result.warnings.iter().any(|it| it.code == **code)).count() * 2
+                > rows
+    };
     // Looked up once for each code, however often it occurs.
     let codes: BTreeSet<&str> =
         measured().flat_map(|result| &result.warnings).map(|warning| warning.code.as_str()).collect();

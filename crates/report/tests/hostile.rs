@@ -3,13 +3,15 @@
 mod fixture;
 
 use proptest::prelude::*;
+use tollgate_record::family::{KneeAsked, KneeFound, LeftOut, RingAsked};
 use tollgate_record::store::{Entry, Summary};
+use tollgate_record::{Asked, Found};
 use tollgate_record::{
     EpochFigure, Evidence, Finding, Measurement, Per, Phase, Run, Severity, Status, Warning, document,
 };
 use tollgate_report::{
-    Options, ProbeRow, Style, compare, comparison, comparison_markdown, fault_kinds, fault_scan, findings,
-    history, history_table, ladder, probes, ring, runs,
+    Options, ProbeRow, Style, compare, comparison, comparison_markdown, findings, history, history_table,
+    probes, runs, view,
 };
 use unicode_width::UnicodeWidthChar;
 
@@ -42,7 +44,7 @@ prop_compose! {
         result.ns = has[1].then(|| fixture::estimate(figures[0], figures[1]));
         result.cycles = has[2].then(|| fixture::estimate(figures[2], figures[3]));
         result.single = has[3].then(|| fixture::single(figures[4]));
-        result.params.insert(key.clone(), warning.clone().into());
+        result.asked = fixture::parameters(key.clone(), warning.clone());
         result.proof.insert(key, figures[5]);
         result.warnings.push(Warning { code, text: warning });
         result
@@ -135,8 +137,9 @@ proptest! {
 
     #[test]
     fn ladders(run in run(), style in style()) {
-        check(&tollgate_report::crossing(&run, &style), &style)?;
-        let text = check(&ladder(&run, &style), &style)?;
+        let crossing = Run { command: vec!["crossing".into()], ..run.clone() };
+        check(&view(&crossing, &style), &style)?;
+        let text = check(&view(&run, &style), &style)?;
         for (i, result) in run.results.iter().enumerate() {
             let row = text.lines().any(|line| line.starts_with(&format!("  m{i}_")));
             prop_assert_eq!(row, result.status != Status::Skipped, "{}", text);
@@ -147,11 +150,13 @@ proptest! {
     fn rings(run in run(), numbers in prop::collection::vec((figure(), figure(), figure()), 8), knee in any::<bool>(), style in style()) {
         let mut run = run;
         for (result, (procs, size, ns)) in run.results.iter_mut().zip(numbers) {
+            result.probe = if knee { "ring/knee" } else { "ring/pipe" }.into();
+            result.asked = Asked::Ring(RingAsked { procs: procs as u32, size: size as u64, ..RingAsked::default() });
             if knee {
-                result.probe = "ring/knee".into();
-            }
-            for (key, value) in [("procs", procs), ("size", size), ("knee_bytes", ns), ("left_out_cells", ns)] {
-                result.params.insert(key.into(), value.into());
+                let left_out = Some(LeftOut { cells: ns as u64, median_error: size, worst_error: procs });
+                result.asked = Asked::Knee(KneeAsked::default());
+                result.found =
+                    Found::Knee(KneeFound { knee_bytes: Some(ns as u64), left_out, ..KneeFound::default() });
             }
             for name in ["refill", "hot work", "run queue"] {
                 let ns = Some(fixture::estimate(ns, size));
@@ -160,7 +165,7 @@ proptest! {
             }
             result.counters.insert(result.engine.clone(), ns);
         }
-        check(&ring(&run, &style), &style)?;
+        check(&view(&run, &style), &style)?;
     }
 
     #[test]
@@ -171,7 +176,7 @@ proptest! {
         ];
         let mut run = run;
         for (place, (result, (a, b, c))) in run.results.iter_mut().zip(numbers).enumerate() {
-            result.probe = ["fault/scan", "fault/major", "fault/anonymous", "fault/direct-read"][place % 4].into();
+            result.probe = ["fault/major", "fault/anonymous", "fault/direct-read"][place % 3].into();
             for (key, value) in KEYS.iter().zip([a, b, c].into_iter().cycle()) {
                 result.counters.insert((*key).into(), value);
             }
@@ -186,8 +191,9 @@ proptest! {
                 result.series.push(tollgate_record::Series { name: name.into(), x_unit: unit.clone(), y_unit: unit, points });
             }
         }
-        check(&fault_scan(&run, &style), &style)?;
-        check(&fault_kinds(&run, &style), &style)?;
+        check(&view(&run, &style), &style)?;
+        run.results.iter_mut().for_each(|result| result.probe = "fault/scan".into());
+        check(&view(&run, &style), &style)?;
     }
 
     #[test]

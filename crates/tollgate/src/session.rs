@@ -33,7 +33,9 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
-use tollgate_record::{Host, Measurement, Run, SCHEMA, Status, Store, Tool, Warning, document, store};
+use tollgate_record::{
+    Host, Measurement, Run, SCHEMA, Status, Store, Tool, Warning, document, store, warning,
+};
 
 /// A command's run, from the first check to the exit status.
 pub(crate) struct Session<'a> {
@@ -83,6 +85,11 @@ impl<'a> Session<'a> {
     pub(crate) fn progress(&self, share: f64, what: impl Into<String>) {
         self.progress.share(share);
         self.progress.say(what.into());
+    }
+
+    /// Prints something on the terminal where the progress is shown.
+    pub(crate) fn progress_aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.progress.aside(print)
     }
 
     /// Adds a finished row and saves.
@@ -139,7 +146,7 @@ impl<'a> Session<'a> {
     ) -> anyhow::Result<ExitCode> {
         self.save();
         if let Some(why) = self.keeper.unsaved.as_ref().filter(|_| self.sink.json()) {
-            self.run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {why}")));
+            self.run.warnings.push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {why}")));
         }
         self.progress.clear();
         deliver(&self.run, &self.sink)
@@ -153,7 +160,7 @@ impl<'a> Session<'a> {
             lines.push(format!("tollgate: {} failed: {reason}", result.probe));
         }
         lines.extend(self.failures.iter().map(|failure| format!("tollgate: {failure}")));
-        if let Some(lost) = self.run.warnings.iter().find(|warning| warning.code == "worker-lost") {
+        if let Some(lost) = self.run.warnings.iter().find(|warning| warning.code == warning::WORKER_LOST) {
             lines.push(format!("tollgate: {}", lost.text));
         } else if !self.run.complete {
             lines.push("tollgate: interrupted; the table has what was measured until then".into());
@@ -231,6 +238,7 @@ fn new_record(host: Host, seed: u64) -> Run {
     let started = SystemTime::now();
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: store::new_id(started),
         started: store::rfc3339(started),
         seed,

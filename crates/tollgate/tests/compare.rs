@@ -183,6 +183,7 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
         sampler::run(&mut scene, &metas, Vec::new(), &plan, &summary::relative_half_width, go_on).unwrap();
     let mut run = Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: id.to_string(),
         started: String::new(),
         seed: id,

@@ -233,6 +233,7 @@ fn record(id: &str) -> Run {
     row.ns = Some(e);
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: id.into(),
         started: "2026-11-20T15:28:00Z".into(),
         seed: 42,

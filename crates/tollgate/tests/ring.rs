@@ -6,8 +6,11 @@ mod rings;
 use rings::{Started, binary, finished, output, results, text};
 use serde_json::Value;
 use std::fs;
+use std::io::Read as _;
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
 /// Exit status 2, and a sentence with this in it.
 const WRONG: &[(&[&str], &str)] = &[
@@ -90,6 +93,28 @@ fn is_lmbench(said: &str, size: &str, procs: &[&str]) -> bool {
 }
 
 #[test]
+fn lat_ctx_says_on_a_terminal_what_it_measures() {
+    let (mut ours, mut theirs) = (-1, -1);
+    let none = std::ptr::null_mut();
+    // SAFETY: the first two arguments are valid places for descriptors; no name, settings or size is given.
+    let opened = unsafe { libc::openpty(&mut ours, &mut theirs, none, std::ptr::null(), std::ptr::null()) };
+    assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: both descriptors were just opened and nothing else owns them.
+    let (ours, theirs) = unsafe { (fs::File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+    let mut command = Command::new(binary());
+    command.args(["lat_ctx", "-N", "1", "--no-save", "2"]).env("TERM", "xterm").stderr(theirs);
+    let mut child = command.spawn().expect("it starts");
+    drop(command);
+    let mut shown = Vec::new();
+    // Reading ends with an error when the last user of the terminal has closed it.
+    let _ = (&ours).read_to_end(&mut shown);
+    assert!(child.wait().expect("it ends").success());
+    let shown = text(&shown);
+    let progress = shown.find("ring of 2").unwrap_or_else(|| panic!("{shown:?}"));
+    assert!(shown.find("\"size=0k").is_some_and(|line| progress < line), "{shown:?}");
+}
+
+#[test]
 fn lat_ctx_prints_what_lmbench_prints() {
     let done = output(&[
         "lat_ctx",
@@ -157,8 +182,8 @@ fn the_record_has_the_bill_and_the_proof_of_each_cell() {
             .filter_map(|phase| phase["name"].as_str())
             .collect();
         assert!(names.contains(&"hot work") && names.contains(&"direct switch"), "{names:?}");
-        assert_eq!(names.contains(&"run queue"), cell["params"]["procs"] == 3, "{names:?}");
-        assert_eq!(names.contains(&"refill"), cell["params"]["size"] == 4096, "{names:?}");
+        assert_eq!(names.contains(&"run queue"), cell["asked"]["procs"] == 3, "{names:?}");
+        assert_eq!(names.contains(&"refill"), cell["asked"]["size"] == 4096, "{names:?}");
     }
 }
 
@@ -231,7 +256,7 @@ fn check_interrupted(run: &Value) {
     let cells = results(run);
     assert!(cells.len() == 1 || cells.len() == 2, "{}", cells.len());
     for (cell, procs) in cells.iter().zip([2, 30]) {
-        assert_eq!((&cell["params"]["procs"], &cell["status"]), (&procs.into(), &"measured".into()));
+        assert_eq!((&cell["asked"]["procs"], &cell["status"]), (&procs.into(), &"measured".into()));
         assert!(cell["samples"].as_u64().is_some_and(|samples| samples > 0), "{procs}");
     }
 }
@@ -266,7 +291,7 @@ fn a_single_cell_is_saved_while_it_is_measured() {
         let run = saved(folder.path()).expect("the run is still there");
         let cells = results(&run);
         assert_eq!((&run["complete"], cells.len()), (&false.into(), 1), "signal {signal}");
-        assert_eq!((&cells[0]["params"]["procs"], &cells[0]["status"]), (&40.into(), &"measured".into()));
+        assert_eq!((&cells[0]["asked"]["procs"], &cells[0]["status"]), (&40.into(), &"measured".into()));
     }
 }
 

@@ -217,7 +217,7 @@ fn iterations_are_switches_in_all() {
     let made = row["crossings"].as_u64().unwrap();
     // Whole batches, so a few more than were asked for.
     assert!((100_000..120_000).contains(&made), "{made}");
-    assert_eq!(row["params"]["tasks"], 50);
+    assert_eq!(row["asked"]["tasks"], 50);
 }
 
 #[test]

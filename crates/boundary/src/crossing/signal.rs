@@ -2,8 +2,8 @@
 
 use crate::signal::{Own, entered, stamp_with};
 use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
-use tollgate_record::Evidence;
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_record::{Evidence, phase};
 
 /// `signal/self` with its parts.
 pub(super) struct Split;
@@ -14,17 +14,17 @@ impl Probe for Split {
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { plain: Own.open(site)?, mine: [None] }))
+        Ok(Box::new(StampedSignal { plain: Own.open(site)?, mine: [None] }))
     }
 }
 
-struct Open {
+struct StampedSignal {
     plain: Box<dyn Crossing>,
     /// Handler runs of stamped signals, which the proof does not count.
     mine: [Option<u64>; 1],
 }
 
-impl Crossing for Open {
+impl Crossing for StampedSignal {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.plain.prepare(passes)
     }
@@ -39,8 +39,8 @@ impl Crossing for Open {
 
     fn dissection(&self) -> Option<Dissection> {
         let parts = vec![
-            Part::lane("kill to handler", Evidence::Measured, 0),
-            Part::lane("handler to return", Evidence::Measured, 1),
+            Part::lane(phase::KILL_TO_HANDLER, Evidence::Measured, 0),
+            Part::lane(phase::HANDLER_TO_RETURN, Evidence::Measured, 1),
         ];
         let (total, instrumented, mapped) = (Term::Batches, Vec::new(), Vec::new());
         Some(Dissection { lanes: 2, parts, total, instrumented, mapped })
@@ -66,7 +66,7 @@ impl Crossing for Open {
         outcome
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.plain.params()
+    fn facts(&self) -> Facts {
+        self.plain.facts()
     }
 }

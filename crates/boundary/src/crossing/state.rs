@@ -8,8 +8,9 @@ use crate::region::Region;
 use crate::syscall::{self, INVALID_NUMBER, raw};
 use std::{fs, mem, ptr};
 use tollgate_measure::stamps::{Dissection, Now, Span, Term};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// A call in a state.
 pub(super) struct Cold {
@@ -84,7 +85,7 @@ impl Probe for Cold {
             syscall::int80_available()?;
         }
         let spoiler = Spoiler::new(self.state, site.cpu)?;
-        let open = Open { call: self.call, spoiler, right: 0 };
+        let open = ColdCalls { call: self.call, spoiler, right: 0 };
         if open.right_answer() {
             Ok(Box::new(open))
         } else {
@@ -170,13 +171,13 @@ fn kib(text: &str) -> Option<usize> {
     text.strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1024)
 }
 
-struct Open {
+struct ColdCalls {
     call: Call,
     spoiler: Spoiler,
     right: u64,
 }
 
-impl Open {
+impl ColdCalls {
     /// One call, and whether its answer was right.
     #[inline(always)]
     fn right_answer(&self) -> bool {
@@ -192,7 +193,7 @@ impl Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for ColdCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         for _ in 0..passes {
             self.spoiler.spoil()?;
@@ -240,13 +241,20 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        match self.spoiler.state {
-            State::Tlb => vec![("state", "tlb-flushed".into()), ("pages_flushed", FLUSHED.to_string())],
-            State::Swept => {
-                vec![("state", "caches-swept".into()), ("bytes_swept", self.spoiler.bytes.to_string())]
-            }
-        }
+    fn facts(&self) -> Facts {
+        let asked = match self.spoiler.state {
+            State::Tlb => ProbeAsked {
+                state: Some("tlb-flushed".into()),
+                pages_flushed: Some(FLUSHED as u64),
+                ..ProbeAsked::default()
+            },
+            State::Swept => ProbeAsked {
+                state: Some("caches-swept".into()),
+                bytes_swept: Some(self.spoiler.bytes as u64),
+                ..ProbeAsked::default()
+            },
+        };
+        Facts::of_probe(asked, ProbeFound::default())
     }
 }
 

@@ -2,9 +2,11 @@
 
 use super::kind::{Counted, MAPPED, MINOR, Pages, write_each};
 use super::map::Map;
+use crate::region::page_bytes;
 use std::fs;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `fault/huge-page`.
 pub(crate) struct Transparent;
@@ -61,8 +63,10 @@ impl Pages for Huge {
         self.map.present_count(self.map.pages())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("huge_page_bytes", (self.each * self.map.page_bytes()).to_string())]
+    fn facts(&self) -> Facts {
+        let bytes = (self.each * self.map.page_bytes()) as u64;
+        let found = ProbeFound { huge_page_bytes: Some(bytes), ..ProbeFound::default() };
+        Facts::of_probe(ProbeAsked::default(), found)
     }
 }
 
@@ -87,7 +91,7 @@ impl Probe for Transparent {
                 )
             });
         };
-        let each = bytes / super::map::page_bytes();
+        let each = bytes / page_bytes();
         let map = Map::private((HUGE + 1) * each)?;
         let first = (bytes - map.page(0) as usize % bytes) % bytes / map.page_bytes();
         let pages = HUGE * each;
@@ -126,7 +130,7 @@ impl Probe for Hugetlb {
         let free = number("HugePages_Free:").unwrap_or(0);
         let reserved = number("HugePages_Rsvd:").unwrap_or(0);
         let count = free.saturating_sub(reserved).min(HUGE);
-        let each = number("Hugepagesize:").unwrap_or(0) * 1024 / super::map::page_bytes();
+        let each = number("Hugepagesize:").unwrap_or(0) * 1024 / page_bytes();
         if count == 0 || each == 0 {
             return Err(none("no huge page is set aside on this host".into()));
         }

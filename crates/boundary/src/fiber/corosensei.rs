@@ -6,8 +6,9 @@ use corosensei::{Coroutine, CoroutineResult};
 use std::cell::Cell;
 use std::mem;
 use std::rc::Rc;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `fiber/corosensei`.
 pub(crate) struct Corosensei;
@@ -39,18 +40,18 @@ impl Probe for Corosensei {
                 go_on = yielder.suspend(());
             }
         });
-        Ok(Box::new(Open { coroutine, arrivals, back: 0 }))
+        Ok(Box::new(CountingCoroutine { coroutine, arrivals, back: 0 }))
     }
 }
 
-struct Open {
+struct CountingCoroutine {
     /// Resumed with true to count, with false to end.
     coroutine: Coroutine<bool, (), ()>,
     arrivals: Rc<Cell<u64>>,
     back: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for CountingCoroutine {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let mut back = 0;
         for _ in 0..passes {
@@ -67,12 +68,17 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("kept", "what the compiler says is live".into()), ("stack_bytes", STACK.to_string())]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked {
+            kept: Some("what the compiler says is live".into()),
+            stack_bytes: Some(STACK as u64),
+            ..ProbeAsked::default()
+        };
+        Facts::of_probe(asked, ProbeFound::default())
     }
 }
 
-impl Drop for Open {
+impl Drop for CountingCoroutine {
     fn drop(&mut self) {
         // Lets the coroutine end by itself, so that nothing has to unwind its stack.
         if !self.coroutine.done() {

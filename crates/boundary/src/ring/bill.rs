@@ -3,7 +3,9 @@
 use super::spec::Spec;
 use tollgate_measure::sampler::{Harvest, Outcome};
 use tollgate_measure::summary::{self, Units};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, Warning};
+use tollgate_record::{
+    Asked, Estimate, Evidence, Measurement, Phase, PhaseName, Status, Warning, phase, warning,
+};
 
 /// A ring, and what must be timed beside it to take its figure apart.
 ///
@@ -52,16 +54,7 @@ impl Cell {
     /// The record of the cell. `measured` is what the record says of its own ring.
     pub fn bill(&self, mut measured: Measurement, harvest: &Harvest, units: &Units) -> Measurement {
         let spec = &self.specs[0];
-        let params = [
-            ("procs", serde_json::Value::from(spec.procs)),
-            ("size", spec.bytes.into()),
-            ("footprint", spec.footprint().into()),
-            ("tasks", if spec.threads { "thread" } else { "process" }.into()),
-            ("walk", spec.walk.name().into()),
-            ("pages", spec.pages.name().into()),
-            ("cpus", spec.cpus.clone().into()),
-        ];
-        measured.params.extend(params.map(|(key, value)| (key.into(), value)));
+        measured.asked = Asked::Ring(spec.asked());
         if measured.status != Status::Measured {
             return measured;
         }
@@ -71,7 +64,7 @@ impl Cell {
                     "the ring of {} with {} bytes beside it failed: {reason}",
                     spec.procs, spec.bytes
                 );
-                measured.warnings.push(Warning::new("bill-incomplete", text));
+                measured.warnings.push(Warning::new(warning::BILL_INCOMPLETE, text));
             }
         }
         let levels = |ring: usize| {
@@ -86,18 +79,18 @@ impl Cell {
             (0..shortest).map(|at| sum(plus, at) - sum(minus, at)).collect()
         };
         let mut phases = vec![
-            ("hot work", Evidence::Measured, apart(&[&hot], &[])),
-            ("direct switch", Evidence::Difference, apart(&[&two], &[&idle])),
+            (phase::HOT_WORK, Evidence::Measured, apart(&[&hot], &[])),
+            (phase::DIRECT_SWITCH, Evidence::Difference, apart(&[&two], &[&idle])),
         ];
         if self.same != self.two {
-            phases.push(("run queue", Evidence::Difference, apart(&[&same], &[&two])));
+            phases.push((phase::RUN_QUEUE, Evidence::Difference, apart(&[&same], &[&two])));
         }
         if spec.bytes > 0 {
-            phases.push(("refill", Evidence::Difference, apart(&[&total, &idle], &[&hot, &same])));
+            phases.push((phase::REFILL, Evidence::Difference, apart(&[&total, &idle], &[&hot, &same])));
         }
         for (name, evidence, levels) in phases {
             let Some(ns) = summary::of_levels(&levels, units) else { continue };
-            measured.phases.push(phase(name, ns, evidence, units));
+            measured.phases.push(part(name, ns, evidence, units));
         }
         unattributed(&mut measured, units);
         refill_warning(&mut measured);
@@ -105,46 +98,35 @@ impl Cell {
     }
 }
 
-fn phase(name: &str, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
+fn part(name: PhaseName, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
     let cycles = units.core.map(|core| ns.scaled(core.hz / 1e9));
     Phase { ns: Some(ns), cycles, ..Phase::new(name, evidence) }
 }
 
-/// What the medians of the parts leave of the median of the whole: they are taken from the same epochs, but
-/// medians do not add up as means do.
+/// What the medians of the parts leave of the median of the whole: medians do not add up as means do. All are of the
+/// same epochs, so the interval of independent figures is an upper bound.
 fn unattributed(measured: &mut Measurement, units: &Units) {
     let Some(total) = measured.ns else { return };
-    let named: f64 = measured.phases.iter().filter_map(|phase| phase.ns.map(|ns| ns.estimate)).sum();
-    let rest = total.estimate - named;
-    let half = (total.ci[1] - total.ci[0]) / 2.0;
-    let ns = Estimate {
-        estimate: rest,
-        ci: [rest - half, rest + half],
-        min: rest,
-        p10: rest,
-        p50: rest,
-        p90: rest,
-        p99: rest,
-        mean: rest,
-    };
-    measured.phases.push(phase("unattributed", ns, Evidence::Difference, units));
+    let ns = total.minus(&Estimate::sum(measured.phases.iter().filter_map(|phase| phase.ns)));
+    measured.phases.push(part(phase::UNATTRIBUTED, ns, Evidence::Difference, units));
 }
 
-/// A refill below its own uncertainty, negative ones included, is said not to be one.
+/// Warns when the refill's interval includes zero or is below it.
 fn refill_warning(measured: &mut Measurement) {
-    let refill = measured.phases.iter().find(|phase| phase.name == "refill").and_then(|phase| phase.ns);
+    let refill = measured.phases.iter().find(|it| it.name == phase::REFILL).and_then(|phase| phase.ns);
     let Some(refill) = refill.filter(|refill| refill.ci[0] <= 0.0) else { return };
     let text = format!(
         "the refill cannot be distinguished from zero: {:+.0} ns, interval {:+.0} to {:+.0}",
         refill.estimate, refill.ci[0], refill.ci[1]
     );
-    measured.warnings.push(Warning::new("refill-indistinct", text));
+    measured.warnings.push(Warning::new(warning::REFILL_INDISTINCT, text));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ring::{Link, Pages, Walk};
+    use tollgate_measure::Facts;
     use tollgate_measure::clock::Scale;
     use tollgate_measure::sampler::{Batch, Collected, Epoch};
     use tollgate_record::Per;
@@ -173,7 +155,7 @@ mod tests {
             };
             Collected {
                 outcome: Outcome::Active,
-                params: Vec::new(),
+                facts: Facts::default(),
                 passes: 100,
                 epochs: (0..6).map(epoch).collect(),
                 done: false,
@@ -223,8 +205,8 @@ mod tests {
         }
         let sum: f64 = measured.phases.iter().filter_map(|phase| phase.ns).map(|ns| ns.estimate).sum();
         assert!((sum - measured.ns.expect("a total").estimate).abs() < 1e-9);
-        assert!(!measured.has_warning("refill-indistinct"));
-        assert_eq!(measured.params["footprint"], 8 * 65_536);
+        assert!(!measured.has_warning(warning::REFILL_INDISTINCT));
+        assert_eq!(measured.asked.ring().map(|ring| (ring.procs, ring.size)), Some((8, 65_536)));
     }
 
     #[test]
@@ -248,7 +230,7 @@ mod tests {
         });
         let measured = bill(&cell, &harvest);
         assert!(ns(&measured, "refill").expect("it is there") < -190.0);
-        let warning = measured.warnings.iter().find(|warning| warning.code == "refill-indistinct");
+        let warning = measured.warnings.iter().find(|warning| warning.code == warning::REFILL_INDISTINCT);
         assert!(warning.expect("warned of").text.contains("cannot be distinguished from zero: -200 ns"));
     }
 
@@ -261,6 +243,6 @@ mod tests {
         assert_eq!(ns(&measured, "run queue"), None);
         assert_eq!(ns(&measured, "refill"), None);
         assert!(ns(&measured, "hot work").is_some());
-        assert!(measured.has_warning("bill-incomplete"));
+        assert!(measured.has_warning(warning::BILL_INCOMPLETE));
     }
 }

@@ -14,7 +14,7 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
 use tollgate_measure::stats::median_interval;
 use tollgate_measure::{Meta, Probe, Site, session, summary};
-use tollgate_record::{Measurement, Per, Run, Status, Warning};
+use tollgate_record::{Asked, Measurement, Per, Run, Status, Warning, warning};
 
 /// Starts a worker process on this site that answers for these rings.
 pub type StartWorker<'a> = &'a (dyn Fn(Site, &[Spec]) -> Command + Sync);
@@ -166,9 +166,9 @@ impl CellRunner<'_> {
         let mut bench = Remote::new(|| (self.worker)(self.site, std::slice::from_ref(&spec)), patience);
         let opened = bench.restart().and_then(|()| bench.ask(&Request::Open { probe: 0 }));
         let warnings = match opened {
-            Ok(Reply::Opened { params, .. }) => take_counters(&params, result),
+            Ok(Reply::Opened { facts, .. }) => take_counters(facts.counted, result),
             Ok(Reply::Skipped { reason, .. } | Reply::Failed { reason }) | Err(Lost(reason)) => {
-                vec![Warning::new("counters-absent", format!("no events were counted: {reason}"))]
+                vec![Warning::new(warning::COUNTERS_ABSENT, format!("no events were counted: {reason}"))]
             }
             Ok(_) => Vec::new(),
         };
@@ -213,7 +213,6 @@ fn proceed(stop: bool) -> ControlFlow<()> {
 fn failed(spec: &Spec, why: &str) -> MeasuredCell {
     let mut result = Measurement::empty(spec.link.id(), "host", Per::Switch, Status::Failed);
     result.reason = Some(why.into());
-    result.params.insert("procs".into(), spec.procs.into());
-    result.params.insert("size".into(), spec.bytes.into());
+    result.asked = Asked::Ring(spec.asked());
     MeasuredCell { result, overhead_us: None, switch_us: None }
 }

@@ -11,7 +11,8 @@ use std::{
     os::fd::RawFd,
     sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
 };
-use tollgate_measure::{Crossing, Refusal};
+use tollgate_measure::{Crossing, Facts, Refusal};
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// What both sides share; only one of them works at any time.
 #[repr(align(128))]
@@ -34,14 +35,14 @@ struct Desk {
 unsafe impl Zeroed for Desk {}
 
 /// A probe whose children are made in a nursery.
-pub(super) struct Open {
+pub(super) struct NurseryChildren {
     nursery: Nursery,
-    params: Vec<(&'static str, String)>,
+    found: ProbeFound,
     /// Children collected that ended as they should, not yet proved.
     collected: u64,
 }
 
-impl Open {
+impl NurseryChildren {
     /// Opens the nursery and makes one child first, so that what cannot be done here is known before
     /// anything is measured.
     ///
@@ -58,12 +59,12 @@ impl Open {
         if nursery.order(1)? != 1 {
             return Err(Refusal::Failed(format!("{what}: the child did not end as it should")));
         }
-        let params = nursery.params();
-        Ok(Self { nursery, params, collected: 0 })
+        let found = nursery.found();
+        Ok(Self { nursery, found, collected: 0 })
     }
 }
 
-impl Crossing for Open {
+impl Crossing for NurseryChildren {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         process::check_alive(self.nursery.pid).map_err(|(_, refusal)| refusal)?;
         // It may still be on its way to sleep.
@@ -84,8 +85,8 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.params.clone()
+    fn facts(&self) -> Facts {
+        Facts::of_probe(ProbeAsked::default(), self.found.clone())
     }
 }
 
@@ -181,17 +182,19 @@ impl Nursery {
     }
 
     /// What the children have for a parent, for the record.
-    fn params(&self) -> Vec<(&'static str, String)> {
+    fn found(&self) -> ProbeFound {
         let lean = match self.desk[0].lean.load(Ordering::Relaxed) {
             true => "the program and the C library",
             false => {
                 "everything that the measuring process has mapped (it could not be found out or unmapped)"
             }
         };
-        let mut params = vec![("address_space", lean.into())];
-        params.extend(lean::resident_kib(self.pid).map(|size| ("resident_kib", size.to_string())));
-        params.extend(lean::mappings(self.pid).map(|count| ("mappings", count.to_string())));
-        params
+        ProbeFound {
+            address_space: Some(lean.into()),
+            resident_kib: lean::resident_kib(self.pid),
+            mappings: lean::mappings(self.pid),
+            ..ProbeFound::default()
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use super::{PROOF, seccomp};
 use std::sync::OnceLock;
 use std::{io, mem, ptr};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/int80`.
 pub(crate) struct Int80;
@@ -25,7 +26,7 @@ impl Probe for Int80 {
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         available()?;
-        Ok(Box::new(Open { parent: parent(), right: 0 }))
+        Ok(Box::new(Int80Calls { parent: parent(), right: 0 }))
     }
 }
 
@@ -114,12 +115,12 @@ fn verdict(status: i32) -> Result<(), Refusal> {
     }
 }
 
-struct Open {
+struct Int80Calls {
     parent: i32,
     right: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for Int80Calls {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         self.parent = parent();
         Ok(())
@@ -140,8 +141,8 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![seccomp()]
+    fn facts(&self) -> Facts {
+        Facts::of_probe(ProbeAsked::default(), seccomp())
     }
 }
 

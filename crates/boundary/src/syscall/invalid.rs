@@ -2,8 +2,9 @@
 
 use super::{PROOF, raw, seccomp};
 use std::mem;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/invalid`.
 pub(crate) struct Invalid;
@@ -27,7 +28,7 @@ impl Probe for Invalid {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let mut open = Open { number: NUMBER, right: 0 };
+        let mut open = InvalidCalls { number: NUMBER, right: 0 };
         open.cross(1)?;
         if mem::take(&mut open.right) != 1 {
             return Err(Refusal::skip(
@@ -39,12 +40,12 @@ impl Probe for Invalid {
     }
 }
 
-struct Open {
+struct InvalidCalls {
     number: libc::c_long,
     right: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for InvalidCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let (number, mut right) = (self.number, 0);
         for _ in 0..passes {
@@ -61,19 +62,20 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("number", self.number.to_string()), seccomp()]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked { number: Some(self.number), ..ProbeAsked::default() };
+        Facts::of_probe(asked, seccomp())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Open;
+    use super::InvalidCalls;
     use tollgate_measure::Crossing;
 
     #[test]
     fn a_call_that_exists_is_not_counted() {
-        let mut open = Open { number: libc::SYS_getpid, right: 0 };
+        let mut open = InvalidCalls { number: libc::SYS_getpid, right: 0 };
         open.cross(10).unwrap();
         let mut counts = [None];
         open.prove(&mut counts).unwrap();

@@ -3,8 +3,9 @@
 use super::seccomp;
 use io_uring::{IoUring, opcode};
 use std::{fs, io, mem};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/io_uring-nop`.
 pub(crate) struct IoUringNop;
@@ -29,7 +30,7 @@ impl Probe for IoUringNop {
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let sysctl = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
         let ring = IoUring::new(ENTRIES).map_err(|error| refusal(&error, sysctl.trim()))?;
-        let mut open = Open { ring, submitted: 1, completed: 0 };
+        let mut open = NopRing { ring, submitted: 1, completed: 0 };
         // A filter may allow the set-up and refuse the use.
         match open.operate(0) {
             Ok(true) => Ok(Box::new(open)),
@@ -66,13 +67,13 @@ fn refusal(error: &io::Error, sysctl: &str) -> Refusal {
     }
 }
 
-struct Open {
+struct NopRing {
     ring: IoUring,
     submitted: u64,
     completed: u64,
 }
 
-impl Open {
+impl NopRing {
     /// One operation, there and back. True when its own completion came, without error.
     #[inline(always)]
     fn operate(&mut self, name: u64) -> io::Result<bool> {
@@ -87,7 +88,7 @@ impl Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for NopRing {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let (first, mut completed, mut error) = (self.submitted, 0, None);
         for name in first..first + passes {
@@ -106,8 +107,10 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("entries", ENTRIES.to_string()), ("setup_flags", "none".into()), seccomp()]
+    fn facts(&self) -> Facts {
+        let asked =
+            ProbeAsked { entries: Some(ENTRIES), setup_flags: Some("none".into()), ..ProbeAsked::default() };
+        Facts::of_probe(asked, seccomp())
     }
 }
 

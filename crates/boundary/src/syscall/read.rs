@@ -4,8 +4,9 @@ use super::{PROOF, raw, seccomp};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::{mem, ptr};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/read`.
 pub(crate) struct Read;
@@ -37,16 +38,16 @@ impl Probe for Read {
             }
             Refusal::skip(format!("open {SOURCE}: {error}"), format!("a {SOURCE} that this user may read"))
         })?;
-        Ok(Box::new(Open { file, right: 0 }))
+        Ok(Box::new(OneByteReads { file, right: 0 }))
     }
 }
 
-struct Open {
+struct OneByteReads {
     file: File,
     right: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for OneByteReads {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let descriptor = self.file.as_raw_fd() as usize;
         let (mut byte, mut right) = (0u8, 0);
@@ -69,20 +70,21 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("file", SOURCE.into()), ("bytes", "1".into()), seccomp()]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked { file: Some(SOURCE.into()), bytes: Some(1), ..ProbeAsked::default() };
+        Facts::of_probe(asked, seccomp())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Open;
+    use super::OneByteReads;
     use std::fs::File;
     use tollgate_measure::Crossing;
 
     #[test]
     fn a_read_that_gives_nothing_is_not_counted() {
-        let mut open = Open { file: File::open("/dev/null").unwrap(), right: 0 };
+        let mut open = OneByteReads { file: File::open("/dev/null").unwrap(), right: 0 };
         open.cross(10).unwrap();
         let mut counts = [None];
         open.prove(&mut counts).unwrap();

@@ -4,8 +4,9 @@ use super::user_mode::{self, Finding};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::{fs, mem};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `vdso/clock_gettime`.
 pub(crate) struct ClockGettime;
@@ -44,7 +45,7 @@ impl Probe for ClockGettime {
                  available_clocksource); syscall/clock_gettime measures the call as it is made here",
             ));
         }
-        Ok(Box::new(Open {
+        Ok(Box::new(VdsoCalls {
             finding,
             file: File::open(SOURCE).ok(),
             source,
@@ -68,7 +69,7 @@ fn ask(time: &mut (i64, i64)) -> libc::c_int {
     result
 }
 
-struct Open {
+struct VdsoCalls {
     finding: Finding,
     /// Kept open so that a look at it between batches costs one system call.
     file: Option<File>,
@@ -78,7 +79,7 @@ struct Open {
     passes: u64,
 }
 
-impl Open {
+impl VdsoCalls {
     /// Whether the clock source is still the one that the experiment was made with.
     fn source_unchanged(&self) -> Option<bool> {
         let mut text = [0; 64];
@@ -87,7 +88,7 @@ impl Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for VdsoCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let (mut last, mut right) = (self.last, 0);
         for _ in 0..passes {
@@ -113,23 +114,25 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
+    fn facts(&self) -> Facts {
         let shown = match &self.finding {
             Finding::StaysInUserMode => "shown: it works where every system call is refused".into(),
             Finding::EntersKernel => "no".into(),
             Finding::Unknown(why) => format!("not shown: {why}"),
         };
-        vec![
-            ("clock", "CLOCK_MONOTONIC_RAW".into()),
-            ("clocksource", self.source.clone()),
-            ("user_mode", shown),
-        ]
+        let asked = ProbeAsked { clock: Some("CLOCK_MONOTONIC_RAW".into()), ..ProbeAsked::default() };
+        let found = ProbeFound {
+            clocksource: Some(self.source.clone()),
+            user_mode: Some(shown),
+            ..ProbeFound::default()
+        };
+        Facts::of_probe(asked, found)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ClockGettime, Finding, Open};
+    use super::{ClockGettime, Finding, VdsoCalls};
     use crate::testing::alone;
     use tollgate_measure::{Crossing, Probe, Refusal, Site};
 
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn time_that_goes_back_is_not_a_right_answer() {
-        let mut open = Open {
+        let mut open = VdsoCalls {
             finding: Finding::StaysInUserMode,
             file: None,
             source: String::new(),

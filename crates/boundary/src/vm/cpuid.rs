@@ -22,7 +22,7 @@ impl Probe for Cpuid {
 
     #[cfg(target_arch = "x86_64")]
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(x86_64::Open::new()))
+        Ok(Box::new(x86_64::CpuidExits::new()))
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -39,17 +39,19 @@ mod x86_64 {
     use super::{Crossing, Refusal};
     use std::arch::x86_64::{__cpuid, CpuidResult};
     use std::mem;
+    use tollgate_measure::Facts;
+    use tollgate_record::family::{ProbeAsked, ProbeFound};
 
     /// Leaf 0: highest leaf and vendor, which never change while a machine runs.
     const LEAF: u32 = 0;
 
-    pub(super) struct Open {
+    pub(super) struct CpuidExits {
         expected: CpuidResult,
         hypervisor: String,
         right: u64,
     }
 
-    impl Open {
+    impl CpuidExits {
         pub(super) fn new() -> Self {
             Self { expected: __cpuid(LEAF), hypervisor: hypervisor(), right: 0 }
         }
@@ -69,7 +71,7 @@ mod x86_64 {
         }
     }
 
-    impl Crossing for Open {
+    impl Crossing for CpuidExits {
         fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
             let (expected, mut right) = (self.expected, 0);
             for _ in 0..passes {
@@ -84,19 +86,21 @@ mod x86_64 {
             Ok(())
         }
 
-        fn params(&self) -> Vec<(&'static str, String)> {
-            vec![("leaf", LEAF.to_string()), ("hypervisor", self.hypervisor.clone())]
+        fn facts(&self) -> Facts {
+            let asked = ProbeAsked { leaf: Some(LEAF), ..ProbeAsked::default() };
+            let found = ProbeFound { hypervisor: Some(self.hypervisor.clone()), ..ProbeFound::default() };
+            Facts::of_probe(asked, found)
         }
     }
 
     #[cfg(test)]
     mod tests {
-        use super::Open;
+        use super::CpuidExits;
         use tollgate_measure::Crossing;
 
         #[test]
         fn counts_the_right_answers_and_only_those() {
-            let (mut open, mut counts) = (Open::new(), [None]);
+            let (mut open, mut counts) = (CpuidExits::new(), [None]);
             open.cross(100).unwrap();
             open.prove(&mut counts).unwrap();
             assert_eq!(counts, [Some(100)]);
@@ -107,8 +111,8 @@ mod x86_64 {
         }
 
         #[test]
-        fn the_params_say_who_answers() {
-            let says = Open::new().params().remove(1).1;
+        fn the_facts_say_who_answers() {
+            let says = CpuidExits::new().facts().found.probe().unwrap().hypervisor.clone().unwrap();
             let flagged = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains(" hypervisor");
             assert_eq!(says.starts_with("no hypervisor"), !flagged, "{says}");
         }

@@ -4,7 +4,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::clean;
 use tollgate_record::number::{change, figure, fit, percent};
-use tollgate_record::{Evidence, Measurement, Status};
+use tollgate_record::{Evidence, Measurement, Status, warning};
 
 /// What the crossing is called; a probe without a name of its own keeps its id.
 fn name(probe: &str) -> Option<&'static str> {
@@ -60,7 +60,7 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
 }
 
 fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
-    let refused = result.warnings.iter().find(|warning| warning.code == "not-split");
+    let refused = result.warnings.iter().find(|warning| warning.code == warning::NOT_SPLIT);
     // Whole rows of the table above that have no parts but the rest.
     let whole = result.phases.iter().all(|phase| phase.name == "unattributed");
     if result.status != Status::Measured || (whole && refused.is_none()) {
@@ -97,14 +97,11 @@ fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
 
 /// What the events made of the total, and what that is of it.
 fn instrumented(result: &Measurement, total: f64, style: &Style) -> Option<String> {
-    let whole = |key: &str, ns: Option<f64>| {
-        let by = key.strip_prefix("with_")?.strip_suffix("_ns")?;
+    let whole = |(by, ns): (&String, &f64)| {
         let event = by.strip_suffix("_event").unwrap_or(by).replace('_', "-");
-        let ns = ns?;
-        Some(format!("{} ns with {} ({})", figure(ns), clean(&event, style), change((ns - total) / total)))
+        format!("{} ns with {} ({})", figure(*ns), clean(&event, style), change((ns - total) / total))
     };
-    let all: Vec<String> =
-        result.params.iter().filter_map(|(key, value)| whole(key, value.as_f64())).collect();
+    let all: Vec<String> = result.instrumented_ns.iter().map(whole).collect();
     let way = if result.phases.iter().any(|phase| phase.name == "return") {
         "; the event's way to its stamp is in the entry and is missing in the return"
     } else {

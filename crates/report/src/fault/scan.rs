@@ -50,7 +50,7 @@ const SCAN: [Row; 13] = [
 ];
 
 /// The scans of a run in columns, where the time went, the timeline, and the explanation in numbers.
-pub fn fault_scan(run: &Run, style: &Style) -> String {
+pub(crate) fn fault_scan(run: &Run, style: &Style) -> String {
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
     if run.results.is_empty() {
@@ -88,22 +88,23 @@ fn name(scan: &Measurement) -> String {
 
 /// What all scans have in common.
 fn title(scan: &Measurement, style: &Style) -> String {
-    let word = |key: &str| scan.params.get(key).and_then(|it| it.as_str()).map(|it| clean(it, style));
-    let file = match word("file") {
+    let asked = scan.asked.scan().cloned().unwrap_or_default();
+    let limited_by = scan.found.scan().and_then(|found| found.limited_by.as_deref());
+    let file = match asked.file.map(|path| clean(&path, style)) {
         Some(path) => cut(&path, 40, style),
         None => "a file of its own".into(),
     };
     let file_bytes = number(scan, "file_bytes").map_or_else(|| "-".into(), bytes);
-    let limit = match (number(scan, "memory_limit"), word("limited_by")) {
-        (Some(limit), Some(by)) => format!(", in {} of memory ({by})", bytes(limit)),
+    let limit = match (asked.memory_limit, limited_by) {
+        (Some(limit), Some(by)) => format!(", in {} of memory ({})", bytes(limit as f64), clean(by, style)),
         _ => String::new(),
     };
     let ahead = number(scan, "read_ahead_kib")
         .map_or_else(String::new, |kib| format!(", which reads {} ahead", bytes(kib * 1024.0)));
     format!(
         "Scan of {file} of {file_bytes} on a disk{ahead}; pattern {}, advice {}{limit}.",
-        word("pattern").unwrap_or_default(),
-        word("advice").unwrap_or_default(),
+        clean(&asked.pattern, style),
+        clean(&asked.advice, style),
     )
 }
 

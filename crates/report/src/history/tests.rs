@@ -14,6 +14,7 @@ fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
     host.kernel.release = kernel.into();
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: format!("run-{day:02}"),
         started: format!("2026-11-{day:02}T00:00:00Z"),
         seed: 1,
@@ -61,6 +62,19 @@ fn hosts_and_efforts_are_told_apart() {
     let told: Vec<_> =
         found.groups.iter().map(|it| (it.host.as_str(), it.effort.as_str(), it.runs)).collect();
     assert_eq!(told, [("here", "quick", 1), ("here", "usual", 18), ("there", "usual", 20)]);
+}
+
+#[test]
+fn groups_that_differ_in_clock_or_machine_only_have_headings_that_differ() {
+    let mut runs = twenty("here");
+    runs[0].host.clock.source = "os".into();
+    runs[1].host.clock.source = "tsc".into();
+    runs[2].host.machine = Some("board".into());
+    let text = history_table(&history(&runs, &|_| true, false), &ASCII);
+    let headings: std::collections::BTreeSet<&str> =
+        text.lines().filter(|line| line.starts_with("host ")).collect();
+    assert_eq!(headings.len(), 4, "{text}");
+    assert!(text.contains("clock tsc") && text.contains("board"), "{text}");
 }
 
 #[test]

@@ -7,9 +7,8 @@ use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean, el};
 use std::collections::BTreeMap;
-use tollgate_record::number::percent;
-use tollgate_record::number::plural;
-use tollgate_record::{Measurement, Series, Status};
+use tollgate_record::number::{percent, plural};
+use tollgate_record::{Measurement, Series, Status, counter};
 
 /// The family of results of caches.
 const FAMILY: &str = "riscv-icache";
@@ -46,7 +45,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 }
 
 fn text(result: &Measurement, key: &str) -> String {
-    clean(result.params.get(key).and_then(|value| value.as_str()).unwrap_or_default())
+    clean(result.asked.fields().get(key).and_then(|value| value.as_str()).unwrap_or_default())
 }
 
 /// The program, and what it was built for where the name does not say it.
@@ -62,7 +61,7 @@ fn name(result: &Measurement) -> String {
 }
 
 fn accesses(result: &Measurement) -> Option<f64> {
-    result.counters.get("accesses").copied().filter(|accesses| *accesses > 0.0)
+    result.counter(counter::ACCESSES).filter(|accesses| *accesses > 0.0)
 }
 
 /// The share of accesses that miss, for each size of a fully associative cache.

@@ -22,12 +22,12 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub(crate) fn of(result: &Measurement, style: &Style) -> Self {
-        let number = |key: &str| result.params.get(key).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
+        let ring = result.asked.ring();
         let phase = |name: &str| result.phases.iter().find(|phase| phase.name == name)?.ns;
         let reason = || result.reason.as_deref().map_or("no reason given".into(), |why| clean(why, style));
         Self {
-            procs: number("procs"),
-            bytes: number("size"),
+            procs: ring.map_or(f64::NAN, |ring| f64::from(ring.procs)),
+            bytes: ring.map_or(f64::NAN, |ring| ring.size as f64),
             total: result.ns.filter(|_| result.status == Status::Measured),
             refill: phase("refill"),
             hot: phase("hot work"),

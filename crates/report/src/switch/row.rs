@@ -35,22 +35,18 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn of(result: &Measurement, style: &Style) -> Self {
-        let number = |key: &str| result.params.get(key).and_then(serde_json::Value::as_f64);
+        let asked = result.asked.runtime();
         let proof = |key: &str| result.proof.get(key).copied();
         let measured = result.status == Status::Measured;
         let reason = || result.reason.as_deref().map_or("no reason given".into(), |why| clean(why, style));
         Self {
             name: short(result, style),
-            kind: result
-                .params
-                .get("kind")
-                .and_then(|kind| kind.as_str())
-                .map_or(String::new(), |it| clean(it, style)),
-            tasks: result.params.get("tasks").and_then(serde_json::Value::as_u64).unwrap_or(0),
+            kind: asked.map_or(String::new(), |asked| clean(&asked.kind, style)),
+            tasks: asked.map_or(0, |asked| asked.tasks),
             ns: result.ns.filter(|_| measured),
             cycles: result.cycles.filter(|_| measured),
             single: result.single.filter(|_| measured),
-            memory: number("bytes_per_task"),
+            memory: result.found.runtime().and_then(|found| found.bytes_per_task),
             resumes: proof("resumes_per_switch"),
             dispatches: proof("dispatches_per_switch"),
             kernel: proof("kernel_switches_per_switch"),

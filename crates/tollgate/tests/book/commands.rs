@@ -30,13 +30,25 @@ fn calls(page: &Page) -> Vec<(usize, String)> {
 fn asking_for_help(call: &str) -> String {
     let ends = [" #", " > ", " >> ", " | ", " && ", "  "].iter().filter_map(|end| call.find(end)).min();
     let call = call[..ends.unwrap_or(call.len())].trim();
-    // What follows is another program's, or a number of tasks.
-    let place = call.find(" -- ").or_else(|| {
-        let rest = call.strip_prefix("tollgate lat_ctx")?;
-        rest.rfind(' ').map(|at| call.len() - rest.len() + at)
-    });
+    // What follows is another program's.
+    let place =
+        call.find(" -- ").or_else(|| call.starts_with("tollgate lat_ctx ").then(|| first_number(call)));
     let (own, rest) = call.split_at(place.unwrap_or(call.len()));
     format!("{own} --help{rest}")
+}
+
+/// Where the numbers of tasks of `lat_ctx` begin: behind its options, each of which has a value.
+fn first_number(call: &str) -> usize {
+    let mut at = "tollgate lat_ctx".len();
+    let mut is_value = false;
+    for word in call[at..].split(' ').skip(1) {
+        if !is_value && !word.starts_with('-') {
+            break;
+        }
+        is_value = !is_value && word.starts_with('-');
+        at += 1 + word.len();
+    }
+    at
 }
 
 #[test]
@@ -77,7 +89,8 @@ fn help_is_asked_for_behind_what_is_parsed() {
         ("tollgate compare OLD NEW      two runs", "tollgate compare OLD NEW --help"),
         ("tollgate crossing   # 20 seconds", "tollgate crossing --help"),
         ("tollgate exec -- ls -l", "tollgate exec --help -- ls -l"),
-        ("tollgate lat_ctx -s 64 2", "tollgate lat_ctx -s 64 --help 2"),
+        ("tollgate lat_ctx -s 64 2 4", "tollgate lat_ctx -s 64 --help 2 4"),
+        ("tollgate lat_ctx 8", "tollgate lat_ctx --help 8"),
     ] {
         assert_eq!(asking_for_help(call), line);
     }

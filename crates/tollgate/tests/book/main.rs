@@ -1,5 +1,5 @@
 //! The book in `docs`, held to the program: its structure, its commands, the outputs that it shows, and the
-//! lists that are generated. `TOLLGATE_BLESS=1 cargo test -p tollgate --test book` rewrites outputs and lists.
+//! lists that are generated. `cargo xtask bless book` rewrites outputs and lists.
 
 mod commands;
 mod generated;
@@ -7,7 +7,6 @@ mod outputs;
 mod pages;
 mod structure;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -15,10 +14,6 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_tollgate");
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn blesses() -> bool {
-    std::env::var_os("TOLLGATE_BLESS").is_some()
 }
 
 /// Runs a line by a shell that finds `tollgate` on its path and keeps everything that it saves below `home`.
@@ -29,24 +24,4 @@ fn shell(line: &str, home: &Path) -> Output {
     command.env("HOME", home).env("LANG", "C.UTF-8").env("COLUMNS", "80");
     command.env("PATH", format!("{}:/usr/bin:/bin", program.display()));
     command.output().unwrap()
-}
-
-/// Compares a page with what it should be, or writes it when asked to.
-fn hold(path: &Path, is: &str, should_be: &str) {
-    if is == should_be {
-        return;
-    }
-    if blesses() {
-        fs::write(path, should_be).unwrap();
-        return;
-    }
-    let first = is.lines().zip(should_be.lines()).position(|(a, b)| a != b).unwrap_or(0);
-    panic!(
-        "{} differs from the program at line {}:\n  page     {:?}\n  program  {:?}\n\
-         TOLLGATE_BLESS=1 cargo test -p tollgate --test book rewrites it",
-        path.display(),
-        first + 1,
-        is.lines().nth(first).unwrap_or_default(),
-        should_be.lines().nth(first).unwrap_or_default(),
-    );
 }

@@ -5,8 +5,9 @@
 //! printed. `...` stands for lines that are left out.
 
 use crate::pages::{self, Block, Page};
-use crate::{hold, root, shell};
+use crate::{root, shell};
 use std::path::Path;
+use tollgate_testkit::Recorded;
 
 fn shown(page: &Page) -> Vec<Block> {
     let is_call = |block: &Block| block.lines.first().is_some_and(|line| line.starts_with("$ tollgate"));
@@ -46,7 +47,7 @@ fn simulated_outputs_are_those_of_the_program() {
             let from = block.line;
             lines.splice(from..from + block.lines.len() - 1, printed(call, home.path()));
         }
-        hold(&page.path, &page.text, &(lines.join("\n") + "\n"));
+        Recorded::file("book", &page.name).assert(&(lines.join("\n") + "\n"));
     }
     assert!(count >= 6, "{count} outputs");
 }

@@ -1,12 +1,11 @@
 //! The Markdown files of the repository, and the blocks of code in them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) struct Page {
     /// From the root of the repository, with slashes.
     pub name: String,
-    pub path: PathBuf,
     pub text: String,
 }
 
@@ -19,9 +18,9 @@ pub(crate) struct Block {
 
 impl Page {
     pub(crate) fn at(root: &Path, name: &str) -> Self {
-        let path = root.join(name);
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {name}: {error}"));
-        Self { name: name.to_owned(), path, text }
+        let text =
+            fs::read_to_string(root.join(name)).unwrap_or_else(|error| panic!("cannot read {name}: {error}"));
+        Self { name: name.to_owned(), text }
     }
 
     pub(crate) fn blocks(&self) -> Vec<Block> {

@@ -60,9 +60,9 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "an export of a newer record",
         args: "export {dir}/newer.json --format csv",
-        says: &["its schema is \"tollgate/2\"", "use a newer tollgate"],
+        says: &["its schema is \"tollgate/3\"", "use a newer tollgate"],
         scene: |scene| {
-            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/2"));
+            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/3"));
             Ok(())
         },
         ..REFUSED
@@ -223,6 +223,16 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "an import of one of our own records",
+        args: "import {dir}/run.json --no-save",
+        says: &["{dir}/run.json is a tollgate run already", "tollgate show {dir}/run.json"],
+        scene: |scene| {
+            scene.file("run.json", json(&record()));
+            Ok(())
+        },
+        ..REFUSED
+    },
+    Case {
         name: "an import of nothing",
         args: "import {dir}/empty.txt --no-save",
         says: &["cannot import {dir}/empty.txt: it is empty"],
@@ -381,6 +391,7 @@ fn record() -> Run {
     skipped.reason = Some("no second CPU".into());
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: "20261120T152800Z-7f3a1c".into(),
         started: "2026-11-20T15:28:00Z".into(),
         seed: 42,

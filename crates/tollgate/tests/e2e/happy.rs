@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tollgate_boundary::PROBES;
 
 fn schema() -> jsonschema::Validator {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-1.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-2.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     jsonschema::validator_for(&schema).unwrap()
 }
@@ -114,6 +114,18 @@ fn a_run_of_some_is_shown_again_as_it_was() {
         (&rows[0]["id"], &rows[0]["measured"], &rows[0]["complete"]),
         (&json!(id), &json!(2), &json!(true))
     );
+}
+
+#[test]
+fn the_latest_of_six_runs_is_the_last_however_quickly_they_follow() {
+    let store = tempfile::tempdir().unwrap();
+    let place = store.path().display();
+    std::fs::write(store.path().join("bench.txt"), "Simple syscall: 0.1 microseconds\n").unwrap();
+    for run in 0..6 {
+        call(&format!("import {place}/bench.txt --host host{run} --store {place}/runs"), 0);
+    }
+    let latest = call(&format!("show latest --json --store {place}/runs"), 0).printed();
+    assert_eq!(latest["host"]["name"], "host5");
 }
 
 #[test]

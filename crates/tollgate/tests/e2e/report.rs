@@ -63,8 +63,8 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a page of a newer schema",
         args: "report newer --store {dir}/store -o {dir}/page.html",
-        says: &["its schema is \"tollgate/2\" and this program reads \"tollgate/1\"; use a newer tollgate"],
-        scene: |scene| broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/2")),
+        says: &["its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate"],
+        scene: |scene| broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/3")),
         ..NO_PAGE
     },
     Case {

@@ -1,7 +1,7 @@
 //! Expectations that are more than a line of the table.
 
 use super::output::CaseOutput;
-use tollgate_record::{Host, Status};
+use tollgate_record::{Host, Status, warning};
 
 fn host(output: &CaseOutput) -> Result<&Host, String> {
     output.host.as_ref().ok_or_else(|| "doctor printed no host".into())
@@ -49,7 +49,7 @@ pub(super) fn kvm(output: &CaseOutput, nested: bool) -> Result<(), String> {
     let total = |name: &str| -> Result<f64, String> {
         let row = output.row(&format!("hardware/{name}"), "kvm-amd")?;
         must(row.status == Status::Measured, format!("{} was not measured: {:?}", row.probe, row.reason))?;
-        must(row.has_warning("emulated"), format!("{} is not marked as emulated", row.probe))?;
+        must(row.has_warning(warning::EMULATED), format!("{} is not marked as emulated", row.probe))?;
         let ticks = row.ticks.ok_or_else(|| format!("{} has no ticks", row.probe))?;
         Ok(ticks.estimate / TICKS_PER_INSTRUCTION)
     };
