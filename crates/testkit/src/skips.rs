@@ -90,7 +90,7 @@ mod tests {
         let name = std::any::type_name_of_val(&here);
         let skip = describe(name, None, "two\n lines");
         assert_eq!(skip.to_string().lines().count(), 1);
-        assert!(skip.test.ends_with("::a_skip_is_one_line_and_knows_its_test"), "{}", skip.test);
+        assert!(skip.test.ends_with("::a_skip_is_one_line_with_the_name_of_its_test"), "{}", skip.test);
 
         let in_closure = || {
             fn here() {}
