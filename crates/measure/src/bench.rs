@@ -4,8 +4,8 @@
 //! with any clock; [`Remote`](crate::remote::Remote) passes each request to a worker process, so that a
 //! probe that crashes or hangs takes nothing with it and each epoch has a fresh address space.
 
+use crate::dissection::Dissection;
 use crate::noise::BatchNoise;
-use crate::stamps::Dissection;
 use serde::{Deserialize, Serialize};
 
 /// Version of what sampler and worker say to each other. It changes whenever [`Request`] or [`Reply`] does, or

@@ -1,7 +1,7 @@
 //! The bill of a crossing: its parts from what was stamped, epoch by epoch, and what they leave over.
 
+use crate::dissection::{Dissection, Part, Term};
 use crate::sampler::{Collected, Epoch};
-use crate::stamps::{Dissection, Part, Term};
 use crate::stats::{median_interval, quantile, sorted};
 use crate::summary::{self, Units};
 use tollgate_record::{Evidence, Phase, Warning};

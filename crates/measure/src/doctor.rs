@@ -3,6 +3,7 @@
 //! Pure: it judges a [`Host`] and what was observed, and changes nothing. What is not known gives no
 //! finding, so that a list without a code does not mean that all is well there.
 
+mod check;
 mod kernel;
 mod limits;
 mod load;
@@ -13,63 +14,10 @@ mod power;
 mod sandbox;
 mod tool;
 
-use crate::host::Attempts;
-use crate::noise::SpanNoise;
-use crate::session::SelfCheck;
+pub use check::Observed;
+
+use check::{Check, Look, View};
 use tollgate_record::{Finding, Host, Severity};
-
-/// What was seen and tried beside the facts of the host; empty when nobody watched and nothing was tried.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Observed {
-    /// A span in which we did nothing ourselves, a second or more.
-    pub span: Option<SpanNoise>,
-    /// Whether the kernel audits system calls; `None` where it does not tell.
-    pub audit: Option<bool>,
-    /// What was tried.
-    pub attempts: Attempts,
-    /// Whether the measured CPU could be pinned to, or why not.
-    pub pinned: Option<Result<(), String>>,
-    /// The harness measured by itself.
-    pub self_check: Option<SelfCheck>,
-    /// Where runs are saved, or why they cannot be.
-    pub store: Option<Result<String, String>>,
-}
-
-/// One thing to look at.
-struct Check {
-    /// Stable name of the finding.
-    code: &'static str,
-    /// What it does to a measurement, when it is not well; one sentence.
-    effect: &'static str,
-    look: fn(&View<'_>) -> Look,
-}
-
-/// What a look gives. What spoils must come with what mends it.
-enum Look {
-    /// The host does not tell, or the question does not arise.
-    Unknown,
-    Ok(String),
-    Info(String, Option<String>),
-    Spoils(String, String),
-}
-
-/// What a check may look at.
-struct View<'a> {
-    host: &'a Host,
-    watch: &'a Observed,
-    /// The measured CPU: as placed, or as it would be by default.
-    cpu: Option<usize>,
-    /// Its peer, likewise.
-    peer: Option<usize>,
-}
-
-impl View<'_> {
-    fn may(&self, capability: &str) -> bool {
-        // Without /proc the capabilities are not known; then the user decides.
-        let known = !self.host.unreadable.iter().any(|directory| directory == "/proc");
-        if known { self.host.capabilities.iter().any(|name| name == capability) } else { self.host.uid == 0 }
-    }
-}
 
 /// Every room of the list, in the order in which findings are shown. A new thing to look at is a row of its
 /// room's `CHECKS`; a new room is a file and a line here.
@@ -120,7 +68,7 @@ pub fn findings(host: &Host, watch: &Observed) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Attempt;
+    use crate::host::{Attempt, Attempts};
     use std::collections::BTreeSet;
 
     #[test]

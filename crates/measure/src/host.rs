@@ -9,6 +9,7 @@ mod attempt;
 mod audit;
 mod cache;
 mod cgroup;
+mod child;
 mod cpu;
 pub(crate) mod files;
 mod hypervisor;
@@ -23,8 +24,9 @@ use files::Files;
 use std::path::Path;
 use tollgate_record::Host;
 
-pub use attempt::{Attempt, Attempts, attempts};
+pub use attempt::{Attempts, attempts};
 pub use audit::audited;
+pub use child::Attempt;
 pub use live::{is_translated, live};
 pub use pmu::why_not as why_no_pmu;
 

@@ -4,7 +4,8 @@ use crate::arch;
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Clock, Moment, monotonic_raw_ns};
 use crate::noise::{BatchMark, BatchNoise};
-use crate::probe::{Crossing, Probe, Refusal, Site};
+use crate::probe::{Crossing, Probe, Site};
+use crate::refusal::Refusal;
 use crate::stamps::{self, Anchor, Mapping, Span};
 
 /// Opens probes and times batches in this process, with any clock.

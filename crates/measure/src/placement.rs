@@ -83,7 +83,7 @@ impl Relation {
 pub fn relation(cpu: usize, other: usize) -> Relation {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     match fs::read_to_string(path) {
-        Ok(list) if parse_cpu_list(&list).contains(&other) => Relation::Sibling,
+        Ok(siblings) if parse_cpu_list(&siblings).contains(&other) => Relation::Sibling,
         Ok(_) => Relation::OtherCore,
         Err(_) => Relation::Unknown,
     }
@@ -103,9 +103,9 @@ pub fn relation_in(cores: &[Vec<usize>], cpu: usize, other: usize) -> Relation {
 /// ```
 /// assert_eq!(tollgate_measure::placement::parse_cpu_list("0-2,5\n"), [0, 1, 2, 5]);
 /// ```
-pub fn parse_cpu_list(list: &str) -> Vec<usize> {
+pub fn parse_cpu_list(text: &str) -> Vec<usize> {
     let mut cpus = Vec::new();
-    for part in list.trim().split(',') {
+    for part in text.trim().split(',') {
         let mut ends = part.splitn(2, '-').map(|end| end.trim().parse::<usize>());
         match (ends.next(), ends.next()) {
             (Some(Ok(one)), None) => cpus.push(one),

@@ -8,8 +8,8 @@
 
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Moment, Scale};
+use crate::dissection::Dissection;
 use crate::probe::Meta;
-use crate::stamps::Dissection;
 use crate::stats::{is_steady, median};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;

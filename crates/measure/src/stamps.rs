@@ -14,14 +14,9 @@ pub use event::{KernelEvent, KernelEvents};
 pub use ring::{KernelStamp, Taken, parse};
 pub use tracepoint::Tracepoint;
 
-use crate::clock::monotonic_raw_ns;
-use crate::probe::Refusal;
+use crate::clock::{Now, monotonic_raw_ns};
+use crate::refusal::Refusal;
 use crate::stats::median;
-use serde::{Deserialize, Serialize};
-use tollgate_record::Evidence;
-
-/// Reads the clock that stamps in user mode.
-pub type Now = fn() -> u64;
 
 /// Something in the kernel that stamps crossings of the calling thread while it is on.
 pub trait Stamper {
@@ -73,55 +68,6 @@ impl Span {
     /// From a stamp of the kernel's back to user mode.
     pub fn out_of_kernel(from_ns: u64, to: u64) -> Self {
         Self { from: Stamp::Kernel(from_ns), to: Stamp::User(to) }
-    }
-}
-
-/// What a dissected crossing records, and how its parts follow from that.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Dissection {
-    /// How many lanes of spans there are.
-    pub lanes: usize,
-    /// The parts of the bill.
-    pub parts: Vec<Part>,
-    /// What the parts add up to.
-    pub total: Term,
-    /// Lanes of whole crossings that were made while something recorded, with the name of what did; none
-    /// where stamping changes nothing but for the clock.
-    pub instrumented: Vec<(usize, String)>,
-    /// Lanes with one stamp of the kernel's, and which way they go: 1 into the kernel, -1 out of it. How far
-    /// its clock may be from ours widens what they give, and drops out of the difference of two.
-    pub mapped: Vec<(usize, i8)>,
-}
-
-/// Something that was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Term {
-    /// The crossing as it is, by batches, with nothing recorded.
-    Batches,
-    /// A lane of spans.
-    Lane(usize),
-}
-
-/// A part of a bill: a sum of terms with signs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// Its name.
-    pub name: String,
-    /// How it is known.
-    pub evidence: Evidence,
-    /// What is added (1) and taken off (-1).
-    pub terms: Vec<(i8, Term)>,
-}
-
-impl Part {
-    /// A part that is a lane.
-    pub fn lane(name: &str, evidence: Evidence, lane: usize) -> Self {
-        Self::sum(name, evidence, &[(1, Term::Lane(lane))])
-    }
-
-    /// A part that is a sum.
-    pub fn sum(name: &str, evidence: Evidence, terms: &[(i8, Term)]) -> Self {
-        Self { name: name.into(), evidence, terms: terms.into() }
     }
 }
 

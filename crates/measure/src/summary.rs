@@ -2,9 +2,9 @@
 
 use crate::bill::{Bill, bill};
 use crate::clock::{CoreClock, Nanos, Scale, Ticks};
+use crate::dissection::Term;
 use crate::probe::{Claim, Meta};
 use crate::sampler::{Batch, Collected, Epoch, Outcome};
-use crate::stamps::Term;
 use crate::stats::{self, FEWEST_GROUPS, median_interval, quantile, sorted};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

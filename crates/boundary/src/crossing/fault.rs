@@ -5,7 +5,9 @@ use super::matched::{By, Events, Turn, Window, cut, watch};
 use crate::fault::minor_faults;
 use crate::region::Region;
 use std::ptr;
-use tollgate_measure::stamps::{Dissection, Now, Part, Span, Stamper, Term, Tracepoint};
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::{Dissection, Part, Term};
+use tollgate_measure::stamps::{Span, Stamper, Tracepoint};
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::{Evidence, Per};
 

@@ -2,9 +2,9 @@
 
 use super::matched::{By, Turn, Window, cut, watch};
 use crate::fault::{OpenProtection, protection, touch};
-use tollgate_measure::stamps::{
-    Dissection, KernelEvent, KernelEvents, Now, Part, Span, Stamper, Term, Tracepoint,
-};
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::{Dissection, Part, Term};
+use tollgate_measure::stamps::{KernelEvent, KernelEvents, Span, Stamper, Tracepoint};
 use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 

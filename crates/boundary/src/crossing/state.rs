@@ -7,7 +7,9 @@ use super::clock;
 use crate::region::Region;
 use crate::syscall::{self, INVALID_NUMBER, raw};
 use std::{fs, mem, ptr};
-use tollgate_measure::stamps::{Dissection, Now, Span, Term};
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::{Dissection, Term};
+use tollgate_measure::stamps::Span;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
 

@@ -11,7 +11,7 @@ use std::mem::{self, MaybeUninit};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 use tollgate_measure::Refusal;
-use tollgate_measure::stamps::Now;
+use tollgate_measure::clock::Now;
 
 /// What the handler does for one open probe.
 pub(crate) struct Plan {

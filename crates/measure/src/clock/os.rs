@@ -1,7 +1,6 @@
 //! The system's clock: coarser and dearer than a counter, and right everywhere.
 
-use super::Clock;
-use crate::stamps::Now;
+use super::{Clock, Now};
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// CLOCK_MONOTONIC_RAW in nanoseconds: not slewed by time synchronisation.

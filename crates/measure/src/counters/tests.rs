@@ -2,6 +2,7 @@
 
 use super::*;
 use std::collections::VecDeque;
+use std::io;
 
 /// What each opening and each reading gives, in order.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! What the kernel does at a crossing.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {

@@ -1,6 +1,6 @@
 //! What is forbidden, or listened to.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {

@@ -1,6 +1,6 @@
 //! What a sandbox takes away, found out by trying.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 use crate::host::Attempt;
 
 pub(super) static CHECKS: &[Check] = &[

@@ -1,6 +1,6 @@
 //! Whether the tool itself can do its work here.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {

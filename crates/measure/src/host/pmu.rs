@@ -1,6 +1,6 @@
 //! Whether hardware counters can be read here, found out by trying.
 
-use super::attempt::{Attempt, IDLE, errno, in_child};
+use super::child::{Attempt, IDLE, errno, in_child};
 use std::{io, mem};
 use tollgate_record::host::{Host, Pmu};
 

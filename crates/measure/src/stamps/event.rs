@@ -2,7 +2,7 @@
 
 use super::Stamper;
 use super::ring::{Taken, parse};
-use crate::probe::Refusal;
+use crate::refusal::Refusal;
 use perf_event_open_sys as sys;
 use perf_event_open_sys::bindings as abi;
 use std::fs::File;

@@ -5,7 +5,7 @@ use super::event::ahead;
 use super::program::{HEAD, STAMP, stamp_faults};
 use super::{Anchor, KernelStamp, Mapping, Stamper, Taken};
 use crate::clock::monotonic_ns;
-use crate::probe::Refusal;
+use crate::refusal::Refusal;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
