@@ -6,11 +6,12 @@
 
 use crate::dissection::Dissection;
 use crate::noise::BatchNoise;
+use crate::probe::Facts;
 use serde::{Deserialize, Serialize};
 
 /// Version of what sampler and worker say to each other. It changes whenever [`Request`] or [`Reply`] does, or
 /// what they mean: two programs take turns (`tollgate run --against`) only when both speak the same.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// What the sampler asks for. Probes are named by their place in the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,8 +62,8 @@ pub enum Reply {
     Opened {
         /// The most passes of one batch.
         most_passes: u64,
-        /// Parameters for the record.
-        params: Vec<(String, String)>,
+        /// What it says about itself, for the record.
+        facts: Facts,
         /// How its crossings are taken apart, where they are.
         dissection: Option<Dissection>,
     },

@@ -4,7 +4,7 @@ use crate::dissection::{Dissection, Part, Term};
 use crate::sampler::{Collected, Epoch};
 use crate::stats::{median_interval, quantile, sorted};
 use crate::summary::{self, Units};
-use tollgate_record::{Evidence, Phase, Warning};
+use tollgate_record::{Evidence, Phase, Warning, warning};
 
 /// Which quantile of an epoch's groups of stamped crossings stands for it. A group's median is already
 /// free of single outliers, so that fewer groups than batches are thrown away.
@@ -34,14 +34,15 @@ pub fn bill(collected: &Collected, per_pass: f64, units: &Units) -> Option<Bill>
     let dissection = collected.dissection.as_ref()?;
     let mut bill = Bill::default();
     if let Some((reason, enable)) = &collected.undissected {
-        bill.warnings.push(Warning::new("not-split", format!("not taken apart: {reason}; {enable}")));
+        bill.warnings.push(Warning::new(warning::NOT_SPLIT, format!("not taken apart: {reason}; {enable}")));
         return Some(bill);
     }
     let used: Vec<Values> = (0..collected.epochs.len())
         .filter_map(|epoch| Values::of(&collected.epochs[epoch], collected, dissection, per_pass))
         .collect();
     if used.is_empty() {
-        bill.warnings.push(Warning::new("not-split", "not taken apart: no crossing was stamped whole"));
+        bill.warnings
+            .push(Warning::new(warning::NOT_SPLIT, "not taken apart: no crossing was stamped whole"));
         return Some(bill);
     }
     let doubt = used.iter().map(|values| values.doubt).fold(0.0, f64::max);
@@ -64,7 +65,7 @@ pub fn bill(collected: &Collected, per_pass: f64, units: &Units) -> Option<Bill>
     let total = median_interval(&totals).map_or(0.0, |(median, _)| median);
     if over.abs() > (CLOSE.0 * total.abs()).max(CLOSE.1) {
         let text = format!("the parts leave {:+.1} % of the total unattributed", 100.0 * over / total);
-        bill.warnings.push(Warning::new("unattributed", text));
+        bill.warnings.push(Warning::new(warning::UNATTRIBUTED, text));
     }
     bill.total = Some(total);
     bill.phases.push(phase(REST, Evidence::Difference, &rest, 0.0, units));
@@ -127,6 +128,7 @@ impl Values {
 mod tests {
     use super::*;
     use crate::clock::{CoreClock, Scale};
+    use crate::probe::Facts;
     use crate::sampler::{Batch, Outcome};
 
     const UNITS: Units =
@@ -175,7 +177,7 @@ mod tests {
         };
         Collected {
             outcome: Outcome::Active,
-            params: Vec::new(),
+            facts: Facts::default(),
             passes: 1_000,
             epochs: (0..6).map(one).collect(),
             done: false,

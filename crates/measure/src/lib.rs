@@ -25,5 +25,5 @@ pub mod summary;
 pub mod turns;
 pub mod worker;
 
-pub use probe::{Claim, Crossing, Meta, Placement, Probe, Site};
+pub use probe::{Claim, CounterReading, Crossing, Facts, Meta, Placement, Probe, Site};
 pub use refusal::Refusal;

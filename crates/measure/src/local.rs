@@ -30,7 +30,7 @@ impl<'p, C: Clock> Local<'p, C> {
                 let crossing = self.probes[*probe].open(&self.site)?;
                 let reply = Reply::Opened {
                     most_passes: crossing.most_passes(),
-                    params: crossing.params().into_iter().map(|(key, value)| (key.into(), value)).collect(),
+                    facts: crossing.facts(),
                     dissection: crossing.dissection(),
                 };
                 self.open[*probe] = Some(crossing);

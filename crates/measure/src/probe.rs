@@ -8,7 +8,9 @@ use crate::clock::Now;
 use crate::dissection::Dissection;
 use crate::refusal::Refusal;
 use crate::stamps::Span;
-use tollgate_record::Per;
+use serde::{Deserialize, Serialize};
+use tollgate_record::family::{ProbeAsked, ProbeFound};
+use tollgate_record::{Asked, Found, Per};
 
 /// What is known of a probe before it is opened. The list, the docs index and the help come from this.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +73,36 @@ pub struct Site {
     pub peer: Option<usize>,
 }
 
+/// What an open probe says about itself, for the record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// What the user or the plan chose.
+    pub asked: Asked,
+    /// What the probe found on this host.
+    pub found: Found,
+    /// Events that it counted, in a run of its own that is not timed.
+    pub counted: Vec<CounterReading>,
+}
+
+impl Facts {
+    /// What a mechanism of this host was made to do, and what it found; a side without a field is left out.
+    pub fn of_probe(asked: ProbeAsked, found: ProbeFound) -> Self {
+        let nothing = asked == ProbeAsked::default();
+        let asked = if nothing { Asked::Nothing } else { Asked::Probe(asked) };
+        let found = if found == ProbeFound::default() { Found::Nothing } else { Found::Probe(found) };
+        Self { asked, found, counted: Vec::new() }
+    }
+}
+
+/// A counter's key in the record, and its events for each crossing or why it has none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CounterReading {
+    /// The key: `cache-misses:u`.
+    pub name: String,
+    /// Events for each crossing, or the reason.
+    pub per_crossing: Result<f64, String>,
+}
+
 /// The measurement of one mechanism.
 pub trait Probe: Sync {
     /// What is known of it before it is opened.
@@ -129,8 +161,8 @@ pub trait Crossing {
         Ok(())
     }
 
-    /// Parameters for the record: sizes, what was chosen.
-    fn params(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
+    /// What the record says beside the figures: sizes, what was chosen, what was found.
+    fn facts(&self) -> Facts {
+        Facts::default()
     }
 }

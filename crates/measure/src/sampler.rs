@@ -9,7 +9,7 @@
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Moment, Scale};
 use crate::dissection::Dissection;
-use crate::probe::Meta;
+use crate::probe::{Facts, Meta};
 use crate::stats::{is_steady, median};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -96,8 +96,8 @@ pub struct Epoch {
 pub struct Collected {
     /// What became of it.
     pub outcome: Outcome,
-    /// Parameters for the record.
-    pub params: Vec<(String, String)>,
+    /// What it says about itself, for the record.
+    pub facts: Facts,
     /// Passes of a batch, found by calibration.
     pub passes: u64,
     /// One entry for each epoch it took part in.
@@ -180,7 +180,7 @@ pub fn run(
     let probes = (0..metas.len())
         .map(|probe| Collected {
             outcome: refused.get(probe).cloned().flatten().unwrap_or(Outcome::Active),
-            params: Vec::new(),
+            facts: Facts::default(),
             passes: 0,
             epochs: Vec::new(),
             done: false,
@@ -332,14 +332,14 @@ impl<B: Bench> Running<'_, B> {
     }
 
     fn open(&mut self, probe: usize) -> Result<Option<u64>, Halt> {
-        let Some(Reply::Opened { most_passes, params, dissection }) =
+        let Some(Reply::Opened { most_passes, facts, dissection }) =
             self.ask_probe(probe, &Request::Open { probe })?
         else {
             return Ok(None);
         };
         self.open[probe] = true;
         self.harvest.probes[probe].dissection = dissection;
-        self.harvest.probes[probe].params = params;
+        self.harvest.probes[probe].facts = facts;
         Ok(Some(most_passes))
     }
 

@@ -9,7 +9,7 @@ use crate::probe::{Meta, Site};
 use crate::sampler::{Collected, Core, Harvest};
 use crate::stats::median;
 use crate::summary::{self, Units};
-use tollgate_record::{Measurement, Run, Status, Warning};
+use tollgate_record::{Measurement, Run, Status, Warning, warning};
 
 /// Change of the core's frequency within a run that is worth a warning.
 const FREQUENCY_DRIFT: f64 = 0.02;
@@ -46,7 +46,7 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
     }
     run.complete = harvest.complete;
     if let Some(lost) = &harvest.lost {
-        run.warnings.push(Warning::new("worker-lost", format!("the run ended early: {lost}")));
+        run.warnings.push(Warning::new(warning::WORKER_LOST, format!("the run ended early: {lost}")));
     }
     let clock = &mut run.host.clock;
     clock.source = source.name().into();
@@ -67,11 +67,13 @@ pub fn record(run: &mut Run, metas: &[&Meta], harvest: &Harvest, source: Source)
 
 /// An emulator of one program may take a call and do nothing. A row whose proof shows that is no figure.
 fn unproven(row: &mut Measurement) {
-    let Some(warning) = row.warnings.iter().find(|warning| warning.code == "proof-disagrees") else { return };
+    let Some(warning) = row.warnings.iter().find(|warning| warning.code == warning::PROOF_DISAGREES) else {
+        return;
+    };
     let reason = format!("the emulator that runs this program does not do it: {}", warning.text);
-    let params = std::mem::take(&mut row.params);
+    let (asked, found) = (std::mem::take(&mut row.asked), std::mem::take(&mut row.found));
     *row = Measurement::empty(&row.probe, &row.engine, row.per, Status::Skipped);
-    (row.params, row.reason) = (params, Some(reason));
+    (row.asked, row.found, row.reason) = (asked, found, Some(reason));
     row.enable = Some("a machine, or an emulated one, of this architecture".into());
 }
 
@@ -168,7 +170,7 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
             low / 1e9,
             high / 1e9
         );
-        warnings.push(Warning::new("core-frequency", text));
+        warnings.push(Warning::new(warning::CORE_FREQUENCY, text));
     }
     if let Some(nominal) = nominal
         && (scale.hz - nominal).abs() > RATE_ERROR * nominal
@@ -178,7 +180,7 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
             nominal / 1e6,
             scale.hz / 1e6
         );
-        warnings.push(Warning::new("tsc-rate", text));
+        warnings.push(Warning::new(warning::TSC_RATE, text));
     }
     let ratios: Vec<f64> =
         harvest.core.iter().filter(|core| core.add > 0.0).map(|core| core.multiply / core.add).collect();
@@ -190,7 +192,7 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
             "a multiply takes {:.2} times as long as an addition instead of {expected}; figures in cycles are doubtful",
             median(&ratios)
         );
-        warnings.push(Warning::new("core-clock-doubtful", text));
+        warnings.push(Warning::new(warning::CORE_CLOCK_DOUBTFUL, text));
     }
     warnings
 }
@@ -198,18 +200,20 @@ fn clock_warnings(harvest: &Harvest, scale: Scale, nominal: Option<f64>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::{Measurement, Status, Warning, unproven};
-    use tollgate_record::Per;
+    use tollgate_record::{Per, warning};
 
     #[test]
     fn what_an_emulator_left_undone_is_no_figure() {
         let mut row = Measurement::empty("fault/x", "host", Per::Touch, Status::Measured);
         row.samples = 7;
-        row.warnings.push(Warning::new("drift", "it drifted"));
+        row.warnings.push(Warning::new(warning::DRIFT, "it drifted"));
         let before = row.clone();
         unproven(&mut row);
         assert_eq!(row, before);
-        row.warnings
-            .push(Warning::new("proof-disagrees", "minor per touch: 0.000 counted where 1 was claimed"));
+        row.warnings.push(Warning::new(
+            warning::PROOF_DISAGREES,
+            "minor per touch: 0.000 counted where 1 was claimed",
+        ));
         unproven(&mut row);
         assert_eq!((row.status, row.samples), (Status::Skipped, 0));
         assert!(row.reason.is_some_and(|reason| reason.contains("0.000")) && row.enable.is_some());

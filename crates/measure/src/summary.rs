@@ -10,8 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use serde_json::Value;
-use tollgate_record::{EpochFigure, Estimate, Measurement, Single, Status, Warning};
+use tollgate_record::{EpochFigure, Estimate, Measurement, Single, Status, Warning, warning};
 
 /// Which quantile of an epoch's samples the headline is made of.
 ///
@@ -78,8 +77,8 @@ pub fn relative_half_width(meta: &Meta, collected: &Collected) -> Option<f64> {
 /// The record of one probe.
 pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measurement {
     let mut result = Measurement::empty(meta.id, "host", meta.per, Status::Measured);
-    result.params =
-        collected.params.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect();
+    result.asked = collected.facts.asked.clone();
+    result.found = collected.facts.found.clone();
     match &collected.outcome {
         Outcome::Skipped { reason, enable } => {
             result.status = Status::Skipped;
@@ -99,9 +98,10 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
     let mut per_pass = f64::from(meta.crossings_per_pass);
     for (place, claim) in meta.proof.iter().enumerate() {
         let Some(counted) = total(&collected.epochs, place) else {
-            result
-                .warnings
-                .push(Warning::new("unproven", format!("{} could not be counted here", words(claim.key))));
+            result.warnings.push(Warning::new(
+                warning::UNPROVEN,
+                format!("{} could not be counted here", words(claim.key)),
+            ));
             continue;
         };
         let ratio = counted as f64 / claimed;
@@ -109,7 +109,7 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
         if let Some(warning) = disagreement(claim, ratio) {
             if claim.divides && ratio > 0.0 {
                 per_pass *= ratio / claim.per_crossing;
-                result.params.insert("per_counted".into(), Value::from(claim.key));
+                result.per_counted = Some(claim.key.into());
             }
             result.warnings.push(warning);
         }
@@ -156,9 +156,7 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
         result.warnings.extend(shape_warnings(collected, &figure, &samples, per_pass));
     }
     result.warnings.extend(disturbance_warnings(meta, collected));
-    for (by, whole) in &bill.instrumented {
-        result.params.insert(format!("with_{by}_ns"), Value::from(*whole));
-    }
+    result.instrumented_ns = bill.instrumented.iter().cloned().collect();
     result.phases = bill.phases;
     result.warnings.extend(bill.warnings);
     // What is prepared anew for each crossing cannot be timed by single passes of the harness.
@@ -211,9 +209,9 @@ fn disagreement(claim: &Claim, ratio: f64) -> Option<Warning> {
     }
     let found = format!("{}: {ratio:.3} counted where {} was claimed", words(claim.key), claim.per_crossing);
     Some(if claim.divides && ratio > 0.0 {
-        Warning::new("per-counted", format!("{found}; the figure is for each that was counted"))
+        Warning::new(warning::PER_COUNTED, format!("{found}; the figure is for each that was counted"))
     } else {
-        Warning::new("proof-disagrees", found)
+        Warning::new(warning::PROOF_DISAGREES, found)
     })
 }
 
@@ -339,7 +337,7 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
                 "batches of N and of 2N give {:+.1} % another figure than batches of N alone",
                 percent(apart / figure.median)
             );
-            warnings.push(Warning::new("estimators-disagree", text));
+            warnings.push(Warning::new(warning::ESTIMATORS_DISAGREE, text));
         }
     }
     let unsteady = collected.epochs.iter().filter(|epoch| !epoch.steady).count();
@@ -348,14 +346,14 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
             "still warming up when sampling began, in {unsteady} of {} epochs",
             collected.epochs.len()
         );
-        warnings.push(Warning::new("not-steady", text));
+        warnings.push(Warning::new(warning::NOT_STEADY, text));
     }
     if collected.epochs.len() < FEWEST_GROUPS {
         let text = format!(
             "{} epochs only: the interval does not show how processes differ",
             collected.epochs.len()
         );
-        warnings.push(Warning::new("few-epochs", text));
+        warnings.push(Warning::new(warning::FEW_EPOCHS, text));
     }
     // What is finer than the clock is the clock's.
     if let Some(levels) = stats::two_levels(samples).filter(|levels| levels.high - levels.low > CLOCK_GRAIN) {
@@ -364,7 +362,7 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
             percent(levels.high_share),
             levels.high / levels.low
         );
-        warnings.push(Warning::new("two-levels", text));
+        warnings.push(Warning::new(warning::TWO_LEVELS, text));
     }
     let levels: Vec<f64> = groups(collected)
         .iter()
@@ -372,7 +370,10 @@ fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_p
         .collect();
     let drift = stats::drift(&levels).filter(|change| (change * figure.median).abs() > CLOCK_GRAIN);
     if let Some(change) = drift {
-        warnings.push(Warning::new("drift", format!("drifted by {:+.1} % during the run", percent(change))));
+        warnings.push(Warning::new(
+            warning::DRIFT,
+            format!("drifted by {:+.1} % during the run", percent(change)),
+        ));
     }
     warnings
 }
@@ -387,14 +388,14 @@ fn disturbance_warnings(meta: &Meta, collected: &Collected) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if migrated > 0 {
         let text = format!("moved to another CPU in {migrated} of {visits} visits, in spite of the pin");
-        warnings.push(Warning::new("migrated", text));
+        warnings.push(Warning::new(warning::MIGRATED, text));
     }
     // A probe that switches tasks is preempted by its own peer all the time: that tells nothing.
     let switches = meta.proof.iter().any(|claim| claim.key.starts_with("switches"));
     let share = interrupted as f64 / visits.max(1) as f64;
     if !switches && share > DISTURBED {
         let text = format!("another task took the CPU in {:.0} % of the visits", share * 100.0);
-        warnings.push(Warning::new("preempted", text));
+        warnings.push(Warning::new(warning::PREEMPTED, text));
     }
     warnings
 }

@@ -98,7 +98,7 @@ fn collected(shape: Process, epochs: usize, rng: &mut ChaCha8Rng) -> Collected {
         .collect();
     Collected {
         outcome: Outcome::Active,
-        params: Vec::new(),
+        facts: tollgate_measure::Facts::default(),
         passes: 1_000,
         epochs,
         done: false,

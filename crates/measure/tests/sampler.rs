@@ -9,7 +9,7 @@ use tollgate_measure::noise::BatchNoise;
 use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
 use tollgate_measure::summary::{self, Units};
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::{Measurement, Per, Status};
+use tollgate_record::{Measurement, Per, Status, warning};
 
 /// Ticks that an empty call of `cross` takes.
 const CALL: u64 = 30;
@@ -241,13 +241,13 @@ fn a_switch_that_happens_twice_is_divided_by_what_was_counted() {
     let result = &results(&[known("a", 1_000, 40, Behaviour::Works)], &PLAN)[0];
     assert_eq!(result.proof["switches_per_crossing"], 2.0);
     assert_eq!(result.ticks.unwrap().estimate, 250.0);
-    assert!(result.has_warning("per-counted"));
+    assert!(result.has_warning(warning::PER_COUNTED));
 }
 
 #[test]
 fn a_switch_that_never_happens_is_no_figure_to_trust() {
     let result = &results(&[known("a", 1_000, 0, Behaviour::Works)], &PLAN)[0];
-    assert!(result.has_warning("proof-disagrees"), "{:?}", result.warnings);
+    assert!(result.has_warning(warning::PROOF_DISAGREES), "{:?}", result.warnings);
 }
 
 #[test]
@@ -270,13 +270,13 @@ fn skipped_and_failed_probes_leave_the_others_alone() {
 fn warm_up_is_waited_for() {
     let result = &results(&[known("a", 1_000, 20, Behaviour::WarmsUp)], &PLAN)[0];
     assert_eq!(result.ticks.unwrap().p99, 500.0, "a slow pass got into the samples");
-    assert!(!result.has_warning("not-steady"));
+    assert!(!result.has_warning(warning::NOT_STEADY));
 }
 
 #[test]
 fn a_cost_of_the_batch_itself_is_found_by_the_second_estimator() {
     let result = &results(&[known("a", 1_000, 20, Behaviour::Overhead(60_000))], &PLAN)[0];
-    assert!(result.has_warning("estimators-disagree"), "{:?}", result.warnings);
+    assert!(result.has_warning(warning::ESTIMATORS_DISAGREE), "{:?}", result.warnings);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn stopping_keeps_what_there_is() {
     let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None, core_spread: 0.0 };
     let result = summary::measurement(&probes[0].meta, &harvest.probes[0], &units);
     assert_eq!(result.ticks.unwrap().estimate, 500.0);
-    assert!(result.has_warning("few-epochs"));
+    assert!(result.has_warning(warning::FEW_EPOCHS));
 }
 
 #[test]

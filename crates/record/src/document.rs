@@ -1,6 +1,7 @@
 //! A run as JSON text, and back: the only place that knows how a file can be wrong.
 
 use crate::text::short;
+use crate::upgrade::{self, OLD};
 use crate::{Run, SCHEMA};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -38,6 +39,20 @@ pub enum DocumentError {
         /// Where it gave up.
         byte: usize,
     },
+    /// A record of an older schema, but a field is missing or of the wrong kind.
+    #[error("it says \"{OLD}\" but does not hold to it: {0}")]
+    WrongOld(String),
+    /// The content is not what was written.
+    #[error(
+        "its checksum is {found} and its content has {computed}: it was edited or damaged after it was written; measure \
+         again, or remove the checksum to read it as it is"
+    )]
+    Checksum {
+        /// The checksum in the document.
+        found: String,
+        /// The checksum of its content.
+        computed: String,
+    },
     /// A run that JSON cannot hold.
     #[error("the run cannot be written as JSON: {0}")]
     Unwritable(String),
@@ -49,11 +64,19 @@ pub enum DocumentError {
 /// # Errors
 /// [`DocumentError::Unwritable`]; no run is known that gives it.
 pub fn to_json(run: &Run) -> Result<String, DocumentError> {
-    let run = run.without_non_finite();
+    let mut run = run.without_non_finite().into_owned();
+    run.checksum = Some(checksum(&mut run)?);
     let mut text =
-        serde_json::to_string_pretty(&*run).map_err(|e| DocumentError::Unwritable(e.to_string()))?;
+        serde_json::to_string_pretty(&run).map_err(|e| DocumentError::Unwritable(e.to_string()))?;
     text.push('\n');
     Ok(text)
+}
+
+/// CRC-32 (IEEE 802.3) of the run as compact JSON without its checksum, as eight hexadecimal digits.
+fn checksum(run: &mut Run) -> Result<String, DocumentError> {
+    run.checksum = None;
+    let text = serde_json::to_vec(run).map_err(|e| DocumentError::Unwritable(e.to_string()))?;
+    Ok(format!("{:08x}", crc32fast::hash(&text)))
 }
 
 /// The run that a text holds.
@@ -79,12 +102,27 @@ pub fn from_json(text: &[u8]) -> Result<Run, DocumentError> {
     let head: Head = serde_json::from_slice(text).map_err(|error| wrong(text, &error))?;
     match head.schema {
         Some(Value::String(schema)) if schema == SCHEMA => {}
+        Some(Value::String(schema)) if schema == OLD => return old(text),
         Some(Value::String(schema)) if schema.starts_with("tollgate/") => {
             return Err(DocumentError::UnknownSchema(short(&schema, 40)));
         }
         _ => return Err(DocumentError::NotARecord),
     }
-    serde_json::from_slice(text).map_err(|error| wrong(text, &error))
+    let mut run: Run = serde_json::from_slice(text).map_err(|error| wrong(text, &error))?;
+    if let Some(found) = run.checksum.take() {
+        let computed = checksum(&mut run)?;
+        if found != computed {
+            return Err(DocumentError::Checksum { found: short(&found, 40), computed });
+        }
+    }
+    Ok(run)
+}
+
+/// The run that a text of the older schema holds.
+fn old(text: &[u8]) -> Result<Run, DocumentError> {
+    let mut document = serde_json::from_slice(text).map_err(|error| wrong(text, &error))?;
+    upgrade::upgrade(&mut document);
+    serde_json::from_value(document).map_err(|error| DocumentError::WrongOld(short(&error.to_string(), 200)))
 }
 
 fn wrong(text: &[u8], error: &serde_json::Error) -> DocumentError {

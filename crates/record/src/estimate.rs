@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 /// The quantiles are those of the samples, each the mean of one batch of crossings; the
 /// distribution of single crossings is the `single` of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The headline figure.
     pub estimate: f64,

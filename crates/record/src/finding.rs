@@ -17,6 +17,7 @@ pub enum Severity {
 
 /// One thing found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,

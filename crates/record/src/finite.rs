@@ -5,12 +5,10 @@
 //! measurement (or the run) says so in a warning of the code `not-finite`. A measurement that loses
 //! its last figure that way has failed.
 
+use crate::vocabulary::warning::NOT_FINITE;
 use crate::{Estimate, Host, Measurement, Run, Single, Status, Warning};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// The code of the warning.
-pub const NOT_FINITE: &str = "not-finite";
 
 impl Run {
     /// The same run without figures that are NaN or infinite; what was left out is in the warnings.

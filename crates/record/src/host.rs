@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The machine that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Host {
     /// Node name of the system.
     pub name: String,
@@ -66,7 +66,7 @@ pub struct Host {
 
 /// The processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Cpu {
     /// The maker's name for it.
     pub model: String,
@@ -120,7 +120,7 @@ pub struct Cpu {
 
 /// What the processor does when it has nothing to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Idle {
     /// Idle driver: `intel_idle`, `acpi_idle`, `haltpoll`, `psci_idle`.
     pub driver: Option<String>,
@@ -134,7 +134,7 @@ pub struct Idle {
 
 /// One idle state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct IdleState {
     /// The driver's name for it.
     pub name: String,
@@ -146,7 +146,7 @@ pub struct IdleState {
 
 /// One cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Cache {
     /// 1 for the level next to the core.
     pub level: u32,
@@ -164,7 +164,7 @@ pub struct Cache {
 
 /// The kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Kernel {
     /// `uname -r`.
     pub release: String,
@@ -190,7 +190,7 @@ pub struct Kernel {
 
 /// The clock that timed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Clock {
     /// The counter that timed (`tsc`, `cntvct`, `rdtime`), or `os`.
     pub source: String,
@@ -208,7 +208,7 @@ pub struct Clock {
 
 /// Limits of the control group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Cgroup {
     /// 1 or 2; absent without control groups.
     pub version: Option<u32>,
@@ -222,7 +222,7 @@ pub struct Cgroup {
 
 /// Limits of the process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Soft limit of open files; absent means none.
     pub open_files: Option<u64>,
@@ -241,7 +241,7 @@ pub struct Limits {
 
 /// Hardware performance counters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Pmu {
     /// Whether they can be read here.
     pub present: bool,

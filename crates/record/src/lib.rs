@@ -9,6 +9,7 @@
 
 pub mod document;
 mod estimate;
+pub mod family;
 pub mod finding;
 mod finite;
 pub mod host;
@@ -16,32 +17,29 @@ pub mod schema;
 pub mod stages;
 pub mod store;
 pub mod text;
+mod upgrade;
+pub mod vocabulary;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use estimate::Estimate;
+pub use family::{Asked, Found};
 pub use finding::{Finding, Severity};
-pub use finite::NOT_FINITE;
 pub use host::Host;
 pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
 pub use store::{Store, StoreError};
+pub use vocabulary::{Counter, PhaseName, WarningKind, counter, phase, warning};
 
-/// The version of the document; a reader refuses any other.
-pub const SCHEMA: &str = "tollgate/1";
-
-/// The code of the warning on a figure that came without an interval and without samples (from another
-/// program's file). Its [`Estimate`] repeats the figure in every field; nothing shows them as an interval.
-pub const NO_INTERVAL: &str = "no-interval";
-
-/// The code of the warning on a run that was made from another program's file: what its host lacks is not known.
-pub const IMPORTED: &str = "imported";
+/// The version of the document. A reader upgrades `tollgate/1` and refuses any other.
+pub const SCHEMA: &str = "tollgate/2";
 
 /// One invocation of the tool and all that it found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Always `tollgate/1`.
+    /// Always `tollgate/2`.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// Unique name of the run; the store's file name.
@@ -62,14 +60,18 @@ pub struct Run {
     /// The machine that was measured.
     pub host: Host,
     /// What spoiled the run as a whole.
-    #[serde(default)]
     pub warnings: Vec<Warning>,
     /// One entry for each probe, in the order of the list of probes.
     pub results: Vec<Measurement>,
+    /// CRC-32 of the rest of the document, written by [`document::to_json`] and checked by
+    /// [`document::from_json`], so that a damaged or edited record is noticed. `None` in a run in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
 }
 
 /// The program that measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Tool {
     /// Version of the package.
     pub version: String,
@@ -137,6 +139,7 @@ pub enum Evidence {
 
 /// A named part of a crossing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Phase {
     /// The part's name: `entry`, `dispatch`, `refill`.
     pub name: String,
@@ -172,6 +175,7 @@ impl Phase {
 
 /// One quantity over another: a timeline, a growth curve, a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Series {
     /// What it shows: `faults`, `throughput`, `latency`.
     pub name: String,
@@ -185,6 +189,7 @@ pub struct Series {
 
 /// Something that a reader of the figure must know, as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Warning {
     /// Stable name that scripts may test for, kebab-case.
     pub code: String,
@@ -193,14 +198,15 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning from its code and sentence.
-    pub fn new(code: &str, text: impl Into<String>) -> Self {
-        Self { code: code.into(), text: text.into() }
+    /// A warning of a known kind, with a sentence about this case.
+    pub fn new(kind: WarningKind, text: impl Into<String>) -> Self {
+        Self { code: kind.name.into(), text: text.into() }
     }
 }
 
 /// Samples outside Tukey's fences, counted and kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Outliers {
     /// Below Q1 - 3 IQR.
     pub low_severe: u64,
@@ -214,6 +220,7 @@ pub struct Outliers {
 
 /// The distribution of crossings that were timed one at a time, with the cost of the clock pair removed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Single {
     /// How many were timed.
     pub count: u64,
@@ -239,6 +246,7 @@ pub struct Single {
 
 /// What one epoch gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct EpochFigure {
     /// The epoch's headline in nanoseconds.
     pub ns: f64,
@@ -249,12 +257,16 @@ pub struct EpochFigure {
 
 /// What one probe gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Measurement {
     /// `family/mechanism`, or `null`.
     pub probe: String,
-    /// What the probe was asked to do: CPUs, sizes, counts.
-    #[serde(default)]
-    pub params: BTreeMap<String, serde_json::Value>,
+    /// What the user or the plan chose: sizes, counts, kinds. Equal in two runs of one experiment.
+    #[serde(default, skip_serializing_if = "Asked::is_nothing")]
+    pub asked: Asked,
+    /// What the run learned beside its figures.
+    #[serde(default, skip_serializing_if = "Found::is_nothing")]
+    pub found: Found,
     /// What ran it: `host`, `embedded`, `spike`, `qemu`, `kvm-intel`.
     pub engine: String,
     /// What became of it.
@@ -281,8 +293,13 @@ pub struct Measurement {
     /// How many crossings in all of them.
     pub crossings: u64,
     /// Counts showing that the crossing happened, each per crossing (or per touch, as the key says).
-    #[serde(default)]
     pub proof: BTreeMap<String, f64>,
+    /// The key of the proof by whose count the figure was divided, where the count differs from the claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_counted: Option<String>,
+    /// Nanoseconds of a crossing with each of the instruments that split it, by the instrument's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub instrumented_ns: BTreeMap<String, f64>,
     /// The headline of each epoch, which is a process of its own: what the headline is the median of, in the
     /// order in which they were made. Empty in records of before it was kept, and for simulated figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -300,10 +317,8 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<StageDiagram>,
     /// What to know before using the figure.
-    #[serde(default)]
     pub warnings: Vec<Warning>,
     /// Samples outside the fences.
-    #[serde(default)]
     pub outliers: Outliers,
     /// Crossings timed one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -318,7 +333,8 @@ impl Measurement {
     pub fn empty(probe: &str, engine: &str, per: Per, status: Status) -> Self {
         Self {
             probe: probe.into(),
-            params: BTreeMap::new(),
+            asked: Asked::Nothing,
+            found: Found::Nothing,
             engine: engine.into(),
             status,
             reason: None,
@@ -330,6 +346,8 @@ impl Measurement {
             samples: 0,
             crossings: 0,
             proof: BTreeMap::new(),
+            per_counted: None,
+            instrumented_ns: BTreeMap::new(),
             epochs: Vec::new(),
             phases: Vec::new(),
             counters: BTreeMap::new(),
@@ -347,8 +365,23 @@ impl Measurement {
         self.probe.split('/').next().unwrap_or(&self.probe)
     }
 
-    /// Whether a warning of this code is attached.
-    pub fn has_warning(&self, code: &str) -> bool {
-        self.warnings.iter().any(|warning| warning.code == code)
+    /// Whether a warning of this kind is attached.
+    pub fn has_warning(&self, kind: WarningKind) -> bool {
+        self.warnings.iter().any(|warning| warning.code == kind)
+    }
+
+    /// The value of a counter, where it was counted.
+    pub fn counter(&self, counter: Counter) -> Option<f64> {
+        self.counters.get(counter.name).copied()
+    }
+
+    /// Sets the value of a counter.
+    pub fn count(&mut self, counter: Counter, value: f64) {
+        self.counters.insert(counter.name.into(), value);
+    }
+
+    /// The phase of this name, where the bill has it.
+    pub fn phase(&self, name: PhaseName) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == name)
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A stretch of a run on a pipelined core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StageDiagram {
     /// The instructions, in the order of fetching.
     pub rows: Vec<StageRow>,
@@ -21,6 +22,7 @@ pub struct StageDiagram {
 
 /// One instruction on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StageRow {
     /// Its address, hexadecimal with `0x`: a number of 64 bits is more than many readers of JSON hold.
     pub address: String,
@@ -46,6 +48,7 @@ pub struct StageRow {
 
 /// A stretch of cycles with a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StageSpan {
     /// A stage (`IF`), or the cause of a wait (`load-use`).
     pub name: String,
@@ -57,6 +60,7 @@ pub struct StageSpan {
 
 /// Why an instruction that was fetched was thrown away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StageSquash {
     /// The cycle in which it is gone.
     pub at: u64,

@@ -1,7 +1,7 @@
 //! What of the noise a reader of the figures must know.
 
 use super::span::{CpuNoise, SpanNoise};
-use tollgate_record::Warning;
+use tollgate_record::{Warning, warning};
 
 /// Share of the time that others must have had for certain before it is said.
 const OTHER_SHARE: f64 = 0.01;
@@ -25,7 +25,7 @@ pub fn warnings(span: &SpanNoise, with_peer: bool) -> Vec<Warning> {
     }
     if span.migrated > 0 {
         all.push(Warning::new(
-            "migrated",
+            warning::MIGRATED,
             format!(
                 "{} of {} batches ended on another CPU than they started on, although pinned",
                 span.migrated, span.batches
@@ -38,7 +38,7 @@ pub fn warnings(span: &SpanNoise, with_peer: bool) -> Vec<Warning> {
 fn other_task(cpu: &CpuNoise) -> Option<Warning> {
     let other = cpu.other.filter(|other| other.low > OTHER_SHARE)?;
     Some(Warning::new(
-        "other-task",
+        warning::OTHER_TASK,
         format!(
             "another task ran on cpu {} for {} % of the time ({} to {} %)",
             cpu.cpu,
@@ -56,7 +56,7 @@ fn steal(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
     }
     let share = cpu.steal_ns? as f64 / elapsed_ns as f64;
     Some(Warning::new(
-        "steal",
+        warning::STEAL,
         format!("the hypervisor ran somebody else on cpu {} for {} % of the time", cpu.cpu, percent(share)),
     ))
 }
@@ -65,7 +65,10 @@ fn interrupts(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
     let seconds = elapsed_ns as f64 / 1e9;
     let rate = cpu.interrupts?.device as f64 / seconds;
     (rate.is_finite() && rate > DEVICE_INTERRUPTS).then(|| {
-        Warning::new("interrupts", format!("cpu {} took {rate:.0} device interrupts a second", cpu.cpu))
+        Warning::new(
+            warning::INTERRUPTS,
+            format!("cpu {} took {rate:.0} device interrupts a second", cpu.cpu),
+        )
     })
 }
 
@@ -130,7 +133,7 @@ mod tests {
         assert!(
             warnings(&SpanNoise { measured: span().measured, ..SpanNoise::default() }, false)
                 .iter()
-                .all(|one| one.code == "other-task")
+                .all(|one| one.code == warning::OTHER_TASK)
         );
     }
 }

@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single,
-    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
+    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning, warning,
 };
 
 /// An estimate around `x`.
@@ -93,7 +93,7 @@ pub(crate) fn sample() -> Run {
         complete: true,
         interleaved_with: None,
         host,
-        warnings: vec![Warning::new("steal", "the hypervisor took 1 % of the time")],
+        warnings: vec![Warning::new(warning::STEAL, "the hypervisor took 1 % of the time")],
         results: vec![futex, skipped, failed],
     }
 }

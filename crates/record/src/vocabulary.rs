@@ -1,0 +1,238 @@
+//! The names that a record may contain, each defined once with its meaning: warnings, counters, phases, proofs.
+//!
+//! Code that writes or reads one of these names uses the constant, so a name that is not in this file does not
+//! compile. The reference pages are generated from the `ALL` lists.
+
+/// Declares a kind of name, its constants and the list of all.
+macro_rules! names {
+    (
+        $(#[$doc:meta])* $room:ident::$kind:ident:
+        $($constant:ident = $name:literal, $meaning:literal;)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub struct $kind {
+            /// The name in the record. One that ends in `*` is the beginning of several names.
+            pub name: &'static str,
+            /// What it means, in one sentence.
+            pub meaning: &'static str,
+        }
+
+        impl $kind {
+            /// The definition of a name that a record contains, `None` when this version does not define it.
+            pub fn find(name: &str) -> Option<Self> {
+                let is = |known: &str| match known.strip_suffix('*') {
+                    Some(beginning) => name.starts_with(beginning),
+                    None => name == known,
+                };
+                $room::ALL.iter().copied().find(|known| is(known.name))
+            }
+        }
+
+        impl PartialEq<$kind> for String {
+            fn eq(&self, other: &$kind) -> bool {
+                self == other.name
+            }
+        }
+
+        impl From<$kind> for String {
+            fn from(name: $kind) -> Self {
+                name.name.into()
+            }
+        }
+
+        $(#[$doc])*
+        pub mod $room {
+            use super::$kind;
+
+            /// Every name, in the order of the reference page.
+            pub static ALL: &[$kind] = &[$($constant),+];
+
+            $(
+                #[doc = $meaning]
+                pub const $constant: $kind = $kind { name: $name, meaning: $meaning };
+            )+
+        }
+    };
+}
+
+names! {
+    /// Codes of warnings, which scripts may test for.
+    warning::WarningKind:
+    BILL_INCOMPLETE = "bill-incomplete", "A ring beside the measured one failed, so a part of the bill is missing.";
+    CORE_CLOCK_DOUBTFUL = "core-clock-doubtful", "The two chains of dependent arithmetic disagree about the core's frequency, so cycles may be wrong.";
+    CORE_FREQUENCY = "core-frequency", "The core's frequency changed between the beginning and the end of the run.";
+    COUNTERS_ABSENT = "counters-absent", "Events that were to be counted could not be counted here.";
+    CROSSINGS_DIFFER = "crossings-differ", "The simulated crossings do not all take the same instructions; the phases are means.";
+    DRIFT = "drift", "The figure moved in one direction during the run.";
+    EMULATED = "emulated", "An emulator stands in for the hardware, so the figure says nothing about this machine's hardware.";
+    ESTIMATORS_DISAGREE = "estimators-disagree", "Batches of two sizes give different figures, so the cost is not proportional to the number of crossings.";
+    FEW_EPOCHS = "few-epochs", "Too few epochs for the interval to show how processes differ.";
+    GUEST_NOT_RUN = "guest-not-run", "The bare guest did not run, so the hardware's share is missing.";
+    HALVED = "halved", "The other tool reports a round trip; the figure is half of it.";
+    IMPORTED = "imported", "The run was made from another program's file: facts of the host that the file does not contain are unknown.";
+    INTERCEPTED = "intercepted", "The hypervisor intercepts the instruction, so the figure contains an exit.";
+    INTERRUPTED = "interrupted", "The measurement was stopped before its end.";
+    INTERRUPTS = "interrupts", "A measured CPU handled many device interrupts.";
+    KERNEL_CLOCK = "kernel-clock", "The kernel's clock could not be mapped to the counter closely enough.";
+    MIGRATED = "migrated", "Batches ended on another CPU than they started on, although pinned.";
+    NESTED = "nested", "The host is itself a guest, so one exit may be several.";
+    NOT_FINITE = "not-finite", "Figures that are NaN or infinite were left out.";
+    NOT_IMPORTED = "not-imported", "Parts of another program's file have no place in a record and were left out.";
+    NOT_SAVED = "not-saved", "The run could not be saved.";
+    NOT_SPLIT = "not-split", "The crossing could not be taken apart here; the total is still good.";
+    NOT_STEADY = "not-steady", "The figure was still falling when sampling began.";
+    NO_INTERVAL = "no-interval", "The figure came without an interval and without samples; its estimate repeats it in every field.";
+    OTHER_TASK = "other-task", "Another task ran on a measured CPU.";
+    PER_COUNTED = "per-counted", "More or fewer crossings were counted than claimed; the figure is for each that was counted.";
+    PREEMPTED = "preempted", "Another task took the CPU during many visits.";
+    PROOF_DISAGREES = "proof-disagrees", "What was counted disagrees with what the probe claims.";
+    REFILL_INDISTINCT = "refill-indistinct", "The refill cannot be distinguished from zero.";
+    SOME_FAILED = "some-failed", "Some virtual machines did not give this row.";
+    STEAL = "steal", "The hypervisor ran something else on a measured CPU.";
+    STOPPED = "stopped", "The program was stopped at its limit of instructions.";
+    TSC_RATE = "tsc-rate", "The time-stamp counter's measured rate differs from the stated one.";
+    TWO_LEVELS = "two-levels", "The samples gather around two levels.";
+    UNATTRIBUTED = "unattributed", "The parts of the bill leave a large remainder.";
+    UNPROVEN = "unproven", "What proves the crossing could not be counted here.";
+    UPGRADED = "upgraded", "The record is of an older schema; fields without a place in this one were left out.";
+    WARM = "warm", "Part of the file was in the page cache before the scan began.";
+    WORKER_LOST = "worker-lost", "The process that measures was lost, and the run ended early.";
+}
+
+names! {
+    /// Counters: events for each crossing unless the meaning says otherwise.
+    counter::Counter:
+    ACCESSES = "accesses", "Accesses to the cache, over the whole program.";
+    AFTER = "after/*", "What the program pays for each trap once it has returned: cycles by cause, and lines and entries fetched again.";
+    ALONE_CYCLES = "alone-cycles", "Cycles of the program between two traps, without traps.";
+    BYTES_READ = "bytes_read", "Bytes read from the device, over the whole scan.";
+    BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
+    CACHE_EVENTS = "cache-*", "Accesses to the last cache that the processor counts, and its misses; `:u` in user mode, `:k` in the kernel.";
+    CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
+    CPU_SHARE = "cpu_share", "CPU time divided by elapsed time.";
+    CYCLES = "cycles", "Cycles.";
+    CYCLES_BY_MODE = "cycles:*", "Core cycles in one mode, counted by the processor.";
+    DIRECT_READ = "direct_read_p50_ns", "Median time of a direct read of one page from the device, in nanoseconds.";
+    DTLB_EVENTS = "dTLB-*", "Loads that looked into the data TLB, and its misses.";
+    DYNAMIC = "dynamic/*", "Executed instructions by kind, over the whole program.";
+    ELAPSED = "elapsed_s", "Seconds from the start of the process to its end.";
+    FETCHED_BYTES = "fetched-bytes", "Bytes of instructions fetched, over the whole program.";
+    FETCH_WAIT_CYCLES = "fetch-wait-cycles", "Cycles that the timed program waited for instructions.";
+    FILE_SYSTEM_INPUTS = "file_system_inputs", "Blocks of 512 bytes read for the process (getrusage).";
+    FIRST_FETCH_MIN = "first-fetch-min", "Fewest cycles from the interrupt to the handler's first fetch.";
+    HIT_RATE = "hit-rate", "Hits divided by accesses.";
+    INSTRUCTIONS = "instructions", "Instructions.";
+    INSTRUCTIONS_BY_MODE = "instructions:*", "Instructions in one mode, counted by the processor.";
+    INSTRUCTIONS_MAX = "instructions-max", "Most instructions of one crossing in the loop.";
+    INSTRUCTIONS_MIN = "instructions-min", "Fewest instructions of one crossing in the loop.";
+    INSTRUCTIONS_SINGLE = "instructions-single", "Instructions of the single crossing before the loop.";
+    INVOLUNTARY_SWITCHES = "involuntary_switches", "Involuntary context switches (getrusage).";
+    L1D_EVENTS = "L1d-*", "Loads that looked into the first data cache, and its misses.";
+    LINE_ACCESSES = "line-accesses", "Lines that the program's fetches touch, over the whole program.";
+    LINE_HIT_RATE = "line-hit-rate", "Hits divided by line accesses.";
+    LINE_MISSES = "line-misses", "Lines that were missed, over the whole program.";
+    LOADS = "loads", "Loads of the kernel.";
+    MAPPED_PER_TOUCH = "mapped_per_touch", "Pages that one fault maps.";
+    MAXIMUM_RESIDENT = "maximum_resident_kib", "Largest resident set of the process, in KiB (getrusage).";
+    MIGRATIONS = "migrations", "Moves to another CPU, counted by the kernel.";
+    MINOR_FAULTS = "minor_faults", "Minor faults of the process (getrusage).";
+    MAJOR_FAULTS = "major_faults", "Major faults of the process (getrusage).";
+    MISSES = "misses", "Misses, over the whole program.";
+    MISSES_CAPACITY = "misses-capacity", "Misses that a fully associative cache of the size would also have.";
+    MISSES_COMPULSORY = "misses-compulsory", "First accesses to a line.";
+    MISSES_CONFLICT = "misses-conflict", "Misses that only the mapping to sets causes.";
+    OBJECT_TEXT_BYTES = "object-text-bytes", "Bytes of the program's text before linking.";
+    OFF_CPU = "off_cpu_ns_per_touch", "Nanoseconds off the CPU for each touch.";
+    PAGES_PER_SECOND = "pages_per_second", "Pages touched in a second.";
+    PAGES_TOUCHED = "pages_touched", "Distinct pages touched.";
+    PAGE_FAULTS = "page-faults", "Page faults, counted by the kernel.";
+    PHASE = "phase/*", "Instructions, loads and stores of one phase: `phase/NAME/loads`.";
+    READ_PER_TOUCHED = "read_per_touched", "Bytes read from the device for each byte of touched pages.";
+    REFILL = "refill/*", "Lines and TLB entries that the program fetches again for each trap.";
+    RESIDENT_BEFORE = "resident_before", "Pages of the file in the page cache before the scan.";
+    SCAN_MAJOR = "scan_major", "Major faults of the scan itself.";
+    SCAN_MINOR = "scan_minor", "Minor faults of the scan itself.";
+    SCAN_SECONDS = "scan_s", "Seconds of the scan itself.";
+    SLOW_DOWN = "slow-down", "Cycles with traps divided by cycles without, less 1.";
+    SQUASHED = "squashed", "Instructions that were fetched and thrown away.";
+    STATIC = "static/*", "Instructions in the program's text by kind.";
+    STEADY_MAJOR = "steady_major_per_touch", "Major faults for each touch once memory is full.";
+    STORES = "stores", "Stores of the kernel.";
+    SYSTEM_SECONDS = "system_s", "Seconds in the kernel (getrusage).";
+    TEXT_BYTES = "text-bytes", "Bytes of the program's text.";
+    TIMED_CYCLES = "timed-cycles", "Cycles of the program on the timed core.";
+    USER_INSTRUCTIONS = "user-instructions", "Instructions of the program from trap to trap.";
+    USER_SECONDS = "user_s", "Seconds in user mode (getrusage).";
+    VOLUNTARY_SWITCHES = "voluntary_switches", "Voluntary context switches (getrusage).";
+    WAIT = "wait/*", "Cycles lost to one cause.";
+    WALL = "wall_ns_per_touch", "Nanoseconds of wall time for each touch.";
+}
+
+names! {
+    /// Phases: the named parts of a crossing.
+    phase::PhaseName:
+    ADDRESS_SPACE = "address-space", "Change of the address space.";
+    DELIVERY = "delivery", "From the sender's call to the handler's first instruction.";
+    DEVICE_WAIT = "device wait", "Off the CPU until the device has delivered the page.";
+    DIRECT = "direct", "Every cycle outside the program.";
+    DIRECT_SWITCH = "direct switch", "The switch itself, with all that it needs in the caches.";
+    DISPATCH = "dispatch", "From the cause to the handler, and from its result to the frame.";
+    ENTRY = "entry", "From user mode to the kernel's first stamp: hardware and entry code.";
+    ENTRY_AND_RETURN = "entry and return", "The exception and its return, without the work between them.";
+    ENTRY_CODE = "entry code", "The kernel's entry code, without the hardware's share.";
+    FIRMWARE = "firmware", "Machine mode, between the hardware and a supervisor kernel.";
+    HANDLER = "handler", "What was asked for.";
+    HANDLING = "handling", "The kernel's work between entry and return.";
+    HARDWARE_ENTRY = "hardware entry", "The hardware's way in, timed in a bare guest.";
+    HARDWARE_RETURN = "hardware return", "The hardware's way back, timed in a bare guest.";
+    HARDWARE_TRAP = "hardware-trap", "From the trapping instruction to the handler's first one.";
+    HOT_WORK = "hot work", "What a task does at each hop, with its array in the caches.";
+    LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and asking the device for it.";
+    MAPPING = "mapping", "Entering further pages into the page table.";
+    OTHER = "other", "Kernel code that belongs to no crossing; zero unless something is wrong.";
+    PAGE_AND_MAPPING = "page and mapping", "Finding a page, clearing it and mapping it.";
+    REFILL = "refill", "Fetching again what others replaced in the caches and TLBs.";
+    REGISTER_RESTORE = "register-restore", "Registers from memory.";
+    REGISTER_SAVE = "register-save", "Registers to memory.";
+    RETURN = "return", "From the kernel's last stamp to user mode.";
+    RETURN_CODE = "return code", "The kernel's return code, without the hardware's share.";
+    RUN_QUEUE = "run queue", "What more tasks in the run queue add to a switch.";
+    SCHEDULE = "schedule", "Choosing the next task.";
+    STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
+    SYSTEM = "system", "CPU time in the kernel.";
+    UNATTRIBUTED = "unattributed", "What the named parts leave of the total.";
+    USER = "user", "CPU time in user mode.";
+    USER_STUB = "user-stub", "The program's own instructions around the trap.";
+    WAITING = "waiting", "Time off the CPU.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counter, counter, phase, warning};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_is_defined_once_and_has_a_sentence() {
+        let all = [
+            warning::ALL.iter().map(|it| (it.name, it.meaning)).collect::<Vec<_>>(),
+            counter::ALL.iter().map(|it| (it.name, it.meaning)).collect(),
+            phase::ALL.iter().map(|it| (it.name, it.meaning)).collect(),
+        ];
+        for list in all {
+            let names: BTreeSet<_> = list.iter().map(|(name, _)| name).collect();
+            assert_eq!(names.len(), list.len());
+            for (name, meaning) in &list {
+                assert!(meaning.ends_with('.') && meaning.len() > 5, "{name}: {meaning}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_star_stands_for_all_that_begin_so() {
+        assert_eq!(Counter::find("refill/l1i-lines"), Some(counter::REFILL));
+        assert_eq!(Counter::find("cache-misses:u"), Some(counter::CACHE_EVENTS));
+        assert_eq!(Counter::find("instructions"), Some(counter::INSTRUCTIONS));
+        assert_eq!(Counter::find("refill"), None);
+    }
+}
