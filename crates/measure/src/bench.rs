@@ -34,6 +34,8 @@ pub enum Request {
         warm: u64,
         /// Passes of each batch; 0 times the empty call.
         passes: Vec<u64>,
+        /// If crossing `warm` times takes longer, no batch is timed.
+        most_ticks: u64,
     },
     /// Time `count` single passes one by one.
     Singles {
@@ -41,6 +43,8 @@ pub enum Request {
         probe: usize,
         /// How many.
         count: u32,
+        /// No further pass begins after so many ticks.
+        most_ticks: u64,
     },
     /// Make about `count` single passes with stamps at their cuts.
     Dissect {
@@ -63,7 +67,7 @@ pub enum Reply {
         /// The most passes of one batch.
         most_passes: u64,
         /// What it says about itself, for the record.
-        facts: Facts,
+        facts: Box<Facts>,
         /// How its crossings are taken apart, where they are.
         dissection: Option<Dissection>,
     },
@@ -83,7 +87,7 @@ pub enum Reply {
     Closed,
     /// A visit's batches.
     Visited {
-        /// Ticks of each batch, the clock's own cost included.
+        /// Ticks of each batch, the clock's own cost included; empty if the passes before them took too long.
         ticks: Vec<u64>,
         /// Counts of the proof since the last visit.
         counts: Vec<Option<u64>>,

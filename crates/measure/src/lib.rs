@@ -4,7 +4,6 @@
 
 pub mod arch;
 pub mod bench;
-pub mod bill;
 pub mod clock;
 pub mod counters;
 pub mod dissection;
@@ -18,7 +17,8 @@ pub mod probe;
 mod refusal;
 pub mod remote;
 pub mod sampler;
-pub mod session;
+pub mod samples;
+pub mod self_check;
 pub mod stamps;
 pub mod stats;
 pub mod summary;

@@ -30,7 +30,7 @@ impl<'p, C: Clock> Local<'p, C> {
                 let crossing = self.probes[*probe].open(&self.site)?;
                 let reply = Reply::Opened {
                     most_passes: crossing.most_passes(),
-                    facts: crossing.facts(),
+                    facts: Box::new(crossing.facts()),
                     dissection: crossing.dissection(),
                 };
                 self.open[*probe] = Some(crossing);
@@ -41,23 +41,30 @@ impl<'p, C: Clock> Local<'p, C> {
                 self.open[*probe] = None;
                 Ok(Reply::Closed)
             }
-            Request::Visit { probe, warm, passes } => self.visit(*probe, *warm, passes),
-            Request::Singles { probe, count } => self.singles(*probe, *count),
+            Request::Visit { probe, warm, passes, most_ticks } => {
+                self.visit(*probe, *warm, passes, *most_ticks)
+            }
+            Request::Singles { probe, count, most_ticks } => self.singles(*probe, *count, *most_ticks),
             Request::Dissect { probe, count } => self.dissect(*probe, *count),
             Request::Core => self.core(),
             Request::Moment => Ok(Reply::Moment(Moment::read(&self.clock, monotonic_raw_ns, 200))),
         }
     }
 
-    fn visit(&mut self, probe: usize, warm: u64, batches: &[u64]) -> Result<Reply, Refusal> {
+    fn visit(&mut self, probe: usize, warm: u64, batches: &[u64], most_ticks: u64) -> Result<Reply, Refusal> {
         let claims = self.probes[probe].meta().proof.len();
         let Some(crossing) = self.open[probe].as_mut() else {
             return Err(Refusal::Failed("it is not open".into()));
         };
         let mut noise = BatchNoise::default();
+        let mut batches = batches;
         if warm > 0 {
             crossing.prepare(warm)?;
+            let start = self.clock.now();
             crossing.cross(warm)?;
+            if elapsed(start, self.clock.now())? > most_ticks {
+                batches = &[];
+            }
         }
         let mut ticks = Vec::with_capacity(batches.len());
         for &passes in batches {
@@ -77,13 +84,17 @@ impl<'p, C: Clock> Local<'p, C> {
         Ok(Reply::Visited { ticks, counts, passes, noise })
     }
 
-    fn singles(&mut self, probe: usize, count: u32) -> Result<Reply, Refusal> {
+    fn singles(&mut self, probe: usize, count: u32, most_ticks: u64) -> Result<Reply, Refusal> {
         let Some(crossing) = self.open[probe].as_mut() else {
             return Err(Refusal::Failed("it is not open".into()));
         };
         let mut times = [Vec::with_capacity(count as usize), Vec::with_capacity(count as usize)];
+        let mut used = 0;
         arch::reset_float_control();
         for _ in 0..count {
+            if used > most_ticks {
+                break;
+            }
             // A pass, then an empty pass by the same path: the pair's cost is measured where it is paid.
             for (passes, times) in [1, 0].into_iter().zip(&mut times) {
                 crossing.prepare(passes)?;
@@ -91,10 +102,12 @@ impl<'p, C: Clock> Local<'p, C> {
                 let outcome = crossing.cross(passes);
                 let end = self.clock.now();
                 outcome?;
-                times.push(elapsed(start, end)?);
+                let ticks = elapsed(start, end)?;
+                used += ticks;
+                times.push(ticks);
             }
         }
-        self.passes[probe] += u64::from(count);
+        self.passes[probe] += times[0].len() as u64;
         let [ticks, empty] = times;
         Ok(Reply::Singles { ticks, empty })
     }

@@ -2,7 +2,7 @@
 
 use crate::host::Attempts;
 use crate::noise::SpanNoise;
-use crate::session::SelfCheck;
+use crate::self_check::SelfCheck;
 use tollgate_record::Host;
 
 /// What was seen and tried beside the facts of the host; empty when nobody watched and nothing was tried.

@@ -1,6 +1,5 @@
 //! Around a span: the difference of two readings of the system's books.
 
-use super::batch::BatchNoise;
 use super::interrupts::Interrupts;
 use super::own::OwnMark;
 use super::stat::CpuTimes;
@@ -102,12 +101,6 @@ pub struct SpanNoise {
     /// Nanoseconds that the measuring thread waited, ready to run; waiting for our own other side on
     /// the same CPU is part of it.
     pub queued_ns: Option<u64>,
-    /// Batches noted with [`SpanNoise::note`].
-    pub batches: u64,
-    /// Involuntary switches in those batches.
-    pub involuntary: u64,
-    /// Batches that ended on another CPU than they started on.
-    pub migrated: u64,
 }
 
 impl SpanNoise {
@@ -121,17 +114,7 @@ impl SpanNoise {
             measured: sum.measured.and(sum.elapsed_ns, &span.measured, span.elapsed_ns),
             peer: sum.peer.zip(span.peer).map(|(a, b)| a.and(sum.elapsed_ns, &b, span.elapsed_ns)),
             queued_ns: sum.queued_ns.zip(span.queued_ns).map(|(a, b)| a + b),
-            batches: sum.batches + span.batches,
-            involuntary: sum.involuntary + span.involuntary,
-            migrated: sum.migrated + span.migrated,
         }))
-    }
-
-    /// Adds what happened during one batch of the span.
-    pub fn note(&mut self, batch: &BatchNoise) {
-        self.batches += 1;
-        self.involuntary = self.involuntary.saturating_add(batch.involuntary.unwrap_or(0));
-        self.migrated += u64::from(batch.migrated == Some(true));
     }
 }
 
@@ -147,7 +130,6 @@ pub(super) fn between(from: &Mark, to: &Mark, tick_ns: u64) -> SpanNoise {
         measured: one(&from.measured, &to.measured),
         peer: from.peer.as_ref().zip(to.peer.as_ref()).map(|(before, after)| one(before, after)),
         queued_ns: from.queued_ns.zip(to.queued_ns).map(|(before, after)| after.saturating_sub(before)),
-        ..SpanNoise::default()
     }
 }
 
@@ -298,13 +280,5 @@ mod tests {
         assert_eq!(noise.measured.other, None);
         let huge = between(&mark(0, 0, 0, 0, 0), &mark(1, u64::MAX, u64::MAX, u64::MAX, u64::MAX), TICK);
         assert_eq!(huge.measured.steal_ns, Some(u64::MAX));
-    }
-
-    #[test]
-    fn batches_add_up() {
-        let mut noise = SpanNoise::default();
-        noise.note(&BatchNoise { involuntary: Some(2), migrated: Some(true) });
-        noise.note(&BatchNoise::default());
-        assert_eq!((noise.batches, noise.involuntary, noise.migrated), (2, 2, 1));
     }
 }
