@@ -1,8 +1,8 @@
 //! Event counters of the processor and the kernel, read in groups that are never multiplexed.
 //!
-//! What is read is behind [`Counters`], so that the judgement in [`count`] is tested with recorded readings: a
-//! counter may be refused, may be scheduled for part of the time only, and may open, run and still tell
-//! nothing. A figure is given only when nothing speaks against it; otherwise the reason takes its place.
+//! Readings come through [`Counters`], so tests can feed recorded ones to [`count`]. A counter may be refused, may be
+//! scheduled for part of the time only, or may open, run and count nothing. [`count`] gives a figure only when
+//! nothing speaks against it, and otherwise the reason.
 
 mod event;
 mod judge;

@@ -1,7 +1,7 @@
-//! What on this host spoils, or may spoil, a measurement: one row of a table for each thing looked at.
+//! What on this host spoils, or may spoil, a measurement: one row of a table for each check.
 //!
 //! Pure: it judges a [`Host`] and what was observed, and changes nothing. What is not known gives no
-//! finding, so that a list without a code does not mean that all is well there.
+//! finding, so a list without a code does not mean that all is well there.
 
 mod check;
 mod kernel;
@@ -19,9 +19,9 @@ pub use check::Observed;
 use check::{Check, Look, View};
 use tollgate_record::{Finding, Host, Severity};
 
-/// Every room of the list, in the order in which findings are shown. A new thing to look at is a row of its
-/// room's `CHECKS`; a new room is a file and a line here.
-static ROOMS: &[&[Check]] = &[
+/// The groups of checks, in the order in which findings are shown. A new check is a row in the `CHECKS` of its
+/// group; a new group is a file and a line here.
+static GROUPS: &[&[Check]] = &[
     machine::CHECKS,
     place::CHECKS,
     power::CHECKS,
@@ -34,7 +34,7 @@ static ROOMS: &[&[Check]] = &[
 ];
 
 fn checks() -> impl Iterator<Item = &'static Check> {
-    ROOMS.iter().copied().flatten()
+    GROUPS.iter().copied().flatten()
 }
 
 /// Every code that a finding may have with what it does to a measurement, in the order of the table.
@@ -42,7 +42,7 @@ pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
     checks().map(|check| (check.code, check.effect))
 }
 
-/// Looks at everything that is known, in the order of the table.
+/// Runs every check, in the order of the table.
 #[must_use]
 pub fn findings(host: &Host, watch: &Observed) -> Vec<Finding> {
     let chosen = crate::placement::choose(&host.cpu, host.cpu.measured, host.cpu.peer).ok();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_tells_nothing_is_not_called_well() {
+    fn a_host_that_shows_nothing_is_not_called_well() {
         let host = Host { unreadable: vec!["/proc".into(), "/sys".into()], uid: 1000, ..Host::default() };
         let found = findings(&host, &Observed::default());
         let codes: Vec<_> = found.iter().map(|finding| (finding.severity, finding.code.as_str())).collect();
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_and_refused_is_said_with_what_mends_it() {
+    fn what_was_tried_and_refused_comes_with_its_fix() {
         let refused = |errno| Some(Attempt::Refused(errno));
         let mut watch = Observed {
             attempts: Attempts {

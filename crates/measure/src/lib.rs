@@ -1,6 +1,6 @@
 //! How to measure: clock, sampler, statistics, placement, host facts.
 //!
-//! This crate knows no boundary by name and prints nothing.
+//! This crate does not name any boundary and prints nothing.
 
 pub mod arch;
 pub mod bench;

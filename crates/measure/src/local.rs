@@ -121,12 +121,11 @@ impl<'p, C: Clock> Local<'p, C> {
         };
         let mut spans: Vec<Vec<Span>> = vec![Vec::with_capacity(count as usize); dissection.lanes];
         arch::reset_float_control();
-        // Around the crossings, so that the two clocks are compared when they are used.
+        // Around the crossings, so the two clocks are compared when they are used.
         let first = Anchor::now(now);
         crossing.dissect(count, now, &mut spans)?;
         let mapping = first.zip(Anchor::now(now)).and_then(|(first, last)| Mapping::between(first, last));
-        let mapping =
-            mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
+        let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stopped or ran backwards".into()))?;
         let pair = stamps::pair_ticks(now);
         let lengths = |lane: &Vec<Span>| lane.iter().map(|&span| mapping.length(span, pair)).collect();
         Ok(Reply::Dissected { lanes: spans.iter().map(lengths).collect(), doubt: mapping.doubt })
@@ -153,8 +152,7 @@ impl<'p, C: Clock> Local<'p, C> {
             Ok::<_, Refusal>((long - short) / (many - few))
         };
         let (mut multiply, mut add, mut thousand) = (Vec::new(), Vec::new(), Vec::new());
-        // One after the other within microseconds, so that what stands at the same place in the three
-        // was timed at the same core frequency.
+        // One after the other within microseconds, so the same place in the three was timed at the same core frequency.
         for _ in 0..TRIES {
             multiply.push(slope(arch::multiply_chain)?);
             let (long, _) = timed(arch::multiply_chain, 1_000)?;

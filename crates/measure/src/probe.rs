@@ -1,7 +1,7 @@
 //! The contract between what is crossed and how it is measured.
 //!
 //! A probe *opens* (sets up, or refuses with a reason), *crosses* n times (the only thing inside the
-//! clock), *proves* (counts since the last time it was asked), and *closes* (is dropped). It knows no
+//! clock), *proves* (counts since the last proof), and *closes* (is dropped). It has no
 //! loop of batches, no clock and no statistics.
 
 use crate::clock::Now;
@@ -45,7 +45,7 @@ pub struct Claim {
     pub key: &'static str,
     /// What the count must be for each crossing.
     pub per_crossing: f64,
-    /// Relative disagreement that is still agreement; 0 for counts that must be exact.
+    /// Relative difference that is allowed; 0 for counts that must be exact.
     pub tolerance: f64,
     /// When the count disagrees, divide the time by it, so that the figure is per counted event.
     pub divides: bool,
@@ -135,7 +135,7 @@ pub trait Crossing {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal>;
 
     /// Writes what was counted since the last call (or since opening), one number for each claim of
-    /// [`Meta::proof`]. Counts that cannot be had on this host stay `None`.
+    /// [`Meta::proof`]. Counts that are not available on this host stay `None`.
     ///
     /// # Errors
     /// Whatever stops the probe.

@@ -1,6 +1,6 @@
 //! Why something cannot be measured.
 
-/// Why a probe did not open, or stopped.
+/// Why a probe did not open, or why it stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It cannot be measured on this host.
@@ -22,13 +22,13 @@ impl Refusal {
         Self::Skip { reason: reason.into(), enable: enable.into() }
     }
 
-    /// What the error of the system call just made means for a probe.
+    /// The meaning of the last system call's error for a probe.
     pub fn os(what: &str) -> Self {
         Self::of(what, &std::io::Error::last_os_error())
     }
 
-    /// What `error`, which the call named `what` gave, means for a probe: a limit of the process or of the
-    /// system is a skip with what lifts it, anything else is a failure.
+    /// The meaning for a probe of the error of the call `what`: a limit of the process or of the system is a skip with
+    /// what lifts it, anything else is a failure.
     pub fn of(what: &str, error: &std::io::Error) -> Self {
         let (reason, enable) = match error.raw_os_error() {
             Some(libc::EMFILE) => (
@@ -40,7 +40,7 @@ impl Refusal {
                 "close programs or have the administrator raise the sysctl fs.file-max",
             ),
             Some(libc::ENOMEM) => (
-                "this process may have no more memory (RLIMIT_AS, or the machine's is used up)",
+                "this process may have no more memory (RLIMIT_AS, or the machine has no more)",
                 "raise the limit with `ulimit -v`, or free some memory",
             ),
             Some(libc::EFBIG) => (
@@ -56,7 +56,7 @@ impl Refusal {
 impl From<std::io::Error> for Refusal {
     fn from(error: std::io::Error) -> Self {
         match Self::of("a system call", &error) {
-            // Such an error often says by itself what was tried.
+            // Such an error often names what was tried.
             Self::Failed(_) => Self::Failed(error.to_string()),
             limit => limit,
         }

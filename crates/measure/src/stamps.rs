@@ -105,14 +105,14 @@ impl Anchor {
             let ns = monotonic_raw_ns();
             *bracket = Bracket { before, ns, after: now() };
         }
-        // The reading lies behind the first stamp and before the second, not inside of them.
+        // The reading is after the first stamp and before the second, not inside of them.
         let pair = pair_ticks(now);
         Self::of(&brackets).map(|it| Self { width: (it.width - pair).max(0.0), ..it })
     }
 
     /// From the tighter quarter of the brackets: the middle of each is the moment of its reading, and
-    /// their mean is finer than the whole nanoseconds that the system's clock is read in. A bracket that
-    /// ran backwards is none; `None` when there is no other.
+    /// their mean is finer than the whole nanoseconds of the system's clock. Brackets that ran backwards are
+    /// ignored; `None` when there is no other.
     pub fn of(brackets: &[Bracket]) -> Option<Self> {
         let mut usable: Vec<(u64, &Bracket)> =
             brackets.iter().filter_map(|it| Some((it.after.checked_sub(it.before)?, it))).collect();
@@ -140,12 +140,12 @@ impl Anchor {
 pub struct Mapping {
     first: Anchor,
     rate: f64,
-    /// Half the width of the wider bracket, in ticks: the moment of an anchor lies within so much of it.
+    /// Half the width of the wider bracket, in ticks: by so much the moment of an anchor may be wrong.
     pub doubt: f64,
 }
 
 impl Mapping {
-    /// `None` when the anchors do not lie apart in order.
+    /// `None` when the anchors are not in order.
     pub fn between(first: Anchor, last: Anchor) -> Option<Self> {
         let (ticks, ns) = (last.ticks - first.ticks, last.ns - first.ns);
         let forward = ticks > 0.0 && ns > 0.0;

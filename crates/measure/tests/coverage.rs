@@ -51,7 +51,7 @@ fn drifting(rng: &mut ChaCha8Rng) -> Vec<f64> {
     (0..BATCHES).map(|i| 1_000.0 + slope * (i as f64 / BATCHES as f64) + 5.0 * normal(rng)).collect()
 }
 
-/// Neighbouring batches alike (AR(1), 0.8), as with slow disturbances.
+/// Neighboring batches alike (AR(1), 0.8), as with slow disturbances.
 fn sluggish(rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut state = normal(rng) / (1.0_f64 - 0.64).sqrt();
     (0..BATCHES)
@@ -62,7 +62,7 @@ fn sluggish(rng: &mut ChaCha8Rng) -> Vec<f64> {
         .collect()
 }
 
-/// A neighbour that doubles a varying share of the batches.
+/// A neighbor that doubles a varying share of the batches.
 fn disturbed(rng: &mut ChaCha8Rng) -> Vec<f64> {
     let share = 0.6 * rng.random::<f64>();
     (0..BATCHES)

@@ -140,7 +140,7 @@ impl Bench for Scene<'_> {
             // The scheduler of the machine that tests has no part in the scene.
             _ => Ok(match self.local.ask(request)? {
                 Reply::Visited { ticks, counts, passes, .. } => {
-                    let noise = BatchNoise { involuntary: Some(0), migrated: Some(self.migrates) };
+                    let noise = BatchNoise { involuntary: Some(2), migrated: Some(self.migrates) };
                     Reply::Visited { ticks, counts, passes, noise }
                 }
                 other => other,
@@ -296,6 +296,7 @@ fn a_visit_that_ends_on_another_cpu_is_a_warning() {
     let samples = sampler::run(&mut scene, &[&probe.meta], Vec::new(), &PLAN, &mut go_on).unwrap();
     let result = summary::measurement(&probe.meta, &samples.probes[0], &UNITS);
     let visits: u64 = samples.probes[0].epochs.iter().map(|epoch| epoch.visits).sum();
+    assert!(samples.probes[0].epochs.iter().all(|epoch| epoch.interrupted == epoch.visits));
     let warning = result.warnings.iter().find(|it| it.code == warning::MIGRATED).expect("it migrated");
     assert_eq!(
         warning.text,

@@ -15,7 +15,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The tightest of `tries` brackets counter / system clock / counter, so that an interrupt in one of
+    /// The tightest of `tries` brackets counter / system clock / counter, so an interrupt in one of
     /// them does no harm.
     pub fn read(clock: &impl Clock, ns: impl Fn() -> u64, tries: usize) -> Self {
         let mut best: Option<Self> = None;
@@ -23,7 +23,7 @@ impl Moment {
             let before = clock.now();
             let ns = ns();
             let after = clock.now();
-            // A bracket that ran backwards has no width, and must not pass for the tightest.
+            // Brackets that ran backwards are ignored.
             let Some(width) = after.checked_sub(before) else { continue };
             if best.is_none_or(|best| width < best.width) {
                 best = Some(Self { ticks: before + width / 2, ns, width });
@@ -32,7 +32,7 @@ impl Moment {
         best.unwrap_or(Self { ticks: 0, ns: 0, width: u64::MAX })
     }
 
-    /// The clock's rate between two moments; `None` when they do not lie apart.
+    /// The clock's rate between two moments; `None` when the later one is not after the earlier one.
     pub fn scale_until(&self, later: &Self) -> Option<Scale> {
         let ticks = later.ticks.checked_sub(self.ticks).filter(|&ticks| ticks > 0)?;
         let ns = later.ns.checked_sub(self.ns).filter(|&ns| ns > 0)?;
@@ -62,8 +62,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bracket_that_ran_backwards_is_none() {
-        // Widths -50 and 20: the first is no width at all, and not the tightest.
+    fn a_bracket_that_ran_backwards_is_ignored() {
+        // Widths -50 and 20: the first is not the tightest.
         let clock = Scripted::reading(&[100, 50, 200, 220]);
         assert_eq!(Moment::read(&clock, || 7, 2), Moment { ticks: 210, ns: 7, width: 20 });
     }

@@ -3,7 +3,7 @@
 use super::Counter;
 use std::io;
 
-/// One look at a group of one task.
+/// A reading of one task's group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Nanoseconds since the group was enabled.
@@ -23,7 +23,7 @@ pub struct Refused {
     pub errno: i32,
 }
 
-/// Where counters come from.
+/// A source of counters.
 pub trait Counters {
     /// Opens these counters as one group that counts one task (0 for the caller), and starts it. The number
     /// names the group afterwards.

@@ -1,16 +1,16 @@
-//! What a check of the doctor may look at, and what it answers.
+//! What a check of the doctor sees, and what it answers.
 
 use crate::host::Attempts;
 use crate::noise::SpanNoise;
 use crate::self_check::SelfCheck;
 use tollgate_record::Host;
 
-/// What was seen and tried beside the facts of the host; empty when nobody watched and nothing was tried.
+/// What was watched and tried beside the facts of the host; empty if nothing was.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// A span in which we did nothing ourselves, a second or more.
+    /// A span of a second or more in which this program did nothing.
     pub span: Option<SpanNoise>,
-    /// Whether the kernel audits system calls; `None` where it does not tell.
+    /// Whether the kernel audits system calls; `None` if that is not known.
     pub audit: Option<bool>,
     /// What was tried.
     pub attempts: Attempts,
@@ -22,31 +22,31 @@ pub struct Observed {
     pub store: Option<Result<String, String>>,
 }
 
-/// One thing to look at.
+/// One check.
 pub(super) struct Check {
     /// Stable name of the finding.
     pub(super) code: &'static str,
-    /// What it does to a measurement, when it is not well; one sentence.
+    /// What a bad state does to a measurement; one sentence.
     pub(super) effect: &'static str,
     pub(super) look: fn(&View<'_>) -> Look,
 }
 
-/// What a look gives. What spoils must come with what mends it.
+/// The answer of a check. What spoils a measurement comes with its fix.
 pub(super) enum Look {
-    /// The host does not tell, or the question does not arise.
+    /// It is not known, or the question does not arise.
     Unknown,
     Ok(String),
     Info(String, Option<String>),
     Spoils(String, String),
 }
 
-/// What a check may look at.
+/// What a check sees.
 pub(super) struct View<'a> {
     pub(super) host: &'a Host,
     pub(super) watch: &'a Observed,
     /// The measured CPU: as placed, or as it would be by default.
     pub(super) cpu: Option<usize>,
-    /// Its peer, likewise.
+    /// Its peer, as placed or by default.
     pub(super) peer: Option<usize>,
 }
 

@@ -4,7 +4,7 @@ use super::child::{Attempt, answer, errno, in_child};
 use super::pmu::software_event;
 use std::{mem, ptr};
 
-/// What was tried on this machine; what could not even be tried is absent.
+/// What was tried on this machine; what could not be tried is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attempts {
     /// `perf_event_open` of a software event in user mode.
@@ -53,7 +53,7 @@ fn affinity() -> u8 {
     })
 }
 
-/// Whether a seccomp filter is in force, asked of the kernel where /proc does not tell.
+/// Whether a seccomp filter is in force, from the kernel itself where /proc does not show it.
 pub(super) fn seccomp() -> Option<bool> {
     // SAFETY: an option without arguments.
     let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, ptr::null::<u8>()) };

@@ -1,9 +1,9 @@
-//! Tries a system call in a child process, because there are filters that end whoever makes a forbidden call
+//! Tries a system call in a child process, because some filters end the process that makes a forbidden call
 //! (a systemd unit with `SystemCallFilter=` does, unless `SystemCallErrorNumber=` is set).
 
 use std::io;
 
-/// What came of trying a system call.
+/// The result of trying a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
     /// It did what it should.
@@ -12,12 +12,12 @@ pub enum Attempt {
     Idle,
     /// It was refused with this error number.
     Refused(i32),
-    /// Whoever makes it is ended by a filter.
+    /// A filter ends the process that makes it.
     Killed,
 }
 
 impl Attempt {
-    /// How a sentence goes on after the name of the call; `None` when it works.
+    /// The rest of a sentence that begins with the name of the call; `None` when it works.
     #[must_use]
     pub fn words(self) -> Option<String> {
         match self {
@@ -29,11 +29,11 @@ impl Attempt {
     }
 }
 
-/// What a child says that did nothing; no error has this number.
+/// A child's exit status if the call did nothing; no error has this number.
 pub(super) const IDLE: u8 = 254;
 
-/// Runs `act` in a child that ends with it. `act` answers 0, [`IDLE`] or an error number, and must only
-/// make system calls. `None` when there can be no child.
+/// Runs `act` in a child process and waits for it. `act` answers 0, [`IDLE`] or an error number, and must only
+/// make system calls. `None` if fork fails.
 pub(super) fn in_child(act: fn() -> u8) -> Option<Attempt> {
     // SAFETY: the child makes system calls only and ends without returning.
     let child = unsafe { libc::fork() };
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_tells_by_its_status() {
+    fn a_child_answers_by_its_status() {
         assert_eq!(in_child(|| 0), Some(Attempt::Works));
         assert_eq!(in_child(|| IDLE), Some(Attempt::Idle));
         assert_eq!(in_child(|| libc::EPERM as u8), Some(Attempt::Refused(libc::EPERM)));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_work_is_said() {
+    fn what_does_not_work_has_words() {
         assert_eq!(Attempt::Works.words(), None);
         assert!(Attempt::Refused(libc::EPERM).words().unwrap().contains("not permitted"));
         assert!(Attempt::Killed.words().unwrap().contains("SIGSYS"));

@@ -30,7 +30,7 @@ pub struct Mark {
     pub peer: Option<CpuMark>,
     /// Nanoseconds that the marking thread has waited, ready to run, since its start.
     pub queued_ns: Option<u64>,
-    /// CPU time of our own processes; a caller that knows better may replace it.
+    /// CPU time of our own processes; a caller may replace it.
     pub own: Option<OwnMark>,
 }
 
@@ -104,8 +104,8 @@ pub struct SpanNoise {
 }
 
 impl SpanNoise {
-    /// Several spans as one: times and counts added up, shares weighted by length. What one of them does
-    /// not know, the whole does not know.
+    /// Several spans as one: times and counts added up, shares weighted by length. What is unknown of one is
+    /// unknown of the whole.
     #[must_use]
     pub fn total(spans: &[Self]) -> Option<Self> {
         let (first, rest) = spans.split_first()?;
@@ -147,7 +147,7 @@ fn cpu(
         ..CpuNoise::default()
     };
     let Some((a, b)) = before.times.zip(after.times) else { return noise };
-    // The kernel's idle time may run backwards by a little; such a difference is none.
+    // The kernel's idle time may run backwards by a little; such a difference counts as zero.
     let ns = |a: u64, b: u64| b.saturating_sub(a).saturating_mul(tick_ns);
     let tasks = ns(a.user, b.user).saturating_add(ns(a.system, b.system));
     let interrupt = ns(a.interrupt, b.interrupt);
@@ -187,7 +187,7 @@ fn other(tasks: u64, interrupt: u64, own: (u64, u64), elapsed_ns: u64, tick_ns: 
     }
 }
 
-/// CLOCK_MONOTONIC in nanoseconds; 0 on a system that lacks it.
+/// CLOCK_MONOTONIC in nanoseconds; 0 on a system without it.
 pub(super) fn now_ns() -> u64 {
     // SAFETY: timespec is plain numbers for which all zeroes is valid.
     let mut time: libc::timespec = unsafe { mem::zeroed() };

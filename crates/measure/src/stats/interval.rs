@@ -4,7 +4,7 @@ use super::quantile::{quantile, sorted};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use tollgate_record::Estimate;
 
-/// Fewest groups from which a 95 % interval for a median can be had: the smallest and the largest of
+/// Fewest groups that give a 95 % interval for a median: the smallest and the largest of
 /// five values enclose the median with 93.75 % only, of six with 96.9 %.
 pub const FEWEST_GROUPS: usize = 6;
 
@@ -15,7 +15,7 @@ pub const COVERAGE: f64 = 0.95;
 ///
 /// The interval is the distribution-free one of the order statistics `x(k)` and `x(n+1-k)`, which
 /// enclose the median with probability `1 - 2 P(B <= k-1)`, `B ~ Binomial(n, 1/2)`, interpolated between
-/// two neighbouring `k` to come to 95 % (Hettmansperger and Sheather 1986, "Confidence intervals based on
+/// two neighboring `k` to come to 95 % (Hettmansperger and Sheather 1986, "Confidence intervals based on
 /// interpolated order statistics"). With fewer than [`FEWEST_GROUPS`] values it is the whole range, whose
 /// coverage is lower than nominal. `None` for no values.
 ///
