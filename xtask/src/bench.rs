@@ -12,7 +12,6 @@ mod report;
 mod spinner;
 mod switch;
 
-use crate::workspace;
 use anyhow::{Context, Result, bail};
 use clap::builder::PossibleValuesParser;
 use figures::{Figure, Ladder};
@@ -20,6 +19,7 @@ use spinner::Spinner;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
+use tollgate_testkit::workspace;
 
 /// Measure the promised figures and say which are met; what others do on the machine shows in them
 #[derive(clap::Args)]

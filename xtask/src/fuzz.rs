@@ -2,10 +2,10 @@
 //! time, against QEMU and against its own reference interpreter; broken results of the x86-64 guest; hostile records
 //! for the page; and any run and any file for exporters and importers.
 
-use crate::workspace;
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use tollgate_testkit::workspace;
 
 /// The tests that go on for as long as they are told to: crate and test.
 const TIMED: [(&str, &str); 6] = [

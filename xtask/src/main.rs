@@ -9,24 +9,20 @@
 )]
 
 mod bench;
-mod cross;
-mod dist;
 mod fuzz;
 mod guests;
 mod pictures;
 mod test;
 mod tidy;
-mod vm;
-mod workspace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 macro_rules! commands {
-    ($($name:ident => $file:ident),+ $(,)?) => {
+    ($($name:ident => $($file:ident)::+),+ $(,)?) => {
         #[derive(Subcommand)]
         enum Command {
-            $($name($file::Args)),+
+            $($name($($file)::+::Args)),+
         }
 
         impl Command {
@@ -41,14 +37,14 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
-    Cross => cross,
-    Dist => dist,
+    Cross => machines::cross,
+    Dist => machines::dist,
     Fuzz => fuzz,
     Guests => guests,
     Pictures => pictures,
     Test => test,
     Tidy => tidy,
-    Vm => vm,
+    Vm => machines::vm,
 }
 
 /// Developer commands of tollgate.

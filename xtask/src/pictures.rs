@@ -1,10 +1,10 @@
 //! `cargo xtask pictures`: the pictures of the report that README.md and docs show, from the runs that its tests have.
 
 use crate::bench::Tool;
-use crate::workspace;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
+use tollgate_testkit::workspace;
 use tollgate_testkit::{Browser, NoBrowser};
 
 /// No picture is larger, in bytes.

@@ -6,13 +6,13 @@ mod steps;
 mod summary;
 mod tally;
 
-use crate::workspace;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::time::Instant;
 use summary::{Outcome, Report};
 use tally::Tally;
 use tollgate_testkit::Skip;
+use tollgate_testkit::workspace;
 
 /// Does all set-up that the tests need, then runs every check and every test.
 #[derive(clap::Args)]

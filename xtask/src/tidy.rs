@@ -21,10 +21,10 @@ mod rust_version;
 mod tree;
 mod words;
 
-use crate::workspace;
 use anyhow::{Result, bail};
 use rule::{Finding, Rule};
 use std::path::Path;
+use tollgate_testkit::workspace;
 use tree::Tree;
 
 /// Checks the rules of this repository that no compiler checks.

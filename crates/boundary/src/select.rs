@@ -1,16 +1,17 @@
 //! Which probes a person means.
 
 use crate::PROBES;
+use tollgate_record::text::{self, suggestion};
 use wildmatch::WildMatch;
 
 /// A pattern that names no probe.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no probe is called '{pattern}'; the nearest is '{nearest}' ('tollgate list' shows all)")]
+#[error("no probe is called '{pattern}'{} ('tollgate list' shows all)", suggestion(nearest.as_deref()))]
 pub struct UnknownProbe {
     /// What was asked for.
     pub pattern: String,
-    /// The probe or family whose name is nearest.
-    pub nearest: String,
+    /// The probe or family that was most likely meant, where one is like it.
+    pub nearest: Option<String>,
 }
 
 /// The places in [`PROBES`] that the patterns name, in the order of the list and each once. No pattern
@@ -23,7 +24,7 @@ pub struct UnknownProbe {
 /// use tollgate_boundary::{PROBES, select};
 /// assert_eq!(select(&[]).unwrap().len(), PROBES.len());
 /// assert_eq!(select(&["null".into()]).unwrap(), [0]);
-/// assert_eq!(select(&["nul".into()]).unwrap_err().nearest, "null");
+/// assert_eq!(select(&["nul".into()]).unwrap_err().nearest.as_deref(), Some("null"));
 /// ```
 pub fn select(patterns: &[String]) -> Result<Vec<usize>, UnknownProbe> {
     let ids: Vec<&str> = PROBES.iter().map(|probe| probe.meta().id).collect();
@@ -51,18 +52,20 @@ fn family(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
 }
 
-/// The id or family nearest to what was typed; a mechanism counts without its family, too, so that
-/// `futx` finds `thread/futex`. Whoever typed a family right means one of its probes.
-fn nearest(ids: &[&str], typed: &str) -> String {
+/// The id or family that was most likely meant. A mechanism counts without its family, too, so that `futx` finds
+/// `thread/futex`; a family that is typed right and followed by an unknown mechanism is meant itself.
+fn nearest(ids: &[&str], typed: &str) -> Option<String> {
     let mechanism = |id: &str| id.split('/').next_back().unwrap_or_default().len();
     let known = ids.iter().any(|id| family(id) == family(typed));
-    let names = ids
+    let names: Vec<(&str, &str)> = ids
         .iter()
         .filter(|id| !known || family(id) == family(typed))
-        .flat_map(|&id| [(id, id), (family(id), family(id)), (&id[id.len() - mechanism(id)..], id)]);
-    let scored = names.map(|(name, answer)| (strsim::normalized_damerau_levenshtein(name, typed), answer));
-    let best = scored.fold((-1.0, ""), |best, next| if next.0 > best.0 { next } else { best });
-    best.1.into()
+        .flat_map(|&id| [(id, id), (family(id), family(id)), (&id[id.len() - mechanism(id)..], id)])
+        .collect();
+    let meant = text::nearest(typed, names.iter().map(|(name, _)| *name));
+    let answer =
+        meant.and_then(|meant| names.iter().find(|(name, _)| *name == meant)).map(|(_, answer)| *answer);
+    answer.or(known.then(|| family(typed))).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -93,8 +96,10 @@ mod tests {
             ("proces/pipe", "process/pipe"),
             ("process/x*", "process"),
         ] {
-            assert_eq!(names(&[typed]).unwrap_err().nearest, nearest, "{typed}");
+            assert_eq!(names(&[typed]).unwrap_err().nearest.as_deref(), Some(nearest), "{typed}");
         }
+        let nothing = names(&["nosuch/*"]).unwrap_err();
+        assert_eq!(nothing.to_string(), "no probe is called 'nosuch/*' ('tollgate list' shows all)");
     }
 
     #[test]

@@ -17,14 +17,15 @@ pub(crate) use read::Read;
 
 use std::fs;
 use tollgate_measure::Claim;
+use tollgate_record::family::ProbeFound;
 
 /// What every plain system call proves: each answer was looked at and was the right one.
 static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
 
 /// Whether a filter stands before every system call of this process, which makes each of them dearer.
-fn seccomp() -> (&'static str, String) {
+fn seccomp() -> ProbeFound {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    ("seccomp", seccomp_in(&status).into())
+    ProbeFound { seccomp: Some(seccomp_in(&status).into()), ..ProbeFound::default() }
 }
 
 /// The mode in the kernel's words (proc(5), `Seccomp`).

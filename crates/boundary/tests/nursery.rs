@@ -3,6 +3,7 @@
 use std::{fs, ptr};
 use tollgate_boundary::PROBES;
 use tollgate_measure::{Crossing, Site, placement};
+use tollgate_record::family::ProbeFound;
 
 const MAPPINGS: usize = 200;
 const BYTES: usize = 1 << 20;
@@ -41,18 +42,14 @@ fn open() -> Box<dyn Crossing> {
     fork.open(&Site { cpu, peer: None }).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn param(crossing: &dyn Crossing, wanted: &str) -> Option<String> {
-    crossing.params().into_iter().find(|(key, _)| *key == wanted).map(|(_, value)| value)
-}
-
-fn number(crossing: &dyn Crossing, wanted: &str) -> u64 {
-    param(crossing, wanted).expect("/proc is mounted").parse().expect("a number")
+fn found(crossing: &dyn Crossing) -> ProbeFound {
+    crossing.facts().found.probe().expect("a probe of this host").clone()
 }
 
 #[test]
 fn a_fork_copies_the_same_beside_other_memory_and_other_threads() {
     let alone = open();
-    assert_eq!(param(alone.as_ref(), "address_space").as_deref(), Some("the program and the C library"));
+    assert_eq!(found(alone.as_ref()).address_space.as_deref(), Some("the program and the C library"));
     let ballast = Ballast::new();
     let (tell, told) = std::sync::mpsc::channel::<()>();
     let threads: Vec<_> =
@@ -60,10 +57,11 @@ fn a_fork_copies_the_same_beside_other_memory_and_other_threads() {
     let sleeper = std::thread::spawn(move || told.recv());
     let mut beside = open();
     let maps = fs::read_to_string("/proc/self/maps").expect("/proc is mounted");
-    let [few, many] = [&alone, &beside].map(|it| number(it.as_ref(), "mappings"));
+    let [few, many] = [&alone, &beside].map(|it| found(it.as_ref()).mappings.expect("/proc is mounted"));
     assert!(maps.lines().count() > MAPPINGS && few.abs_diff(many) <= 2, "{few} and {many} mappings");
-    if param(alone.as_ref(), "resident_kib").is_some() {
-        let [little, much] = [&alone, &beside].map(|it| number(it.as_ref(), "resident_kib"));
+    if found(alone.as_ref()).resident_kib.is_some() {
+        let [little, much] =
+            [&alone, &beside].map(|it| found(it.as_ref()).resident_kib.expect("/proc is mounted"));
         assert!(little.abs_diff(much) <= 512, "{little} and {much} KiB, of {} MiB in all", MAPPINGS);
     }
     // With memory gone that it was made beside, it still forks.

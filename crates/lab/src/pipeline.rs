@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use tollgate_record::text::{nearest, suggestion};
 use tollgate_riscv::timing::{Core, CoreError, Flush, Passage, Stage, Timed};
 use tollgate_riscv::{Access, Decoder, Observer, Retired, Stop, Trap, TrapReturn, Walk, text};
 
@@ -60,7 +61,7 @@ pub enum PipelineError {
     #[error("{0}")]
     Core(#[from] CoreError),
     /// No such symbol.
-    #[error("no symbol is called '{name}'{}", nearest.as_ref().map(|n| format!("; the nearest is '{n}'")).unwrap_or_default())]
+    #[error("no symbol is called '{name}'{}", suggestion(nearest.as_deref()))]
     Symbol {
         /// What was asked for.
         name: String,
@@ -313,17 +314,8 @@ fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
         return Ok(address);
     }
     let names = elves().flat_map(|elf| &elf.symbols).map(|symbol| symbol.name.as_str());
-    Err(PipelineError::Symbol { name: name.to_owned(), nearest: nearest(name, names) })
-}
-
-/// The name that is most like what was typed; none when there are no names.
-fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let names = names.filter(|name| !name.is_empty() && !name.starts_with('$'));
-    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(name, typed);
-    names
-        .map(|name| (likeness(name), name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name.to_owned())
+    let names = names.filter(|name| !name.starts_with('$'));
+    Err(PipelineError::Symbol { name: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) })
 }
 
 /// Runs a job on a core and takes the instructions around what was asked for.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use tollgate_record::family::{LatencyAsked, PipelineAsked, TrapAsked, TrapFound, WorkloadAsked};
 use tollgate_record::{
-    Estimate, Evidence, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status, Warning,
+    Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
+    Warning, counter, warning,
 };
 use tollgate_riscv::timing::Cause;
 
@@ -23,8 +25,8 @@ pub fn measured(bill: &TrapBill) -> Measurement {
     let spread = bill.spread;
     entry.samples = spread.count;
     entry.crossings = spread.count;
-    if let Some(result) = bill.result {
-        entry.params.insert("result".into(), result.into());
+    if bill.result.is_some() {
+        entry.found = Found::Trap(TrapFound { result: bill.result });
     }
     let mut counter = |name: String, value: f64| entry.counters.insert(name, value);
     counter("instructions".into(), spread.mean());
@@ -40,9 +42,9 @@ pub fn measured(bill: &TrapBill) -> Measurement {
         counter("bytes-saved".into(), each(all.bytes_saved()));
         for (phase, cost) in all.iter() {
             let name = slug(phase);
-            counter(format!("{name}/instructions"), each(cost.instructions));
-            counter(format!("{name}/loads"), each(cost.loads));
-            counter(format!("{name}/stores"), each(cost.stores));
+            counter(format!("phase/{name}/instructions"), each(cost.instructions));
+            counter(format!("phase/{name}/loads"), each(cost.loads));
+            counter(format!("phase/{name}/stores"), each(cost.stores));
             let instructions = Some(each(cost.instructions));
             entry.phases.push(RecordPhase { instructions, ..RecordPhase::new(name, Evidence::Simulated) });
         }
@@ -50,7 +52,7 @@ pub fn measured(bill: &TrapBill) -> Measurement {
     }
     if spread.min != spread.max || spread.single != spread.min {
         let text = "the crossings are not all alike; the phases are means".to_owned();
-        entry.warnings.push(Warning::new("crossings-differ", text));
+        entry.warnings.push(Warning::new(warning::CROSSINGS_DIFFER, text));
     }
     entry
 }
@@ -63,10 +65,14 @@ pub fn measured(bill: &TrapBill) -> Measurement {
 pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     let cycles = &bill.cycles;
     let mut warm = measured(&bill.bill);
-    warm.params.insert("core".into(), bill.core.clone().into());
+    let asked = |caches: &str| TrapAsked {
+        core: Some(bill.core.clone()),
+        caches: Some(caches.into()),
+        ..asked(&bill.bill.experiment)
+    };
     let mut cold = warm.clone();
-    warm.params.insert("caches".into(), "warm".into());
-    cold.params.insert("caches".into(), "cold".into());
+    warm.asked = Asked::Trap(asked("warm"));
+    cold.asked = Asked::Trap(asked("cold"));
     warm.samples = cycles.crossings;
     warm.crossings = cycles.crossings;
     warm.cycles = Some(exact(&cycles.each));
@@ -92,7 +98,7 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     cold.cycles = Some(exact(&[(cycles.cold.total(), 1)].into()));
     cold.warnings.clear();
     cold.counters.clear();
-    cold.counters.insert("instructions".into(), bill.bill.spread.single as f64);
+    cold.count(counter::INSTRUCTIONS, bill.bill.spread.single as f64);
     cold.phases.clear();
     if let Some(phases) = &bill.bill.phases {
         for (phase, cost) in phases[0].iter() {
@@ -137,17 +143,19 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     let each = |n: f64| n / seen.traps.max(1) as f64;
     entry.samples = seen.traps;
     entry.crossings = seen.traps;
-    entry.params.insert("core".into(), core.into());
-    entry.params.insert("kernel".into(), "full".into());
-    entry.params.insert("set_bytes".into(), point.set.into());
-    entry.params.insert("touch_bytes".into(), point.touch.into());
-    entry.params.insert("every".into(), point.every.into());
+    entry.asked = Asked::Workload(WorkloadAsked {
+        core: core.into(),
+        kernel: "full".into(),
+        set_bytes: point.set,
+        touch_bytes: point.touch,
+        every: point.every,
+    });
     entry.cycles = Some(single(each(seen.with_traps as f64 - seen.alone as f64)));
     let [user, kernel] = seen.instructions;
-    entry.counters.insert("user-instructions".into(), each(user as f64));
-    entry.counters.insert("instructions".into(), each(kernel as f64));
-    entry.counters.insert("alone-cycles".into(), each(seen.alone as f64));
-    entry.counters.insert("slow-down".into(), seen.with_traps as f64 / seen.alone.max(1) as f64 - 1.0);
+    entry.count(counter::USER_INSTRUCTIONS, each(user as f64));
+    entry.count(counter::INSTRUCTIONS, each(kernel as f64));
+    entry.count(counter::ALONE_CYCLES, each(seen.alone as f64));
+    entry.count(counter::SLOW_DOWN, seen.with_traps as f64 / seen.alone.max(1) as f64 - 1.0);
     for (name, lost) in seen.lost.named() {
         entry.counters.insert(format!("refill/{name}"), each(lost as f64));
     }
@@ -173,7 +181,7 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
 
 /// A stage diagram; `text` says what it shows. The figure is what the hazard costs in cycles, where there is one.
 #[must_use]
-pub fn stages(view: &View, around: &Around, core: &str, text: &str) -> Measurement {
+pub fn stages(view: &View, around: &Around, core: &str, program: &str, text: &str) -> Measurement {
     let (kind, per) = match around {
         Around::Trap => ("trap", Per::Trap),
         Around::Interrupt => ("interrupt", Per::Trap),
@@ -181,15 +189,19 @@ pub fn stages(view: &View, around: &Around, core: &str, text: &str) -> Measureme
         Around::Symbol(_) => ("symbol", Per::Instruction),
     };
     let mut entry = Measurement::empty(&format!("riscv-pipeline/{kind}"), "embedded", per, Status::Measured);
-    entry.params.insert("core".into(), core.into());
-    if let Around::Symbol(name) = around {
-        entry.params.insert("from".into(), name.as_str().into());
-    }
+    entry.asked = Asked::Pipeline(PipelineAsked {
+        core: core.into(),
+        from: match around {
+            Around::Symbol(name) => Some(name.clone()),
+            _ => None,
+        },
+        program: program.into(),
+    });
     entry.samples = 1;
     entry.crossings = 1;
     if let Some(hazard) = &view.hazard {
         entry.cycles = Some(single(hazard.lost as f64));
-        entry.counters.insert("squashed".into(), hazard.squashed as f64);
+        entry.count(counter::SQUASHED, hazard.squashed as f64);
         for (cause, cycles) in &hazard.waits {
             *entry.counters.entry(format!("wait/{cause}")).or_default() += *cycles as f64;
         }
@@ -207,11 +219,11 @@ pub fn stages(view: &View, around: &Around, core: &str, text: &str) -> Measureme
 pub fn latency(latency: &Latency, core: &str) -> Measurement {
     let mut entry =
         Measurement::empty("riscv-pipeline/interrupt-latency", "embedded", Per::Trap, Status::Measured);
-    entry.params.insert("core".into(), core.into());
+    entry.asked = Asked::Latency(LatencyAsked { core: core.into() });
     entry.samples = latency.period;
     entry.crossings = latency.period;
     entry.cycles = Some(exact(&latency.cycles));
-    entry.counters.insert("first-fetch-min".into(), latency.first_fetch as f64);
+    entry.count(counter::FIRST_FETCH_MIN, latency.first_fetch as f64);
     entry.series.push(Series {
         name: "latency".into(),
         x_unit: "cycles".into(),
@@ -275,10 +287,17 @@ fn empty(experiment: &Experiment, engine: &str, status: Status) -> Measurement {
     let per = if experiment.crossing.is_switch() { Per::Switch } else { Per::Trap };
     let mut entry =
         Measurement::empty(&format!("riscv-trap/{}", experiment.crossing.slug()), engine, per, status);
-    entry.params.insert("kernel".into(), experiment.design.name.into());
-    entry.params.insert("isa".into(), experiment.design.isa.into());
-    entry.params.insert("iterations".into(), experiment.iterations.into());
+    entry.asked = Asked::Trap(asked(experiment));
     entry
+}
+
+fn asked(experiment: &Experiment) -> TrapAsked {
+    TrapAsked {
+        kernel: experiment.design.name.into(),
+        isa: experiment.design.isa.into(),
+        iterations: experiment.iterations,
+        ..TrapAsked::default()
+    }
 }
 
 fn slug(phase: Phase) -> String {

@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn the_page_has_every_code() {
         const MARKS: [&str; 2] = ["lib doctor` writes them anew. -->\n", "<!-- End of the codes. -->"];
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/doctor.md");
         let page = std::fs::read_to_string(path).unwrap();
         let start = page.find(MARKS[0]).unwrap() + MARKS[0].len();
         let end = page.find(MARKS[1]).unwrap();
@@ -148,7 +148,7 @@ mod tests {
         }
         assert!(
             page[start..end] == table,
-            "docs/doctor.md: TOLLGATE_BLESS=1 cargo test -p tollgate-measure --lib doctor"
+            "docs/reference/doctor.md: TOLLGATE_BLESS=1 cargo test -p tollgate-measure --lib doctor"
         );
     }
 }

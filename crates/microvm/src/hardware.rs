@@ -1,7 +1,7 @@
 //! The hardware alone: the bare guest's crossings as rows of the record.
 //!
 //! The same guest runs under KVM and under QEMU's translator; each engine gives one [`Measurement`] for each row, measured,
-//! skipped or failed. What an engine emulates carries the warning [`EMULATED`] and is never the hardware's:
+//! skipped or failed. What an engine emulates carries the warning [`warning::EMULATED`] and is never the hardware's:
 //! [`is_hardware`].
 
 mod estimate;
@@ -15,12 +15,7 @@ use rows::{HARDWARE_ROWS, HardwareRow};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tollgate_measure::summary::Units;
-use tollgate_record::{Measurement, Status};
-
-/// Code of the warning on figures that software made.
-pub const EMULATED: &str = "emulated";
-/// Code of the warning on figures in which a hypervisor took part where only the processor should have.
-pub const INTERCEPTED: &str = "intercepted";
+use tollgate_record::{Measurement, Status, warning};
 
 const MODULES: &str = "/sys/module";
 /// Virtual machines under KVM; each is an epoch.
@@ -141,7 +136,9 @@ impl<'a> Hardware<'a> {
 
 /// Whether a figure of this family is a processor's, so that it may stand beside figures of the host.
 pub fn is_hardware(result: &Measurement) -> bool {
-    result.status == Status::Measured && !result.has_warning(EMULATED) && !result.has_warning(INTERCEPTED)
+    result.status == Status::Measured
+        && !result.has_warning(warning::EMULATED)
+        && !result.has_warning(warning::INTERCEPTED)
 }
 
 /// Where a stopped guest was.

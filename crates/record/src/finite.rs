@@ -6,7 +6,8 @@
 //! its last figure that way has failed.
 
 use crate::vocabulary::warning::NOT_FINITE;
-use crate::{Estimate, Host, Measurement, Run, Single, Status, Warning};
+use crate::{Estimate, Found, Host, Measurement, Run, Single, Status, Warning};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -74,6 +75,8 @@ fn clean_measurement(measurement: &mut Measurement) -> bool {
         }
     }
     clean_map(&mut measurement.proof, "proof", &mut lost);
+    clean_map(&mut measurement.instrumented_ns, "instrumented_ns", &mut lost);
+    clean_found(&mut measurement.found, &mut lost);
     let before = measurement.epochs.len();
     measurement.epochs.retain(|epoch| epoch.ns.is_finite() && epoch.core_hz.is_none_or(f64::is_finite));
     if measurement.epochs.len() < before {
@@ -106,6 +109,26 @@ fn clean_map(map: &mut BTreeMap<String, f64>, kind: &str, lost: &mut Vec<String>
         }
         value.is_finite()
     });
+}
+
+/// JSON writes what is not finite as `null`; what was found is left out where it is that.
+fn clean_found(found: &mut Found, lost: &mut Vec<String>) {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(&*found) else { return };
+    let is_null = |value: &Value| match value {
+        Value::Object(inner) => inner.values().any(Value::is_null),
+        value => value.is_null(),
+    };
+    let names: Vec<String> =
+        fields.iter().filter(|(_, value)| is_null(value)).map(|(key, _)| key.clone()).collect();
+    if names.is_empty() {
+        return;
+    }
+    for name in &names {
+        fields.remove(name);
+    }
+    // A field that every result of the family has takes the others with it.
+    *found = serde_json::from_value(Value::Object(fields)).unwrap_or_default();
+    lost.extend(names);
 }
 
 fn estimate_is_finite(e: &Estimate) -> bool {

@@ -13,6 +13,7 @@ pub mod family;
 pub mod finding;
 mod finite;
 pub mod host;
+pub mod number;
 pub mod schema;
 pub mod stages;
 pub mod store;

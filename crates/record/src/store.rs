@@ -10,7 +10,7 @@ pub use error::StoreError;
 pub use id::{new_id, rfc3339};
 
 use crate::document::{self, DocumentError};
-use crate::{Run, Status};
+use crate::{Run, Status, text};
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -116,9 +116,9 @@ impl Store {
         if !id::is_valid(&run.id) {
             return Err(StoreError::BadId { id: run.id.clone() });
         }
-        let text = document::to_json(run).map_err(|source| self.unwritable(io::Error::other(source)))?;
+        let text = document::to_json(run).map_err(|cause| self.unwritable(io::Error::other(cause)))?;
         let path = self.dir.join(format!("{}.json", run.id));
-        self.write(&path, text.as_bytes()).map_err(|source| self.unwritable(source))?;
+        self.write(&path, text.as_bytes()).map_err(|cause| self.unwritable(cause))?;
         Ok(path)
     }
 
@@ -127,7 +127,7 @@ impl Store {
     /// # Errors
     /// As [`Store::save`].
     pub fn check_writable(&self) -> Result<(), StoreError> {
-        self.temporary().and_then(|mut file| file.write_all(&TRIAL)).map_err(|source| self.unwritable(source))
+        self.temporary().and_then(|mut file| file.write_all(&TRIAL)).map_err(|cause| self.unwritable(cause))
     }
 
     /// The run of that id, of the only id that begins so, the newest (`latest`), or the one in the
@@ -151,7 +151,7 @@ impl Store {
         if let Some((_, path)) = ids.iter().find(|(id, _)| id == wanted_id) {
             return read(path);
         }
-        let matching: Vec<_> = ids.iter().filter(|(id, _)| id.starts_with(wanted_id)).collect();
+        let matching: Vec<_> = ids.iter().filter(|(id, _)| id::begins(id, wanted_id)).collect();
         match matching.as_slice() {
             _ if wanted_id.is_empty() => {}
             [(_, path)] => return read(path),
@@ -164,8 +164,16 @@ impl Store {
         if path.is_file() {
             return read(path);
         }
-        let nearest = id::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str()));
+        let nearest = text::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str())).map(str::to_owned);
         Err(StoreError::UnknownId { id: wanted.into(), dir: self.dir.clone(), nearest })
+    }
+
+    /// The shortest beginning of an id, of eight characters at least, that selects this run among those in the store.
+    pub fn shortest_prefix<'i>(&self, id: &'i str) -> &'i str {
+        let others: Vec<String> = self.files().unwrap_or_default().into_iter().map(|(id, _)| id).collect();
+        let selects = |prefix: &str| others.iter().all(|other| other == id || !id::begins(other, prefix));
+        let lengths = id::USUAL_PREFIX..id.len();
+        lengths.filter_map(|length| id.get(..length)).find(|prefix| selects(prefix)).unwrap_or(id)
     }
 
     /// Every run, oldest first. A file that cannot be read is listed with the reason.
@@ -178,7 +186,7 @@ impl Store {
             let content = match read(&path) {
                 Ok(run) => Ok(Summary::of(&run)),
                 // The list shows the path already.
-                Err(StoreError::Document { source, .. }) => Err(source.to_string()),
+                Err(StoreError::Document { cause, .. }) => Err(cause.to_string()),
                 Err(error) => Err(error.to_string()),
             };
             Entry { id, path, content }
@@ -186,9 +194,20 @@ impl Store {
         Ok(self.ids()?.into_iter().map(entry).collect())
     }
 
-    /// The id and path of every run file in the order of time.
+    /// The id and path of every run file, in the order in which the runs began. A file that was given another name
+    /// is read for that; one that cannot be read comes first.
     fn ids(&self) -> Result<Vec<(String, PathBuf)>, StoreError> {
-        let unreadable = |source| StoreError::Unreadable { path: self.dir.clone(), source };
+        let mut ids = self.files()?;
+        ids.sort_by_cached_key(|(id, path)| {
+            let began = || id::started_ms(&read(path).ok()?.started);
+            (id::time_ms(id).or_else(began), id.clone())
+        });
+        Ok(ids)
+    }
+
+    /// The id and path of every run file.
+    fn files(&self) -> Result<Vec<(String, PathBuf)>, StoreError> {
+        let unreadable = |cause| StoreError::Unreadable { path: self.dir.clone(), cause };
         let files = match fs::read_dir(&self.dir) {
             Ok(files) => files,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -204,7 +223,6 @@ impl Store {
                 ids.push((stem.to_string_lossy().into_owned(), path));
             }
         }
-        ids.sort();
         Ok(ids)
     }
 
@@ -246,16 +264,16 @@ impl Store {
         }
     }
 
-    fn unwritable(&self, source: io::Error) -> StoreError {
+    fn unwritable(&self, cause: io::Error) -> StoreError {
         let dir = self.dir.clone();
         // The name of the file in the making tells the reader nothing.
-        let source = match source.to_string().split_once(" at path ") {
-            Some((what, _)) => io::Error::new(source.kind(), what),
-            None => source,
+        let cause = match cause.to_string().split_once(" at path ") {
+            Some((what, _)) => io::Error::new(cause.kind(), what),
+            None => cause,
         };
-        match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { dir, source },
-            _ => StoreError::Unwritable { dir, source },
+        match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { dir, cause },
+            _ => StoreError::Unwritable { dir, cause },
         }
     }
 }
@@ -269,7 +287,7 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
 }
 
 fn read_at_most(path: &Path, most: u64) -> Result<Run, StoreError> {
-    let unreadable = |source| StoreError::Unreadable { path: path.into(), source };
+    let unreadable = |cause| StoreError::Unreadable { path: path.into(), cause };
     let file = File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     let mut text = Vec::new();
@@ -281,7 +299,7 @@ fn read_at_most(path: &Path, most: u64) -> Result<Run, StoreError> {
         return Err(StoreError::TooLarge { path: path.into(), most });
     }
     document::from_json(&text)
-        .map_err(|source: DocumentError| StoreError::Document { path: path.into(), source })
+        .map_err(|cause: DocumentError| StoreError::Document { path: path.into(), cause })
 }
 
 /// By the rule of the XDG base directories: a relative path in the variable does not count.

@@ -36,9 +36,79 @@ pub(crate) fn short(text: &str, most: usize) -> String {
     short
 }
 
+/// The name among `known` that `typed` most likely means, or none when nothing is like it.
+///
+/// A name is like it when `typed` is its beginning, or when at most a third of the letters (at least one) must be
+/// changed, added, left out or swapped with their neighbor to get from one to the other. Case does not count. Of equally
+/// like names the one with the longer common beginning wins, then the shorter, then the first.
+///
+/// ```
+/// use tollgate_record::text::nearest;
+/// assert_eq!(nearest("rnu", ["ring", "runs", "run"]), Some("run"));
+/// assert_eq!(nearest("nosuch/*", ["null", "thread"]), None);
+/// ```
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.trim().to_lowercase();
+    let letters = typed.chars().count();
+    // The distance takes the product of both lengths; nobody mistypes a kilobyte.
+    if letters == 0 || typed.len() > 200 {
+        return None;
+    }
+    let likeness = |name: &'a str| {
+        let lower = name.to_lowercase();
+        let common = lower.chars().zip(typed.chars()).take_while(|(a, b)| a == b).count();
+        let distance = match common == letters && letters > 1 {
+            true => 1,
+            false => strsim::damerau_levenshtein(&lower, &typed),
+        };
+        let least_letters = letters.min(lower.chars().count());
+        (distance <= (least_letters / 3).max(1) && distance < least_letters)
+            .then(|| ((distance, std::cmp::Reverse(common), lower.len()), name))
+    };
+    known
+        .into_iter()
+        .filter(|name| name.len() <= 200)
+        .filter_map(likeness)
+        .min_by_key(|(rank, _)| *rank)
+        .map(|(_, name)| name)
+}
+
+/// The end of an error sentence that suggests a name: `; the nearest is 'run'`, or nothing.
+pub fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; the nearest is '{}'", short(name, 100)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
+        let commands = ["run", "ring", "runs", "list", "doctor", "switch", "crossing", "compare", "history"];
+        for (typed, meant) in [
+            ("rnu", Some("run")),
+            ("rin", Some("ring")),
+            ("rnig", Some("ring")),
+            ("RUNS", Some("runs")),
+            ("runss", Some("runs")),
+            ("doc", Some("doctor")),
+            ("docter", Some("doctor")),
+            ("comprae", Some("compare")),
+            ("swithc", Some("switch")),
+            ("nosuch/*", None),
+            ("x", None),
+            ("", None),
+            ("frobnicate", None),
+            ("hardware", None),
+        ] {
+            assert_eq!(nearest(typed, commands), meant, "{typed}");
+        }
+        assert_eq!(nearest("nosuch/*", ["null", "thread/futex", "syscall"]), None);
+        assert_eq!(nearest("anything", []), None);
+        assert_eq!(suggestion(Some("run")), "; the nearest is 'run'");
+        assert_eq!(suggestion(None), "");
+        assert_eq!(nearest(&"a".repeat(10_000), ["a"]), None);
+    }
 
     #[test]
     fn plain_text_stays() {

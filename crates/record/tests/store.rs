@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use tollgate_record::document::{DocumentError, from_json, to_json};
-use tollgate_record::{NOT_FINITE, Run, Status, Store, StoreError};
+use tollgate_record::{Run, SCHEMA, Status, Store, StoreError, warning};
 
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
@@ -42,6 +42,57 @@ fn a_run_is_found_by_id_prefix_path_and_latest() {
 }
 
 #[test]
+fn old_and_new_ids_and_files_of_other_names_are_in_the_order_of_time() {
+    let (_dir, store) = store();
+    let save = |id: &str, started: &str| {
+        let run = Run { id: id.into(), started: started.into(), ..common::sample() };
+        store.save(&run).unwrap();
+    };
+    // The times in the ids: 15:28:00 and 15:28:01 on 2026-11-20.
+    save("01M7WS4PZ80000000000000000", "2026-11-20T15:28:01Z");
+    save("20261120T152800Z-7f3a1c", "2026-11-20T15:28:00Z");
+    save("baseline", "2026-11-20T15:28:02Z");
+    save("20251120T152800Z-ffffff", "2025-11-20T15:28:00Z");
+    fs::write(store.dir().join("zzz.json"), "not a run").unwrap();
+    let ids: Vec<String> = store.list().unwrap().into_iter().map(|entry| entry.id).collect();
+    let expected = [
+        "zzz",
+        "20251120T152800Z-ffffff",
+        "20261120T152800Z-7f3a1c",
+        "01M7WS4PZ80000000000000000",
+        "baseline",
+    ];
+    assert_eq!(ids, expected);
+    assert_eq!(store.load("latest").unwrap().id, "baseline");
+}
+
+#[test]
+fn the_last_of_six_runs_of_one_moment_is_the_latest() {
+    let (_dir, store) = store();
+    let now = std::time::SystemTime::now();
+    let ids: Vec<String> = (0..6).map(|_| tollgate_record::store::new_id(now)).collect();
+    // Saved in another order than they began.
+    for id in ids.iter().rev() {
+        store.save(&with_id(id)).unwrap();
+    }
+    assert_eq!(store.load("latest").unwrap().id, ids[5]);
+}
+
+#[test]
+fn eight_characters_of_an_id_select_a_run_in_either_case() {
+    let (_dir, store) = store();
+    for id in ["01M7WS4P00AAAAAAAAAAAAAAAA", "01M7WS4P00AABBBBBBBBBBBBBB", "01M7WSPZY0AAAAAAAAAAAAAAAA"] {
+        store.save(&with_id(id)).unwrap();
+    }
+    assert_eq!(store.shortest_prefix("01M7WSPZY0AAAAAAAAAAAAAAAA"), "01M7WSPZ");
+    assert_eq!(store.shortest_prefix("01M7WS4P00AAAAAAAAAAAAAAAA"), "01M7WS4P00AAA");
+    for prefix in ["01M7WSPZ", "01m7wspz", "01M7WSPZY0AAAAAAAAAAAAAAAA"] {
+        assert_eq!(store.load(prefix).unwrap().id, "01M7WSPZY0AAAAAAAAAAAAAAAA", "{prefix}");
+    }
+    says(&store.load("01M7WS4P").unwrap_err(), &["could be any of 2 runs"]);
+}
+
+#[test]
 fn saving_again_replaces_the_earlier_state() {
     let (_dir, store) = store();
     let mut run = common::sample();
@@ -69,9 +120,9 @@ fn what_is_not_found_is_said() {
     store.save(&with_id("20260101T000000Z-aabb")).unwrap();
     let ambiguous = &["`2026` could be any of 2 runs", "20260101T000000Z-aaaa, 20260101T000000Z-aabb"];
     says(&store.load("2026").unwrap_err(), ambiguous);
-    says(&store.load("20260101T000000Z-aaab").unwrap_err(), &["did you mean", "tollgate runs"]);
+    says(&store.load("20260101T000000Z-aaab").unwrap_err(), &["the nearest is", "tollgate runs"]);
     says(&store.load("banana").unwrap_err(), &["no run is called `banana`", "tollgate runs"]);
-    assert!(!store.load("banana").unwrap_err().to_string().contains("did you mean"));
+    assert!(!store.load("banana").unwrap_err().to_string().contains("the nearest is"));
     says(&store.load("").unwrap_err(), &["no run is called ``"]);
     says(&store.load("./missing.json").unwrap_err(), &["cannot read ./missing.json", "tollgate runs"]);
     says(&store.load("/").unwrap_err(), &["cannot read /", "one file in it"]);
@@ -89,6 +140,10 @@ fn a_place_that_cannot_be_written_is_said_before_and_at_saving() {
         says(&error, &["cannot write to the store", "--store DIR", "--no-save"]);
         assert!(!error.to_string().contains(".tollgate-"), "{error}");
     }
+    assert!(
+        std::error::Error::source(&below.check_writable().unwrap_err()).is_none(),
+        "the cause is said once"
+    );
     // A directory that cannot be written even by root.
     let error = Store::open("/proc/tollgate".into()).unwrap().check_writable().unwrap_err();
     says(&error, &["cannot write to the store /proc/tollgate"]);
@@ -110,8 +165,8 @@ fn files_that_are_no_runs_are_listed_with_the_reason() {
         ("other.json", b"{\"schema\": 3}".to_vec(), "it is JSON, but not a tollgate record"),
         (
             "newer.json",
-            good.replace("tollgate/1", "tollgate/2").into_bytes(),
-            "its schema is \"tollgate/2\" and this program reads \"tollgate/1\"; use a newer tollgate",
+            good.replace(SCHEMA, "tollgate/3").into_bytes(),
+            "its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate",
         ),
         ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "missing field `seed`"),
         (
@@ -160,7 +215,7 @@ fn figures_that_are_no_numbers_are_left_out_with_a_warning() {
     let back = store.load("latest").unwrap();
     let futex = &back.results[0];
     assert_eq!((futex.status, futex.cycles, futex.proof.len()), (Status::Measured, None, 0));
-    assert_eq!(futex.warnings[0].code, NOT_FINITE);
+    assert_eq!(futex.warnings[0].code, warning::NOT_FINITE);
     assert_eq!(
         futex.warnings[0].text,
         "cycles, proof switches_per_crossing are not finite numbers and were left out"
@@ -225,4 +280,31 @@ proptest! {
         let said = from_json(&text).unwrap_err().to_string();
         prop_assert!(said.starts_with("it ") && !said.chars().any(char::is_control), "{}", said);
     }
+}
+
+#[test]
+fn a_changed_or_missing_key_of_a_record_is_noticed() {
+    let run = common::sample();
+    let text = tollgate_record::document::to_json(&run).unwrap();
+    let read = |text: &str| tollgate_record::document::from_json(text.as_bytes());
+    assert_eq!(read(&text).unwrap(), run);
+    // A checksum is of the content, not of the layout; without one a record is read as it is.
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(read(&value.to_string()).unwrap(), run);
+    value.as_object_mut().unwrap().remove("checksum");
+    assert_eq!(read(&value.to_string()).unwrap(), run);
+    let lines: Vec<&str> = text.lines().collect();
+    let keys = |line: &&str| line.trim_start().starts_with('"') && line.contains("\":");
+    let mut tried = 0;
+    for (n, line) in lines.iter().enumerate().filter(|(_, line)| keys(line)) {
+        let quote = line.find('"').unwrap() + 2;
+        let letter = if &line[quote..=quote] == "x" { "y" } else { "x" };
+        let spoilt = format!("{}{letter}{}", &line[..quote], &line[quote + 1..]);
+        let all: Vec<&str> =
+            lines.iter().enumerate().map(|(k, it)| if k == n { spoilt.as_str() } else { it }).collect();
+        let outcome = read(&all.join("\n"));
+        assert!(outcome.is_err(), "{spoilt}: {:?}", outcome.map(|run| run.results.len()));
+        tried += 1;
+    }
+    assert!(tried > 150, "{tried} keys");
 }

@@ -19,9 +19,7 @@ pub fn crossing(run: &Run, style: &Style) -> String {
         run.results.iter().partition(|result| result.engine == "host");
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.extend(calls::table(&ours, style));
-    for result in &ours {
-        text.extend(bills::bill(result, style));
-    }
+    text.extend(bills::table(&ours, style));
     text.extend(hardware::table(&guests, style));
     text.extend(parts::table(&guests, style));
     text.extend(literature::table(style));

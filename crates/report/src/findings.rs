@@ -2,7 +2,7 @@
 
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, wrap};
-use crate::words::plural;
+use tollgate_record::number::plural;
 use tollgate_record::{Finding, Severity};
 
 /// The findings, the worst first, each with its effect and its remedy, and their number at the end.

@@ -1,9 +1,8 @@
 //! The head of a table: which machine, which CPU, which seed.
 
-use crate::number;
 use crate::style::Style;
 use crate::text::{clean, width, wrap};
-use tollgate_record::{IMPORTED, Run};
+use tollgate_record::{Run, number, warning};
 
 /// Between two facts of one line.
 const GAP: &str = "   ";
@@ -31,7 +30,7 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
 
 /// Whether the run comes from another tool's file, whose silence about its host means nothing.
 fn imported(run: &Run) -> bool {
-    run.warnings.iter().any(|warning| warning.code == IMPORTED)
+    run.warnings.iter().any(|it| it.code == warning::IMPORTED)
 }
 
 fn processor(run: &Run, style: &Style) -> Option<String> {

@@ -21,7 +21,8 @@ pub fn icache(run: &Run, style: &Style) -> String {
 
 fn line(result: &Measurement) -> String {
     let param = |name: &str, most: usize| -> String {
-        let text = result.params.get(name).and_then(|value| value.as_str()).unwrap_or("-");
+        let fields = result.asked.fields();
+        let text = fields.get(name).and_then(|value| value.as_str()).unwrap_or("-");
         text.chars().map(|c| if c.is_control() { '?' } else { c }).take(most).collect()
     };
     let counter = |name: &str| result.counters.get(name).copied();
@@ -40,16 +41,17 @@ fn line(result: &Measurement) -> String {
 #[cfg(test)]
 mod tests {
     use super::line;
-    use tollgate_record::{Measurement, Per, Status};
+    use tollgate_record::family::IcacheAsked;
+    use tollgate_record::{Asked, Measurement, Per, Status, counter};
 
     #[test]
     fn a_line_has_its_figures_and_says_what_is_missing() {
         let mut entry = Measurement::empty("riscv-icache/program", "embedded", Per::Pass, Status::Measured);
-        entry.params.insert("program".into(), "rv32imc".into());
-        entry.counters.insert("misses".into(), 4101.0);
-        entry.counters.insert("hit-rate".into(), 0.7498);
+        entry.asked = Asked::Icache(IcacheAsked { program: "rv32imc".into(), ..IcacheAsked::default() });
+        entry.count(counter::MISSES, 4101.0);
+        entry.count(counter::HIT_RATE, 0.7498);
         let shown = line(&entry);
-        assert!(shown.starts_with("rv32imc      -  "), "{shown}");
+        assert!(shown.starts_with("rv32imc       "), "{shown}");
         assert!(shown.ends_with("-        4101   0.7498\n"), "{shown}");
         assert!(shown.chars().count() <= 81);
     }

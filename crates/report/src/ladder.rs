@@ -1,17 +1,22 @@
 //! The ladder: every boundary in one table, cheapest first.
 
-mod layout;
 mod row;
 
+use crate::bar;
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
+use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, wrap};
 use crate::words;
-use layout::Layout;
 use row::Row;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::{Measurement, Per, Run, Status};
+
+/// A name longer than this is shortened before a column is dropped.
+const NAME: usize = 16;
+/// The proof likewise.
+const PROOF: usize = 10;
 
 /// One boundary: its title and its rows, cheapest first.
 struct Family {
@@ -23,26 +28,57 @@ struct Family {
 /// skipped ones in the count at the end.
 pub fn ladder(run: &Run, style: &Style) -> String {
     let families = families(run, style);
-    let layout = Layout::new(families.iter().flat_map(|family| &family.rows), style);
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
     if families.is_empty() {
         text.extend(wrap(nothing(run), style.prose(), ""));
-    } else if families.iter().flat_map(|family| &family.rows).any(|row| row.failure.is_none()) {
-        text.push(layout.header(style));
     }
+    let mut table = columns(style);
     for family in &families {
-        text.extend(
-            wrap(&family.title, style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)),
-        );
-        text.extend(family.rows.iter().flat_map(|row| layout.row(row, style)));
+        table.heading(family.title.as_str(), Paint::Bold);
+        family.rows.iter().for_each(|row| add(&mut table, row, *style));
     }
+    text.extend(table.lines(style));
     text.push(String::new());
     text.extend(notes(run, style));
     if families.iter().flat_map(|family| &family.rows).any(|row| row.noted) {
         text.push("  * see the warnings".into());
     }
     lines(text)
+}
+
+/// In a narrow terminal the bar gives way first, then names are shortened, then p99 and the cycles are dropped; the
+/// figure, its interval and the proof stay.
+fn columns(style: &Style) -> TextTable {
+    let style = *style;
+    let axis = TextCell::drawn(move |columns| format!(" {}", bar::axis(columns - 2, &style)));
+    let columns = [
+        Column::left("").least(NAME),
+        Column::right("ns"),
+        Column::right("cycles").rank(1),
+        Column::right(style.plus_minus()),
+        Column::right("p99").rank(2),
+        Column::left(axis).most(bar::LONGEST + 2).least(bar::SHORTEST + 2).rank(3),
+        Column::left("proof").most(style.columns() * 2 / 7).least(PROOF),
+    ];
+    TextTable::new(columns).indent(2).gap(if row::is_narrow(&style) { 1 } else { 2 })
+}
+
+fn add(table: &mut TextTable, row: &Row, style: Style) {
+    if let Some(failure) = &row.failure {
+        return table.prose([row.name.as_str()], failure.as_str(), Paint::Bad);
+    }
+    let line = row.bar;
+    let drawn = TextCell::drawn(move |columns| {
+        let bar = bar::draw(line, columns - 2, &style);
+        if bar.is_empty() { bar } else { format!(" {bar}") }
+    });
+    let proof = TextCell::from(row.proof.as_str());
+    let proof = if row.disagrees { proof.tail(" (!)").paint(Paint::Warn) } else { proof };
+    let figures = row.figures.iter().map(|figure| TextCell::from(figure.as_str()));
+    let cells =
+        std::iter::once(row.name.as_str().into()).chain(figures).chain([drawn.paint(Paint::Bar), proof]);
+    table.row(cells);
 }
 
 fn nothing(run: &Run) -> &'static str {
@@ -82,8 +118,11 @@ fn common_codes(run: &Run) -> BTreeSet<&str> {
     const LONG: usize = 8;
     let measured = || run.results.iter().filter(|result| result.status == Status::Measured);
     let rows = measured().count();
-    let is_common =
-        |code: &&str| rows > LONG && measured().filter(|result| result.has_warning(code)).count() * 2 > rows;
+    let is_common = |code: &&str| {
+        rows > LONG
+            && measured().filter(|result| result.warnings.iter().any(|it| it.code == **code)).count() * 2
+                > rows
+    };
     // Looked up once for each code, however often it occurs.
     let codes: BTreeSet<&str> =
         measured().flat_map(|result| &result.warnings).map(|warning| warning.code.as_str()).collect();

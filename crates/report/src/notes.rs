@@ -1,9 +1,9 @@
 //! What stands below a table: how many, and what spoiled the run.
 
-use crate::number::count;
 use crate::style::{Paint, Style};
 use crate::text::{clean, list, wrap};
-use crate::words::plural;
+use tollgate_record::number::count;
+use tollgate_record::number::plural;
 use tollgate_record::{Run, Status};
 
 /// As many probes are named in one note.

@@ -1,11 +1,13 @@
 //! The view of `tollgate list`: every probe, and whether it can run here.
 
-use crate::number::count;
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, lines, width, wrap};
+use crate::table::{Column, TextCell, TextTable};
+use crate::text::{clean, lines, wrap};
 use crate::words;
 use serde::Serialize;
 use tollgate_record::Per;
+use tollgate_record::number::count;
+use tollgate_record::number::plural;
 
 /// One probe of the list, also as `tollgate list --json` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,50 +24,38 @@ pub struct ProbeRow {
     pub enable: Option<String>,
 }
 
-/// The widest column of ids; a longer id is cut.
-const ID: usize = 28;
-
 /// The list; with `why`, below each probe that cannot run here, the reason and what enables it.
 pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
-    let ids = rows
-        .iter()
-        .map(|row| width(&clean(&row.id, style)))
-        .max()
-        .unwrap_or(0)
-        .clamp(5, ID.min(style.columns() / 3));
-    let pers = rows.iter().map(|row| words::per(row.per).len()).max().unwrap_or(0).max(3);
-    let mut text = Vec::new();
-    if !rows.is_empty() {
-        let header = format!("{}  {}  {}  what", left("probe", ids), left("per", pers), "here");
-        text.push(style.paint(Paint::Dim, &header));
-    }
+    let mut table = TextTable::new([
+        Column::left("probe").most(28).least(13),
+        Column::left("per"),
+        Column::left("here"),
+        Column::left("what").reserved(16),
+    ]);
     for row in rows {
-        let here = if row.reason.is_none() { "yes " } else { "no  " };
-        let id = left(&cut(&clean(&row.id, style), ids, style), ids);
-        let first = format!("{id}  {}  {here}  ", left(words::per(row.per), pers));
+        let here = if row.reason.is_none() { "yes" } else { "no" };
         let what = match clean(&row.what, style) {
             what if what.is_empty() => "-".into(),
             what => what,
         };
         let paint = if row.reason.is_none() { Paint::Plain } else { Paint::Dim };
-        text.extend(
-            wrap(&what, style.columns().min(120), &first).iter().map(|line| style.paint(paint, line)),
-        );
+        let cells =
+            [&clean(&row.id, style), words::per(row.per), here].map(|cell| TextCell::from(cell).paint(paint));
+        table.prose(cells, what, paint);
         if let Some(reason) = row.reason.as_ref().filter(|_| why) {
             // Far to the left, so that a command stays in one line.
-            let indent = " ".repeat(4);
             let reason = match clean(reason, style) {
                 reason if reason.is_empty() => "no reason given".into(),
                 reason => reason,
             };
-            let reason = wrap(&reason, style.columns().min(120), &format!("{indent}why:    "));
-            text.extend(reason.iter().map(|line| style.paint(Paint::Warn, line)));
+            table.text("    why:    ", reason, Paint::Warn);
             let enable = clean(row.enable.as_deref().unwrap_or_default(), style);
             if !enable.is_empty() {
-                text.extend(wrap(&enable, style.columns().min(120), &format!("{indent}enable: ")));
+                table.text("    enable: ", enable, Paint::Plain);
             }
         }
     }
+    let mut text = table.lines(style);
     if !rows.is_empty() {
         text.push(String::new());
     }
@@ -75,7 +65,7 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
 
 fn summary(rows: &[ProbeRow], why: bool) -> String {
     let cannot = rows.iter().filter(|row| row.reason.is_some()).count();
-    let probes = words::plural(rows.len(), "probe", "probes");
+    let probes = plural(rows.len(), "probe", "probes");
     match (rows.len(), cannot) {
         (0, _) => "No probe.".into(),
         (_, 0) => format!("{probes}, and every one can run here."),

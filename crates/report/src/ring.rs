@@ -39,20 +39,20 @@ pub fn ring(run: &Run, style: &Style) -> String {
 /// What all cells have in common.
 fn title(run: &Run, style: &Style) -> Vec<String> {
     let Some(first) = run.results.iter().find(|result| result.probe != KNEE) else { return Vec::new() };
-    let param = |key: &str| first.params.get(key).and_then(|value| value.as_str()).map(|it| clean(it, style));
+    let ring = first.asked.ring().cloned().unwrap_or_default();
     let medium = clean(first.probe.rsplit('/').next().unwrap_or_default(), style);
-    let cpus = first.params.get("cpus").and_then(|cpus| cpus.as_array()).map_or(1, Vec::len);
+    let cpus = ring.cpus.as_ref().map_or(1, Vec::len);
     let place = if cpus > 1 { format!("in turn on {cpus} CPUs") } else { "all on one CPU".into() };
-    let tasks = match param("tasks").as_deref() {
+    let tasks = match ring.tasks.as_deref() {
         Some("thread") => "threads",
         _ => "processes",
     };
-    let walk = match param("walk").as_deref() {
+    let walk = match ring.walk.as_deref() {
         Some("random") => "lines of an array followed in random order",
         Some("write") => "an array written",
         _ => "an array added up",
     };
-    let pages = param("pages").unwrap_or_else(|| "4k".into());
+    let pages = ring.pages.map_or("4k".into(), |pages| clean(&pages, style));
     let text = format!(
         "A ring of {tasks}, {place}, token through {medium}; {walk} at each hop, {pages} pages. ns for each hop."
     );
@@ -65,10 +65,9 @@ fn without_knees(run: &Run) -> Run {
     run.results.retain(|result| result.probe != KNEE);
     for result in &mut run.results {
         if result.status != Status::Failed
-            && let (Some(procs), Some(size)) = (result.params.get("procs"), result.params.get("size"))
+            && let Some(ring) = result.asked.ring()
         {
-            let size = size.as_f64().unwrap_or(f64::NAN);
-            result.probe = format!("{procs} x {}", cell::size(size));
+            result.probe = format!("{} x {}", ring.procs, tollgate_record::number::size(ring.size as f64));
         }
     }
     run

@@ -61,7 +61,8 @@ pub fn riscv(run: &Run, style: &Style) -> String {
 }
 
 fn param(result: &Measurement, key: &str, style: &Style) -> String {
-    let value = result.params.get(key);
+    let fields = result.asked.fields();
+    let value = fields.get(key);
     let text = value.map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).unwrap_or_default();
     clean(&text, style)
 }
@@ -101,7 +102,7 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
     }
     let timed = traps.iter().any(|r| r.cycles.is_some());
     let mut text = Vec::new();
-    if let Some(first) = traps.iter().find(|r| r.params.contains_key("core")) {
+    if let Some(first) = traps.iter().find(|r| r.asked.trap().is_some_and(|trap| trap.core.is_some())) {
         let core = param(first, "core", style);
         let title = format!("Cycles on {core}, simulated and exact; the mean of each loop.");
         text.extend(wrap(&title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)));
@@ -301,7 +302,7 @@ fn workload(points: &[&Measurement], style: &Style) -> Vec<String> {
     );
     text.push(style.paint(Paint::Dim, &header));
     for result in points {
-        let number = |key: &str| result.params.get(key).and_then(|v| v.as_f64()).unwrap_or(f64::NAN);
+        let asked = result.asked.workload().cloned().unwrap_or_default();
         let phase = |name: &str| {
             let found = result.phases.iter().find(|phase| phase.name == name)?;
             found.cycles.map(|c| c.estimate)
@@ -320,8 +321,8 @@ fn workload(points: &[&Measurement], style: &Style) -> Vec<String> {
         text.push(
             format!(
                 "{:>9}{:>9}{:>10}{:>9}{:>9}{:>9}{:>6} %   {}",
-                bytes(number("set_bytes")),
-                bytes(number("touch_bytes")),
+                bytes(asked.set_bytes as f64),
+                bytes(asked.touch_bytes as f64),
                 grouped(counter("user-instructions")),
                 whole(phase("direct")),
                 whole(phase("refill")),

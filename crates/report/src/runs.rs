@@ -1,13 +1,13 @@
 //! The view of `tollgate runs`: what the store holds.
 
 use crate::style::{Paint, Style};
+use crate::table::{Column, TextTable};
 use crate::text::{clean, cut, lines, wrap};
-use crate::words::plural;
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use tollgate_record::number::plural;
 use tollgate_record::store::{Entry, Summary};
 
-/// What the id, the start, the results and the host may take: at 80 columns, and from 110 on.
-const MOST: [[usize; 4]; 2] = [[26, 16, 12, 12], [44, 16, 12, 20]];
+/// Room for the command: less is hard to read.
+const COMMAND: usize = 16;
 
 /// The runs of a store in the order given, and below them the files that cannot be read and why.
 pub fn runs(list: &[Entry], style: &Style) -> String {
@@ -18,12 +18,7 @@ pub fn runs(list: &[Entry], style: &Style) -> String {
     let readable: Vec<(&str, &Summary)> =
         list.iter().filter_map(|entry| Some((entry.id.as_str(), entry.content.as_ref().ok()?))).collect();
     if !readable.is_empty() {
-        let table = table(&readable, style);
-        // The table fills its lines with spaces.
-        text.extend(table.lines().map(|line| line.trim_end().to_owned()));
-        if let Some(header) = text.first_mut() {
-            *header = style.paint(Paint::Dim, header);
-        }
+        text.extend(table(&readable, style));
         text.push(String::new());
     }
     let broken: Vec<(&str, &str)> = list
@@ -46,35 +41,22 @@ pub fn runs(list: &[Entry], style: &Style) -> String {
     lines(text)
 }
 
-fn table(rows: &[(&str, &Summary)], style: &Style) -> String {
-    let most = MOST[usize::from(style.columns() >= 110)];
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(u16::try_from(style.columns()).unwrap_or(u16::MAX))
-        .set_header(["run", "started (UTC)", "results", "host", "command"]);
+/// The id is never shortened, so that it can be copied.
+fn table(rows: &[(&str, &Summary)], style: &Style) -> Vec<String> {
+    let mut table = TextTable::new([
+        Column::left("run").most(style.columns().saturating_sub(COMMAND + 2)).least(44),
+        Column::left("started (UTC)").rank(1),
+        Column::right("results").rank(2),
+        Column::left("host").most(20).least(12).rank(3),
+        Column::left("command").reserved(COMMAND),
+    ]);
     for (id, run) in rows {
         let results = format!("{}/{}/{}", run.measured, run.skipped, run.failed);
-        let fixed = [(*id).to_owned(), started(&run.started), results, run.host.clone()];
-        let mut cells: Vec<String> =
-            fixed.iter().zip(most).map(|(cell, most)| cut(&clean(cell, style), most, style)).collect();
-        cells.push(command(run, style));
-        table.add_row(cells);
+        let cells =
+            [id.to_owned(), &started(&run.started), &results, &run.host].map(|cell| clean(cell, style));
+        table.prose(cells, command(run, style), Paint::Plain);
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-        if column.index < most.len() && style.columns() >= 80 {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-    }
-    if let Some(command) = table.column_mut(most.len()) {
-        command.set_padding((0, 0)).set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(8)));
-    }
-    if let Some(results) = table.column_mut(2) {
-        results.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
+    table.lines(style)
 }
 
 /// To the minute: the seconds are in the id.

@@ -53,6 +53,16 @@ impl Style {
         if self.unicode { unicode } else { ascii }
     }
 
+    /// The sign before half of an interval.
+    pub(crate) fn plus_minus(&self) -> &'static str {
+        self.pick("±", "+-")
+    }
+
+    /// The sign before an upper bound.
+    pub(crate) fn at_most(&self) -> &'static str {
+        self.pick("≤", "<=")
+    }
+
     /// The text in that colour, where there are colours. `text` must be clean already.
     pub(crate) fn paint(&self, paint: Paint, text: &str) -> String {
         let code = match paint {

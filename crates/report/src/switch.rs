@@ -75,7 +75,7 @@ fn named(run: &Run) -> Run {
     let mut run = run.clone();
     for result in &mut run.results {
         let name = result.probe.strip_prefix("switch/").unwrap_or(&result.probe).to_owned();
-        result.probe = match result.params.get("tasks").and_then(serde_json::Value::as_u64) {
+        result.probe = match result.asked.runtime().map(|asked| asked.tasks) {
             Some(tasks) if tasks != 2 => format!("{name} x {tasks}"),
             _ => name,
         };

@@ -57,11 +57,6 @@ pub(crate) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Spaces before the text up to `columns`.
-pub(crate) fn right(text: &str, columns: usize) -> String {
-    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
-}
-
 /// The text in lines of at most `columns`, the first after `first`, the others below it.
 pub(crate) fn wrap(text: &str, columns: usize, first: &str) -> Vec<String> {
     let rest = " ".repeat(width(first));
@@ -89,7 +84,7 @@ pub(crate) fn list(items: &[String], most: usize) -> String {
     let others = match others.len() {
         0 => None,
         1 => Some("1 other".to_owned()),
-        n => Some(format!("{} others", crate::number::count(n))),
+        n => Some(format!("{} others", tollgate_record::number::count(n))),
     };
     let mut parts = shown.to_vec();
     parts.extend(others);

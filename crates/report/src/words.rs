@@ -1,9 +1,9 @@
 //! The field's words for what the record names by a key.
 
-use tollgate_record::{Measurement, Per};
+use tollgate_record::{Measurement, Per, WarningKind, warning};
 
 /// The code of the warning that a figure is an emulator's own.
-pub(crate) const EMULATED: &str = "emulated";
+pub(crate) const EMULATED: WarningKind = warning::EMULATED;
 
 /// Whether a result says nothing of hardware: an emulator made it, or would have.
 pub(crate) fn is_emulated(result: &Measurement) -> bool {
@@ -57,9 +57,4 @@ pub(crate) fn counted(key: &str) -> String {
         "user_mode" => "in user mode".into(),
         other => other.replace('_', " "),
     }
-}
-
-/// `1 run`, `2 runs`.
-pub(crate) fn plural(n: usize, one: &str, several: &str) -> String {
-    format!("{} {}", crate::number::count(n), if n == 1 { one } else { several })
 }

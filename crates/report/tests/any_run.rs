@@ -75,11 +75,11 @@ fn measurement(random: &mut impl Rng) -> Measurement {
     (row.ns, row.cycles, row.ticks) = (estimate(0.7), estimate(0.4), estimate(0.3));
     row.single = random.random_bool(0.3).then(|| fixture::single(figure(random)));
     for _ in 0..random.random_range(0..3) {
-        row.params.insert(text(random), text(random).into());
+        row.asked = fixture::parameters(text(random), text(random));
         row.counters
             .insert(if random.random() { "instructions".into() } else { text(random) }, figure(random));
         row.proof.insert(text(random), figure(random));
-        row.warnings.push(Warning::new(&text(random), text(random)));
+        row.warnings.push(Warning { code: text(random), text: text(random) });
         let mut phase = Phase::new(text(random), Evidence::Difference);
         phase.ns = Some(fixture::estimate(figure(random), figure(random)));
         phase.cycles = Some(fixture::estimate(figure(random), figure(random)));

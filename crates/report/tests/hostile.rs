@@ -3,7 +3,9 @@
 mod fixture;
 
 use proptest::prelude::*;
+use tollgate_record::family::{KneeAsked, KneeFound, LeftOut, RingAsked};
 use tollgate_record::store::{Entry, Summary};
+use tollgate_record::{Asked, Found};
 use tollgate_record::{
     EpochFigure, Evidence, Finding, Measurement, Per, Phase, Run, Severity, Status, Warning, document,
 };
@@ -42,7 +44,7 @@ prop_compose! {
         result.ns = has[1].then(|| fixture::estimate(figures[0], figures[1]));
         result.cycles = has[2].then(|| fixture::estimate(figures[2], figures[3]));
         result.single = has[3].then(|| fixture::single(figures[4]));
-        result.params.insert(key.clone(), warning.clone().into());
+        result.asked = fixture::parameters(key.clone(), warning.clone());
         result.proof.insert(key, figures[5]);
         result.warnings.push(Warning { code, text: warning });
         result
@@ -150,8 +152,12 @@ proptest! {
             if knee {
                 result.probe = "ring/knee".into();
             }
-            for (key, value) in [("procs", procs), ("size", size), ("knee_bytes", ns), ("left_out_cells", ns)] {
-                result.params.insert(key.into(), value.into());
+            result.asked = Asked::Ring(RingAsked { procs: procs as u32, size: size as u64, ..RingAsked::default() });
+            if knee {
+                let left_out = Some(LeftOut { cells: ns as u64, median_error: size, worst_error: procs });
+                result.asked = Asked::Knee(KneeAsked::default());
+                result.found =
+                    Found::Knee(KneeFound { knee_bytes: Some(ns as u64), left_out, ..KneeFound::default() });
             }
             for name in ["refill", "hot work", "run queue"] {
                 let ns = Some(fixture::estimate(ns, size));

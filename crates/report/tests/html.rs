@@ -7,9 +7,10 @@ mod page;
 use every::RUNS;
 use fixture::{estimate, ladder, measured_at, run};
 use page::Page;
-use serde_json::json;
+use tollgate_record::Asked;
+use tollgate_record::family::RingAsked;
 use tollgate_record::host::Cache;
-use tollgate_record::{Evidence, Measurement, Per, Phase, Run, Series, Status, Warning};
+use tollgate_record::{Evidence, Measurement, Per, Phase, Run, Series, Status, Warning, counter, warning};
 use tollgate_report::html;
 
 fn read(runs: &[Run]) -> Page {
@@ -41,7 +42,7 @@ fn every_result_has_its_row_and_every_figure_its_mark() {
         let shown = match (result.status, &result.ns) {
             (Status::Skipped, _) => "skipped".into(),
             (Status::Failed, _) => "failed".into(),
-            (_, ns) => tollgate_report::number::figure(ns.unwrap().estimate),
+            (_, ns) => tollgate_record::number::figure(ns.unwrap().estimate),
         };
         assert_eq!(row[1], shown, "{}", result.probe);
     }
@@ -86,7 +87,7 @@ fn no_figure_is_dropped_in_silence() {
 #[test]
 fn what_is_no_number_is_said() {
     let mut odd = measured_at("call/odd", f64::NAN);
-    odd.counters.insert("misses".into(), f64::INFINITY);
+    odd.count(counter::MISSES, f64::INFINITY);
     let page = read(&[run(vec![odd, measured_at("call/good", 5.0)])]);
     let row = page
         .part("ladder", "li", "rung")
@@ -177,9 +178,9 @@ fn distributions_come_from_the_histogram_or_from_quantiles() {
     assert!(notes.contains("2 rows show batches"), "{notes}");
 }
 
-fn cell(procs: u64, size: u64, ns: f64) -> Measurement {
+fn cell(procs: u32, size: u64, ns: f64) -> Measurement {
     let mut cell = measured_at("ring/pipe", ns);
-    cell.params = [("procs".to_owned(), json!(procs)), ("size".to_owned(), json!(size))].into();
+    cell.asked = Asked::Ring(RingAsked { procs, size, ..RingAsked::default() });
     cell
 }
 
@@ -230,7 +231,7 @@ fn markup_in_a_record_stays_text() {
     let evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>&lt;b&gt;";
     let mut result = measured_at(&format!("thread/{evil}"), 10.0);
     result.engine = evil.into();
-    result.warnings.push(Warning::new(evil, evil));
+    result.warnings.push(Warning { code: evil.into(), text: evil.into() });
     result.proof.insert(evil.into(), 1.0);
     result.counters.insert(evil.into(), 1.0);
     result.phases = vec![phase(evil, 3.0)];
@@ -243,7 +244,7 @@ fn markup_in_a_record_stays_text() {
     bad.command = vec![evil.into()];
     bad.id = evil.into();
     bad.started = evil.into();
-    bad.warnings.push(Warning::new(evil, evil));
+    bad.warnings.push(Warning { code: evil.into(), text: evil.into() });
     bad.host.cpu.model = evil.into();
     bad.host.kernel.command_line = vec![evil.into()];
     bad.host.kernel.mitigations.insert(evil.into(), evil.into());
@@ -304,7 +305,8 @@ fn twenty_runs_are_under_a_megabyte() {
 
 /// Real runs of every kind, one measurement each spoilt in its own way.
 fn spoilt(spoil: impl Fn(usize, &mut Measurement)) -> Vec<Run> {
-    let mut runs: Vec<Run> = RUNS.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    let mut runs: Vec<Run> =
+        RUNS.iter().map(|text| tollgate_record::document::from_json(text.as_bytes()).unwrap()).collect();
     for (n, result) in runs.iter_mut().flat_map(|run| &mut run.results).enumerate() {
         spoil(n, result);
     }
@@ -313,7 +315,9 @@ fn spoilt(spoil: impl Fn(usize, &mut Measurement)) -> Vec<Run> {
 
 #[test]
 fn every_warning_stands_on_the_page() {
-    let runs = spoilt(|n, it| it.warnings = vec![Warning::new(&format!("w{n}"), format!("warned of {n}."))]);
+    let runs = spoilt(|n, it| {
+        it.warnings = vec![Warning { code: format!("w{n}"), text: format!("warned of {n}.") }]
+    });
     for run in &runs {
         let page = html(std::slice::from_ref(run));
         for result in &run.results {
@@ -330,7 +334,7 @@ fn every_warning_stands_on_the_page() {
 fn every_reason_stands_on_the_page() {
     let skip = |n: usize, it: &mut Measurement| {
         let mut gone = Measurement::empty(&it.probe, &it.engine, it.per, Status::Skipped);
-        gone.params = it.params.clone();
+        (gone.asked, gone.found) = (it.asked.clone(), it.found.clone());
         gone.reason = Some(format!("reason {n}"));
         gone.enable = Some(format!("enabled by {n}."));
         *it = gone;
@@ -362,7 +366,7 @@ fn every_reason_stands_on_the_page() {
 fn what_an_emulator_made_is_not_on_the_ladder() {
     let mut emulated = measured_at("hardware/cr3", 730.0);
     emulated.engine = "kvm-intel".into();
-    emulated.warnings = vec![Warning::new("emulated", "ring 0 of the guest is emulated")];
+    emulated.warnings = vec![Warning::new(warning::EMULATED, "ring 0 of the guest is emulated")];
     let mut translated = measured_at("hardware/iretq", 90.0);
     translated.engine = "qemu-tcg".into();
     let mut real = measured_at("hardware/iretq", 40.0);

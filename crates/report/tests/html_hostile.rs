@@ -7,8 +7,9 @@ mod page;
 use page::Page;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRng, TestRunner};
-use serde_json::Value;
 use std::time::{Duration, Instant};
+use tollgate_record::family::{KneeAsked, KneeFound, RingAsked};
+use tollgate_record::{Asked, Found};
 use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Run, Series, Status, Warning};
 use tollgate_report::html;
 
@@ -109,10 +110,13 @@ prop_compose! {
         let mut result = Measurement::empty(&probe, &engine, Per::Switch, status);
         (result.ns, result.cycles, result.phases, result.series, result.histogram) = (ns, cycles, phases, series, histogram);
         result.single = p99.map(fixture::single);
-        for (key, number) in ["procs", "size", "tasks", "knee_bytes"].iter().zip(numbers) {
-            result.params.insert((*key).into(), serde_json::Number::from_f64(number).map_or(Value::Null, Value::Number));
+        let [procs, size, knee] = numbers.map(|number| number as u64);
+        if probe == "ring/knee" {
+            result.asked = Asked::Knee(KneeAsked { cache: Some(code.clone()) });
+            result.found = Found::Knee(KneeFound { knee_bytes: Some(knee), ..KneeFound::default() });
+        } else {
+            result.asked = Asked::Ring(RingAsked { procs: procs as u32, size, ..RingAsked::default() });
         }
-        result.params.insert("cache".into(), code.clone().into());
         result.enable = Some(code.clone());
         result.warnings.push(Warning { code, text: reason.clone() });
         result.reason = Some(reason);

@@ -3,7 +3,7 @@
 use tollgate_record::Run;
 
 fn page(text: &str) -> (Run, String) {
-    let run: Run = serde_json::from_str(text).expect("a run");
+    let run = tollgate_record::document::from_json(text.as_bytes()).expect("a run");
     let page = tollgate_report::html(std::slice::from_ref(&run));
     (run, page)
 }

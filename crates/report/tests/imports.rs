@@ -1,7 +1,7 @@
 //! Files of other tools, written as these write them, and what becomes of each figure.
 
 use std::collections::BTreeMap;
-use tollgate_record::{Measurement, NO_INTERVAL, Per, Status};
+use tollgate_record::{Measurement, Per, Status, warning};
 use tollgate_report::import::{IMPORTERS, ImportError, Imported, Importer, Told, import};
 
 const RAW: &str = include_str!("imports/lmbench-raw.txt");
@@ -26,10 +26,15 @@ fn read(text: &str, importer: &str) -> Imported {
     imported
 }
 
+/// What was asked for and what was found.
+fn facts(row: &Measurement) -> serde_json::Map<String, serde_json::Value> {
+    row.asked.fields().into_iter().chain(row.found.fields()).collect()
+}
+
 /// The only row of a probe with these parameters.
 fn row<'a>(imported: &'a Imported, probe: &str, params: &[(&str, serde_json::Value)]) -> &'a Measurement {
     let suits = |row: &&Measurement| {
-        row.probe == probe && params.iter().all(|(key, value)| row.params.get(*key) == Some(value))
+        row.probe == probe && params.iter().all(|(key, value)| facts(row).get(*key) == Some(value))
     };
     let found: Vec<_> = imported.results.iter().filter(suits).collect();
     assert_eq!(
@@ -73,8 +78,12 @@ fn raw_results_of_lmbench() {
         let row = row(&all, probe, &[]);
         assert_eq!(row.per, per);
         close(ns(row), microseconds * 1e3);
-        assert!(row.has_warning(NO_INTERVAL));
-        assert_eq!(row.has_warning("halved"), probe.contains("pipe") || probe.contains("unix"), "{probe}");
+        assert!(row.has_warning(warning::NO_INTERVAL));
+        assert_eq!(
+            row.has_warning(warning::HALVED),
+            probe.contains("pipe") || probe.contains("unix"),
+            "{probe}"
+        );
     }
     close(ns(row(&all, "syscall/lmbench-select", &[("descriptors", 100.into())])), 2977.2);
     let tcp = [("descriptors", 10.into()), ("of", "tcp".into())];
@@ -114,7 +123,7 @@ fn the_summary_of_lmbench() {
         let params = [("procs", procs.into()), ("size", (kib * 1024).into()), ("host", host.into())];
         all.results.iter().find(|row| {
             row.probe == "process/lmbench-ctx"
-                && params.iter().all(|(key, value)| row.params.get(*key) == Some(value))
+                && params.iter().all(|(key, value)| facts(row).get(*key) == Some(value))
         })
     };
     close(ns(ring(16, 64, "oldbox").unwrap()), 32_600.0);
@@ -122,7 +131,7 @@ fn the_summary_of_lmbench() {
     // Blanks are absent, not zero and not the next column.
     assert!(ring(2, 0, "newbox").is_none());
     let newbox =
-        |probe: &str| all.results.iter().any(|row| row.probe == probe && row.params["host"] == "newbox");
+        |probe: &str| all.results.iter().any(|row| row.probe == probe && facts(row)["host"] == "newbox");
     assert!(
         !newbox("syscall/lmbench-stat") && !newbox("signal/lmbench-handler") && newbox("spawn/lmbench-fork")
     );
@@ -141,7 +150,7 @@ fn one_host_of_a_summary_is_the_host() {
         SUMMARY.lines().filter(|line| !line.starts_with("newbox")).map(|line| format!("{line}\n")).collect();
     let all = read(&one, "lmbench");
     assert_eq!((all.host.name.as_str(), all.host.kernel.release.as_str()), ("oldbox", "2.6.32-"));
-    assert!(all.results.iter().all(|row| !row.params.contains_key("host")));
+    assert!(all.results.iter().all(|row| !facts(row).contains_key("host")));
 }
 
 #[test]
@@ -151,13 +160,13 @@ fn a_matrix_of_cores() {
         .results
         .iter()
         .map(|row| {
-            ((row.params["core_a"].as_u64().unwrap(), row.params["core_b"].as_u64().unwrap()), ns(row))
+            ((facts(row)["core_a"].as_u64().unwrap(), facts(row)["core_b"].as_u64().unwrap()), ns(row))
         })
         .collect();
     // One way already: nothing is halved.
     let expected = [((1, 0), 27.1), ((2, 0), 57.25), ((2, 1), 60.5), ((3, 0), 58.0), ((3, 1), 59.125)];
     assert_eq!(pairs, expected.into());
-    assert!(all.results.iter().all(|row| row.per == Per::Message && row.has_warning(NO_INTERVAL)));
+    assert!(all.results.iter().all(|row| row.per == Per::Message && row.has_warning(warning::NO_INTERVAL)));
 }
 
 #[test]
@@ -166,7 +175,7 @@ fn perf_bench_as_it_is_printed() {
     let pipe = row(&all, "process/perf-pipe", &[]);
     close(ns(pipe), 2740.123 / 2.0);
     assert_eq!(pipe.per, Per::Switch);
-    assert!(pipe.has_warning("halved"));
+    assert!(pipe.has_warning(warning::HALVED));
     close(ns(row(&all, "syscall/perf-basic", &[])), 104.914);
     close(ns(row(&all, "process/perf-messaging", &[])), 1.587e9);
     assert_eq!(all.results.len(), 3);
@@ -197,12 +206,12 @@ fn hyperfine_with_its_times_has_an_interval() {
     close(e.estimate, 1.05e6);
     close(e.ci[0], 1.02e6);
     close(e.ci[1], 1.1e6);
-    assert!(!quick.has_warning(NO_INTERVAL));
+    assert!(!quick.has_warning(warning::NO_INTERVAL));
     assert_eq!((quick.samples, quick.per), (9, Per::Task));
     let slow = row(&all, "spawn/hyperfine", &[("command", "sleep 0.1".into())]);
     close(ns(slow), 1.012e8);
-    assert!(slow.has_warning(NO_INTERVAL));
-    assert_eq!(slow.params["parameter delay"], "0.1");
+    assert!(slow.has_warning(warning::NO_INTERVAL));
+    assert_eq!(facts(slow)["parameters"]["delay"], "0.1");
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod foreign;
 use foreign::{Foreign, read, run};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tollgate_record::{EpochFigure, Evidence, Measurement, Per, Phase, Run, Series, Status};
+use tollgate_record::{EpochFigure, Evidence, Measurement, Per, Phase, Run, Series, Status, counter};
 use tollgate_report::export::{Exported, Format};
 
 /// What the epochs of `thread/futex` gave; their median is the headline, 528.
@@ -32,14 +32,14 @@ fn full() -> Run {
     run.results.extend(fixture::crossing().results);
     run.results.extend(fixture::ring().results);
     let mut trap = Measurement::empty("riscv-trap/full", "embedded", Per::Trap, Status::Measured);
-    trap.counters.insert("instructions".into(), 61.0);
+    trap.count(counter::INSTRUCTIONS, 61.0);
     trap.cycles = Some(fixture::estimate(97.0, 0.0));
     let mut entry = Phase::new("entry", Evidence::Simulated);
     entry.cycles = Some(fixture::estimate(40.0, 0.0));
     trap.phases = vec![entry];
     run.results.push(trap);
     let mut counted = Measurement::empty("riscv-trap/lean", "spike", Per::Trap, Status::Measured);
-    counted.counters.insert("instructions".into(), 23.0);
+    counted.count(counter::INSTRUCTIONS, 23.0);
     run.results.push(counted);
     for row in run.results.iter_mut().filter(|row| row.probe == "syscall/getppid") {
         row.histogram = Some(histogram(&[(100, 90), (200, 9), (5000, 1)]));
@@ -88,8 +88,8 @@ fn measured(run: &Run) -> usize {
 fn runs() -> [Run; 3] {
     let mut hostile = fixture::hostile();
     for (place, row) in hostile.results.iter_mut().enumerate() {
-        row.params
-            .insert(format!("=cmd|' /C calc'!A{place}\",\\"), "@SUM(1+1)*cmd|' /C calc'!A0\r\n|`<b>".into());
+        let key = format!("=cmd|' /C calc'!A{place}\",\\");
+        row.asked = fixture::parameters(key, "@SUM(1+1)*cmd|' /C calc'!A0\r\n|`<b>");
         row.histogram = Some(histogram(&[(place as u64 + 1, 1)]));
     }
     hostile.host.cpu.model = "<script>alert(1)</script> **bold** [x](http://x) | \"q\" \\ @team =1+1".into();

@@ -5,7 +5,7 @@ mod fixture;
 
 use fixture::{ASCII, COLOR, UNICODE};
 use insta::assert_snapshot;
-use tollgate_record::{Measurement, Per};
+use tollgate_record::{Measurement, Per, warning};
 use tollgate_report::{Style, crossing, findings, ladder, probes, ring, runs, view};
 
 /// Colours as text, so that the snapshots can be read.
@@ -43,7 +43,7 @@ fn ladders_without_figures() {
 fn one_code_on_many_probes_is_one_note() {
     let results = (0..20).map(|i| {
         let mut result = Measurement { ..fixture::failed(&format!("thread/p{i}"), Per::Switch, "no") };
-        let warning = |code: &str, text: String| tollgate_record::Warning::new(code, text);
+        let warning = |code: &str, text: String| tollgate_record::Warning { code: code.into(), text };
         result.warnings.push(warning("same", "the same for all".into()));
         result.warnings.push(warning("own", format!("{i} of 20 batches were disturbed.")));
         result
@@ -57,7 +57,7 @@ fn one_code_on_many_probes_is_one_note() {
 fn what_most_rows_share_is_said_below_and_not_marked() {
     let mut run = fixture::ladder();
     for result in run.results.iter_mut().skip(3) {
-        result.warnings.push(tollgate_record::Warning::new("few-epochs", "6 epochs only"));
+        result.warnings.push(tollgate_record::Warning::new(warning::FEW_EPOCHS, "6 epochs only"));
     }
     let text = ladder(&run, &ASCII);
     assert!(

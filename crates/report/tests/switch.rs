@@ -1,6 +1,7 @@
 //! The table of runtimes, from a record that was made by hand.
 
-use serde_json::json;
+use tollgate_record::family::{RuntimeAsked, RuntimeFound};
+use tollgate_record::{Asked, Found};
 use tollgate_record::{Estimate, Measurement, Per, Run, Series, Status, Warning};
 use tollgate_report::{Style, view};
 
@@ -21,17 +22,19 @@ fn row(name: &str, kind: &str, tasks: u64, ns: f64) -> Measurement {
     let mut row = Measurement::empty(&format!("switch/{name}"), "host", Per::Switch, Status::Measured);
     row.ns = Some(estimate(ns));
     row.cycles = Some(estimate(3.0 * ns));
-    for (key, value) in [
-        ("kind", json!(kind)),
-        ("tasks", json!(tasks)),
-        ("runtime", json!("Thing")),
-        ("version", json!("Thing 1.0")),
-        ("clock", json!("a clock")),
-        ("clock_resolution_ns", json!(1.0)),
-        ("bytes_per_task", json!(4096.0)),
-    ] {
-        row.params.insert(key.into(), value);
-    }
+    row.asked = Asked::Runtime(RuntimeAsked {
+        kind: kind.into(),
+        tasks,
+        runtime: "Thing".into(),
+        ..RuntimeAsked::default()
+    });
+    row.found = Found::Runtime(RuntimeFound {
+        version: "Thing 1.0".into(),
+        clock: "a clock".into(),
+        clock_resolution_ns: 1.0,
+        bytes_per_task: Some(4096.0),
+        ..RuntimeFound::default()
+    });
     row.proof.insert("resumes_per_switch".into(), 1.0);
     row
 }
@@ -39,6 +42,7 @@ fn row(name: &str, kind: &str, tasks: u64, ns: f64) -> Measurement {
 fn run(results: Vec<Measurement>) -> Run {
     Run {
         schema: tollgate_record::SCHEMA.into(),
+        checksum: None,
         id: "x".into(),
         started: "2026-01-01T00:00:00Z".into(),
         seed: 1,
@@ -47,7 +51,7 @@ fn run(results: Vec<Measurement>) -> Run {
         complete: true,
         interleaved_with: None,
         host: tollgate_record::Host::default(),
-        warnings: vec![Warning::new("a", "\u{1b}[31mred")],
+        warnings: vec![Warning { code: "a".into(), text: "\u{1b}[31mred".into() }],
         results,
     }
 }

@@ -58,7 +58,7 @@ pub enum Fate {
     #[error("it printed more than the {0} {1} that were asked for")]
     Flood(usize, &'static str),
     /// It used more memory than it may.
-    #[error("it used {} of memory where {} were allowed", crate::room::size(*.0), crate::room::size(*.1))]
+    #[error("it used {} of memory where {} were allowed", tollgate_record::number::bytes(*.0 as f64), tollgate_record::number::bytes(*.1 as f64))]
     Memory(u64, u64),
     /// It left with another status.
     #[error("it ended with status {0}")]

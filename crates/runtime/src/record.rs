@@ -2,14 +2,14 @@
 
 use crate::session::{Row, Session, State};
 use crate::transcript::{Sample, Transcript};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use tollgate_measure::clock::{Scale, Source};
-use tollgate_measure::sampler::{Batch, Collected, Epoch, Outcome};
+use tollgate_measure::samples::{Batch, EpochSamples, ProbeSamples};
 use tollgate_measure::stats::median;
 use tollgate_measure::summary::{self, Units};
-use tollgate_measure::{Claim, Meta, Placement, session};
-use tollgate_record::{Measurement, Per, Run, Series, Status, Warning};
+use tollgate_measure::{Claim, Meta, Placement};
+use tollgate_record::family::{RuntimeAsked, RuntimeFound};
+use tollgate_record::{Asked, Found, Measurement, Per, Run, Series, Status, Warning, warning};
 
 /// Programs tell nanoseconds with a fraction; the statistics count whole ticks. A tick is a picosecond here.
 const PICOSECONDS: Scale = Scale { hz: 1e12 };
@@ -23,8 +23,8 @@ const KERNEL_APART: f64 = 0.025;
 
 /// Writes into `run` what the session tells: results, clock, frequencies. Warnings that others added stay.
 pub fn record(run: &mut Run, session: &Session, source: Source) {
-    session::record(run, &[], &session.harvest, source);
-    let core = session::units(&session.harvest, source);
+    summary::record_run(run, &[], &session.samples, source);
+    let core = summary::units(&session.samples, source);
     let units = Units {
         scale: PICOSECONDS,
         ticks: false,
@@ -32,7 +32,7 @@ pub fn record(run: &mut Run, session: &Session, source: Source) {
         core_spread: core.map_or(0.0, |units| units.core_spread),
     };
     run.results = session.rows.iter().map(|row| measurement(row, &units)).collect();
-    run.complete = session.harvest.complete;
+    run.complete = session.samples.complete;
     curves(&mut run.results);
 }
 
@@ -50,7 +50,7 @@ fn measurement(row: &Row, units: &Units) -> Measurement {
                 placement: Placement::One,
                 proof: &PROOF,
             };
-            summary::measurement(&meta, &collected(row), units)
+            summary::measurement(&meta, &samples(row), units)
         }
         State::Skipped(reason, enable) => Measurement {
             reason: Some(reason.clone()),
@@ -63,32 +63,31 @@ fn measurement(row: &Row, units: &Units) -> Measurement {
         },
     };
     result.probe = name;
-    params(row, &mut result);
+    facts(row, &mut result);
     if result.status == Status::Measured {
         proof(row, &mut result);
     }
     result
 }
 
-fn params(row: &Row, result: &mut Measurement) {
-    let mut put = |key: &str, value: Value| drop(result.params.insert(key.into(), value));
-    put("tasks", row.tasks.into());
-    put("runtime", row.runtime.name.clone().into());
-    put("language", row.runtime.language.clone().into());
-    put("kind", row.mechanism.kind.unwrap_or(row.runtime.kind).name().into());
-    put("what", row.mechanism.what.clone().into());
+fn facts(row: &Row, result: &mut Measurement) {
+    result.asked = Asked::Runtime(RuntimeAsked {
+        tasks: row.tasks,
+        runtime: row.runtime.name.clone(),
+        language: row.runtime.language.clone(),
+        kind: row.mechanism.kind.unwrap_or(row.runtime.kind).name().into(),
+        what: row.mechanism.what.clone(),
+    });
     let Some(said) = row.epochs.first() else { return };
-    put("version", said.version.clone().into());
-    put("clock", said.clock.1.clone().into());
-    put("clock_resolution_ns", said.clock.0.into());
-    put("batch", row.batch.into());
-    if !said.notes.is_empty() {
-        put("notes", said.notes.clone().into());
-    }
     let memory: Vec<f64> = row.epochs.iter().filter_map(|said| said.bytes_per_task(row.tasks)).collect();
-    if !memory.is_empty() {
-        put("bytes_per_task", median(&memory).into());
-    }
+    result.found = Found::Runtime(RuntimeFound {
+        version: said.version.clone(),
+        clock: said.clock.1.clone(),
+        clock_resolution_ns: said.clock.0,
+        batch: row.batch,
+        notes: said.notes.clone(),
+        bytes_per_task: (!memory.is_empty()).then(|| median(&memory)),
+    });
 }
 
 /// What was counted beside the tasks' own count.
@@ -104,17 +103,17 @@ fn proof(row: &Row, result: &mut Measurement) {
         result.proof.insert("kernel_switches_per_switch".into(), share);
         if (share - 1.0).abs() > KERNEL_APART {
             let text = format!("the kernel counted {share:.2} context switches for each switch of the token");
-            result.warnings.push(Warning::new("proof-disagrees", text));
+            result.warnings.push(Warning::new(warning::PROOF_DISAGREES, text));
         }
     }
 }
 
 /// What the statistics take.
-fn collected(row: &Row) -> Collected {
+fn samples(row: &Row) -> ProbeSamples {
     let ticks = |ns: f64| (ns * 1e3).round() as u64;
     let epochs = row.epochs.iter().map(|said| {
         let pair = if said.pairs.is_empty() { 0.0 } else { median(&said.pairs) };
-        Epoch {
+        EpochSamples {
             batches: said
                 .samples
                 .iter()
@@ -126,18 +125,10 @@ fn collected(row: &Row) -> Collected {
             singles: said.singles.iter().map(|single| ticks(alone(single, pair))).collect(),
             singles_empty: said.pairs.iter().map(|pair| ticks(*pair)).collect(),
             steady: said.steady,
-            ..Epoch::default()
+            ..EpochSamples::default()
         }
     });
-    Collected {
-        outcome: Outcome::Active,
-        params: Vec::new(),
-        passes: row.batch,
-        epochs: epochs.collect(),
-        done: false,
-        dissection: None,
-        undissected: None,
-    }
+    ProbeSamples { passes: row.batch, epochs: epochs.collect(), ..ProbeSamples::default() }
 }
 
 /// One switch of several that were timed as one event, with the pair's whole cost still on it.
@@ -152,15 +143,16 @@ fn curves(results: &mut [Measurement]) {
         groups.entry(result.probe.clone()).or_default().push(at);
     }
     for places in groups.values().filter(|places| places.len() > 1) {
-        let number = |at: usize, key: &str| results[at].params.get(key).and_then(Value::as_f64);
         let curve = |name: &str, y_unit: &str, of: &dyn Fn(usize) -> Option<f64>| {
-            let mut points: Vec<[f64; 2]> =
-                places.iter().filter_map(|&at| Some([number(at, "tasks")?, of(at)?])).collect();
+            let mut points: Vec<[f64; 2]> = places
+                .iter()
+                .filter_map(|&at| Some([results[at].asked.runtime()?.tasks as f64, of(at)?]))
+                .collect();
             points.sort_by(|a, b| a[0].total_cmp(&b[0]));
             Series { name: name.into(), x_unit: "tasks".into(), y_unit: y_unit.into(), points }
         };
         let cost = curve("cost", "ns", &|at| Some(results[at].ns?.estimate));
-        let memory = curve("memory", "bytes per task", &|at| number(at, "bytes_per_task"));
+        let memory = curve("memory", "bytes per task", &|at| results[at].found.runtime()?.bytes_per_task);
         results[places[0]].series = vec![cost, memory];
     }
 }

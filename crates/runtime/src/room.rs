@@ -1,6 +1,7 @@
 //! Whether so many tasks fit into memory: arithmetic, before anything is started.
 
 use crate::table::{Mechanism, Runtime};
+use tollgate_record::number::bytes;
 
 /// The memory that may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,30 +38,17 @@ impl Room {
             "{}/{}: {tasks} tasks of {} and {} for the process need {}, but {} is {}; {}",
             runtime.id,
             mechanism.id,
-            size(mechanism.task_bytes),
-            size(runtime.base_bytes),
-            need.map_or("more than 16 EiB".into(), size),
+            bytes(mechanism.task_bytes as f64),
+            bytes(runtime.base_bytes as f64),
+            need.map_or("more than 16 EiB".into(), |need| bytes(need as f64)),
             self.bound,
-            size(self.bytes),
+            bytes(self.bytes as f64),
             match fits {
                 0 | 1 => "give it more with --memory".to_owned(),
                 fits => format!("use at most {fits} tasks, or more --memory"),
             }
         ))
     }
-}
-
-/// A size in the largest unit that leaves it above one.
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = usize::from(unit > 0 && value < 99.95);
-    format!("{value:.digits$} {}", UNITS[unit])
 }
 
 #[cfg(test)]
@@ -77,7 +65,7 @@ mod tests {
         let room = Room { bytes: (8 << 20) + 100 * 8192, bound: "--memory" };
         assert_eq!(room.refuse(&runtime, &mechanism, 100), None);
         let why = room.refuse(&runtime, &mechanism, 101).unwrap();
-        assert!(why.contains("101 tasks of 8.0 KiB and 8.0 MiB for the process need 8.8 MiB"), "{why}");
+        assert!(why.contains("101 tasks of 8 KiB and 8 MiB for the process need 8.8 MiB"), "{why}");
         assert!(why.contains("--memory is 8.8 MiB; use at most 100 tasks"), "{why}");
         assert!(room.refuse(&runtime, &mechanism, u64::MAX).unwrap().contains("more than 16 EiB"));
         let tight = Room { bytes: 1, bound: "--memory" };

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tollgate_record::text::{self, suggestion};
 
 /// What a task is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -126,12 +127,12 @@ pub enum TableError {
     #[error("runtimes.toml is wrong: {0}")]
     Wrong(String),
     /// A name that is in no table.
-    #[error("there is no runtime '{name}'; the nearest is '{nearest}', and all are: {all}")]
+    #[error("there is no runtime '{name}'{}; all are: {all}", suggestion(nearest.as_deref()))]
     Unknown {
         /// What was asked for.
         name: String,
-        /// The nearest name.
-        nearest: String,
+        /// The name that was most likely meant, where one is like it.
+        nearest: Option<String>,
         /// All names.
         all: String,
     },
@@ -228,9 +229,8 @@ impl Table {
         let ways = self.runtimes.iter().flat_map(|runtime| {
             runtime.mechanisms.iter().map(move |mechanism| format!("{}/{}", runtime.id, mechanism.id))
         });
-        let names = ids.iter().map(|id| (*id).to_owned()).chain(ways);
-        let near = |candidate: &String| strsim::normalized_damerau_levenshtein(candidate, name);
-        let nearest = names.max_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or_default();
+        let names: Vec<String> = ids.iter().map(|id| (*id).to_owned()).chain(ways).collect();
+        let nearest = text::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
         TableError::Unknown { name: name.to_owned(), nearest, all: ids.join(", ") }
     }
 }
@@ -280,7 +280,7 @@ mod tests {
         for (typed, nearest) in [("tokyo", "tokio"), ("own/jump", "own/jmp"), ("corosense", "corosensei")] {
             let error = table().select(&[typed.into()]).unwrap_err();
             assert!(
-                matches!(&error, TableError::Unknown { nearest: near, .. } if near == nearest),
+                matches!(&error, TableError::Unknown { nearest: Some(near), .. } if near == nearest),
                 "{error}"
             );
         }

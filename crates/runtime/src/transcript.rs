@@ -1,6 +1,6 @@
 //! What a runtime program printed: believed as a whole, or refused with the reason.
 
-use crate::room::size;
+use tollgate_record::number::bytes;
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -285,7 +285,7 @@ impl Transcript {
 
     /// The resident size with all tasks, as people read it.
     pub fn resident(&self) -> Option<String> {
-        self.rss.map(|(_, after)| size(after))
+        self.rss.map(|(_, after)| bytes(after as f64))
     }
 }
 

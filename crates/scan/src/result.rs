@@ -6,7 +6,11 @@ use crate::plan::{ScanPlan, page_bytes};
 use crate::process::ScanEnd;
 use crate::touch::{Mark, Touched, Usage, middle};
 use tollgate_measure::summary::histogram_of;
-use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Series, Single, Status, Warning};
+use tollgate_record::family::{ScanAsked, ScanFound};
+use tollgate_record::{
+    Asked, Estimate, Evidence, Found, Measurement, Per, Phase, Series, Single, Status, Warning, counter,
+    warning,
+};
 
 /// The record of one scan.
 pub(crate) fn measurement(
@@ -17,7 +21,7 @@ pub(crate) fn measurement(
     ended: ScanEnd,
 ) -> Measurement {
     let mut result = Measurement::empty("fault/scan", "host", Per::Touch, Status::Measured);
-    params(&mut result, plan, bytes, file, limit);
+    facts(&mut result, plan, bytes, file, limit);
     as_time(&mut result, &ended);
     match ended.touched {
         Ok(touched) => figures(&mut result, bytes, limit, &touched),
@@ -31,30 +35,27 @@ fn fail(result: &mut Measurement, why: String) {
     result.reason = Some(why);
 }
 
-fn params(
+fn facts(
     result: &mut Measurement,
     plan: &ScanPlan,
     bytes: u64,
     file: &ScannedFile,
     limit: Option<&MemoryLimit>,
 ) {
-    let mut param = |key: &str, value: serde_json::Value| result.params.insert(key.into(), value);
-    param("size", bytes.into());
-    param("pattern", plan.pattern.name().into());
-    param("advice", plan.advice.name().into());
-    param("page_bytes", page_bytes().into());
-    param("file_bytes", file.bytes.into());
-    param("warm", plan.warm.into());
-    if let Some(path) = &file.path {
-        param("file", path.to_string_lossy().into());
-    }
-    if let Some(kib) = file.read_ahead_kib() {
-        param("read_ahead_kib", kib.into());
-    }
-    if let Some(limit) = limit {
-        param("memory_limit", limit.bytes.into());
-        param("limited_by", limit.enforcer().into());
-    }
+    result.asked = Asked::Scan(ScanAsked {
+        size: bytes,
+        pattern: plan.pattern.name().into(),
+        advice: plan.advice.name().into(),
+        warm: plan.warm,
+        file: file.path.as_ref().map(|path| path.to_string_lossy().into()),
+        memory_limit: limit.map(|limit| limit.bytes),
+    });
+    result.found = Found::Scan(ScanFound {
+        page_bytes: page_bytes(),
+        file_bytes: file.bytes,
+        read_ahead_kib: file.read_ahead_kib(),
+        limited_by: limit.map(|limit| limit.enforcer().into()),
+    });
 }
 
 /// What `/usr/bin/time -v` reports, from the start of the process to its end.
@@ -63,18 +64,18 @@ fn as_time(result: &mut Measurement, ended: &ScanEnd) {
     let elapsed = elapsed.as_secs_f64();
     let (user, system) = (usage.user_ns as f64 / 1e9, usage.system_ns as f64 / 1e9);
     for (key, value) in [
-        ("elapsed_s", elapsed),
-        ("user_s", user),
-        ("system_s", system),
-        ("cpu_share", (user + system) / elapsed),
-        ("major_faults", usage.major as f64),
-        ("minor_faults", usage.minor as f64),
-        ("voluntary_switches", usage.voluntary as f64),
-        ("involuntary_switches", usage.involuntary as f64),
-        ("file_system_inputs", usage.inputs as f64),
-        ("maximum_resident_kib", usage.max_rss_kib as f64),
+        (counter::ELAPSED, elapsed),
+        (counter::USER_SECONDS, user),
+        (counter::SYSTEM_SECONDS, system),
+        (counter::CPU_SHARE, (user + system) / elapsed),
+        (counter::MAJOR_FAULTS, usage.major as f64),
+        (counter::MINOR_FAULTS, usage.minor as f64),
+        (counter::VOLUNTARY_SWITCHES, usage.voluntary as f64),
+        (counter::INVOLUNTARY_SWITCHES, usage.involuntary as f64),
+        (counter::FILE_SYSTEM_INPUTS, usage.inputs as f64),
+        (counter::MAXIMUM_RESIDENT, usage.max_rss_kib as f64),
     ] {
-        result.counters.insert(key.into(), value);
+        result.count(key, value);
     }
 }
 
@@ -92,28 +93,25 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
     let (minor, major) = (grown(|usage| usage.minor), grown(|usage| usage.major));
     let read = grown(|usage| usage.inputs) * 512.0;
     let seconds = last.ns as f64 / 1e9;
-    let count = |result: &mut Measurement, key: &str, value: f64| {
-        result.counters.insert(key.into(), value);
-    };
     result.proof.insert("minor_per_touch".into(), minor / touches);
     result.proof.insert("major_per_touch".into(), major / touches);
-    count(result, "scan_s", seconds);
-    count(result, "scan_minor", minor);
-    count(result, "scan_major", major);
-    count(result, "pages_touched", touched.distinct as f64);
-    count(result, "bytes_read", read);
-    count(result, "read_per_touched", read / (touched.distinct as f64 * page));
-    count(result, "pages_per_second", touches / seconds);
+    result.count(counter::SCAN_SECONDS, seconds);
+    result.count(counter::SCAN_MINOR, minor);
+    result.count(counter::SCAN_MAJOR, major);
+    result.count(counter::PAGES_TOUCHED, touched.distinct as f64);
+    result.count(counter::BYTES_READ, read);
+    result.count(counter::READ_PER_TOUCHED, read / (touched.distinct as f64 * page));
+    result.count(counter::PAGES_PER_SECOND, touches / seconds);
     if let Some(pages) = touched.resident_before {
-        count(result, "resident_before", pages as f64);
+        result.count(counter::RESIDENT_BEFORE, pages as f64);
     }
     let mut reads = touched.direct_read_ns.clone();
     reads.sort_unstable();
     if !reads.is_empty() {
-        count(result, "direct_read_p50_ns", reads[reads.len() / 2] as f64);
+        result.count(counter::DIRECT_READ, reads[reads.len() / 2] as f64);
     }
     if let Some(steady) = limit.and_then(|limit| steady(&touched.marks, limit.bytes as f64 / page)) {
-        count(result, "steady_major_per_touch", steady);
+        result.count(counter::STEADY_MAJOR, steady);
     }
     result.crossings = last.touches;
     result.ns = Some(per_touch(&touched.marks));
@@ -137,7 +135,7 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
         );
     } else if touched.stopped && last.touches < touched.planned {
         result.warnings.push(Warning::new(
-            "interrupted",
+            warning::INTERRUPTED,
             format!("{} of {} touches were made", last.touches, touched.planned),
         ));
     }
@@ -145,7 +143,7 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
         && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > bytes as f64)
     {
         result.warnings.push(Warning::new(
-            "warm",
+            warning::WARM,
             "more than a twentieth of the file was in the page cache before the scan began",
         ));
     }

@@ -15,6 +15,7 @@
 mod browser;
 mod programs;
 mod skips;
+pub mod workspace;
 
 pub use browser::{Browser, NoBrowser};
 pub use programs::{fast, program, program_in};

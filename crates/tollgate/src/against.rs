@@ -1,20 +1,22 @@
 //! `tollgate run --against`: two programs, or two settings, in one session, epoch by epoch in turn.
 
-use crate::cli::{self, RunArgs, Sampling, Usage};
+use crate::cli::{self, RunArgs, Usage};
 use crate::output::Sink;
-use crate::run::{self, Keeper, List, Setting, stop_flag};
+use crate::run;
+use crate::sampled::{List, Sampled};
+use crate::session::Session;
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tollgate_boundary::{PROBES, select};
+use tollgate_measure::Meta;
 use tollgate_measure::bench::{Bench, Lost, PROTOCOL, Reply, Request};
 use tollgate_measure::remote::Remote;
-use tollgate_measure::sampler::Outcome;
+use tollgate_measure::samples::ProbeState;
 use tollgate_measure::turns::{Pausing, TakingTurns, Turns};
-use tollgate_measure::{Meta, host};
-use tollgate_record::{Run, Tool};
+use tollgate_record::Tool;
 
 /// What the measured side is held against.
 #[derive(clap::Args)]
@@ -112,9 +114,9 @@ impl Other {
         Ok(Self { words, tool: Tool { version: told.version, commit: told.commit }, places })
     }
 
-    fn worker(&self, setting: &Setting) -> Command {
+    fn worker(&self, sampled: &Sampled) -> Command {
         // What the running program would start, started by the other words.
-        let ours = setting.worker();
+        let ours = sampled.worker();
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).args(ours.get_args());
         command
@@ -183,80 +185,49 @@ impl<B: Pausing> Pausing for Renumbered<'_, B> {
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
     let wanted = select(&args.patterns).map_err(Usage::error)?;
-    let metas: Vec<&Meta> = PROBES.iter().map(|probe| probe.meta()).collect();
+    let metas = List::Ladder.metas();
     let other = Other::of(&args.baseline, &metas)?;
-    let mut facts = host::here();
-    let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
-    host::place(Path::new("/"), &mut facts, site.cpu, site.peer);
-    let sink = Sink::open(&sampling.output)?;
-    let seed = sampling.seed.unwrap_or_else(|| rand::random::<u32>().into());
-    let mut runs = [run::new_record(facts.clone(), seed), run::new_record(facts, seed)];
-    name_both(&mut runs, other.tool.clone());
-    let mut keepers = [Keeper::open(sampling, &mut runs[0])?, Keeper::open(sampling, &mut runs[1])?];
-    let setting = Setting::of(sampling, site, List::Ladder);
-    let side = |me: usize, run: &mut Run, keeper: &mut Keeper, turns: &Turns, stop: &AtomicBool| {
+    let (host, site) = sampling.place()?;
+    let mut ours = Session::open(&sampling.destination, host, sampling.seed())?;
+    let mut theirs = ours.twin();
+    // Each run says with which it took turns, and which program it measured with.
+    theirs.run.interleaved_with = Some(ours.run.id.clone());
+    ours.run.interleaved_with = Some(theirs.run.id.clone());
+    theirs.run.tool = other.tool.clone();
+    let plan = run::plan(sampling, ours.run.seed);
+    let sampled = Sampled::new(List::Ladder, wanted, site, sampling, plan);
+    let turns = Turns::default();
+    let side = |me: usize, session: &mut Session<'_>| {
         let begins = AtomicBool::new(false);
         let own: Vec<Option<usize>> = (0..metas.len()).map(Some).collect();
         let places = if me == 0 { &other.places } else { &own };
-        let worker = || if me == 0 { other.worker(&setting) } else { setting.worker() };
-        let bench = Renumbered { bench: Remote::new(worker, run::patience_ms(sampling)), places };
-        let mut bench = TakingTurns::new(bench, turns, me, &begins);
-        let mut refused = run::refusals(&metas, &wanted, site);
-        for (refused, _) in refused.iter_mut().zip(places).filter(|(_, place)| place.is_none()) {
-            *refused = refused.take().or_else(|| Some(missing()));
+        let worker = || if me == 0 { other.worker(&sampled) } else { sampled.worker() };
+        let bench = Renumbered { bench: Remote::new(worker, sampled.patience_ms), places };
+        let mut bench = TakingTurns::new(bench, &turns, me, &begins);
+        let mut states = sampled.states();
+        for (state, place) in states.iter_mut().zip(places) {
+            if place.is_none() && *state == ProbeState::Active {
+                *state = missing();
+            }
         }
-        let before = run.warnings.clone();
         let begin = || begins.store(true, Ordering::Relaxed);
-        let plan = run::plan(sampling, seed);
-        run::measure_on(&mut bench, &metas, refused, site, &plan, stop, &begin, &mut |harvest, spans| {
-            run.warnings.clone_from(&before);
-            run::record(run, &metas, &wanted, harvest, sampling.clock.source());
-            run.warnings.extend(run::noise_warnings(spans, &metas, &wanted));
-            keeper.save(run);
-        })
+        sampled.measure_on(&mut bench, states, session, &begin, &mut |_, _| {})
     };
-    let (turns, stop) = (Turns::default(), stop_flag()?);
-    let ([run_a, run_b], [keep_a, keep_b]) = (&mut runs, &mut keepers);
-    let (done_a, done_b) = std::thread::scope(|scope| {
-        let a = scope.spawn(|| side(0, run_a, keep_a, &turns, &stop));
-        let b = side(1, run_b, keep_b, &turns, &stop);
-        (a.join().unwrap_or_else(|_| Err(anyhow!("the thread of the other side ended early"))), b)
+    let (done_theirs, done_ours) = std::thread::scope(|scope| {
+        let theirs = scope.spawn(|| side(0, &mut theirs));
+        let ours = side(1, &mut ours);
+        (theirs.join().unwrap_or_else(|_| Err(anyhow!("the thread of the other side panicked"))), ours)
     });
-    done_a.map_err(|error| error.context("the other side"))?;
-    done_b?;
-    deliver(args, sampling, &mut runs, &mut keepers, &sink)
+    done_theirs.map_err(|error| error.context("the other side"))?;
+    done_ours?;
+    ours.finish_with(|b, sink| {
+        theirs.finish_with(|a, _| args.judging.show(std::slice::from_ref(a), std::slice::from_ref(b), sink))
+    })
 }
 
-/// Each run says with which it took turns, and which program it measured with.
-fn name_both(runs: &mut [Run; 2], other: Tool) {
-    while runs[0].id == runs[1].id {
-        runs[1].id = tollgate_record::store::new_id(std::time::SystemTime::now());
-    }
-    runs[0].interleaved_with = Some(runs[1].id.clone());
-    runs[1].interleaved_with = Some(runs[0].id.clone());
-    runs[0].tool = other;
-}
-
-fn missing() -> Outcome {
-    Outcome::Skipped {
+fn missing() -> ProbeState {
+    ProbeState::Skipped {
         reason: "the other program has no such probe, or measures it in another way".into(),
         enable: "build the other program from a version that has it".into(),
     }
-}
-
-fn deliver(
-    args: &RunArgs,
-    sampling: &Sampling,
-    runs: &mut [Run; 2],
-    keepers: &mut [Keeper; 2],
-    sink: &Sink<'_>,
-) -> anyhow::Result<ExitCode> {
-    let mut failed = false;
-    for (run, keeper) in runs.iter_mut().zip(keepers) {
-        keeper.finish(run);
-        failed |= run::verdict(run, keeper, sampling) != ExitCode::SUCCESS;
-    }
-    let [a, b] = &*runs;
-    let code = args.judging.show(std::slice::from_ref(a), std::slice::from_ref(b), sink)?;
-    Ok(if failed { ExitCode::FAILURE } else { code })
 }

@@ -2,13 +2,14 @@
 
 pub(crate) mod size;
 
-use crate::run::List;
+use crate::sampled::List;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use tollgate_measure::Site;
 use tollgate_measure::clock::Source;
 use tollgate_measure::placement::{self, PlacementError};
+use tollgate_measure::{Site, host};
+use tollgate_record::Host;
 use tollgate_record::host::Cpu;
 
 /// The command line or an input file is wrong: exit status 2.
@@ -134,18 +135,45 @@ pub(crate) struct Sampling {
     #[arg(long, value_enum, default_value_t = ClockChoice::Auto)]
     pub(crate) clock: ClockChoice,
     #[command(flatten)]
-    pub(crate) output: Output,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-    /// Do not save the run
-    #[arg(long, conflicts_with = "store")]
-    pub(crate) no_save: bool,
+    pub(crate) destination: Destination,
     /// Time for all batches, in milliseconds, in place of what --quick or --thorough gives
     #[arg(long, hide = true, value_name = "N")]
     pub(crate) budget_ms: Option<u32>,
     /// A worker that is silent for so many milliseconds is taken for hung
     #[arg(long, hide = true, value_name = "N", default_value_t = 10_000)]
     pub(crate) patience_ms: u32,
+}
+
+impl Sampling {
+    /// The host, and where on it is measured.
+    pub(crate) fn place(&self) -> anyhow::Result<(Host, Site)> {
+        let mut facts = host::here();
+        let site = site(&facts.cpu, self.cpu, self.peer_cpu)?;
+        host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
+        Ok((facts, site))
+    }
+
+    /// How long a worker may be silent.
+    pub(crate) fn patience_ms(&self) -> i32 {
+        self.patience_ms.try_into().unwrap_or(i32::MAX)
+    }
+
+    /// The seed that was given, or a new one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(|| rand::random::<u32>().into())
+    }
+}
+
+/// Where a run is printed and saved.
+#[derive(Args)]
+pub(crate) struct Destination {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Do not save the run
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_save: bool,
 }
 
 /// How and where results are printed.

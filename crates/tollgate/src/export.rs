@@ -15,7 +15,7 @@ use tollgate_report::export::{FORMATS, Format};
                         hold is told on standard error.\n\nExamples:\n  tollgate export latest --format csv\n  \
                         tollgate export latest --format markdown --out table.md\n  \
                         tollgate export ./run.json --format benchstat >> old.txt\n\nHow each format is filled: \
-                        docs/export.md"
+                        docs/reference/export.md"
 )]
 pub(crate) struct Args {
     /// A run's id, the beginning of one, 'latest', or the path of a record

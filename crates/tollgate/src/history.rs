@@ -5,7 +5,7 @@ use crate::output::{self, Sink, say};
 use anyhow::Context;
 use std::process::ExitCode;
 use tollgate_measure::host;
-use tollgate_record::{Run, store};
+use tollgate_record::{Run, store, text};
 use tollgate_report::History;
 
 /// The options of `tollgate history`.
@@ -82,11 +82,8 @@ fn known(patterns: &[String], runs: &[Run]) -> anyhow::Result<()> {
         if names.iter().any(|name| matches(pattern, name)) {
             continue;
         }
-        let nearest = names
-            .iter()
-            .flat_map(|name| [*name, name.split('/').next().unwrap_or(name)])
-            .max_by(|a, b| strsim::jaro_winkler(pattern, a).total_cmp(&strsim::jaro_winkler(pattern, b)));
-        let nearest = nearest.map(|name| format!("; the nearest is '{name}'")).unwrap_or_default();
+        let known = names.iter().flat_map(|name| [*name, name.split('/').next().unwrap_or(name)]);
+        let nearest = text::suggestion(text::nearest(pattern, known));
         return Err(Usage::error(format!("no saved run has a probe called '{pattern}'{nearest}")));
     }
     Ok(())

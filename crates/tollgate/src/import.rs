@@ -1,15 +1,13 @@
 //! `tollgate import`: another tool's results as a run, saved beside our own.
 
-use crate::cli::{Output, StoreArgs, Usage};
-use crate::output::{Sink, say, store};
-use anyhow::anyhow;
+use crate::cli::{Destination, Usage};
+use crate::session::Session;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::SystemTime;
-use tollgate_record::{IMPORTED, Run, SCHEMA, Status, Store, Tool, Warning, document, store as runs};
+use tollgate_record::{Warning, warning};
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as read};
 
 #[derive(clap::Args)]
@@ -18,7 +16,7 @@ use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as r
                         switches is halved, with a warning that says so.\n\nExamples:\n  tollgate import lmbench.txt\n  \
                         tollgate import matrix.csv --host epyc\n  tollgate import hyperfine.json --json --out run.json --no-save\n  \
                         tollgate import pipe.txt --format perf-bench --tell bench=sched/pipe --tell loops=1000000\n\nWhat is \
-                        read, and as what: docs/export.md"
+                        read, and as what: docs/reference/export.md"
 )]
 pub(crate) struct Args {
     /// The file, or - for standard input
@@ -34,12 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
     #[command(flatten)]
-    output: Output,
-    #[command(flatten)]
-    store: StoreArgs,
-    /// Do not save the run
-    #[arg(long, conflicts_with = "store")]
-    no_save: bool,
+    destination: Destination,
 }
 
 fn formats() -> PossibleValuesParser {
@@ -57,15 +50,12 @@ fn told(text: &str) -> Result<(String, String), String> {
 }
 
 pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
-    let sink = Sink::open(&args.output)?;
-    let store = place(args)?;
     let name = args.file.display();
     let bytes = contents(&args.file)?;
     let importer = args.format.as_deref().and_then(Importer::named);
     let told: Told = args.tell.iter().cloned().collect();
     let (importer, imported) = read(&bytes, importer, &told)
         .map_err(|error| Usage::error(format!("cannot import {name}: {error}")))?;
-    let now = SystemTime::now();
     let mut host = imported.host;
     if let Some(named) = &args.host {
         host.name.clone_from(named);
@@ -73,59 +63,19 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     if host.name.is_empty() {
         host.name = "imported".into();
     }
-    let mut run = Run {
-        schema: SCHEMA.into(),
-        id: runs::new_id(now),
-        started: runs::rfc3339(now),
-        seed: 0,
-        tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
-        command: std::env::args().skip(1).collect(),
-        complete: true,
-        host,
-        warnings: Vec::new(),
-        interleaved_with: None,
-        results: imported.results,
-    };
+    let mut session = Session::open(&args.destination, host, 0)?;
+    session.run.complete = true;
+    session.run.results = imported.results;
     let text = format!(
         "imported from a file of {}: the time is that of the import, the seed means nothing, and what the file \
          does not tell of its host is absent",
         importer.name
     );
-    run.warnings.push(Warning::new(IMPORTED, text));
+    session.run.warnings.push(Warning::new(warning::IMPORTED, text));
     if !imported.ignored.is_empty() {
-        run.warnings.push(Warning::new("not-imported", left_out(&imported.ignored)));
+        session.run.warnings.push(Warning::new(warning::NOT_IMPORTED, left_out(&imported.ignored)));
     }
-    if let Some(store) = &store {
-        store.save(&run)?;
-    }
-    let text =
-        if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
-    let delivered = sink.deliver(&text);
-    if store.is_some() && !sink.json() {
-        say(format!("saved as {} (tollgate show {0})", run.id));
-    }
-    delivered?;
-    let failed = run.results.iter().filter(|result| result.status == Status::Failed).count();
-    if failed > 0 {
-        say(format!("tollgate: {failed} of {} figures are no finite numbers", run.results.len()));
-        return Ok(ExitCode::FAILURE);
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The store, tried out before anything is read; `None` when nothing is to be saved.
-fn place(args: &Args) -> anyhow::Result<Option<Store>> {
-    if args.no_save {
-        return Ok(None);
-    }
-    let store = store(&args.store)?.ok_or_else(|| {
-        anyhow!("there is no home directory to save in; name a directory with --store DIR, or use --no-save")
-    })?;
-    match store.check_writable() {
-        Err(full @ tollgate_record::StoreError::Full { .. }) => Err(full.into()),
-        Err(error) => Err(Usage::error(error)),
-        Ok(()) => Ok(Some(store)),
-    }
+    session.finish()
 }
 
 /// The bytes of the file, but no more than any such file has.

@@ -2,9 +2,9 @@
 
 use crate::cli::size::bytes;
 use crate::cli::{Sampling, Usage};
-use crate::output::{Sink, say};
-use crate::ring::{empty_record, place, rings_worker, room, runner};
-use crate::run::{Keeper, stop_flag};
+use crate::output::say;
+use crate::ring::{rings_worker, room, runner};
+use crate::session::Session;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_boundary::ring::{CellRunner, Link, MeasuredCell, Pages, Spec, Walk, too_large};
-use tollgate_measure::{Site, host};
+use tollgate_measure::Site;
 use tollgate_record::{Run, Status, document};
 
 #[derive(clap::Args)]
@@ -55,7 +55,8 @@ pub(crate) fn called_as(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
-    let (mut facts, site) = place(sampling)?;
+    let output = &sampling.destination.output;
+    let (facts, site) = sampling.place()?;
     let room = room(&facts);
     let spec = |procs: u32| Spec {
         link: Link::Pipe,
@@ -75,20 +76,16 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     let allowed = facts.cpu.allowed.clone();
-    host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
-    let sink = Sink::open(&sampling.output)?;
-    let mut run = empty_record(facts, sampling);
-    let mut keeper = Keeper::open(sampling, &mut run)?;
-    let stop = stop_flag()?;
+    let mut session = Session::open(&sampling.destination, facts, sampling.seed())?;
+    let stop = session.stop_on_signal()?;
     let start = rings_worker(sampling.clock.source());
-    let usual = runner(site, sampling, run.seed, &start);
+    let usual = runner(site, sampling, session.run.seed, &start);
     let runner = CellRunner { epochs: args.repetitions.unwrap_or(usual.epochs), ..usual };
     let cpus = beside(site, &allowed, args.parallelism);
     let mut lines = String::new();
-    let mut failed = 0;
     for &procs in &args.procs {
-        let keep = &mut |unfinished: &Run| keeper.save(unfinished);
-        let points = runner.measure_side_by_side(&spec(procs), &cpus, &mut run, &stop, keep);
+        let keep = &mut |unfinished: &Run| session.keeper.save(unfinished);
+        let points = runner.measure_side_by_side(&spec(procs), &cpus, &mut session.run, &stop, keep);
         let Some(points) = points else { break };
         let (overhead, switch) = (middle(&points, |it| it.overhead_us), middle(&points, |it| it.switch_us));
         let measured = points.iter().all(|point| point.result.status == Status::Measured);
@@ -97,11 +94,9 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
                 say(format!("lat_ctx: {procs} processes: {why}"));
             }
         }
-        run.results.extend(points.into_iter().map(|point| point.result));
-        let interrupted = stop.load(Ordering::Relaxed);
-        run.complete = run.results.len() == args.procs.len() * cpus.len() && !interrupted;
-        keeper.save(&run);
-        if interrupted {
+        session.run.results.extend(points.into_iter().map(|point| point.result));
+        session.save();
+        if stop.load(Ordering::Relaxed) {
             break;
         }
         if let (true, Some(overhead), Some(switch)) = (measured, overhead, switch) {
@@ -112,24 +107,28 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
             }
             let _ = writeln!(text, "{procs} {switch:.2}");
             lines.push_str(&text);
-            if sampling.output.out.is_none() && !sampling.output.json {
+            if output.out.is_none() && !output.json {
                 // Nobody reading it is no reason to fail.
                 let _ = std::io::stderr().write_all(text.as_bytes());
             }
         } else {
-            failed += 1;
+            session.fail(format!("{procs} processes gave no figure"));
         }
     }
-    keeper.finish(&mut run);
-    if sink.json() {
-        sink.deliver(&document::to_json(&run)?)?;
-    } else if sampling.output.out.is_some() {
-        sink.deliver(&lines)?;
-    }
-    if stop.load(Ordering::Relaxed) {
+    let interrupted = stop.load(Ordering::Relaxed);
+    session.run.complete = session.run.results.len() == args.procs.len() * cpus.len() && !interrupted;
+    if interrupted {
         say("lat_ctx: interrupted; the lines above are complete");
     }
-    Ok(if failed == 0 && run.complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // Scripts read lmbench's lines from standard error.
+    session.finish_quietly(|run, sink| {
+        if sink.json() {
+            sink.deliver(&document::to_json(run)?)?;
+        } else if output.out.is_some() {
+            sink.deliver(&lines)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// The CPUs of the rings that run side by side: the measured one first, then the others in turn.

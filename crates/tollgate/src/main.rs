@@ -24,6 +24,8 @@ mod ring;
 mod riscv;
 mod run;
 mod runs;
+mod sampled;
+mod session;
 mod switch;
 mod worker;
 

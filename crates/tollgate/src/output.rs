@@ -16,6 +16,7 @@ pub(crate) fn say(line: impl Display) {
 }
 
 /// Where a command's result goes: standard output or a file. Checked before anything is measured.
+#[derive(Clone, Copy)]
 pub(crate) struct Sink<'a> {
     out: &'a Output,
 }

@@ -21,6 +21,11 @@ impl Progress {
         Self { bar }
     }
 
+    /// One that is never drawn.
+    pub(crate) fn hidden() -> Self {
+        Self { bar: ProgressBar::hidden() }
+    }
+
     /// Share of the time used so far.
     pub(crate) fn share(&self, share: f64) {
         self.bar.set_position((share * STEPS as f64) as u64);
@@ -30,10 +35,15 @@ impl Progress {
     pub(crate) fn say(&self, what: String) {
         self.bar.set_message(what);
     }
+
+    /// Takes the bar off the screen.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.clear();
     }
 }

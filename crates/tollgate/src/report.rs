@@ -10,7 +10,7 @@ use tollgate_record::Run;
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  tollgate report latest\n  tollgate report ./before.json ./after.json -o both.html\n\nHow to \
-                  read it: docs/report.md"
+                  read it: docs/reference/report.md"
 )]
 pub(crate) struct Args {
     /// Runs: ids, beginnings of one, 'latest', or paths of records; several are laid over each other

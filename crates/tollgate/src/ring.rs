@@ -4,59 +4,46 @@ mod args;
 
 pub(crate) use args::{Args, procs};
 
-use crate::cli::{self, Sampling, Usage};
-use crate::output::Sink;
-use crate::progress::Progress;
-use crate::run::{Keeper, new_record, stop_flag, verdict, worker};
+use crate::cli::{Sampling, Usage};
+use crate::session::Session;
+use crate::worker;
 use args::Placing;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
 use tollgate_boundary::ring::{Cell, CellRunner, Pages, Room, Spec, StartWorker, add_knees, too_large};
+use tollgate_measure::Site;
 use tollgate_measure::clock::Source;
-use tollgate_measure::{Site, host};
-use tollgate_record::{Host, Run, document};
+use tollgate_record::{Host, Run};
 
 pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
-    let (mut facts, site) = place(sampling)?;
+    let (facts, site) = sampling.place()?;
     let cells = cells(args, &facts, site)?;
-    host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
-    let sink = Sink::open(&sampling.output)?;
-    let mut run = new_record(facts, seed(sampling));
-    let mut keeper = Keeper::open(sampling, &mut run)?;
-    let stop = stop_flag()?;
-    let progress = Progress::new();
-
+    let mut session = Session::open(&sampling.destination, facts, sampling.seed())?;
+    let stop = session.stop_on_signal()?;
     let start = rings_worker(sampling.clock.source());
-    let runner = CellRunner { watchdog_s: args.watchdog, ..runner(site, sampling, run.seed, &start) };
+    let runner = CellRunner { watchdog_s: args.watchdog, ..runner(site, sampling, session.run.seed, &start) };
     for (done, cell) in cells.iter().enumerate() {
-        progress.share(done as f64 / cells.len() as f64);
         let spec = &cell.specs()[0];
-        progress.say(format!("ring of {}, {} bytes each", spec.procs, spec.bytes));
-        let measured = runner.measure(cell, &mut run, &stop, &mut |unfinished| keeper.save(unfinished));
-        let Some(measured) = measured else { break };
+        let what = format!("ring of {}, {} bytes each", spec.procs, spec.bytes);
+        session.progress(done as f64 / cells.len() as f64, what);
+        let keep = &mut |unfinished: &Run| session.keeper.save(unfinished);
+        let Some(measured) = runner.measure(cell, &mut session.run, &stop, keep) else { break };
         let mut result = measured.result;
-        let interrupted = stop.load(Ordering::Relaxed);
-        if !interrupted {
-            runner.count(cell, &mut run, &mut result);
+        if !stop.load(Ordering::Relaxed) {
+            runner.count(cell, &mut session.run, &mut result);
         }
-        run.results.push(result);
-        run.complete = run.results.len() == cells.len() && !interrupted;
-        keeper.save(&run);
+        session.push(result);
     }
-    drop(progress);
-    add_knees(&mut run);
-    keeper.finish(&mut run);
-    let text =
-        if sink.json() { document::to_json(&run)? } else { tollgate_report::ring(&run, &sink.style()) };
-    sink.deliver(&text)?;
-    Ok(verdict(&run, &keeper, sampling))
+    session.run.complete = session.run.results.len() == cells.len() && !stop.load(Ordering::Relaxed);
+    add_knees(&mut session.run);
+    session.finish()
 }
 
 /// The command that starts a worker for some rings.
 pub(crate) fn rings_worker(source: Source) -> impl Fn(Site, &[Spec]) -> Command + Sync {
     move |site, specs| {
-        let mut command = worker(site, source);
+        let mut command = worker::command(site, source);
         command.arg("--rings").arg(serde_json::to_string(specs).unwrap_or_default());
         command
     }
@@ -75,18 +62,6 @@ pub(crate) fn runner<'a>(
         _ => (850_000_000, 6),
     };
     CellRunner { site, source: sampling.clock.source(), seed, budget_ns, epochs, watchdog_s: None, worker }
-}
-
-/// The host and where on it the first task runs.
-pub(crate) fn place(sampling: &Sampling) -> anyhow::Result<(Host, Site)> {
-    let facts = host::here();
-    let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
-    Ok((facts, site))
-}
-
-/// The seed that was given, or a new one.
-pub(crate) fn seed(sampling: &Sampling) -> u64 {
-    sampling.seed.unwrap_or_else(|| rand::random::<u32>().into())
 }
 
 /// What there is room for on this host.
@@ -151,9 +126,4 @@ fn cpus(placing: Placing, facts: &Host, site: Site) -> anyhow::Result<Vec<usize>
         )));
     }
     Ok(cpus)
-}
-
-/// A run without results.
-pub(crate) fn empty_record(facts: Host, sampling: &Sampling) -> Run {
-    new_record(facts, seed(sampling))
 }

@@ -4,80 +4,56 @@ mod args;
 
 pub(crate) use args::Args;
 
-use crate::cli::{self, Sampling, Usage};
-use crate::output::{Sink, say};
-use crate::progress::Progress;
-use crate::run::{Keeper, new_record, stop_flag, verdict};
+use crate::cli::{Sampling, Usage};
+use crate::output::say;
+use crate::session::Session;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_measure::noise::{self, SpanNoise, Watch};
 use tollgate_measure::{Site, host};
-use tollgate_record::{Host, Run, document};
+use tollgate_record::Host;
 use tollgate_runtime::cache::BuildError;
-use tollgate_runtime::session::{Event, Plan, Row, Session, Setting};
+use tollgate_runtime::session::{Event, Plan, Row, Session as Rows, Setting};
 use tollgate_runtime::{Cache, Kind, Mechanism, Room, Runtime, Sources, Table, needs, record};
 
 pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
-    let mut facts = host::here();
-    let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
-    let plan = plan(args, sampling.seed.unwrap_or_else(|| rand::random::<u32>().into()));
+    let (mut facts, site) = sampling.place()?;
+    // The programs use one CPU.
+    (facts.cpu.peer, facts.cpu.peer_relation) = (None, None);
+    let plan = plan(args, sampling.seed());
     let setting = setting(args, &facts, site)?;
-    let rows = rows(args, &setting)?;
-    host::place("/".as_ref(), &mut facts, site.cpu, None);
-    let sink = Sink::open(&sampling.output)?;
-    let mut run = new_record(facts, plan.seed);
-    let mut keeper = Keeper::open(sampling, &mut run)?;
-    let stop = stop_flag()?;
-    leave(site.cpu, &run.host.cpu.allowed);
+    let mut rows = Rows::new(rows(args, &setting)?);
+    let mut session = Session::open(&sampling.destination, facts, plan.seed)?;
+    let stop = session.stop_on_signal()?;
+    leave(site.cpu, &session.run.host.cpu.allowed);
 
-    let progress = Progress::new();
-    let (watch, before) = (Watch::new(site.cpu, None), run.warnings.clone());
+    let watch = Watch::new(site.cpu, None);
     let mark = watch.mark();
-    let mut session = Session::new(rows);
-    let done = session.run(&plan, &setting, &stop, &mut |event| {
+    let write = |session: &mut Session<'_>, rows: &Rows| {
+        session.run.warnings.clear();
+        record::record(&mut session.run, rows, setting.source);
+        let span = SpanNoise::total(&[watch.span(&mark, &watch.mark())]);
+        session.run.warnings.extend(span.into_iter().flat_map(|span| noise::warnings(&span, false)));
+        session.save();
+    };
+    let done = rows.run(&plan, &setting, &stop, &mut |event| {
         match event {
             Event::Building(what) => say(format!("tollgate: {what}")),
-            Event::Running(share, name) => {
-                progress.share(share);
-                progress.say(name.to_owned());
-            }
-            Event::Epoch(session) => {
-                let span = watch.span(&mark, &watch.mark());
-                write(&mut run, session, &setting, &before, &span);
-                keeper.save(&run);
-            }
+            Event::Running(share, name) => session.progress(share, name),
+            Event::Epoch(rows) => write(&mut session, rows),
         }
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    drop(progress);
     done.map_err(|error| match error {
         BuildError::Cache { .. } => Usage::error(error),
         other => other.into(),
     })?;
-    write(&mut run, &session, &setting, &before, &watch.span(&mark, &watch.mark()));
-    run.complete &= !stop.load(Ordering::Relaxed);
-    keeper.finish(&mut run);
-    let text =
-        if sink.json() { document::to_json(&run)? } else { tollgate_report::view(&run, &sink.style()) };
-    sink.deliver(&text)?;
-    Ok(verdict(&run, &keeper, sampling))
-}
-
-fn write(
-    run: &mut Run,
-    session: &Session,
-    setting: &Setting,
-    before: &[tollgate_record::Warning],
-    span: &SpanNoise,
-) {
-    run.warnings = before.to_vec();
-    record::record(run, session, setting.source);
-    if let Some(span) = SpanNoise::total(std::slice::from_ref(span)) {
-        run.warnings.extend(noise::warnings(&span, false));
-    }
+    write(&mut session, &rows);
+    session.run.complete &= !stop.load(Ordering::Relaxed);
+    session.finish()
 }
 
 /// Leaves the measured CPU to the programs, where there is another to be on.

@@ -1,10 +1,51 @@
-//! The hidden command that runs in the worker process.
+//! Worker processes: the command that starts one, and the hidden subcommand that runs in it.
 
-use crate::cli::WorkerArgs;
-use std::process::ExitCode;
+use crate::cli::{ClockChoice, WorkerArgs};
+use crate::sampled::List;
+use clap::ValueEnum;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 use tollgate_boundary::ring::{RingProbe, Spec};
+use tollgate_measure::clock::Source;
 use tollgate_measure::{Probe, Site, worker};
 
+/// Names the program that runs this one, where the system does not start it by itself: qemu-user, without an entry
+/// in binfmt_misc. For tests on another architecture.
+const EMULATOR: &str = "TOLLGATE_EMULATOR";
+
+/// The command that starts a worker: this program again.
+pub(crate) fn command(site: Site, source: Source) -> Command {
+    // The link names the running program even when its file has been replaced; without /proc the
+    // name that it was called by must do.
+    let link = Path::new("/proc/self/exe");
+    let program = if link.exists() { link.into() } else { std::env::args_os().next().unwrap_or_default() };
+    let mut command = match std::env::var_os(EMULATOR) {
+        // To the emulator the link would name itself.
+        Some(emulator) => {
+            let mut command = Command::new(emulator);
+            command.arg(std::fs::read_link(link).map_or(program, Into::into));
+            command
+        }
+        None => Command::new(program),
+    };
+    command.arg("worker").arg("--parent").arg(std::process::id().to_string());
+    command.arg("--cpu").arg(site.cpu.to_string()).arg("--clock").arg(ClockChoice::of(source));
+    if let Some(peer) = site.peer {
+        command.arg("--peer").arg(peer.to_string());
+    }
+    command
+}
+
+/// The command that starts a worker with one of the lists.
+pub(crate) fn of_list(site: Site, source: Source, list: List) -> Command {
+    let mut command = command(site, source);
+    if let Some(list) = list.to_possible_value() {
+        command.args(["--list", list.get_name()]);
+    }
+    command
+}
+
+/// `tollgate worker`: answers the requests of the process that started it.
 pub(crate) fn worker(args: &WorkerArgs) -> anyhow::Result<ExitCode> {
     let site = Site { cpu: args.cpu, peer: args.peer };
     let Some(rings) = &args.rings else {

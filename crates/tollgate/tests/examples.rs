@@ -187,7 +187,7 @@ fn furnish(dir: &Path) {
         "int main(void) { int sum = 0; for (int i = 0; i < 100; i++) sum += i; return sum == 0; }\n",
     )
     .unwrap();
-    let page = fs::read_to_string(root.join("docs/switch.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/reference/probes/switch.md")).unwrap();
     let mine = page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0;
     fs::write(dir.join("mine"), mine).unwrap();
     fs::set_permissions(dir.join("mine"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -233,6 +233,7 @@ fn record(id: &str) -> Run {
     row.ns = Some(e);
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: id.into(),
         started: "2026-11-20T15:28:00Z".into(),
         seed: 42,
@@ -267,12 +268,12 @@ fn the_rule_that_shortens() {
     }
 }
 
-/// The workflow of `docs/ci`: it is YAML of the shape that GitHub takes, and the steps that call the program run,
+/// The workflow of `docs/howto`: it is YAML of the shape that GitHub takes, and the steps that call the program run,
 /// one after the other, in one place.
 #[test]
 fn the_workflow_of_the_page_runs() {
     let workflow: Value =
-        serde_saphyr::from_str(include_str!("../../../docs/ci/tollgate.yml")).expect("YAML");
+        serde_saphyr::from_str(include_str!("../../../docs/howto/tollgate.yml")).expect("YAML");
     assert!(workflow["name"].is_string() && workflow["on"].is_object());
     let steps = workflow["jobs"]["measure"]["steps"].as_array().expect("a list of steps");
     for step in steps {

@@ -157,8 +157,8 @@ fn the_record_has_the_bill_and_the_proof_of_each_cell() {
             .filter_map(|phase| phase["name"].as_str())
             .collect();
         assert!(names.contains(&"hot work") && names.contains(&"direct switch"), "{names:?}");
-        assert_eq!(names.contains(&"run queue"), cell["params"]["procs"] == 3, "{names:?}");
-        assert_eq!(names.contains(&"refill"), cell["params"]["size"] == 4096, "{names:?}");
+        assert_eq!(names.contains(&"run queue"), cell["asked"]["procs"] == 3, "{names:?}");
+        assert_eq!(names.contains(&"refill"), cell["asked"]["size"] == 4096, "{names:?}");
     }
 }
 
@@ -231,7 +231,7 @@ fn check_interrupted(run: &Value) {
     let cells = results(run);
     assert!(cells.len() == 1 || cells.len() == 2, "{}", cells.len());
     for (cell, procs) in cells.iter().zip([2, 30]) {
-        assert_eq!((&cell["params"]["procs"], &cell["status"]), (&procs.into(), &"measured".into()));
+        assert_eq!((&cell["asked"]["procs"], &cell["status"]), (&procs.into(), &"measured".into()));
         assert!(cell["samples"].as_u64().is_some_and(|samples| samples > 0), "{procs}");
     }
 }
@@ -266,7 +266,7 @@ fn a_single_cell_is_saved_while_it_is_measured() {
         let run = saved(folder.path()).expect("the run is still there");
         let cells = results(&run);
         assert_eq!((&run["complete"], cells.len()), (&false.into(), 1), "signal {signal}");
-        assert_eq!((&cells[0]["params"]["procs"], &cells[0]["status"]), (&40.into(), &"measured".into()));
+        assert_eq!((&cells[0]["asked"]["procs"], &cells[0]["status"]), (&40.into(), &"measured".into()));
     }
 }
 

@@ -164,7 +164,7 @@ fn the_table_of_designs_names_them_all() {
 fn json_is_one_document_with_the_phases_of_each_call() {
     let shown = good(&["trap", "--iterations", "10", "--json"]);
     let run: Value = serde_json::from_str(&shown).expect("one JSON document");
-    assert_eq!(run["schema"], "tollgate/1");
+    assert_eq!(run["schema"], "tollgate/2");
     let results = run["results"].as_array().expect("results");
     assert_eq!(results.len(), 6);
     for result in results {

@@ -217,7 +217,7 @@ fn iterations_are_switches_in_all() {
     let made = row["crossings"].as_u64().unwrap();
     // Whole batches, so a few more than were asked for.
     assert!((100_000..120_000).contains(&made), "{made}");
-    assert_eq!(row["params"]["tasks"], 50);
+    assert_eq!(row["asked"]["tasks"], 50);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_program_of_ones_own_is_measured_beside_the_others() {
 /// The example of the page, run as it stands there.
 #[test]
 fn the_example_of_the_page_runs() {
-    let page = include_str!("../../../docs/switch.md");
+    let page = include_str!("../../../docs/reference/probes/switch.md");
     let (_, rest) = page.split_once("```python\n").expect("an example");
     let (example, _) = rest.split_once("```").expect("its end");
     if tollgate_testkit::program("python3").is_none() {

@@ -1,9 +1,9 @@
 //! The speed of the machine, without caches and with, by processor time.
 
 use super::figures::{Figure, number_after};
-use crate::workspace;
 use anyhow::Result;
 use std::process::Stdio;
+use tollgate_testkit::workspace;
 
 /// Runs the example that measures it.
 pub(super) fn cache() -> Result<Vec<Figure>> {

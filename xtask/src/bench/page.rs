@@ -2,11 +2,12 @@
 
 use super::Tool;
 use super::figures::{Figure, number_after};
-use crate::{pictures, workspace};
+use crate::pictures;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::fs;
 use std::process::Stdio;
+use tollgate_testkit::workspace;
 
 /// How many runs are on the page.
 const RUNS: usize = 20;

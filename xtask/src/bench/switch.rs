@@ -56,7 +56,7 @@ fn rows(run: &Value) -> Vec<Row> {
     all.filter_map(|result| {
         Some(Row {
             name: result["probe"].as_str()?.strip_prefix("switch/")?.to_owned(),
-            kind: result["params"]["kind"].as_str()?.to_owned(),
+            kind: result["asked"]["kind"].as_str()?.to_owned(),
             ns: result["ns"]["estimate"].as_f64()?,
         })
     })

@@ -2,10 +2,10 @@
 
 use super::Session;
 use super::summary::Outcome;
-use crate::workspace;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus};
+use tollgate_testkit::workspace;
 use tollgate_testkit::{SKIPS, Skip, program};
 
 pub(super) fn fmt(session: &mut Session) -> Result<Outcome> {
@@ -41,7 +41,7 @@ pub(super) fn guests(_: &mut Session) -> Result<Outcome> {
 
 /// Cases that cannot run here are listed with the other skips.
 pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
-    let skipped = crate::vm::Args::all().rows()?;
+    let skipped = machines::vm::Args::all().rows()?;
     session.skips.extend(
         skipped.iter().filter_map(|(case, why)| Skip::parse(&format!("skipped: vm [{case}]: {why}"))),
     );
@@ -50,17 +50,16 @@ pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
 
 /// The program for the other architectures; what cannot be tried here is listed with the skipped tests.
 pub(super) fn cross(session: &mut Session) -> Result<Outcome> {
-    let targets = crate::cross::chosen(&[])?;
-    let outcome = crate::cross::try_all(&session.root, &targets, false)?;
-    session.skips.extend(outcome.skipped.into_iter().map(|(arch, reason)| Skip {
+    let report = machines::cross::try_all(&session.root, &[], false)?;
+    session.skips.extend(report.skipped.into_iter().map(|(arch, reason)| Skip {
         test: "xtask::cross".to_owned(),
         case: Some(arch.to_owned()),
         reason,
     }));
-    for failed in &outcome.failed {
+    for failed in &report.failed {
         println!("  FAILED: {failed}");
     }
-    Ok(match outcome.failed.len() {
+    Ok(match report.failed.len() {
         0 => Outcome::Passed,
         count => Outcome::Failed(format!("{count} cases, listed above")),
     })

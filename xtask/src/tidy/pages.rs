@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 pub(super) const RULE: Rule = Rule {
     name: "pages",
-    what: "every probe has its `## <id>` in docs/<family>.md, which ends with `## What this hides`",
+    what: "every probe has its `## <id>` in docs/reference/probes/<family>.md, which ends with `## What this hides`",
     check,
 };
 
@@ -32,7 +32,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let probes = probes(tree);
     for family in probes.iter().map(|id| family(id)).collect::<BTreeSet<_>>() {
-        let page = format!("docs/{family}.md");
+        let page = format!("docs/reference/probes/{family}.md");
         let headings = headings(tree.text(&page).unwrap_or_default());
         for id in probes.iter().filter(|id| self::family(id) == family) {
             if !headings.iter().any(|(_, heading)| heading == id) {
@@ -74,7 +74,15 @@ mod tests {
     fn a_page_with_each_section_and_what_it_hides_passes() {
         let page = "# Threads\n\n## `thread/pipe`\n\nWords.\n\n## What this hides\n\nMore.\n";
         let null = "## null\n\n## What this hides\n";
-        assert_eq!(check(&Tree::of(&[PROBE, NULL, ("docs/thread.md", page), ("docs/null.md", null)])), []);
+        assert_eq!(
+            check(&Tree::of(&[
+                PROBE,
+                NULL,
+                ("docs/reference/probes/thread.md", page),
+                ("docs/reference/probes/null.md", null)
+            ])),
+            []
+        );
     }
 
     #[test]
@@ -86,7 +94,11 @@ mod tests {
             ("## What this hides\n\n## thread/pipe\n", 1),
             ("## thread/pipe\n\n## thread/gone\n\n## What this hides\n", 1),
         ] {
-            assert_eq!(check(&Tree::of(&[PROBE, ("docs/thread.md", page)])).len(), found, "{page}");
+            assert_eq!(
+                check(&Tree::of(&[PROBE, ("docs/reference/probes/thread.md", page)])).len(),
+                found,
+                "{page}"
+            );
         }
         assert_eq!(check(&Tree::of(&[PROBE])).len(), 2);
     }

@@ -52,8 +52,8 @@ impl Tree {
     pub(super) fn members(&self) -> impl Iterator<Item = (&str, toml::Table)> {
         self.texts().filter_map(|(path, text)| {
             let folder = path.strip_suffix("/Cargo.toml")?;
-            let member =
-                folder == "xtask" || folder.strip_prefix("crates/").is_some_and(|name| !name.contains('/'));
+            let parts: Vec<&str> = folder.split('/').collect();
+            let member = matches!(parts[..], ["xtask"] | ["xtask" | "crates", _]);
             Some((path, text.parse().ok()?)).filter(|_| member)
         })
     }
@@ -151,6 +151,7 @@ mod tests {
             ("docs/null.md", ""),
             ("image.bin", "\0"),
             ("xtask/Cargo.toml", ""),
+            ("xtask/machines/Cargo.toml", ""),
         ]);
         assert_eq!(tree.rooms().into_iter().collect::<Vec<_>>(), ["crates/record", "docs", "xtask"]);
         assert!(tree.exists("crates") && tree.exists("docs/null.md") && tree.exists(""));
@@ -158,6 +159,6 @@ mod tests {
         assert_eq!(tree.workspace(&["package", "version"]).as_deref(), Some("1.2.3"));
         assert_eq!(tree.workspace(&["package", "edition"]), None);
         let members: Vec<&str> = tree.members().map(|(path, _)| path).collect();
-        assert_eq!(members, ["crates/record/Cargo.toml", "xtask/Cargo.toml"]);
+        assert_eq!(members, ["crates/record/Cargo.toml", "xtask/Cargo.toml", "xtask/machines/Cargo.toml"]);
     }
 }

@@ -3,8 +3,9 @@
 use super::{PROOF, magnitude};
 use std::ffi::{CStr, c_void};
 use std::{hint::black_box, mem, ptr};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `call/dynamic`.
 pub(crate) struct Dynamic;
@@ -141,8 +142,10 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("function", "imaxabs".into()), ("library", self.library.clone())]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked { function: Some("imaxabs".into()), ..ProbeAsked::default() };
+        let found = ProbeFound { library: Some(self.library.clone()), ..ProbeFound::default() };
+        Facts::of_probe(asked, found)
     }
 }
 
@@ -157,8 +160,9 @@ mod tests {
         match Dynamic.open(&Site { cpu: 0, peer: None }) {
             Ok(open) => {
                 let (_, own) = object_of(magnitude as *const c_void).unwrap();
-                let params = open.params();
-                assert!(params.iter().all(|(_, value)| !value.is_empty() && *value != own), "{params:?}");
+                let facts = open.facts();
+                let library = facts.found.probe().and_then(|found| found.library.as_deref());
+                assert!(library.is_some_and(|library| !library.is_empty() && library != own), "{facts:?}");
             }
             Err(refusal) => {
                 let refused_for_a_reason =

@@ -1,12 +1,7 @@
 //! Splits the entry and the return of a crossing into the hardware's share and the kernel's, where a bare guest that
 //! ran on the hardware itself measured the hardware's.
 
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status};
-
-/// Warning on the rows of a guest whose figures software made.
-const EMULATED: &str = "emulated";
-/// Warning on the rows of a guest in which a hypervisor took part.
-const INTERCEPTED: &str = "intercepted";
+use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, warning};
 
 /// Which of the guest's rows is the hardware's part of which of ours.
 const SHARES: [(&str, &str); 5] = [
@@ -34,14 +29,14 @@ pub fn add_guest(results: &mut Vec<Measurement>, guest: &[Measurement]) {
 
 /// Whether the hardware itself made the guest's crossings.
 fn native(row: &Measurement) -> bool {
-    let by_software = row.has_warning(EMULATED) || row.has_warning(INTERCEPTED);
+    let by_software = row.has_warning(warning::EMULATED) || row.has_warning(warning::INTERCEPTED);
     row.status == Status::Measured && !by_software && row.engine.starts_with("kvm-")
 }
 
 /// Whether this row failed although it could have worked. What an emulator cannot do is not such a failure.
 pub fn failed(results: &[Measurement], row: &Measurement) -> bool {
     let emulated = |engine: &str| {
-        let marked = results.iter().any(|it| it.engine == engine && it.has_warning(EMULATED));
+        let marked = results.iter().any(|it| it.engine == engine && it.has_warning(warning::EMULATED));
         engine.starts_with("qemu-") || marked
     };
     row.status == Status::Failed && (row.engine == "host" || !emulated(&row.engine))
@@ -136,7 +131,7 @@ mod tests {
     fn an_emulated_guest_or_qemu_splits_nothing() {
         for engine in ["kvm-pvm", "qemu-tcg"] {
             let mut guest = row("hardware/syscall", engine, &[("entry", 30.0)]);
-            guest.warnings.push(Warning::new(EMULATED, "ring 0 is emulated"));
+            guest.warnings.push(Warning::new(warning::EMULATED, "ring 0 is emulated"));
             let mut results = vec![row("syscall/clock_gettime", "host", &[("entry", 90.0)])];
             add_guest(&mut results, &[guest]);
             assert_eq!(results[0].phases.len(), 1);
@@ -149,7 +144,7 @@ mod tests {
     fn what_an_emulator_cannot_do_is_no_failure_of_the_command() {
         let failed = |engine: &str| Measurement::empty("hardware/iretq", engine, Per::Trap, Status::Failed);
         let mut emulated = row("hardware/syscall", "kvm-pvm", &[]);
-        emulated.warnings.push(Warning::new(EMULATED, "ring 0 is emulated"));
+        emulated.warnings.push(Warning::new(warning::EMULATED, "ring 0 is emulated"));
         let mut results = vec![row("syscall/getppid", "host", &[])];
         let ours = failed("host");
         add_guest(&mut results, &[ours, emulated, failed("kvm-pvm"), failed("kvm-amd"), failed("qemu-tcg")]);

@@ -4,7 +4,7 @@ use crate::syscall::{self, raw};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::Span;
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 
 /// `syscall/clock_gettime` with its two parts.
@@ -82,7 +82,7 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.plain.params()
+    fn facts(&self) -> Facts {
+        self.plain.facts()
     }
 }

@@ -8,7 +8,8 @@ use std::ptr;
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::{Span, Stamper, Tracepoint};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 use tollgate_record::{Evidence, Per};
 
 /// A kind of touch that faults.
@@ -320,13 +321,17 @@ impl Crossing for Open {
         stamped
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        let mut params = vec![("page_bytes", self.region.page_bytes().to_string())];
-        if self.kind == Kind::File {
-            params.push(("file", "in memory (memfd)".into()));
-            params.push(("bytes_between_touches", self.step.to_string()));
-        }
-        params
+    fn facts(&self) -> Facts {
+        let asked = match self.kind {
+            Kind::File => ProbeAsked {
+                file: Some("in memory (memfd)".into()),
+                bytes_between_touches: Some(self.step as u64),
+                ..ProbeAsked::default()
+            },
+            _ => ProbeAsked::default(),
+        };
+        let found = ProbeFound { page_bytes: Some(self.region.page_bytes() as u64), ..ProbeFound::default() };
+        Facts::of_probe(asked, found)
     }
 }
 

@@ -5,8 +5,9 @@ use crate::syscall::raw;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::{io, mem};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// `getppid` under a filter.
 pub(crate) struct Filtered {
@@ -166,8 +167,9 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("seccomp", "filter".into())]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked { seccomp: Some("filter".into()), ..ProbeAsked::default() };
+        Facts::of_probe(asked, ProbeFound::default())
     }
 }
 

@@ -5,7 +5,7 @@ use crate::fault::{OpenProtection, protection, touch};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::{KernelEvent, KernelEvents, Span, Stamper, Tracepoint};
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 
 /// `fault/protection` with its parts.
@@ -131,7 +131,7 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.plain.params()
+    fn facts(&self) -> Facts {
+        self.plain.facts()
     }
 }

@@ -4,7 +4,7 @@ use crate::signal::{Own, entered, stamp_with};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::Span;
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::Evidence;
 
 /// `signal/self` with its parts.
@@ -68,7 +68,7 @@ impl Crossing for Open {
         outcome
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.plain.params()
+    fn facts(&self) -> Facts {
+        self.plain.facts()
     }
 }

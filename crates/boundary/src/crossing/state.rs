@@ -10,8 +10,9 @@ use std::{fs, mem, ptr};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Term};
 use tollgate_measure::stamps::Span;
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// A call in a state.
 pub(super) struct Cold {
@@ -242,13 +243,20 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        match self.spoiler.state {
-            State::Tlb => vec![("state", "tlb-flushed".into()), ("pages_flushed", FLUSHED.to_string())],
-            State::Swept => {
-                vec![("state", "caches-swept".into()), ("bytes_swept", self.spoiler.bytes.to_string())]
-            }
-        }
+    fn facts(&self) -> Facts {
+        let asked = match self.spoiler.state {
+            State::Tlb => ProbeAsked {
+                state: Some("tlb-flushed".into()),
+                pages_flushed: Some(FLUSHED as u64),
+                ..ProbeAsked::default()
+            },
+            State::Swept => ProbeAsked {
+                state: Some("caches-swept".into()),
+                bytes_swept: Some(self.spoiler.bytes as u64),
+                ..ProbeAsked::default()
+            },
+        };
+        Facts::of_probe(asked, ProbeFound::default())
     }
 }
 

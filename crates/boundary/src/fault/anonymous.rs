@@ -2,8 +2,9 @@
 
 use crate::region::Region;
 use std::{mem, ptr};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `fault/anonymous`.
 pub(crate) struct Anonymous;
@@ -116,8 +117,10 @@ impl Crossing for Open {
         PAGES as u64
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("page_bytes", self.region.page_bytes().to_string()), ("region_pages", PAGES.to_string())]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked { region_pages: Some(PAGES as u64), ..ProbeAsked::default() };
+        let found = ProbeFound { page_bytes: Some(self.region.page_bytes() as u64), ..ProbeFound::default() };
+        Facts::of_probe(asked, found)
     }
 }
 

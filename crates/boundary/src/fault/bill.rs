@@ -1,6 +1,6 @@
 //! The bills of a minor and of a major fault, out of the kinds that were measured beside it.
 
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status};
+use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, counter};
 
 /// What the probes tell without claiming it belongs to the counters, not to the proof.
 const TOLD: [&str; 3] = ["mapped_per_touch", "off_cpu_ns_per_touch", "wall_ns_per_touch"];
@@ -49,7 +49,7 @@ impl Parts {
         let exception = ns("fault/anonymous")
             .zip(ns("fault/populate-write"))
             .map(|(fault, populated)| difference(&fault, &populated));
-        let pages = find("fault/around").and_then(|around| around.counters.get("mapped_per_touch").copied());
+        let pages = find("fault/around").and_then(|around| around.counter(counter::MAPPED_PER_TOUCH));
         let mapping =
             ns("fault/around").zip(ns("fault/cached-page")).zip(pages).and_then(|((around, one), pages)| {
                 (pages > 1.0).then(|| difference(&around, &one).scaled(1.0 / (pages - 1.0)))

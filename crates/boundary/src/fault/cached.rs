@@ -4,8 +4,9 @@ use super::kind::{Counted, MAPPED, MINOR, Pages, read_each};
 use super::map::{Map, page_bytes};
 use super::scratch;
 use std::ptr;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `fault/cached-page`.
 pub(crate) struct OnePage;
@@ -142,8 +143,9 @@ impl Pages for Spread {
         self.map.present_count(self.map.pages())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("pages_per_fault", format!("{:.1}", self.pages_each()))]
+    fn facts(&self) -> Facts {
+        let found = ProbeFound { pages_per_fault: Some(self.pages_each()), ..ProbeFound::default() };
+        Facts::of_probe(ProbeAsked::default(), found)
     }
 }
 

@@ -3,8 +3,9 @@
 use super::kind::{Counted, MAPPED, MINOR, Pages, write_each};
 use super::map::Map;
 use std::fs;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `fault/huge-page`.
 pub(crate) struct Transparent;
@@ -61,8 +62,10 @@ impl Pages for Huge {
         self.map.present_count(self.map.pages())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("huge_page_bytes", (self.each * self.map.page_bytes()).to_string())]
+    fn facts(&self) -> Facts {
+        let bytes = (self.each * self.map.page_bytes()) as u64;
+        let found = ProbeFound { huge_page_bytes: Some(bytes), ..ProbeFound::default() };
+        Facts::of_probe(ProbeAsked::default(), found)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{mem, ptr};
 use tollgate_measure::clock::monotonic_raw_ns;
-use tollgate_measure::{Claim, Crossing, Refusal};
+use tollgate_measure::{Claim, Crossing, Facts, Refusal};
 
 /// The claim of exactly one minor fault for each touch.
 pub(super) const MINOR: Claim = Claim::exact("minor_per_touch");
@@ -42,9 +42,9 @@ pub(super) trait Pages {
         None
     }
 
-    /// Parameters for the record.
-    fn params(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
+    /// What the record says beside the figures.
+    fn facts(&self) -> Facts {
+        Facts::default()
     }
 }
 
@@ -170,8 +170,8 @@ impl<P: Pages> Crossing for Counted<P> {
         self.pages.most() as u64
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.pages.params()
+    fn facts(&self) -> Facts {
+        self.pages.facts()
     }
 }
 

@@ -6,8 +6,9 @@ use corosensei::{Coroutine, CoroutineResult};
 use std::cell::Cell;
 use std::mem;
 use std::rc::Rc;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `fiber/corosensei`.
 pub(crate) struct Corosensei;
@@ -67,8 +68,13 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("kept", "what the compiler says is live".into()), ("stack_bytes", STACK.to_string())]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked {
+            kept: Some("what the compiler says is live".into()),
+            stack_bytes: Some(STACK as u64),
+            ..ProbeAsked::default()
+        };
+        Facts::of_probe(asked, ProbeFound::default())
     }
 }
 

@@ -62,6 +62,8 @@ mod open {
     use super::super::switch::{back, first_frame, there};
     use super::{Crossing, Refusal};
     use std::mem;
+    use tollgate_measure::Facts;
+    use tollgate_record::family::{ProbeAsked, ProbeFound};
 
     /// A fiber that counts and goes back, for ever. It owns nothing, so its stack may be taken from it.
     pub(super) struct Fiber<const FP: bool> {
@@ -130,12 +132,13 @@ mod open {
             Ok(())
         }
 
-        fn params(&self) -> Vec<(&'static str, String)> {
-            let mut params = vec![("kept", KEPT[usize::from(FP)].into())];
-            if FP {
-                params.push((CONTROL, format!("{:#x} on both sides", self.control)));
-            }
-            params
+        fn facts(&self) -> Facts {
+            let asked = ProbeAsked {
+                kept: Some(KEPT[usize::from(FP)].into()),
+                float_control: FP.then(|| format!("{CONTROL} {:#x} on both sides", self.control)),
+                ..ProbeAsked::default()
+            };
+            Facts::of_probe(asked, ProbeFound::default())
         }
     }
 

@@ -1,9 +1,9 @@
 //! The bill of a cell: from the rings that were timed side by side to the parts of one hop.
 
 use super::spec::Spec;
-use tollgate_measure::sampler::{Harvest, Outcome};
+use tollgate_measure::samples::{ProbeState, RunSamples};
 use tollgate_measure::summary::{self, Units};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, Warning};
+use tollgate_record::{Asked, Estimate, Evidence, Measurement, Phase, Status, Warning, warning};
 
 /// A ring, and what must be timed beside it to take its figure apart.
 ///
@@ -50,34 +50,25 @@ impl Cell {
     }
 
     /// The record of the cell. `measured` is what the record says of its own ring.
-    pub fn bill(&self, mut measured: Measurement, harvest: &Harvest, units: &Units) -> Measurement {
+    pub fn bill(&self, mut measured: Measurement, samples: &RunSamples, units: &Units) -> Measurement {
         let spec = &self.specs[0];
-        let params = [
-            ("procs", serde_json::Value::from(spec.procs)),
-            ("size", spec.bytes.into()),
-            ("footprint", spec.footprint().into()),
-            ("tasks", if spec.threads { "thread" } else { "process" }.into()),
-            ("walk", spec.walk.name().into()),
-            ("pages", spec.pages.name().into()),
-            ("cpus", spec.cpus.clone().into()),
-        ];
-        measured.params.extend(params.map(|(key, value)| (key.into(), value)));
+        measured.asked = Asked::Ring(spec.asked());
         if measured.status != Status::Measured {
             return measured;
         }
-        for (spec, collected) in self.specs.iter().zip(&harvest.probes).skip(1) {
-            if let Outcome::Skipped { reason, .. } | Outcome::Failed(reason) = &collected.outcome {
+        for (spec, probe) in self.specs.iter().zip(&samples.probes).skip(1) {
+            if let ProbeState::Skipped { reason, .. } | ProbeState::Failed(reason) = &probe.state {
                 let text = format!(
                     "the ring of {} with {} bytes beside it failed: {reason}",
                     spec.procs, spec.bytes
                 );
-                measured.warnings.push(Warning::new("bill-incomplete", text));
+                measured.warnings.push(Warning::new(warning::BILL_INCOMPLETE, text));
             }
         }
         let levels = |ring: usize| {
-            let of = &harvest.probes[ring];
+            let of = &samples.probes[ring];
             let per_pass = f64::from(self.specs[ring].procs.max(1));
-            if of.outcome == Outcome::Active { summary::levels(of, per_pass) } else { Vec::new() }
+            if of.state == ProbeState::Active { summary::levels(of, per_pass) } else { Vec::new() }
         };
         let [total, same, two, hot, idle] = [0, self.same, self.two, self.hot, self.idle].map(levels);
         let apart = |plus: &[&[f64]], minus: &[&[f64]]| -> Vec<f64> {
@@ -106,31 +97,20 @@ impl Cell {
 }
 
 fn phase(name: &str, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
-    let cycles = units.core.map(|core| ns.scaled(core.hz / 1e9));
+    let cycles = units.cycles_per_ns().map(|cycles| ns.scaled(cycles));
     Phase { ns: Some(ns), cycles, ..Phase::new(name, evidence) }
 }
 
 /// What the medians of the parts leave of the median of the whole: they are taken from the same epochs, but
-/// medians do not add up as means do.
+/// medians do not add up as means do. Whole and parts are taken for independent, which makes the interval too wide:
+/// they rise and fall together.
 fn unattributed(measured: &mut Measurement, units: &Units) {
     let Some(total) = measured.ns else { return };
-    let named: f64 = measured.phases.iter().filter_map(|phase| phase.ns.map(|ns| ns.estimate)).sum();
-    let rest = total.estimate - named;
-    let half = (total.ci[1] - total.ci[0]) / 2.0;
-    let ns = Estimate {
-        estimate: rest,
-        ci: [rest - half, rest + half],
-        min: rest,
-        p10: rest,
-        p50: rest,
-        p90: rest,
-        p99: rest,
-        mean: rest,
-    };
-    measured.phases.push(phase("unattributed", ns, Evidence::Difference, units));
+    let rest = total.minus(&Estimate::sum(measured.phases.iter().filter_map(|phase| phase.ns)));
+    measured.phases.push(phase("unattributed", rest, Evidence::Difference, units));
 }
 
-/// A refill below its own uncertainty, negative ones included, is said not to be one.
+/// Warns when the refill's interval includes zero, or is below it.
 fn refill_warning(measured: &mut Measurement) {
     let refill = measured.phases.iter().find(|phase| phase.name == "refill").and_then(|phase| phase.ns);
     let Some(refill) = refill.filter(|refill| refill.ci[0] <= 0.0) else { return };
@@ -138,7 +118,7 @@ fn refill_warning(measured: &mut Measurement) {
         "the refill cannot be distinguished from zero: {:+.0} ns, interval {:+.0} to {:+.0}",
         refill.estimate, refill.ci[0], refill.ci[1]
     );
-    measured.warnings.push(Warning::new("refill-indistinct", text));
+    measured.warnings.push(Warning::new(warning::REFILL_INDISTINCT, text));
 }
 
 #[cfg(test)]
@@ -146,7 +126,7 @@ mod tests {
     use super::*;
     use crate::ring::{Link, Pages, Walk};
     use tollgate_measure::clock::Scale;
-    use tollgate_measure::sampler::{Batch, Collected, Epoch};
+    use tollgate_measure::samples::{Batch, EpochSamples, ProbeSamples};
     use tollgate_record::Per;
 
     fn spec(procs: u32, bytes: u64) -> Spec {
@@ -163,40 +143,34 @@ mod tests {
         }
     }
 
-    /// A harvest in which each ring of the cell took so many nanoseconds for a hop, a little more in each
+    /// Samples in which each ring of the cell took so many nanoseconds for a hop, a little more in each
     /// further epoch.
-    fn harvest(cell: &Cell, ns: impl Fn(&Spec) -> f64) -> Harvest {
+    fn samples(cell: &Cell, ns: impl Fn(&Spec) -> f64) -> RunSamples {
         let probe = |spec: &Spec| {
             let epoch = |at: u32| {
                 let ticks = (ns(spec) * f64::from(spec.procs) * 100.0) as u64 + u64::from(at);
-                Epoch { batches: vec![Batch { passes: 100, ticks }; 12], visits: 12, ..Epoch::default() }
+                EpochSamples {
+                    batches: vec![Batch { passes: 100, ticks }; 12],
+                    visits: 12,
+                    ..EpochSamples::default()
+                }
             };
-            Collected {
-                outcome: Outcome::Active,
-                params: Vec::new(),
-                passes: 100,
-                epochs: (0..6).map(epoch).collect(),
-                done: false,
-                dissection: None,
-                undissected: None,
-            }
+            ProbeSamples { passes: 100, epochs: (0..6).map(epoch).collect(), ..ProbeSamples::default() }
         };
-        Harvest {
+        RunSamples {
             probes: cell.specs().iter().map(probe).collect(),
-            moments: Vec::new(),
-            core: Vec::new(),
             complete: true,
-            lost: None,
+            ..RunSamples::default()
         }
     }
 
     const UNITS: Units = Units { scale: Scale { hz: 1e9 }, ticks: true, core: None, core_spread: 0.0 };
 
-    fn bill(cell: &Cell, harvest: &Harvest) -> Measurement {
+    fn bill(cell: &Cell, samples: &RunSamples) -> Measurement {
         let mut measured = Measurement::empty("ring/pipe", "host", Per::Switch, Status::Measured);
-        let total = summary::levels(&harvest.probes[0], f64::from(cell.specs()[0].procs));
+        let total = summary::levels(&samples.probes[0], f64::from(cell.specs()[0].procs));
         measured.ns = summary::of_levels(&total, &UNITS);
-        cell.bill(measured, harvest, &UNITS)
+        cell.bill(measured, samples, &UNITS)
     }
 
     fn ns(measured: &Measurement, name: &str) -> Option<f64> {
@@ -207,14 +181,14 @@ mod tests {
     fn the_parts_are_the_differences_and_sum_to_the_whole() {
         let cell = Cell::new(spec(8, 65_536));
         assert_eq!(cell.specs().len(), 5);
-        let harvest = harvest(&cell, |spec| match (spec.procs, spec.bytes) {
+        let samples = samples(&cell, |spec| match (spec.procs, spec.bytes) {
             (8, 65_536) => 10_000.0,
             (8, 0) => 3_000.0,
             (2, 0) => 2_000.0,
             (1, 65_536) => 4_000.0,
             _ => 500.0,
         });
-        let measured = bill(&cell, &harvest);
+        let measured = bill(&cell, &samples);
         for (name, expected) in
             [("hot work", 4_000.0), ("direct switch", 1_500.0), ("run queue", 1_000.0), ("refill", 3_500.0)]
         {
@@ -223,15 +197,15 @@ mod tests {
         }
         let sum: f64 = measured.phases.iter().filter_map(|phase| phase.ns).map(|ns| ns.estimate).sum();
         assert!((sum - measured.ns.expect("a total").estimate).abs() < 1e-9);
-        assert!(!measured.has_warning("refill-indistinct"));
-        assert_eq!(measured.params["footprint"], 8 * 65_536);
+        assert!(!measured.has_warning(warning::REFILL_INDISTINCT));
+        assert_eq!(measured.asked.ring().map(|ring| (ring.procs, ring.size)), Some((8, 65_536)));
     }
 
     #[test]
     fn a_ring_without_arrays_has_no_refill_and_two_tasks_no_queue() {
         let cell = Cell::new(spec(2, 0));
         assert_eq!(cell.specs().len(), 2, "the ring is its own baseline");
-        let measured = bill(&cell, &harvest(&cell, |spec| if spec.procs == 1 { 500.0 } else { 2_000.0 }));
+        let measured = bill(&cell, &samples(&cell, |spec| if spec.procs == 1 { 500.0 } else { 2_000.0 }));
         let names: Vec<&str> = measured.phases.iter().map(|phase| phase.name.as_str()).collect();
         assert_eq!(names, ["hot work", "direct switch", "unattributed"]);
         assert!(ns(&measured, "unattributed").expect("always there").abs() < 0.1);
@@ -240,27 +214,27 @@ mod tests {
     #[test]
     fn a_negative_refill_is_signed_and_said_to_be_none() {
         let cell = Cell::new(spec(2, 4096));
-        let harvest = harvest(&cell, |spec| match (spec.procs, spec.bytes) {
+        let samples = samples(&cell, |spec| match (spec.procs, spec.bytes) {
             (2, 4096) => 2_100.0,
             (2, 0) => 2_000.0,
             (1, 4096) => 800.0,
             _ => 500.0,
         });
-        let measured = bill(&cell, &harvest);
+        let measured = bill(&cell, &samples);
         assert!(ns(&measured, "refill").expect("it is there") < -190.0);
-        let warning = measured.warnings.iter().find(|warning| warning.code == "refill-indistinct");
+        let warning = measured.warnings.iter().find(|warning| warning.code == warning::REFILL_INDISTINCT);
         assert!(warning.expect("warned of").text.contains("cannot be distinguished from zero: -200 ns"));
     }
 
     #[test]
     fn a_baseline_that_failed_leaves_its_parts_out() {
         let cell = Cell::new(spec(8, 4096));
-        let mut harvest = harvest(&cell, |_| 1_000.0);
-        harvest.probes[cell.same].outcome = Outcome::Failed("gone".into());
-        let measured = bill(&cell, &harvest);
+        let mut samples = samples(&cell, |_| 1_000.0);
+        samples.probes[cell.same].state = ProbeState::Failed("gone".into());
+        let measured = bill(&cell, &samples);
         assert_eq!(ns(&measured, "run queue"), None);
         assert_eq!(ns(&measured, "refill"), None);
         assert!(ns(&measured, "hot work").is_some());
-        assert!(measured.has_warning("bill-incomplete"));
+        assert!(measured.has_warning(warning::BILL_INCOMPLETE));
     }
 }

@@ -1,9 +1,9 @@
 //! The staircase of refill over footprint, fitted to the finished cells: one row of the record for each cache.
 
-use serde_json::Value;
 use tollgate_measure::knees::{self, Found, Level, Point};
+use tollgate_record::family::{KneeAsked, KneeFound, LeftOut};
 use tollgate_record::host::Cache;
-use tollgate_record::{Estimate, Measurement, Per, Run, Status};
+use tollgate_record::{Asked, Estimate, Found as Facts, Measurement, Per, Run, Status};
 
 /// The id of these rows.
 const PROBE: &str = "ring/knee";
@@ -11,9 +11,7 @@ const PROBE: &str = "ring/knee";
 /// Adds one row for each data cache of the host.
 pub fn add_knees(run: &mut Run) {
     let points: Vec<Point> = run.results.iter().filter_map(point).collect();
-    let with_arrays = |result: &Measurement| {
-        result.params.get("size").and_then(Value::as_f64).is_some_and(|bytes| bytes > 0.0)
-    };
+    let with_arrays = |result: &Measurement| result.asked.ring().is_some_and(|ring| ring.size > 0);
     if !run.results.iter().any(with_arrays) {
         return;
     }
@@ -33,9 +31,13 @@ pub fn add_knees(run: &mut Run) {
         fit.levels.iter().zip(&caches).map(|(found, cache)| row(found, cache, guest)).collect();
     if let Some(prediction) = fit.prediction {
         for row in &mut rows {
-            row.params.insert("left_out_cells".into(), prediction.cells.into());
-            row.params.insert("left_out_median_error".into(), prediction.median.into());
-            row.params.insert("left_out_worst_error".into(), prediction.worst.into());
+            if let Facts::Knee(knee) = &mut row.found {
+                knee.left_out = Some(LeftOut {
+                    cells: prediction.cells as u64,
+                    median_error: prediction.median,
+                    worst_error: prediction.worst,
+                });
+            }
         }
     }
     run.results.extend(rows);
@@ -44,10 +46,10 @@ pub fn add_knees(run: &mut Run) {
 /// A cell's refill and what it hangs on.
 fn point(result: &Measurement) -> Option<Point> {
     let refill = result.phases.iter().find(|phase| phase.name == "refill")?.ns?;
-    let number = |key: &str| result.params.get(key).and_then(Value::as_f64);
+    let ring = result.asked.ring()?;
     Some(Point {
-        procs: number("procs")?,
-        bytes: number("size")?,
+        procs: f64::from(ring.procs),
+        bytes: ring.size as f64,
         refill: refill.estimate,
         error: (refill.ci[1] - refill.ci[0]) / 2.0,
         total: result.ns?.estimate,
@@ -56,15 +58,17 @@ fn point(result: &Measurement) -> Option<Point> {
 
 fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
     let mut row = Measurement::empty(PROBE, "host", Per::Switch, Status::Measured);
-    row.params.insert("cache".into(), found.level.name.clone().into());
-    row.params.insert("expected_bytes".into(), cache.bytes.into());
-    row.params.insert("shared_by".into(), cache.shared_by.len().into());
+    row.asked = Asked::Knee(KneeAsked { cache: Some(found.level.name.clone()) });
+    let mut facts = KneeFound {
+        expected_bytes: cache.bytes,
+        shared_by: cache.shared_by.len() as u64,
+        ..KneeFound::default()
+    };
     match &found.knee {
         Ok(knee) => {
-            let round = |bytes: f64| Value::from(bytes.round() as u64);
-            row.params.insert("knee_bytes".into(), round(knee.bytes));
-            row.params.insert("knee_interval".into(), knee.interval.map(round).to_vec().into());
-            row.params.insert("unit".into(), "ns for each KiB of the array".into());
+            let round = |bytes: f64| bytes.round() as u64;
+            facts.knee_bytes = Some(round(knee.bytes));
+            facts.knee_interval = Some(knee.interval.map(round));
             let ns = knee.ns_per_kib;
             row.ns = Some(Estimate {
                 estimate: ns,
@@ -90,6 +94,7 @@ fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
             row.enable = Some("more cells around that footprint: --sizes auto with --procs 2,8,32".into());
         }
     }
+    row.found = Facts::Knee(facts);
     row
 }
 

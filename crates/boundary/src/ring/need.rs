@@ -1,6 +1,7 @@
 //! Whether a ring fits into memory: arithmetic, before anything is allocated.
 
 use super::spec::Spec;
+use tollgate_record::number::bytes;
 
 /// Memory that a task takes besides its array, roughly: tables of pages, kernel stack, the pages that it
 /// copies from its parent.
@@ -35,36 +36,20 @@ pub fn too_large(spec: &Spec, room: Room) -> Option<String> {
     if need.is_some_and(|need| need <= room.bytes) {
         return None;
     }
-    let total = need.map_or("more than 16 EiB".into(), size);
+    let total = need.map_or("more than 16 EiB".into(), |need| bytes(need as f64));
     let fits = (room.bytes / (procs + 1)).saturating_sub(each);
     Some(format!(
         "{procs} {kind} with {} each, one more array for the hot run, and {} for each of the {kind} need {total}, \
          but {} is {}; {}",
-        size(spec.bytes),
-        size(each),
+        bytes(spec.bytes as f64),
+        bytes(each as f64),
         room.bound,
-        size(room.bytes),
+        bytes(room.bytes as f64),
         match fits >> 10 {
             0 => "use fewer --procs".to_owned(),
             kib => format!("use a --size of at most {kib}K, or fewer --procs"),
         }
     ))
-}
-
-/// A size in the largest unit that leaves it above one.
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if value.fract() == 0.0 {
-        format!("{value} {}", UNITS[unit])
-    } else {
-        format!("{value:.1} {}", UNITS[unit])
-    }
 }
 
 #[cfg(test)]
@@ -107,12 +92,5 @@ mod tests {
         assert_eq!((room.bytes, room.bound), (5, "the control group's memory limit"));
         assert_eq!(Room::of(None, None), None);
         assert_eq!(Room::of(Some(3), None).map(|room| room.bytes), Some(3));
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(size(0), "0 bytes");
-        assert_eq!(size(1536), "1.5 KiB");
-        assert_eq!(size(u64::MAX), "16 EiB");
     }
 }

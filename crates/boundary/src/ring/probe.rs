@@ -11,7 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 use tollgate_measure::counters::Kernel;
-use tollgate_measure::{Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_record::family::RingFound;
+use tollgate_record::{Asked, Found};
 
 /// A ring that can be opened.
 pub struct RingProbe {
@@ -56,17 +58,16 @@ fn open<M: Medium>(spec: &Spec) -> Result<Box<dyn Crossing>, Refusal> {
         ring.laps(1, || own.work())?;
     }
     let peers = ring.census(|| own.work())?;
-    let mut params: Vec<(&'static str, String)> = Vec::new();
+    let mut facts = Facts { asked: Asked::Ring(spec.asked()), ..Facts::default() };
     if spec.pages == Pages::Huge && spec.bytes > 0 {
-        let kib = huge_kib(own.address()).map_or("unknown".into(), |kib| kib.to_string());
-        params.push(("huge_kib", kib));
+        facts.found = Found::Ring(RingFound { huge_kib: huge_kib(own.address()) });
     }
     if spec.counters {
         let tasks = ring.task_numbers();
-        params.push(events::param(&mut Kernel::new(), &tasks, || ring.laps(1, || own.work()))?);
+        facts.counted = events::counted(&mut Kernel::new(), &tasks, || ring.laps(1, || own.work()))?;
     }
     let switches = Switches::new(&[]);
-    Ok(Box::new(Open { ring, own, switches, peers, laps: 0, params }))
+    Ok(Box::new(Open { ring, own, switches, peers, laps: 0, facts }))
 }
 
 struct Open<M: Medium> {
@@ -79,7 +80,7 @@ struct Open<M: Medium> {
     peers: u64,
     /// Laps since the last census.
     laps: u64,
-    params: Vec<(&'static str, String)>,
+    facts: Facts,
 }
 
 impl<M: Medium> Crossing for Open<M> {
@@ -108,8 +109,8 @@ impl<M: Medium> Crossing for Open<M> {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.params.clone()
+    fn facts(&self) -> Facts {
+        self.facts.clone()
     }
 }
 

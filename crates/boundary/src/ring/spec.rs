@@ -4,6 +4,7 @@ use crate::task::Tasks;
 use serde::{Deserialize, Serialize};
 use tollgate_measure::{Claim, Meta, Placement};
 use tollgate_record::Per;
+use tollgate_record::family::RingAsked;
 
 /// What the token travels over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +116,18 @@ impl Spec {
     #[must_use]
     pub fn of(&self, procs: u32, bytes: u64) -> Self {
         Self { procs, bytes, ..self.clone() }
+    }
+
+    /// What the record says was asked for.
+    pub fn asked(&self) -> RingAsked {
+        RingAsked {
+            procs: self.procs,
+            size: self.bytes,
+            tasks: Some(if self.threads { "thread" } else { "process" }.into()),
+            walk: Some(self.walk.name().into()),
+            pages: Some(self.pages.name().into()),
+            cpus: Some(self.cpus.clone()),
+        }
     }
 
     /// What the tasks are.

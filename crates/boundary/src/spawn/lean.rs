@@ -71,9 +71,9 @@ pub(super) fn resident_kib(pid: libc::pid_t) -> Option<u64> {
 }
 
 /// How many mappings a process has.
-pub(super) fn mappings(pid: libc::pid_t) -> Option<usize> {
+pub(super) fn mappings(pid: libc::pid_t) -> Option<u64> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    Some(maps.lines().count())
+    Some(maps.lines().count() as u64)
 }
 
 /// Addresses that must stay.

@@ -11,7 +11,8 @@ use std::{
     os::fd::RawFd,
     sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
 };
-use tollgate_measure::{Crossing, Refusal};
+use tollgate_measure::{Crossing, Facts, Refusal};
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// What both sides share; only one of them works at any time.
 #[repr(align(128))]
@@ -36,7 +37,7 @@ unsafe impl Zeroed for Desk {}
 /// A probe whose children are made in a nursery.
 pub(super) struct Open {
     nursery: Nursery,
-    params: Vec<(&'static str, String)>,
+    found: ProbeFound,
     /// Children collected that ended as they should, not yet proved.
     collected: u64,
 }
@@ -58,8 +59,8 @@ impl Open {
         if nursery.order(1)? != 1 {
             return Err(Refusal::Failed(format!("{what}: the child did not end as it should")));
         }
-        let params = nursery.params();
-        Ok(Self { nursery, params, collected: 0 })
+        let found = nursery.found();
+        Ok(Self { nursery, found, collected: 0 })
     }
 }
 
@@ -84,8 +85,8 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        self.params.clone()
+    fn facts(&self) -> Facts {
+        Facts::of_probe(ProbeAsked::default(), self.found.clone())
     }
 }
 
@@ -181,17 +182,19 @@ impl Nursery {
     }
 
     /// What the children have for a parent, for the record.
-    fn params(&self) -> Vec<(&'static str, String)> {
+    fn found(&self) -> ProbeFound {
         let lean = match self.desk[0].lean.load(Ordering::Relaxed) {
             true => "the program and the C library",
             false => {
                 "everything that the measuring process has mapped (it could not be found out or unmapped)"
             }
         };
-        let mut params = vec![("address_space", lean.into())];
-        params.extend(lean::resident_kib(self.pid).map(|size| ("resident_kib", size.to_string())));
-        params.extend(lean::mappings(self.pid).map(|count| ("mappings", count.to_string())));
-        params
+        ProbeFound {
+            address_space: Some(lean.into()),
+            resident_kib: lean::resident_kib(self.pid),
+            mappings: lean::mappings(self.pid),
+            ..ProbeFound::default()
+        }
     }
 }
 

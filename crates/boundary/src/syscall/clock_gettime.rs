@@ -2,8 +2,9 @@
 
 use super::{PROOF, raw, seccomp};
 use std::mem;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/clock_gettime`.
 pub(crate) struct ClockGettime;
@@ -65,8 +66,9 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("clock", "CLOCK_MONOTONIC_RAW".into()), seccomp()]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked { clock: Some("CLOCK_MONOTONIC_RAW".into()), ..ProbeAsked::default() };
+        Facts::of_probe(asked, seccomp())
     }
 }
 

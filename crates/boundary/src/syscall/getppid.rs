@@ -2,8 +2,9 @@
 
 use super::{PROOF, raw, seccomp};
 use std::mem;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/getppid`.
 pub(crate) struct Getppid;
@@ -61,8 +62,8 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![seccomp()]
+    fn facts(&self) -> Facts {
+        Facts::of_probe(ProbeAsked::default(), seccomp())
     }
 }
 

@@ -3,8 +3,9 @@
 use super::{PROOF, seccomp};
 use std::sync::OnceLock;
 use std::{io, mem, ptr};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/int80`.
 pub(crate) struct Int80;
@@ -140,8 +141,8 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![seccomp()]
+    fn facts(&self) -> Facts {
+        Facts::of_probe(ProbeAsked::default(), seccomp())
     }
 }
 

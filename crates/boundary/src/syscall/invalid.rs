@@ -2,8 +2,9 @@
 
 use super::{PROOF, raw, seccomp};
 use std::mem;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/invalid`.
 pub(crate) struct Invalid;
@@ -61,8 +62,9 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("number", self.number.to_string()), seccomp()]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked { number: Some(self.number), ..ProbeAsked::default() };
+        Facts::of_probe(asked, seccomp())
     }
 }
 

@@ -3,8 +3,9 @@
 use super::seccomp;
 use io_uring::{IoUring, opcode};
 use std::{fs, io, mem};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/io_uring-nop`.
 pub(crate) struct IoUringNop;
@@ -106,8 +107,10 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("entries", ENTRIES.to_string()), ("setup_flags", "none".into()), seccomp()]
+    fn facts(&self) -> Facts {
+        let asked =
+            ProbeAsked { entries: Some(ENTRIES), setup_flags: Some("none".into()), ..ProbeAsked::default() };
+        Facts::of_probe(asked, seccomp())
     }
 }
 

@@ -4,8 +4,9 @@ use super::{PROOF, raw, seccomp};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::{mem, ptr};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::ProbeAsked;
 
 /// The probe `syscall/read`.
 pub(crate) struct Read;
@@ -69,8 +70,9 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
-        vec![("file", SOURCE.into()), ("bytes", "1".into()), seccomp()]
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked { file: Some(SOURCE.into()), bytes: Some(1), ..ProbeAsked::default() };
+        Facts::of_probe(asked, seccomp())
     }
 }
 

@@ -4,8 +4,9 @@ use super::user_mode::{self, Finding};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::{fs, mem};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
+use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// The probe `vdso/clock_gettime`.
 pub(crate) struct ClockGettime;
@@ -113,17 +114,19 @@ impl Crossing for Open {
         Ok(())
     }
 
-    fn params(&self) -> Vec<(&'static str, String)> {
+    fn facts(&self) -> Facts {
         let shown = match &self.finding {
             Finding::StaysInUserMode => "shown: it works where every system call is refused".into(),
             Finding::EntersKernel => "no".into(),
             Finding::Unknown(why) => format!("not shown: {why}"),
         };
-        vec![
-            ("clock", "CLOCK_MONOTONIC_RAW".into()),
-            ("clocksource", self.source.clone()),
-            ("user_mode", shown),
-        ]
+        let asked = ProbeAsked { clock: Some("CLOCK_MONOTONIC_RAW".into()), ..ProbeAsked::default() };
+        let found = ProbeFound {
+            clocksource: Some(self.source.clone()),
+            user_mode: Some(shown),
+            ..ProbeFound::default()
+        };
+        Facts::of_probe(asked, found)
     }
 }
 

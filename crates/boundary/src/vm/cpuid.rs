@@ -39,6 +39,8 @@ mod x86_64 {
     use super::{Crossing, Refusal};
     use std::arch::x86_64::{__cpuid, CpuidResult};
     use std::mem;
+    use tollgate_measure::Facts;
+    use tollgate_record::family::{ProbeAsked, ProbeFound};
 
     /// Leaf 0: highest leaf and vendor, which never change while a machine runs.
     const LEAF: u32 = 0;
@@ -84,8 +86,10 @@ mod x86_64 {
             Ok(())
         }
 
-        fn params(&self) -> Vec<(&'static str, String)> {
-            vec![("leaf", LEAF.to_string()), ("hypervisor", self.hypervisor.clone())]
+        fn facts(&self) -> Facts {
+            let asked = ProbeAsked { leaf: Some(LEAF), ..ProbeAsked::default() };
+            let found = ProbeFound { hypervisor: Some(self.hypervisor.clone()), ..ProbeFound::default() };
+            Facts::of_probe(asked, found)
         }
     }
 
@@ -107,8 +111,8 @@ mod x86_64 {
         }
 
         #[test]
-        fn the_params_say_who_answers() {
-            let says = Open::new().params().remove(1).1;
+        fn the_facts_say_who_answers() {
+            let says = Open::new().facts().found.probe().unwrap().hypervisor.clone().unwrap();
             let flagged = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains(" hypervisor");
             assert_eq!(says.starts_with("no hypervisor"), !flagged, "{says}");
         }

@@ -1,6 +1,7 @@
 //! Reports as entries of the run document: one for each program and cache.
 
-use tollgate_record::{Measurement, Per, Series, Status, Warning};
+use tollgate_record::family::IcacheAsked;
+use tollgate_record::{Asked, Measurement, Per, Series, Status, Warning, counter, warning};
 
 use super::seen::{CacheReport, SweepPoint};
 use super::{Count, Mix, Report};
@@ -13,12 +14,13 @@ pub fn measured(report: &Report) -> Vec<Measurement> {
 
 fn entry(report: &Report, cache: &CacheReport) -> Measurement {
     let mut entry = Measurement::empty("riscv-icache/program", "embedded", Per::Pass, Status::Measured);
-    let mut param = |name: &str, value: serde_json::Value| entry.params.insert(name.into(), value);
-    param("program", report.name.as_str().into());
-    param("isa", report.isa.to_string().into());
-    param("icache", cache.geometry.to_string().into());
-    param("policy", cache.policy.to_string().into());
-    param("count", report.count.name().into());
+    entry.asked = Asked::Icache(IcacheAsked {
+        program: report.name.clone(),
+        isa: report.isa.to_string(),
+        icache: cache.geometry.to_string(),
+        policy: cache.policy.to_string(),
+        count: report.count.name().into(),
+    });
     entry.samples = 1;
     entry.crossings = 1;
     let mut counter = |name: &str, value: u64| entry.counters.insert(name.into(), value as f64);
@@ -45,10 +47,10 @@ fn entry(report: &Report, cache: &CacheReport) -> Measurement {
         }
     }
     if let Some(rate) = cache.counts.hit_rate() {
-        entry.counters.insert("hit-rate".into(), rate);
+        entry.count(counter::HIT_RATE, rate);
     }
     if let Some(rate) = cache.line_counts.hit_rate() {
-        entry.counters.insert("line-hit-rate".into(), rate);
+        entry.count(counter::LINE_HIT_RATE, rate);
     }
     let accesses = cache.counts.accesses().max(1) as f64;
     let line = f64::from(cache.geometry.line());
@@ -77,7 +79,7 @@ fn entry(report: &Report, cache: &CacheReport) -> Measurement {
             "the program was stopped after {} instructions; --max-instructions gives it more",
             report.dynamic_mix.instructions
         );
-        entry.warnings.push(Warning::new("stopped", text));
+        entry.warnings.push(Warning::new(warning::STOPPED, text));
     }
     entry
 }

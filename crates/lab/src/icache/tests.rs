@@ -79,7 +79,7 @@ fn a_program_that_does_not_end_is_stopped() {
     let report = run(&BUNDLED[0].build(), &plan).unwrap();
     assert!(!report.ended);
     assert_eq!(report.accesses, 1000);
-    assert!(record::measured(&report)[0].has_warning("stopped"));
+    assert!(record::measured(&report)[0].has_warning(tollgate_record::warning::STOPPED));
 }
 
 /// The numbers of bytes that an object has are in the table; the compiler says the same.

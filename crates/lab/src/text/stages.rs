@@ -26,7 +26,7 @@ pub fn stages(run: &Run, look: Look) -> String {
         if let Some(diagram) = &result.stages {
             let lanes: Vec<Lane> =
                 (0..).zip(diagram.rows.iter().take(MOST)).map(|(seq, row)| Lane::of(row, seq)).collect();
-            let core = result.params.get("core").and_then(|core| core.as_str()).unwrap_or("-");
+            let core = result.asked.pipeline().map_or("-", |asked| &asked.core);
             let _ = write!(out, "{}\n\n{}\n", printable(core), draw(&lanes, look));
             out.push_str(&wrapped(&printable(&diagram.text)));
         }

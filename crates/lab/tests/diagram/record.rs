@@ -3,6 +3,8 @@
 use tollgate_lab::diagram::Lane;
 use tollgate_lab::diagram::text::{Look, draw};
 use tollgate_lab::text::{is_stages, stages};
+use tollgate_record::Asked;
+use tollgate_record::family::PipelineAsked;
 use tollgate_record::stages::{StageDiagram, StageRow};
 use tollgate_record::{Measurement, Per, Run, SCHEMA, Status};
 
@@ -35,10 +37,11 @@ fn what_is_thrown_away_has_no_later_stage() {
 
 fn run(diagram: StageDiagram) -> Run {
     let mut entry = Measurement::empty("riscv-pipeline/trap", "embedded", Per::Trap, Status::Measured);
-    entry.params.insert("core".into(), "\u{1b}[31mred".into());
+    entry.asked = Asked::Pipeline(PipelineAsked { core: "\u{1b}[31mred".into(), ..PipelineAsked::default() });
     entry.stages = Some(diagram);
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: "id".into(),
         started: String::new(),
         seed: 0,

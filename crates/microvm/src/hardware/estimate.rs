@@ -5,7 +5,10 @@ use crate::{Engine, Outcome, Row, Sample, Visit, phase};
 use tollgate_measure::stats::FEWEST_GROUPS;
 use tollgate_measure::stats::{median, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Single, Status, Warning};
+use tollgate_record::family::GuestFound;
+use tollgate_record::{
+    Estimate, Evidence, Found, Measurement, Phase, Single, Status, Warning, counter, warning,
+};
 
 /// The first of this many parts of the crossings of a phase warms up and is not counted.
 const WARM_PART: usize = 8;
@@ -33,10 +36,10 @@ impl Scene<'_> {
         let mut result = Measurement::empty(row.probe, self.engine.name(), row.per, Status::Measured);
         result.warnings.extend(self.warnings(row));
         let usable: Vec<&Visit> = self.visits.iter().filter(|visit| has(visit, row)).collect();
-        result.params.insert("virtual_machines".into(), usable.len().into());
-        if let Some(ratio) = self.ring_ratio() {
-            result.params.insert("ring_ratio".into(), round(ratio).into());
-        }
+        result.found = Found::Guest(GuestFound {
+            virtual_machines: usable.len() as u64,
+            ring_ratio: self.ring_ratio().map(round),
+        });
         if usable.is_empty() {
             self.explain(row, &mut result);
             return result;
@@ -47,12 +50,12 @@ impl Scene<'_> {
                 self.visits.len() - usable.len(),
                 self.visits.len()
             );
-            result.warnings.push(Warning::new("some-failed", text));
+            result.warnings.push(Warning::new(warning::SOME_FAILED, text));
         }
         if usable.len() < FEWEST_GROUPS && self.units.is_some() {
             let text =
                 format!("{} virtual machines only: the interval does not show how they differ", usable.len());
-            result.warnings.push(Warning::new("few-epochs", text));
+            result.warnings.push(Warning::new(warning::FEW_EPOCHS, text));
         }
         self.fill(row, &usable, &mut result);
         result
@@ -66,13 +69,13 @@ impl Scene<'_> {
 
     fn warnings(&self, row: &HardwareRow) -> Vec<Warning> {
         if let Some(why) = self.engine.emulated(self.ring_ratio(), self.hypervisor) {
-            return vec![Warning::new("emulated", why)];
+            return vec![Warning::new(warning::EMULATED, why)];
         }
         self.hypervisor
             .filter(|_| row.shape.exits())
             .map(|name| {
                 let text = format!("this host is itself a guest ({name}): one exit may be several");
-                Warning::new("nested", text)
+                Warning::new(warning::NESTED, text)
             })
             .into_iter()
             .collect()
@@ -177,13 +180,13 @@ impl Scene<'_> {
     fn intercepted(&self, usable: &[&Visit], alone: &[f64], result: &mut Measurement) {
         let over = |name| -> Levels { usable.iter().filter_map(|visit| level(visit, name, 0, 3)).collect() };
         let exit = minus(&over("exit-cpuid"), &over("pair-ring-0"));
-        if result.has_warning(super::EMULATED) || exit.is_empty() || alone.is_empty() {
+        if result.has_warning(warning::EMULATED) || exit.is_empty() || alone.is_empty() {
             return;
         }
         if median(alone) >= OF_AN_EXIT * median(&exit) {
             let text =
                 "this takes as long as an exit from the guest: the hypervisor intercepts it".to_owned();
-            result.warnings.push(Warning::new(super::INTERCEPTED, text));
+            result.warnings.push(Warning::new(warning::INTERCEPTED, text));
         }
     }
 
@@ -201,7 +204,7 @@ impl Scene<'_> {
         result.crossings = all.len() as u64;
         let Some(units) = self.units else {
             // Not times: counts of instructions.
-            result.counters.insert("instructions".into(), median(levels));
+            result.count(counter::INSTRUCTIONS, median(levels));
             return;
         };
         let Some(ns) = of_levels(levels, units) else { return };

@@ -1,4 +1,4 @@
-//! What the guest's phases become in the record: one row each. docs/hardware.md has a section for each.
+//! What the guest's phases become in the record: one row each. docs/reference/probes/hardware.md has a section for each.
 
 use tollgate_record::Per;
 
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_row_has_its_section() {
-        let page = include_str!("../../../../docs/hardware.md");
+        let page = include_str!("../../../../docs/reference/probes/hardware.md");
         for row in HARDWARE_ROWS {
             assert!(page.contains(&format!("\n## {}\n", row.probe)), "{}", row.probe);
         }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Features, Row, Sample, Stamps, Stays, Table};
 use tollgate_measure::clock::Scale;
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, warning};
 
 /// A tick is half a nanosecond.
 const UNITS: Units = Units { scale: Scale { hz: 2.0e9 }, ticks: true, core: None, core_spread: 0.0 };
@@ -100,7 +100,7 @@ fn an_emulated_ring_0_is_never_hardware() {
         (Engine::QemuTcg, vec![visit(); 6]),
     ] {
         for row in scene(engine, &visits) {
-            assert!(row.has_warning(EMULATED) && !is_hardware(&row), "{} {}", row.engine, row.probe);
+            assert!(row.has_warning(warning::EMULATED) && !is_hardware(&row), "{} {}", row.engine, row.probe);
         }
     }
 }
@@ -115,7 +115,11 @@ fn what_the_hypervisor_intercepts_is_not_the_processor_s() {
     let all = scene(Engine::KvmAmd, &vec![visit; 6]);
     for (probe, intercepted) in [("undefined", true), ("page-fault", false), ("cr3", false)] {
         let row = find(&all, &format!("hardware/{probe}"));
-        assert_eq!((row.has_warning(INTERCEPTED), is_hardware(row)), (intercepted, !intercepted), "{probe}");
+        assert_eq!(
+            (row.has_warning(warning::INTERCEPTED), is_hardware(row)),
+            (intercepted, !intercepted),
+            "{probe}"
+        );
     }
 }
 
@@ -125,9 +129,12 @@ fn a_host_that_is_a_guest_warns_of_its_exits() {
     let scene =
         |name| Scene { engine: Engine::KvmAmd, visits: &visits, units: Some(&UNITS), hypervisor: Some(name) };
     let (trap, exit) = (&HARDWARE_ROWS[1], HARDWARE_ROWS.iter().find(|row| row.shape.exits()).unwrap());
-    assert!(scene("KVM").row(exit).has_warning("nested") && !scene("KVM").row(trap).has_warning("nested"));
+    assert!(
+        scene("KVM").row(exit).has_warning(warning::NESTED)
+            && !scene("KVM").row(trap).has_warning(warning::NESTED)
+    );
     assert!(is_hardware(&scene("KVM").row(exit)));
-    assert!(scene("QEMU TCG").row(trap).has_warning(EMULATED));
+    assert!(scene("QEMU TCG").row(trap).has_warning(warning::EMULATED));
 }
 
 #[test]
@@ -159,8 +166,8 @@ fn a_phase_that_failed_costs_its_own_row() {
     assert_eq!(find(&all, "hardware/page-fault").status, Status::Measured);
     // Some machines that work are enough, and the row says that others did not.
     let mixed = scene(Engine::KvmIntel, &[vec![visit(); 6], vec![broken]].concat());
-    assert!(find(&mixed, "hardware/syscall").has_warning("some-failed"));
-    assert!(scene(Engine::KvmIntel, &[visit()])[1].has_warning("few-epochs"));
+    assert!(find(&mixed, "hardware/syscall").has_warning(warning::SOME_FAILED));
+    assert!(scene(Engine::KvmIntel, &[visit()])[1].has_warning(warning::FEW_EPOCHS));
 }
 
 /// A deadline that had passed before the halt woke nobody.
@@ -236,7 +243,12 @@ fn under_this_kvm_every_row_is_a_figure_or_a_reason() {
         assert_eq!(row.ticks.is_some(), row.status == Status::Measured, "{}", row.probe);
         assert_eq!(row.reason.is_some(), row.status != Status::Measured, "{}", row.probe);
         assert!(row.engine.starts_with("kvm"));
-        assert_eq!(row.has_warning(EMULATED), all[0].has_warning(EMULATED), "{}", row.probe);
+        assert_eq!(
+            row.has_warning(warning::EMULATED),
+            all[0].has_warning(warning::EMULATED),
+            "{}",
+            row.probe
+        );
     }
     let pvm = Engine::of_kvm(Path::new("/sys/module")) == Engine::KvmPvm;
     assert!(!pvm || all.iter().all(|row| !is_hardware(row)));

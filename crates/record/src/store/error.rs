@@ -1,11 +1,12 @@
 //! What can go wrong with a store. Each sentence says what happened and what to do.
 
 use crate::document::DocumentError;
-use crate::text::{printable, short};
+use crate::text::{printable, short, suggestion};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a run could not be saved, found or read.
+/// Why a run could not be saved, found or read. The sentence includes the cause, so that the cause is not a
+/// [`std::error::Error::source`] as well: a chain of errors would print it twice.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The path of the store is that of something else.
@@ -16,33 +17,33 @@ pub enum StoreError {
     },
     /// The directory cannot be made or written.
     #[error(
-        "cannot write to the store {}: {source}; name another directory with --store DIR, or keep nothing with --no-save",
+        "cannot write to the store {}: {cause}; name another directory with --store DIR, or keep nothing with --no-save",
         show(dir)
     )]
     Unwritable {
         /// The directory.
         dir: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The disk or the user's share of it is full.
     #[error(
-        "the disk of the store {} is full: {source}; free some space, name another directory with --store DIR, or keep nothing with --no-save",
+        "the disk of the store {} is full: {cause}; free some space, name another directory with --store DIR, or keep nothing with --no-save",
         show(dir)
     )]
     Full {
         /// The directory.
         dir: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// A file or the directory cannot be read.
-    #[error("cannot read {}: {source}{}", show(path), hint(source))]
+    #[error("cannot read {}: {cause}{}", show(path), hint(cause))]
     Unreadable {
         /// The file or directory.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// More than any run can be.
     #[error("{} is larger than {} MiB, which no run is; is it the right file?", show(path), most >> 20)]
@@ -53,19 +54,19 @@ pub enum StoreError {
         most: u64,
     },
     /// The file was read and is not a run.
-    #[error("cannot use {}: {source}", show(path))]
+    #[error("cannot use {}: {cause}", show(path))]
     Document {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        source: DocumentError,
+        cause: DocumentError,
     },
     /// No run of that id.
     #[error(
         "no run is called `{}` in {}{}; `tollgate runs` lists them",
         short(id, 60),
         show(dir),
-        suggest(nearest)
+        suggestion(nearest.as_deref())
     )]
     UnknownId {
         /// What was asked for.
@@ -102,10 +103,6 @@ pub enum StoreError {
 
 fn show(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
-}
-
-fn suggest(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |id| format!("; did you mean `{}`?", printable(id)))
 }
 
 fn several(ids: &[String]) -> String {

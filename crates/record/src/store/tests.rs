@@ -12,15 +12,37 @@ fn the_default_directory_follows_the_xdg_rules() {
 }
 
 #[test]
-fn ids_sort_by_time_and_differ_within_a_second() {
-    let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    let (first, again, later) =
-        (new_id(at(1_795_188_480)), new_id(at(1_795_188_480)), new_id(at(1_795_188_481)));
-    assert!(first.starts_with("20261120T152800Z-"), "{first}");
-    assert_ne!(first, again);
-    assert!(first < later && again < later);
-    assert!([&first, &again, &later].iter().all(|id| id::is_valid(id)));
-    assert_eq!(rfc3339(at(1_795_188_480)), "2026-11-20T15:28:00Z");
+fn ids_sort_by_time_and_by_order_within_a_millisecond() {
+    let at = |ms| SystemTime::UNIX_EPOCH + Duration::from_millis(ms);
+    let first = id::next(None, at(1_795_188_480_000));
+    // 48 bits of milliseconds in ten characters of base 32, by hand from the ULID specification.
+    assert!(first.to_string().starts_with("01M7WS4P00"), "{first}");
+    let mut ids = vec![first];
+    for ms in [1_795_188_480_000, 1_795_188_480_000, 1_795_188_480_001, 1_795_188_479_000, 1_795_188_481_000]
+    {
+        ids.push(id::next(ids.last().copied(), at(ms)));
+    }
+    assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
+    assert!(ids.is_sorted_by(|a, b| a.to_string() < b.to_string()), "{ids:?}");
+    assert_ne!(id::next(None, at(1_795_188_480_000)), first, "two machines make two ids");
+    assert!(ids.iter().all(|id| id::is_valid(&id.to_string())));
+    assert_eq!(rfc3339(at(1_795_188_480_000)), "2026-11-20T15:28:00Z");
+}
+
+#[test]
+fn an_id_of_either_form_has_its_time() {
+    for (id, time) in [
+        ("01M7WS4P00E5P6ZQ2M8RWTX9CD", Some(1_795_188_480_000)),
+        ("20261120T152800Z-7f3a1c", Some(1_795_188_480_000)),
+        ("20261120T152800Z", None),
+        ("20261320T152800Z-7f3a1c", None),
+        ("lmbench", None),
+        ("01M7WS4P00E5P6ZQ2M8RWTX9CU", None),
+        ("", None),
+    ] {
+        assert_eq!(id::time_ms(id), time, "{id}");
+    }
+    assert_eq!(id::started_ms("2026-11-20T15:28:00Z"), Some(1_795_188_480_000));
 }
 
 #[test]

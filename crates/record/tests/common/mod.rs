@@ -4,9 +4,11 @@
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
+use tollgate_record::family::{RingAsked, RingFound};
+use tollgate_record::{Asked, Found, warning};
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single,
-    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning, warning,
+    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
 };
 
 /// An estimate around `x`.
@@ -31,7 +33,9 @@ pub(crate) fn sample() -> Run {
     futex.ticks = Some(estimate(1214.0));
     futex.samples = 300;
     futex.crossings = 120_000;
-    futex.params.insert("cpu".into(), 1.into());
+    futex.asked =
+        Asked::Ring(RingAsked { procs: 2, size: 4096, cpus: Some(vec![0, 1]), ..RingAsked::default() });
+    futex.found = Found::Ring(RingFound { huge_kib: Some(2048) });
     futex.proof.insert("switches_per_crossing".into(), 1.0);
     futex.counters.insert("cache-misses".into(), 0.25);
     futex.phases.push(Phase {
@@ -78,13 +82,14 @@ pub(crate) fn sample() -> Run {
     skipped.enable = Some("run it in a virtual machine".into());
     let mut failed = Measurement::empty("thread/pipe", "host", Per::Switch, Status::Failed);
     failed.reason = Some("pipe: too many open files".into());
-    failed.warnings.push(Warning::new("noise", "another task ran"));
+    failed.warnings.push(Warning::new(warning::OTHER_TASK, "another task ran"));
     let mut host = Host { name: "testbed".into(), arch: "x86_64".into(), ..Host::default() };
     host.cpu.model = "Xeon".into();
     host.cpu.core_hz_before = Some(3.0e9);
     host.clock.hz = 2.3e9;
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: "20261120T152800Z-7f3a1c".into(),
         started: "2026-11-20T15:28:00Z".into(),
         seed: u64::MAX,
@@ -157,6 +162,20 @@ fn arbitrary_stages(text: String) -> StageDiagram {
     StageDiagram { rows: vec![row], event: None, text }
 }
 
+fn arbitrary_asked() -> impl Strategy<Value = Asked> {
+    prop_oneof![
+        Just(Asked::Nothing),
+        (any::<u32>(), any::<u64>(), any::<Option<String>>()).prop_map(|(procs, size, pages)| {
+            Asked::Ring(RingAsked { procs, size, pages, ..RingAsked::default() })
+        }),
+    ]
+}
+
+fn arbitrary_found() -> impl Strategy<Value = Found> {
+    let ring = |huge_kib| Found::Ring(RingFound { huge_kib });
+    prop_oneof![Just(Found::Nothing), any::<Option<u64>>().prop_map(ring)]
+}
+
 fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Measurement> {
     let figure = || option::of(arbitrary_estimate(float.clone()));
     let words = (any::<String>(), any::<String>(), any::<Option<String>>(), any::<Option<String>>());
@@ -168,7 +187,7 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
     let more = (
         btree_map(any::<String>(), float.clone(), 0..3),
         btree_map(any::<String>(), float.clone(), 0..3),
-        btree_map(any::<String>(), any::<i64>().prop_map(serde_json::Value::from), 0..3),
+        (arbitrary_asked(), arbitrary_found()),
         vec(arbitrary_warning(), 0..3),
         vec(arbitrary_phase(float.clone()), 0..3),
         vec(arbitrary_series(float.clone()), 0..3),
@@ -178,7 +197,8 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
     (words, kinds, counts, figure(), figure(), figure(), single, more).prop_map(
         |(words, kinds, counts, ns, cycles, ticks, single, more)| Measurement {
             probe: words.0,
-            params: more.2,
+            asked: more.2.0,
+            found: more.2.1,
             engine: words.1,
             status: kinds.0,
             reason: words.2.clone(),
@@ -189,7 +209,9 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
             ticks,
             samples: counts.0,
             crossings: counts.1,
-            proof: more.0,
+            proof: more.0.clone(),
+            per_counted: words.2.clone(),
+            instrumented_ns: more.0,
             epochs: more.6,
             phases: more.4,
             counters: more.1,
@@ -243,6 +265,7 @@ pub(crate) fn arbitrary_run(float: BoxedStrategy<f64>) -> impl Strategy<Value = 
             let interleaved_with = command.first().cloned();
             Run {
                 schema: SCHEMA.into(),
+                checksum: None,
                 id,
                 started,
                 seed,

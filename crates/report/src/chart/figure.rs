@@ -46,7 +46,7 @@ impl Figure {
         if self.table.rows.is_empty() {
             return figure;
         }
-        let rows = crate::words::plural(self.table.rows.len(), "row", "rows");
+        let rows = tollgate_record::number::plural(self.table.rows.len(), "row", "rows");
         figure.with(
             el("details")
                 .class("data")

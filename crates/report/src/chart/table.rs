@@ -29,12 +29,12 @@ impl Cell {
 
     /// A number with as many digits as mean something.
     pub(crate) fn number(number: f64) -> Self {
-        Self::Number(crate::number::figure(number), number)
+        Self::Number(tollgate_record::number::figure(number), number)
     }
 
     /// A whole number of things.
     pub(crate) fn count(number: u64) -> Self {
-        Self::Number(crate::number::count(number as usize), number as f64)
+        Self::Number(tollgate_record::number::count(number as usize), number as f64)
     }
 
     pub(crate) fn maybe(number: Option<f64>) -> Self {

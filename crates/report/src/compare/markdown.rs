@@ -1,10 +1,10 @@
 //! A comparison as Markdown for a pull request.
 
-use super::table::{how, share, side_words, signed, tally, threshold};
+use super::table::{how, side_words, tally, threshold};
 use super::{Comparison, Row, Verdict, Weight};
-use crate::number::fit;
 use crate::style::Style;
 use crate::text::{clean, cut};
+use tollgate_record::number::{FIGURE, change, fit, percent};
 
 /// Markdown is read in a browser.
 const STYLE: Style = Style { width: 200, color: false, unicode: true };
@@ -49,22 +49,22 @@ fn table(rows: &[&Row]) -> Vec<String> {
         let engine = if row.engine == "host" { String::new() } else { format!(" ({})", row.engine) };
         let name = escape(&cut(&clean(&format!("{}{engine}", row.probe), &STYLE), 80, &STYLE));
         let ratio = row.ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}"));
-        let change = match (row.exact, row.change(), row.interval) {
-            (true, Some(change), _) => format!("{} %, exact", signed(change)),
-            (false, Some(change), Some([low, high])) => {
-                format!("{} % ({} to {})", signed(change), signed(low - 1.0), signed(high - 1.0))
+        let by = match (row.exact, row.change(), row.interval) {
+            (true, Some(share), _) => format!("{}, exact", change(share)),
+            (false, Some(share), Some([low, high])) => {
+                format!("{} ({} to {})", change(share), change(low - 1.0), change(high - 1.0))
             }
             _ => "-".into(),
         };
-        let seen = row.smallest_seen.filter(|_| !row.exact).map_or_else(|| "-".into(), share);
+        let seen = row.smallest_seen.filter(|_| !row.exact).map_or_else(|| "-".into(), percent);
         let verdict = match row.verdict {
             Verdict::Worse => "**worse**",
             Verdict::Better => "**better**",
             other => other.word(),
         };
-        let (a, b) = (fit(row.a, 11), fit(row.b, 11));
+        let (a, b) = (fit(row.a, FIGURE), fit(row.b, FIGURE));
         text.push(format!(
-            "| {name} | {a} {unit} | {b} {unit} | {ratio} | {change} | {seen} | {verdict} |",
+            "| {name} | {a} {unit} | {b} {unit} | {ratio} | {by} | {seen} | {verdict} |",
             unit = row.unit
         ));
     }

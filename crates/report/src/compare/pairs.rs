@@ -3,26 +3,6 @@
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Per, Run, Status};
 
-/// Parameters that a run found out, and that therefore do not say what was asked for.
-static FOUND_OUT: &[&str] = &[
-    "per_counted",
-    "bytes_per_task",
-    "batch",
-    "clock_resolution_ns",
-    "notes",
-    "version",
-    "result",
-    "user_mode",
-    "knee_bytes",
-    "knee_interval",
-    "left_out_median_error",
-    "left_out_worst_error",
-    "left_out_cells",
-    "ring_ratio",
-    "pages_per_fault",
-    "resident_kib",
-];
-
 /// One probe on both sides, with its result in each run that has one.
 pub(super) struct Pair<'r> {
     pub(super) probe: &'r str,
@@ -111,12 +91,10 @@ fn has_figure(result: &Measurement) -> bool {
     result.status == Status::Measured && (result.ns.is_some() || result.cycles.is_some())
 }
 
-/// What was asked for: neither what was found out nor measured figures.
+/// What was asked for.
 fn params(result: &Measurement) -> Params {
-    let asked = |key: &str, value: &serde_json::Value| !FOUND_OUT.contains(&key) && !value.is_f64();
-    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let all = result.params.iter().filter(|(key, value)| asked(key, value));
-    all.map(|(key, value)| (key.clone(), text(value))).collect()
+    let text = |value: serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    result.asked.fields().into_iter().map(|(key, value)| (key, text(value))).collect()
 }
 
 /// The parameters that differ, in words.

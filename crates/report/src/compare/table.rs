@@ -1,20 +1,13 @@
 //! A comparison as text for a terminal.
 
 use super::facts::Weight;
-use super::{Comparison, Part, Row, Side, Verdict};
-use crate::number::{FIGURE, figure, fit, frequency};
+use super::{Comparison, Row, Side, Verdict};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, lines, list, right, width, wrap};
-use crate::words::plural;
+use crate::table::{Column, TextCell, TextTable};
+use crate::text::{clean, cut, left, lines, list, wrap};
+use tollgate_record::number::plural;
+use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent};
 
-/// What the columns take.
-const NAME: usize = 22;
-const COLUMN: usize = 9;
-const CHANGE: usize = 9;
-const INTERVAL: usize = 15;
-const SEEN: usize = 7;
-/// What the name takes on narrow terminals.
-const NARROW: usize = 20;
 /// Phases and counts of a probe that are shown.
 const SHOWN: usize = 6;
 
@@ -86,7 +79,7 @@ pub(super) fn how(found: &Comparison) -> String {
             "The core ran equally fast in both".to_owned()
         } else {
             let word = if ratio > 1.0 { "faster" } else { "slower" };
-            format!("The core ran {:.1} % {word} in B", (ratio - 1.0).abs() * 100.0)
+            format!("The core ran {} {word} in B", percent((ratio - 1.0).abs()))
         };
         sentences.push(format!(
             "{words}; changes are at one frequency, in core cycles (core/* and --by-time: in ns)."
@@ -94,9 +87,9 @@ pub(super) fn how(found: &Comparison) -> String {
     }
     if let Some(ratio) = found.machine_ratio {
         sentences.push(format!(
-            "Probes that never enter the kernel (call/*, fiber/*) moved by {} % beyond that: the machine itself had \
+            "Probes that never enter the kernel (call/*, fiber/*) moved by {} beyond that: the machine itself had \
              another speed, so what moved as far is not called a change; measure again, or with --against.",
-            signed(ratio - 1.0)
+            change(ratio - 1.0)
         ));
     }
     if found.interleaved {
@@ -139,34 +132,29 @@ fn differences(found: &Comparison, explain: bool, style: &Style) -> Vec<String> 
 }
 
 fn rows(found: &Comparison, style: &Style) -> Vec<String> {
-    let head = [
-        left("", NAME),
-        right("A", COLUMN),
-        right("B", COLUMN),
-        right("change", CHANGE),
-        right("99 % interval", INTERVAL),
-        right("sees", SEEN),
-    ];
-    let head = if is_narrow(style) {
-        format!("{}{}", left("", NARROW), right("change", CHANGE))
-    } else {
-        head.concat()
-    };
-    let mut text = vec![style.paint(Paint::Dim, head.trim_end())];
+    let mut table = TextTable::new([
+        Column::left("").most(40).least(20),
+        Column::right("A").rank(1),
+        Column::right("B").rank(2),
+        Column::right("change"),
+        Column::right("99 % interval").rank(3),
+        Column::right("sees").rank(4),
+        Column::left(""),
+    ]);
     let mut family = "";
     for row in &found.rows {
         if row.family() != family {
             family = row.family();
             if row.probe.contains('/') {
-                text.push(cut(&clean(family, style), style.columns(), style).trim_end().to_owned());
+                table.heading(clean(family, style), Paint::Plain);
             }
         }
-        text.push(line(row, found, style));
+        table.row(cells(row, found, style));
     }
-    text
+    table.lines(style)
 }
 
-fn line(row: &Row, found: &Comparison, style: &Style) -> String {
+fn cells(row: &Row, found: &Comparison, style: &Style) -> [TextCell; 7] {
     let mut name = match row.probe.split_once('/') {
         Some((_, name)) => format!("  {}", clean(name, style)),
         None => clean(&row.probe, style),
@@ -174,7 +162,7 @@ fn line(row: &Row, found: &Comparison, style: &Style) -> String {
     if row.engine != "host" {
         name = format!("{name} ({})", clean(&row.engine, style));
     }
-    // Rows of one probe are told apart by what is asked of them.
+    // Rows of one probe are told apart by what was asked for.
     let twins =
         found.rows.iter().filter(|other| other.probe == row.probe && other.engine == row.engine).count();
     if twins > 1 {
@@ -182,59 +170,33 @@ fn line(row: &Row, found: &Comparison, style: &Style) -> String {
         name = format!("{name} {}", params.join(" "));
     }
     let cycles = if row.unit == "cycles" { "c" } else { "" };
-    let value = |value: f64| format!("{}{cycles}", fit(value, COLUMN - 1));
+    let value = |value: f64| format!("{}{cycles}", fit(value, SHORT));
     let interval = match (row.exact, row.interval) {
         (true, _) => "exact".into(),
         (false, Some([low, high])) => format!("{} {}", signed(low - 1.0), signed(high - 1.0)),
         (false, None) => "-".into(),
     };
-    let seen = match (row.exact, row.smallest_seen) {
-        (false, Some(seen)) => share(seen),
-        _ => String::new(),
-    };
-    let change = row.change().map_or_else(|| "-".into(), |change| format!("{} %", signed(change)));
-    let cells = [
-        left(&cut(&name, NAME, style), NAME),
-        right(&value(row.a), COLUMN),
-        right(&value(row.b), COLUMN),
-        right(&change, CHANGE),
-        right(&interval, INTERVAL),
-        right(&seen, SEEN),
-    ];
+    let seen = row.smallest_seen.filter(|_| !row.exact).map_or_else(String::new, percent);
     let (paint, word) = match row.verdict {
         Verdict::Better => (Paint::Good, "better"),
         Verdict::Worse => (Paint::Bad, "worse"),
         Verdict::Same => (Paint::Plain, "same"),
         Verdict::CannotTell => (Paint::Dim, "?"),
     };
-    let cells = if is_narrow(style) {
-        format!("{}{}", left(&cut(&name, NARROW, style), NARROW), right(&change, CHANGE))
-    } else {
-        cells.concat()
-    };
-    format!("{cells}  {}", style.paint(paint, word))
+    [
+        name.into(),
+        value(row.a).into(),
+        value(row.b).into(),
+        row.change().map_or_else(|| "-".into(), change).into(),
+        interval.into(),
+        seen.into(),
+        TextCell::from(word).paint(paint),
+    ]
 }
 
-/// Whether there is room for the change and the verdict only.
-fn is_narrow(style: &Style) -> bool {
-    style.columns() < 80
-}
-
-/// A share as a signed percentage without its sign of per cent: `+3.0`, `-12`, `>999`.
-pub(super) fn signed(share: f64) -> String {
-    let percent = share * 100.0;
-    if !percent.is_finite() || percent >= 999.5 {
-        ">999".into()
-    } else if percent.abs() < 9.95 {
-        let text = format!("{percent:+.1}");
-        if text == "-0.0" { "+0.0".into() } else { text }
-    } else {
-        format!("{percent:+.0}")
-    }
-}
-
-pub(super) fn share(share: f64) -> String {
-    crate::number::percent(share)
+/// A change as a percentage without the sign of per cent, for a column of two.
+fn signed(share: f64) -> String {
+    change(share).trim_end_matches(" %").to_owned()
 }
 
 /// How many there are of each verdict.
@@ -246,7 +208,7 @@ pub(super) fn tally(found: &Comparison) -> String {
     let legend = format!(
         "'same' is within {} either way; '?' cannot tell; 'sees' is the smallest change that would have been found 4 \
          times in 5.",
-        share(found.margin)
+        percent(found.margin)
     );
     format!("{}: {}. {legend}", plural(found.rows.len(), "probe", "probes"), counts.join(", "))
 }
@@ -280,7 +242,7 @@ fn explanation(row: &Row, style: &Style) -> Vec<String> {
     if let Some(title) = text.last_mut() {
         *title = style.paint(Paint::Bold, title);
     }
-    text.extend(row.parts.iter().take(SHOWN).map(|part| part_line(part, style)));
+    text.extend(parts(row, style));
     for counter in row.counters.iter().take(SHOWN) {
         let value = |value: Option<f64>| value.map_or_else(|| "none".into(), figure);
         let name = cut(&clean(&counter.name, style), 40, style);
@@ -290,27 +252,31 @@ fn explanation(row: &Row, style: &Style) -> Vec<String> {
     text
 }
 
-fn part_line(part: &Part, style: &Style) -> String {
-    let share = part.share.map_or_else(String::new, |share| format!("{} % of it", signed(share)));
-    let interval = part
-        .interval
-        .map_or_else(|| "exact".to_owned(), |[low, high]| format!("{} to {}", fit(low, 8), fit(high, 8)));
-    let name = cut(&clean(&part.name, style), 20, style);
-    debug_assert!(width(&name) <= 20, "a name was not cut");
-    let cells = [
-        left(&format!("  {name}"), 23),
-        right(&fit(part.delta, 8), FIGURE - 2),
-        left(&format!(" {}", part.unit), 8),
-        left(&interval, 21),
-        share,
-    ];
-    cut(&cells.concat(), style.columns(), style).trim_end().to_owned()
+fn parts(row: &Row, style: &Style) -> Vec<String> {
+    let mut table = TextTable::new([
+        Column::left("").most(30).least(16),
+        Column::right(""),
+        Column::left(""),
+        Column::left("").rank(1),
+        Column::right(""),
+    ])
+    .indent(2);
+    for part in row.parts.iter().take(SHOWN) {
+        let interval = part.interval.map_or_else(
+            || "exact".to_owned(),
+            |[low, high]| format!("{} to {}", fit(low, SHORT), fit(high, SHORT)),
+        );
+        let share = part.share.map_or_else(String::new, |share| format!("{} of it", change(share)));
+        let name = clean(&part.name, style);
+        table.row([name, fit(part.delta, SHORT), part.unit.into(), interval, share]);
+    }
+    table.lines(style)
 }
 
 /// What the threshold decided.
 pub(super) fn threshold(found: &Comparison, style: &Style) -> String {
     let Some(most) = found.fail_above else { return String::new() };
-    let most = share(most);
+    let most = percent(most);
     if found.exceeded.is_empty() {
         return format!("No probe is slower by more than {most} for sure.");
     }

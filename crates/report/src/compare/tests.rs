@@ -1,5 +1,7 @@
 use super::*;
 use crate::style::Style;
+use tollgate_record::family::{RingAsked, RingFound};
+use tollgate_record::{Asked, Found};
 use tollgate_record::{EpochFigure, Estimate, Evidence, Host, Measurement, Phase, Run, SCHEMA, Tool};
 
 const ASCII: Style = Style { width: 80, color: false, unicode: false };
@@ -46,6 +48,7 @@ fn run(id: &str, results: Vec<Measurement>) -> Run {
     host.kernel.release = "6.18".into();
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: id.into(),
         started: "2026-11-20T15:28:00Z".into(),
         seed: 1,
@@ -71,7 +74,7 @@ fn a_faster_core_is_no_better_program() {
     assert!((found.frequency_ratio.unwrap() - 1.1).abs() < 1e-9);
     assert!((found.rows[0].ratio.unwrap() - 1.0).abs() < 1e-9);
     assert_eq!(found.rows[0].verdict, Verdict::Same);
-    assert!(comparison(&found, false, &ASCII).contains("The core ran 10.0 % faster in B"));
+    assert!(comparison(&found, false, &ASCII).contains("The core ran 10 % faster in B"));
     // By time it is one.
     let by_time = Options { by_time: true, ..Options::default() };
     let found = compare(&[run("a", vec![a])], &[run("b", vec![b])], &by_time).unwrap();
@@ -275,12 +278,12 @@ fn the_phases_that_carry_a_difference_come_first() {
 
 #[test]
 fn rows_of_one_probe_are_matched_by_what_was_asked_of_them() {
-    let cell = |procs: u64, cycles: f64, found: f64| {
+    let cell = |procs: u32, cycles: f64, found: f64| {
         let mut result = measured("ring/pipe", cycles, 3e9, 12);
-        result.params.insert("procs".into(), procs.into());
+        result.asked = Asked::Ring(RingAsked { procs, pages: Some("huge".into()), ..RingAsked::default() });
         // What the run found out does not keep rows apart.
-        result.params.insert("left_out_cells".into(), 3.into());
-        result.params.insert("with_events_ns".into(), found.into());
+        result.found = Found::Ring(RingFound { huge_kib: Some((found * 1e3) as u64) });
+        result.instrumented_ns = [("events".into(), found)].into();
         result
     };
     let a = run("a", vec![cell(2, 300.0, 1.5), cell(8, 600.0, 2.5)]);

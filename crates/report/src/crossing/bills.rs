@@ -1,12 +1,10 @@
-//! One bill: the total that nothing recorded, and its parts.
+//! The bills: for each crossing the total, measured without events, and its parts.
 
-use super::{line, title};
-use crate::number::{figure, fit, percent};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, right, wrap};
-use tollgate_record::{Evidence, Measurement, Phase, Status};
-
-const NAME: usize = 38;
+use crate::table::{Column, TextCell, TextTable};
+use crate::text::clean;
+use tollgate_record::number::{change, figure, fit, percent};
+use tollgate_record::{Evidence, Measurement, Status, warning};
 
 /// What the crossing is called; a probe without a name of its own keeps its id.
 fn name(probe: &str) -> Option<&'static str> {
@@ -46,72 +44,70 @@ fn part(probe: &str, phase: &str) -> Option<&'static str> {
     })
 }
 
-pub(super) fn bill(result: &Measurement, style: &Style) -> Vec<String> {
-    let refused = result.warnings.iter().find(|warning| warning.code == "not-split");
-    if result.status != Status::Measured || (result.phases.is_empty() && refused.is_none()) {
-        return Vec::new();
+/// All bills, in one table so that their figures are below each other.
+pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
+    let mut table = TextTable::new([
+        Column::left("").least(16),
+        Column::right(""),
+        Column::right("").rank(1),
+        Column::right("").rank(2),
+        Column::left("").rank(3),
+    ]);
+    for result in results {
+        bill(&mut table, result, style);
     }
-    let total = result.ns.map_or(f64::NAN, |ns| ns.estimate);
-    let probe = clean(&result.probe, style);
-    // Whole rows of the table above that have no parts but the rest.
-    if result.phases.iter().all(|phase| phase.name == "unattributed") && refused.is_none() {
-        return Vec::new();
-    }
-    let cycles = result.cycles.map_or(String::new(), |it| format!("{} cycles", figure(it.estimate)));
-    let head = format!(
-        "{}{} ns{}{}",
-        left(&cut(name(&result.probe).unwrap_or(&probe), NAME - 1, style), NAME),
-        right(&figure(total), 10),
-        right(&cycles, 16),
-        right(&result.ns.map_or(String::new(), |ns| format!("+-{}", percent(ns.relative_half_width()))), 9),
-    );
-    let mut text = title(&line(&head, style), style);
-    if let Some(why) = refused {
-        text.extend(wrap(&clean(&why.text, style), style.prose(), "  "));
-        return text;
-    }
-    text.extend(result.phases.iter().map(|phase| row(&result.probe, phase, total, style)));
-    text.extend(instrumented(result, total, style));
-    text
+    table.lines(style)
 }
 
-fn row(probe: &str, phase: &Phase, total: f64, style: &Style) -> String {
-    let shown = part(probe, &phase.name).map_or_else(|| clean(&phase.name, style), str::to_owned);
-    let ns = phase.ns.map_or(f64::NAN, |ns| ns.estimate);
-    let half = phase.ns.map_or(f64::NAN, |ns| (ns.ci[1] - ns.ci[0]) / 2.0);
-    let share = format!("{:.0} %", 100.0 * ns / total);
-    let text = format!(
-        "  {}{} ns{}{}  {}",
-        left(&cut(&shown, NAME - 3, style), NAME - 2),
-        right(&fit(ns, 10), 10),
-        right(&format!("+-{}", fit(half, 8)), 8),
-        right(&cut(&share, 7, style), 7),
-        evidence(phase.evidence),
-    );
-    line(&text, style)
+fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
+    let refused = result.warnings.iter().find(|warning| warning.code == warning::NOT_SPLIT);
+    // Whole rows of the table above that have no parts but the rest.
+    let whole = result.phases.iter().all(|phase| phase.name == "unattributed");
+    if result.status != Status::Measured || (whole && refused.is_none()) {
+        return;
+    }
+    let total = result.ns.map_or(f64::NAN, |ns| ns.estimate);
+    let title = name(&result.probe).map_or_else(|| clean(&result.probe, style), str::to_owned);
+    let half = result.ns.map(|ns| format!("{}{}", style.plus_minus(), percent(ns.relative_half_width())));
+    let cycles = result.cycles.map(|it| format!("{} cycles", figure(it.estimate)));
+    let beside = [half, cycles].into_iter().flatten().collect::<Vec<_>>().join("  ");
+    let bold = |text: String| TextCell::from(text).paint(Paint::Bold);
+    table.blank();
+    table.prose([bold(title), bold(format!("{} ns", figure(total)))], beside, Paint::Bold);
+    if let Some(why) = refused {
+        table.text("  ", clean(&why.text, style), Paint::Plain);
+        return;
+    }
+    for phase in &result.phases {
+        let name = part(&result.probe, &phase.name).map_or_else(|| clean(&phase.name, style), str::to_owned);
+        let ns = phase.ns.map_or(f64::NAN, |ns| ns.estimate);
+        let half = phase.ns.map_or(f64::NAN, |ns| (ns.ci[1] - ns.ci[0]) / 2.0);
+        table.row([
+            format!("  {name}"),
+            format!("{} ns", fit(ns, 10)),
+            format!("{}{}", style.plus_minus(), fit(half, 8)),
+            percent(ns / total),
+            evidence(phase.evidence).to_owned(),
+        ]);
+    }
+    if let Some(text) = instrumented(result, total, style) {
+        table.text("  ", text, Paint::Dim);
+    }
 }
 
 /// What the events made of the total, and what that is of it.
-fn instrumented(result: &Measurement, total: f64, style: &Style) -> Vec<String> {
-    let whole = |key: &str, ns: Option<f64>| {
-        let by = key.strip_prefix("with_")?.strip_suffix("_ns")?;
+fn instrumented(result: &Measurement, total: f64, style: &Style) -> Option<String> {
+    let whole = |(by, ns): (&String, &f64)| {
         let event = by.strip_suffix("_event").unwrap_or(by).replace('_', "-");
-        let ns = ns?;
-        let share = 100.0 * (ns - total) / total;
-        Some(format!("{} ns with {} ({share:+.0} %)", figure(ns), clean(&event, style)))
+        format!("{} ns with {} ({})", figure(*ns), clean(&event, style), change((ns - total) / total))
     };
-    let all: Vec<String> =
-        result.params.iter().filter_map(|(key, value)| whole(key, value.as_f64())).collect();
-    if all.is_empty() {
-        return Vec::new();
-    }
+    let all: Vec<String> = result.instrumented_ns.iter().map(whole).collect();
     let way = if result.phases.iter().any(|phase| phase.name == "return") {
         "; the event's way to its stamp is in the entry and is missing in the return"
     } else {
         ""
     };
-    let text = format!("uninstrumented {} ns, {}{way}", figure(total), all.join(", "));
-    wrap(&text, style.prose(), "  ").iter().map(|line| style.paint(Paint::Dim, line)).collect()
+    (!all.is_empty()).then(|| format!("uninstrumented {} ns, {}{way}", figure(total), all.join(", ")))
 }
 
 fn evidence(evidence: Evidence) -> &'static str {

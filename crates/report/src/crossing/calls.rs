@@ -1,10 +1,10 @@
 //! System calls side by side: hot, after a TLB flush, after a sweep of the caches.
 
-use super::{line, title};
-use crate::number::{fit, percent};
-use crate::style::{Paint, Style};
-use crate::text::{left, right};
-use tollgate_record::{Measurement, Status};
+use super::title;
+use crate::style::Style;
+use crate::table::{Column, TextTable};
+use tollgate_record::number::{SHORT, fit, percent};
+use tollgate_record::{Estimate, Measurement, Status};
 
 /// The rows: what is shown, and the probe. Those of the other states have an ending to its name.
 const ROWS: [(&str, &str); 7] = [
@@ -18,46 +18,35 @@ const ROWS: [(&str, &str); 7] = [
 ];
 const FLUSHED: &str = "-after-flush";
 const SWEPT: &str = "-after-sweep";
-const NAME: usize = 29;
-const COLUMN: usize = 9;
 
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     let find = |name: &str| results.iter().find(|it| it.probe == name && it.status == Status::Measured);
-    let rows: Vec<String> = ROWS
-        .iter()
-        .filter_map(|(title, probe)| {
-            let hot = find(probe)?.ns?;
-            let cycles = find(probe)?.cycles.map_or("-".into(), |it| fit(it.estimate, COLUMN - 1));
-            let state = |ending| {
-                find(&format!("{probe}{ending}"))
-                    .and_then(|it| it.ns)
-                    .map_or("-".into(), |it| fit(it.estimate, COLUMN - 1))
-            };
-            Some(format!(
-                "  {}{}{}{}{}{}",
-                left(title, NAME),
-                right(&fit(hot.estimate, COLUMN - 1), COLUMN),
-                right(&cycles, COLUMN),
-                right(&percent(hot.relative_half_width()), COLUMN - 1),
-                right(&state(FLUSHED), COLUMN + 4),
-                right(&state(SWEPT), COLUMN + 1),
-            ))
-        })
-        .collect();
-    if rows.is_empty() {
+    let mut table = TextTable::new([
+        Column::left("").least(20),
+        Column::right("hot"),
+        Column::right("cycles").rank(1),
+        Column::right(style.plus_minus()).rank(2),
+        Column::right("TLB flushed"),
+        Column::right("L1+L2 out"),
+    ])
+    .indent(2);
+    for (title, probe) in ROWS {
+        let Some((hot, result)) = find(probe).and_then(|it| Some((it.ns?, it))) else { continue };
+        let show = |figure: Option<Estimate>| figure.map_or("-".into(), |it| fit(it.estimate, SHORT));
+        let state = |ending| show(find(&format!("{probe}{ending}")).and_then(|it| it.ns));
+        table.row([
+            title.to_owned(),
+            show(Some(hot)),
+            show(result.cycles),
+            percent(hot.relative_half_width()),
+            state(FLUSHED),
+            state(SWEPT),
+        ]);
+    }
+    if table.is_empty() {
         return Vec::new();
     }
     let mut text = title("System call, whole, ns", style);
-    let header = format!(
-        "  {}{}{}{}{}{}",
-        left("", NAME),
-        right("hot", COLUMN),
-        right("cycles", COLUMN),
-        right("+-", COLUMN - 1),
-        right("TLB flushed", COLUMN + 4),
-        right("L1+L2 out", COLUMN + 1),
-    );
-    text.push(style.paint(Paint::Dim, &line(&header, style)));
-    text.extend(rows.into_iter().map(|row| line(&row, style)));
+    text.extend(table.lines(style));
     text
 }

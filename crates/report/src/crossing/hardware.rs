@@ -1,14 +1,13 @@
 //! The hardware alone, as a bare guest saw it: a row for each crossing, a column for each engine.
 
-use super::{line, title};
-use crate::number::fit;
+use super::title;
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, right, wrap};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
 use crate::words::is_emulated;
+use tollgate_record::number::{FIGURE, fit};
 use tollgate_record::{Measurement, Status};
 
-const NAME: usize = 24;
-const COLUMN: usize = 18;
 /// Columns that a terminal of 80 has room for.
 const ENGINES: usize = 3;
 
@@ -31,25 +30,25 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
         return text;
     }
     let emulated = |engine: &str| measured().any(|it| it.engine == engine && is_emulated(it));
-    let row = |name: &str, cell: &dyn Fn(&str) -> String| {
-        let cells: String = engines.iter().map(|engine| right(&cell(engine), COLUMN)).collect();
-        line(&format!("  {}{cells}", left(&cut(name, NAME - 1, style), NAME)), style)
-    };
-    let heads = row("", &|engine| cut(&clean(engine, style), COLUMN - 1, style));
-    text.push(style.paint(Paint::Dim, &heads));
     let marked = engines.iter().any(|engine| emulated(engine));
+    let columns = engines.iter().map(|engine| Column::right(clean(engine, style)).least(12).most(18));
+    let mut table = TextTable::new(std::iter::once(Column::left("").least(12)).chain(columns)).indent(2);
+    let row = |name: &str, cell: &dyn Fn(&str) -> String| -> Vec<String> {
+        std::iter::once(name.to_owned()).chain(engines.iter().map(|engine| cell(engine))).collect()
+    };
     if marked {
-        let mark = row("", &|engine| if emulated(engine) { "emulated" } else { "hardware" }.to_owned());
-        text.push(style.paint(Paint::Warn, &mark));
+        let mark = |engine: &str| if emulated(engine) { "emulated" } else { "hardware" }.to_owned();
+        table.painted(row("", &mark), Paint::Warn);
     }
     for probe in names {
         let cell = |engine: &str| {
             let found = measured().find(|it| it.engine == engine && it.probe == probe);
-            found.and_then(|it| it.ns).map_or("-".into(), |ns| fit(ns.estimate, COLUMN - 1))
+            found.and_then(|it| it.ns).map_or("-".into(), |ns| fit(ns.estimate, FIGURE))
         };
         let name = clean(probe, style);
-        text.push(row(name.strip_prefix("hardware/").unwrap_or(&name), &cell));
+        table.row(row(name.strip_prefix("hardware/").unwrap_or(&name), &cell));
     }
+    text.extend(table.lines(style));
     if marked {
         let why =
             "Emulated figures are those of software: they say nothing of the hardware and split no bill.";

@@ -2,14 +2,11 @@
 //! instructions, where an engine counted them.
 
 use super::line;
-use crate::number::fit;
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, wrap};
-use tollgate_record::{Measurement, Status};
-
-/// The warning of figures in which the hypervisor took part.
-const INTERCEPTED: &str = "intercepted";
-const NAME: usize = 18;
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
+use tollgate_record::number::fit;
+use tollgate_record::{Measurement, Status, warning};
 
 /// Nothing when no row has parts and none was counted.
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
@@ -20,9 +17,11 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     if let Some(first) = measured.iter().find(apart) {
         let head = format!("  parts, {}, ns", clean(&first.engine, style));
         text.push(style.paint(Paint::Dim, &line(&head, style)));
+        let mut table = TextTable::new([Column::left("").most(24)]).indent(2);
         for row in measured.iter().filter(apart).filter(|it| it.engine == first.engine) {
-            text.push(line(&format!("  {}{}", name(row, style), parts(row, style)), style));
+            table.prose([short(row, style)], parts(row, style), Paint::Plain);
         }
+        text.extend(table.lines(style));
     }
     let counted: Vec<String> = measured
         .iter()
@@ -45,10 +44,6 @@ fn short(row: &Measurement, style: &Style) -> String {
     name.strip_prefix("hardware/").map_or(name.clone(), str::to_owned)
 }
 
-fn name(row: &Measurement, style: &Style) -> String {
-    left(&cut(&short(row, style), NAME - 1, style), NAME)
-}
-
 /// The parts one after another, without the rest that is in none.
 fn parts(row: &Measurement, style: &Style) -> String {
     let mut told: Vec<String> = row
@@ -57,7 +52,7 @@ fn parts(row: &Measurement, style: &Style) -> String {
         .filter(|part| part.name != "unattributed")
         .filter_map(|part| Some(format!("{} {}", clean(&part.name, style), fit(part.ns?.estimate, 8))))
         .collect();
-    if row.has_warning(INTERCEPTED) {
+    if row.has_warning(warning::INTERCEPTED) {
         told.push("intercepted".into());
     }
     told.join(", ")
@@ -67,7 +62,7 @@ fn parts(row: &Measurement, style: &Style) -> String {
 mod tests {
     use super::table;
     use crate::Style;
-    use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning};
+    use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning, counter, warning};
 
     const PLAIN: Style = Style { width: 80, color: false, unicode: false };
 
@@ -92,10 +87,10 @@ mod tests {
     #[test]
     fn the_parts_are_those_of_the_first_engine() {
         let mut first = row("kvm-amd");
-        first.warnings.push(Warning::new("intercepted", "the hypervisor intercepts it"));
+        first.warnings.push(Warning::new(warning::INTERCEPTED, "the hypervisor intercepts it"));
         let text = table(&[&first, &row("qemu-tcg")], &PLAIN);
         assert_eq!(text[0], "  parts, kvm-amd, ns");
-        assert_eq!(text[1], "  undefined         entry 300, handler 1.0, return 110, intercepted");
+        assert_eq!(text[1], "  undefined  entry 300, handler 1.0, return 110, intercepted");
         assert_eq!(text.len(), 2);
     }
 
@@ -103,7 +98,7 @@ mod tests {
     fn counts_are_told_as_counts_and_nothing_as_nothing() {
         let mut counted =
             Measurement::empty("hardware/iretq", "qemu-tcg-icount", Per::Instruction, Status::Measured);
-        counted.counters.insert("instructions".into(), 1.0);
+        counted.count(counter::INSTRUCTIONS, 1.0);
         assert_eq!(table(&[&counted], &PLAIN), ["  instructions between the stamps: iretq 1"]);
         assert!(table(&[], &PLAIN).is_empty());
     }

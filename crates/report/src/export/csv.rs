@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     write,
 };
 
-const COLUMNS: [&str; 27] = [
+const COLUMNS: [&str; 28] = [
     "run",
     "started",
     "host",
@@ -23,7 +23,8 @@ const COLUMNS: [&str; 27] = [
     "tool",
     "name",
     "probe",
-    "params",
+    "asked",
+    "found",
     "engine",
     "status",
     "reason",
@@ -121,7 +122,6 @@ fn parts(row: &Row<'_>) -> Vec<Line> {
 fn record(run: &Run, row: &Row<'_>, line: &Line) -> Vec<String> {
     let result = row.result;
     let figure = |x: Option<f64>| x.map(number).unwrap_or_default();
-    let params = Value::from(result.params.clone().into_iter().collect::<serde_json::Map<_, _>>());
     let mut fields = vec![
         text(&run.id),
         text(&run.started),
@@ -131,7 +131,8 @@ fn record(run: &Run, row: &Row<'_>, line: &Line) -> Vec<String> {
         text(&run.tool.version),
         text(&row.name),
         text(&result.probe),
-        text(&params.to_string()),
+        text(&Value::from(result.asked.fields()).to_string()),
+        text(&Value::from(result.found.fields()).to_string()),
         text(&result.engine),
         text(row.status().split(':').next().unwrap_or_default()),
         text(result.reason.as_deref().unwrap_or_default()),

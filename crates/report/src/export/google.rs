@@ -137,8 +137,8 @@ fn described(row: &Row<'_>, mut fields: Map<String, Value>) -> Value {
             set(&format!("{kind}:{}", printable(key)), value.into());
         }
     }
-    for (key, value) in &result.params {
-        set(&format!("param:{}", printable(key)), shown(value).into());
+    for (key, value) in row.facts() {
+        set(&format!("param:{}", printable(&key)), shown(&value).into());
     }
     let warnings = row.warnings();
     if !warnings.is_empty() {

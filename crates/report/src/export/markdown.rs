@@ -2,7 +2,8 @@
 
 use super::rows::{Figure, Row, Unit};
 use super::{ExportError, Exported, Format};
-use crate::{number, words};
+use crate::words;
+use tollgate_record::number;
 use tollgate_record::text::printable;
 use tollgate_record::{Run, Status};
 

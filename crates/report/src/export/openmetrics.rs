@@ -112,12 +112,12 @@ fn add(families: &mut Families, row: &Row<'_>) {
         .with("engine", &result.engine)
         .with("per", words::per(result.per));
     let mut taken = BTreeSet::new();
-    for (key, value) in &result.params {
-        let mut name = format!("param_{}", label(key));
+    for (key, value) in row.facts() {
+        let mut name = format!("param_{}", label(&key));
         while !taken.insert(name.clone()) {
             name.push('_');
         }
-        labels = labels.with(&name, &shown(value));
+        labels = labels.with(&name, &shown(&value));
     }
     let status = labels.with("status", &row.status());
     let measured = f64::from(u8::from(result.status == Status::Measured));

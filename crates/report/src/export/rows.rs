@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::text::printable;
-use tollgate_record::{EpochFigure, Estimate, Measurement, NO_INTERVAL, Run, Status};
+use tollgate_record::{EpochFigure, Estimate, Measurement, Run, Status, warning};
 
 /// No name is longer, in characters: services that keep names have limits.
 const MOST: usize = 200;
@@ -63,7 +63,7 @@ impl Row<'_> {
         }
         let with = |unit, estimate: Option<Estimate>| {
             estimate.map(|estimate| {
-                let known = !result.has_warning(NO_INTERVAL);
+                let known = !result.has_warning(warning::NO_INTERVAL);
                 let interval = known.then_some(estimate.ci);
                 Figure { unit, value: estimate.estimate, interval, samples: known.then_some(estimate) }
             })
@@ -115,11 +115,18 @@ impl Row<'_> {
         (self.result.status == Status::Measured).then(|| (self.name.clone(), why.to_owned()))
     }
 
-    /// The parameters as `procs=2 size=0`.
+    /// What was asked for and what was found, as `procs=2 size=0`.
     pub(super) fn params(&self) -> String {
-        let params =
-            self.result.params.iter().map(|(key, value)| format!("{}={}", printable(key), shown(value)));
-        params.collect::<Vec<_>>().join(" ")
+        let facts = self.facts().into_iter();
+        facts
+            .map(|(key, value)| format!("{}={}", printable(&key), shown(&value)))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// The fields of what was asked for, then of what was found.
+    pub(super) fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        self.result.asked.fields().into_iter().chain(self.result.found.fields()).collect()
     }
 
     /// The codes of the warnings.
@@ -137,24 +144,25 @@ pub(super) fn shown(value: &serde_json::Value) -> String {
 }
 
 /// Each parameter with the values that it has among namesakes; `None` where one lacks it.
-type Values<'a> = BTreeMap<&'a str, BTreeSet<Option<String>>>;
+type Values = BTreeMap<String, BTreeSet<Option<String>>>;
 
 /// Every result of the run, in its order.
 pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
-    let mut values: BTreeMap<(&str, &str), Values<'_>> = BTreeMap::new();
+    let mut values: BTreeMap<(&str, &str), Values> = BTreeMap::new();
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for result in &run.results {
         let family = (result.probe.as_str(), result.engine.as_str());
         *counts.entry(family).or_default() += 1;
-        for (key, value) in asked(result) {
+        for (key, value) in result.asked.fields() {
             values.entry(family).or_default().entry(key).or_default().insert(Some(value.to_string()));
         }
     }
     // A parameter that some namesakes lack tells them apart as well.
     for result in &run.results {
         let family = (result.probe.as_str(), result.engine.as_str());
+        let asked = result.asked.fields();
         for (key, seen) in values.entry(family).or_default() {
-            if !asked(result).any(|(own, _)| own == key) {
+            if !asked.contains_key(key) {
                 seen.insert(None);
             }
         }
@@ -168,7 +176,7 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
             name = "(no name)".into();
         }
         if counts.get(&family).is_some_and(|count| *count > 1) {
-            for (key, value) in asked(result) {
+            for (key, value) in &result.asked.fields() {
                 if values
                     .get(&family)
                     .and_then(|keys| keys.get(key.as_str()))
@@ -187,12 +195,6 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
         Row { result, name: own(name, &mut taken) }
     };
     run.results.iter().map(row).collect()
-}
-
-/// The parameters that say what was asked for. What was measured on the way is among them as well, and is a
-/// fraction; in a name it would make every run's row another one.
-fn asked(result: &Measurement) -> impl Iterator<Item = (&String, &serde_json::Value)> {
-    result.params.iter().filter(|(_, value)| !value.is_f64())
 }
 
 /// The name, with a number behind it when it is taken. Beside each name stands the next number to try, so that

@@ -1,8 +1,8 @@
 //! Why the totals of a scan are what they are, in numbers.
 
-use super::{bytes, number, time, whole};
-use crate::number::{figure, percent};
+use super::number;
 use tollgate_record::Measurement;
+use tollgate_record::number::{bytes, figure, percent, time, whole};
 
 /// Sentences, each with the numbers of this scan.
 pub(super) fn explain(scan: &Measurement) -> Vec<String> {
@@ -14,7 +14,7 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
         return text;
     };
     let touches = scan.crossings as f64;
-    let random = scan.params.get("pattern").is_some_and(|pattern| pattern == "random");
+    let random = scan.asked.scan().is_some_and(|scan| scan.pattern == "random");
     text.extend(minors(touches, minor + major, page));
     text.extend(majors(scan, major, page, random));
     text.extend(waiting(scan, major));

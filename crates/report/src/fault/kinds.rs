@@ -1,17 +1,13 @@
 //! The kinds of fault, and the bill of a major one.
 
-use super::{number, time};
+use super::number;
 use crate::head::head;
 use crate::notes::notes;
-use crate::number::{figure, fit, per_crossing, percent};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, lines, right, wrap};
-use tollgate_record::{Evidence, Measurement, Run, Status};
-
-/// Columns of the name.
-const NAME: usize = 22;
-/// Columns of a number.
-const CELL: usize = 10;
+use crate::table::{Column, TextTable};
+use crate::text::{clean, lines, wrap};
+use tollgate_record::number::{SHORT, change, figure, fit, per_crossing, percent, time};
+use tollgate_record::{Evidence, Measurement, Run, Single, Status};
 
 /// The table of a `fault kinds` run, in the order of the list, with the bill of a major fault and the notes.
 pub fn fault_kinds(run: &Run, style: &Style) -> String {
@@ -19,15 +15,7 @@ pub fn fault_kinds(run: &Run, style: &Style) -> String {
     text.push(String::new());
     let title = "Page faults by kind. ns for each touch; p50 and p99 of single ones; pages that one maps.";
     text.extend(wrap(title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)));
-    let heads = ["ns", "+-", "p50", "p99", "minor", "major", "maps"];
-    let widths = [CELL, 7, CELL, CELL, 6, 6, 8];
-    let shown = shown(&widths, style);
-    let header: String =
-        heads.iter().zip(widths).take(shown).map(|(head, width)| right(head, width)).collect();
-    text.push(style.paint(Paint::Dim, &format!("{}{header}", left("", NAME))));
-    for result in run.results.iter().filter(|result| result.status != Status::Skipped) {
-        text.push(row(result, &widths, style));
-    }
+    text.extend(table(run, style));
     text.push(String::new());
     text.extend(bill(run, style));
     text.extend(skipped(run, style));
@@ -35,45 +23,41 @@ pub fn fault_kinds(run: &Run, style: &Style) -> String {
     lines(text)
 }
 
-/// How many columns of numbers a line has room for.
-fn shown(widths: &[usize], style: &Style) -> usize {
-    let mut used = NAME;
-    let fits = |width: &&usize| {
-        used += **width;
-        used <= style.columns()
-    };
-    widths.iter().take_while(fits).count()
-}
-
-fn row(result: &Measurement, widths: &[usize; 7], style: &Style) -> String {
-    let name = clean(result.probe.strip_prefix("fault/").unwrap_or(&result.probe), style);
-    let name = left(&cut(&name, NAME - 1, style), NAME);
-    let Some(ns) = result.ns.filter(|_| result.status == Status::Measured) else {
-        let why = clean(result.reason.as_deref().unwrap_or_default(), style);
-        let why = if why.is_empty() { "it failed".into() } else { why };
-        let room = style.columns().saturating_sub(NAME);
-        return format!("{name}{}", style.paint(Paint::Bad, &cut(&why, room, style)));
-    };
-    let single = |of: fn(&tollgate_record::Single) -> f64| {
-        result.single.as_ref().map_or_else(|| "-".into(), |single| fit(of(single), CELL - 1))
-    };
-    let count = |key: &str| number(result, key).map_or_else(|| "-".into(), |it| per_crossing(it, true));
-    let cells = [
-        fit(ns.estimate, CELL - 1),
-        percent(ns.relative_half_width()),
-        single(|single| single.p50),
-        single(|single| single.p99),
-        count("minor_per_touch"),
-        count("major_per_touch"),
-        count("mapped_per_touch"),
-    ];
-    let cells: String = cells
-        .iter()
-        .zip(widths)
-        .take(shown(widths, style))
-        .map(|(cell, width)| right(&cut(cell, *width, style), *width))
-        .collect();
-    format!("{name}{cells}")
+/// A row for each kind that was not skipped.
+fn table(run: &Run, style: &Style) -> Vec<String> {
+    let mut table = TextTable::new([
+        Column::left("").most(40).least(21),
+        Column::right("ns"),
+        Column::right(style.plus_minus()).rank(1),
+        Column::right("p50").rank(2),
+        Column::right("p99").rank(3),
+        Column::right("minor").rank(4),
+        Column::right("major").rank(5),
+        Column::right("maps").rank(6),
+    ]);
+    for result in run.results.iter().filter(|result| result.status != Status::Skipped) {
+        let name = clean(result.probe.strip_prefix("fault/").unwrap_or(&result.probe), style);
+        let Some(ns) = result.ns.filter(|_| result.status == Status::Measured) else {
+            let why = clean(result.reason.as_deref().unwrap_or_default(), style);
+            table.prose([name], if why.is_empty() { "it failed" } else { &why }, Paint::Bad);
+            continue;
+        };
+        let single = |of: fn(&Single) -> f64| {
+            result.single.as_ref().map_or_else(|| "-".into(), |single| fit(of(single), SHORT + 1))
+        };
+        let count = |key: &str| number(result, key).map_or_else(|| "-".into(), |it| per_crossing(it, true));
+        table.row([
+            name,
+            fit(ns.estimate, SHORT + 1),
+            percent(ns.relative_half_width()),
+            single(|single| single.p50),
+            single(|single| single.p99),
+            count("minor_per_touch"),
+            count("major_per_touch"),
+            count("mapped_per_touch"),
+        ]);
+    }
+    table.lines(style)
 }
 
 /// The bills of a minor and of a major fault.
@@ -91,7 +75,13 @@ fn bill(run: &Run, style: &Style) -> Vec<String> {
 /// The lines of one bill.
 fn parts(result: &Measurement, style: &Style) -> Vec<String> {
     let Some(total) = result.ns else { return Vec::new() };
-    let mut text = Vec::new();
+    let mut table = TextTable::new([
+        Column::left("").most(24),
+        Column::right(""),
+        Column::right(""),
+        Column::left("").least(20).rank(1),
+    ])
+    .indent(2);
     for part in &result.phases {
         let Some(ns) = part.ns else { continue };
         let evidence = match (part.evidence, part.name.as_str()) {
@@ -101,19 +91,14 @@ fn parts(result: &Measurement, style: &Style) -> Vec<String> {
             (_, "handling") => "between two stamps of the kernel's",
             (_, "return") => "the kernel's last stamp to user mode",
             (_, "entry and return") => "anonymous less populate-write",
-            (_, "mapping") => "(around less cached-page) for each page more",
+            (_, "mapping") => "(around less cached-page) per further page",
             _ => "what is left",
         };
-        let line = format!(
-            "  {}{}{}   {evidence}",
-            left(&cut(&clean(&part.name, style), 20, style), 20),
-            right(&figure(ns.estimate), CELL + 1),
-            right(&percent(ns.estimate / total.estimate), 8),
-        );
-        text.push(cut(&line, style.columns(), style));
+        let share = percent(ns.estimate / total.estimate);
+        table.row([clean(&part.name, style), figure(ns.estimate), share, evidence.into()]);
     }
-    text.push(format!("  {}{}", left("in all", 20), right(&figure(total.estimate), CELL + 1)));
-    text
+    table.row(["in all".into(), figure(total.estimate)]);
+    table.lines(style)
 }
 
 /// The bill of a major fault, and what proves the device's share.
@@ -132,14 +117,14 @@ fn major_bill(run: &Run, style: &Style) -> Vec<String> {
         let off = share(floor).map_or_else(String::new, |share| {
             format!(", in which the thread is off the CPU for {} of the time", percent(share))
         });
-        let above = (of_fault / of_floor - 1.0) * 100.0;
+        let above = change(of_fault / of_floor - 1.0);
         let sentence = format!(
             "The device's share is proven by a read of the same device past the page cache, which has no fault in \
-             it: {} at the median{off}. The fault takes {} at the median, {above:+.1} % beside it.",
+             it: {} at the median{off}. The fault takes {} at the median, {above} beside it.",
             time(of_floor),
             time(of_fault),
         );
-        text.extend(wrap(&sentence, style.prose(), "  "));
+        text.extend(wrap(&clean(&sentence, style), style.prose(), "  "));
     }
     text.push(String::new());
     text

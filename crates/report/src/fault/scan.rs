@@ -1,11 +1,12 @@
 //! The scans of a file: what `/usr/bin/time -v` tells of each, side by side, and why.
 
-use super::{bytes, explain, number, time, whole};
+use super::{explain, number};
 use crate::head::head;
 use crate::notes::notes;
-use crate::number::{figure, percent};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, lines, right, wrap};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, cut, left, lines, wrap};
+use tollgate_record::number::{bytes, figure, percent, time, whole};
 use tollgate_record::{Measurement, Run, Status};
 
 /// Columns of what a row tells of.
@@ -67,7 +68,9 @@ pub fn fault_scan(run: &Run, style: &Style) -> String {
     }
     for scan in run.results.iter().filter(|scan| scan.ns.is_some()) {
         text.extend(timeline(scan, style));
-        text.extend(explain::explain(scan).iter().flat_map(|line| wrap(line, style.prose(), "  ")));
+        text.extend(
+            explain::explain(scan).iter().flat_map(|line| wrap(&clean(line, style), style.prose(), "  ")),
+        );
         text.push(String::new());
     }
     for scan in run.results.iter().filter(|scan| scan.status == Status::Failed) {
@@ -85,59 +88,55 @@ fn name(scan: &Measurement) -> String {
 
 /// What all scans have in common.
 fn title(scan: &Measurement, style: &Style) -> String {
-    let word = |key: &str| scan.params.get(key).and_then(|it| it.as_str()).map(|it| clean(it, style));
-    let file = match word("file") {
+    let asked = scan.asked.scan().cloned().unwrap_or_default();
+    let limited_by = scan.found.scan().and_then(|found| found.limited_by.as_deref());
+    let file = match asked.file.map(|path| clean(&path, style)) {
         Some(path) => cut(&path, 40, style),
         None => "a file of its own".into(),
     };
     let file_bytes = number(scan, "file_bytes").map_or_else(|| "-".into(), bytes);
-    let limit = match (number(scan, "memory_limit"), word("limited_by")) {
-        (Some(limit), Some(by)) => format!(", in {} of memory ({by})", bytes(limit)),
+    let limit = match (asked.memory_limit, limited_by) {
+        (Some(limit), Some(by)) => format!(", in {} of memory ({})", bytes(limit as f64), clean(by, style)),
         _ => String::new(),
     };
     let ahead = number(scan, "read_ahead_kib")
         .map_or_else(String::new, |kib| format!(", which reads {} ahead", bytes(kib * 1024.0)));
     format!(
         "Scan of {file} of {file_bytes} on a disk{ahead}; pattern {}, advice {}{limit}.",
-        word("pattern").unwrap_or_default(),
-        word("advice").unwrap_or_default(),
+        clean(&asked.pattern, style),
+        clean(&asked.advice, style),
     )
 }
 
 fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
-    let cells = |of: &dyn Fn(&Measurement) -> String| -> String {
-        scans.iter().map(|scan| right(&cut(&of(scan), CELL - 1, style), CELL)).collect()
+    let columns = scans.iter().map(|_| Column::right("").most(CELL - 1));
+    let mut table = TextTable::new(std::iter::once(Column::left("").least(20)).chain(columns));
+    let mut add = |title: &str, of: &dyn Fn(&Measurement) -> Option<String>, paint: Paint| {
+        let cells = scans.iter().map(|scan| of(scan).map_or_else(|| "-".into(), |cell| clean(&cell, style)));
+        table.painted(std::iter::once(title.to_owned()).chain(cells), paint);
     };
-    let mut text = vec![style.paint(Paint::Dim, &fitted("the whole process", &cells(&name), style))];
-    let rows = |rows: &[Row]| -> Vec<String> {
-        let shown = rows.iter().filter(|(_, of)| scans.iter().any(|scan| of(scan).is_some()));
-        let line =
-            |(name, of): &Row| fitted(name, &cells(&|scan| of(scan).unwrap_or_else(|| "-".into())), style);
-        shown.map(line).collect()
-    };
-    text.extend(rows(&AS_TIME));
-    let scanned = rows(&SCAN);
+    let known = |of: fn(&Measurement) -> Option<String>| scans.iter().any(|scan| of(scan).is_some());
+    add("the whole process", &|scan| Some(name(scan)), Paint::Dim);
+    for (title, of) in AS_TIME.iter().filter(|(_, of)| known(*of)) {
+        add(title, of, Paint::Plain);
+    }
     if scans.iter().any(|scan| scan.ns.is_some()) {
-        text.push(style.paint(Paint::Dim, "the scan alone"));
-        text.extend(scanned);
-        for (name, phase) in [("in the program", "user"), ("in the kernel", "system"), ("waiting", "waiting")]
+        add("the scan alone", &|_| Some(String::new()), Paint::Dim);
+        for (title, of) in SCAN.iter().filter(|(_, of)| known(*of)) {
+            add(title, of, Paint::Plain);
+        }
+        for (title, phase) in
+            [("Time in the program", "user"), ("Time in the kernel", "system"), ("Time waiting", "waiting")]
         {
-            let part = |scan: &Measurement| {
+            let share = |scan: &Measurement| {
                 let part = scan.phases.iter().find(|part| part.name == phase)?.ns?.estimate;
                 Some(percent(part / scan.ns?.estimate))
             };
-            let of = |scan: &Measurement| part(scan).unwrap_or_else(|| "-".into());
-            text.push(fitted(&format!("Time {name}"), &cells(&of), style));
+            add(title, &share, Paint::Plain);
         }
     }
-    text.push(String::new());
-    text
-}
-
-/// A line of the table; in a narrow one the name is cut.
-fn fitted(name: &str, cells: &str, style: &Style) -> String {
-    let room = style.columns().saturating_sub(cells.len()).min(NAME);
-    format!("{}{cells}", left(&cut(name, room.saturating_sub(1), style), room))
+    table.blank();
+    table.lines(style)
 }
 
 fn seconds(result: &Measurement, key: &str) -> Option<String> {

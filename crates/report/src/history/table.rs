@@ -1,14 +1,11 @@
 //! A history as text for a terminal.
 
-use super::{Group, History, Series};
-use crate::number::fit;
+use super::{Change, Group, History, Series};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, lines, list, right, wrap};
-use crate::words::plural;
+use crate::table::{Column, TextTable};
+use crate::text::{clean, cut, lines, list, wrap};
+use tollgate_record::number::{SHORT, change, count, fit, plural};
 
-const NAME: usize = 28;
-const RUNS: usize = 5;
-const VALUE: usize = 10;
 /// Runs that the curve shows; of longer series the newest.
 const CURVE: usize = 32;
 
@@ -37,42 +34,42 @@ fn group_lines(group: &Group, style: &Style) -> Vec<String> {
         .iter()
         .map(|line| style.paint(Paint::Bold, line))
         .collect();
-    let head = [
-        left("", NAME),
-        right("runs", RUNS),
-        right("first", VALUE),
-        right("last", VALUE),
-        "  over time".into(),
-    ];
-    text.push(style.paint(Paint::Dim, cut(&head.concat(), style.columns(), style).trim_end()));
+    let mut table = TextTable::new([
+        Column::left("").most(40).least(16),
+        Column::right("runs").rank(2),
+        Column::right("first").rank(1),
+        Column::right("last"),
+        Column::left("over time").least(12),
+    ]);
     for series in &group.series {
-        text.push(line(series, style));
-        text.extend(changes(series, style));
+        table.row(cells(series, style));
+        for (line, paint) in changes(series, style) {
+            table.text("    ", line, paint);
+        }
     }
+    text.extend(table.lines(style));
     let note = "Units: core cycles, where the core's frequency was measured, else ns (n). Time runs to the right; the \
                 curve spans lowest to highest, at least 5 %.";
     text.extend(wrap(note, style.prose(), ""));
     text
 }
 
-fn line(series: &Series, style: &Style) -> String {
+fn cells(series: &Series, style: &Style) -> [String; 5] {
     let mut name = clean(&series.probe, style);
     if series.engine != "host" {
         name = format!("{name} ({})", clean(&series.engine, style));
     }
     let mark = if series.unit == "ns" { "n" } else { " " };
     let value = |point: Option<&super::Point>| {
-        let text = point.map_or_else(String::new, |point| fit(point.value, VALUE - 2));
-        format!("{}{mark}", right(&text, VALUE - 1))
+        point.map_or_else(String::new, |it| format!("{}{mark}", fit(it.value, SHORT)))
     };
-    let cells = [
-        left(&cut(&name, NAME, style), NAME),
-        right(&series.points.len().to_string(), RUNS),
+    [
+        name,
+        count(series.points.len()),
         value(series.points.first()),
         value(series.points.last()),
-        format!("  {}", curve(series, style)),
-    ];
-    cut(&cells.concat(), style.columns(), style).trim_end().to_owned()
+        curve(series, style),
+    ]
 }
 
 /// One character for each run, the higher the more it took.
@@ -93,20 +90,16 @@ fn curve(series: &Series, style: &Style) -> String {
         .collect()
 }
 
-fn changes(series: &Series, style: &Style) -> Vec<String> {
-    series
-        .changes
-        .iter()
-        .flat_map(|change| {
-            let percent = (change.ratio - 1.0) * 100.0;
-            let when = cut(&clean(&change.started, style), 20, style);
-            let run = cut(&clean(&change.run, style), 40, style);
-            let with: Vec<String> =
-                change.with.iter().map(|what| cut(&clean(what, style), 100, style)).collect();
-            let with = if with.is_empty() { String::new() } else { format!("; with it: {}", list(&with, 3)) };
-            let line = format!("{percent:+.1} % from {when} on ({run}){with}");
-            let paint = if percent > 0.0 { Paint::Bad } else { Paint::Good };
-            wrap(&line, style.columns(), "    ").into_iter().map(move |line| style.paint(paint, &line))
-        })
-        .collect()
+/// A sentence for each change, in the color of its direction.
+fn changes(series: &Series, style: &Style) -> Vec<(String, Paint)> {
+    let sentence = |it: &Change| {
+        let by = it.ratio - 1.0;
+        let when = cut(&clean(&it.started, style), 20, style);
+        let run = cut(&clean(&it.run, style), 40, style);
+        let with: Vec<String> = it.with.iter().map(|what| cut(&clean(what, style), 100, style)).collect();
+        let with = if with.is_empty() { String::new() } else { format!("; with it: {}", list(&with, 3)) };
+        let paint = if by > 0.0 { Paint::Bad } else { Paint::Good };
+        (format!("{} from {when} on ({run}){with}", change(by)), paint)
+    };
+    series.changes.iter().map(sentence).collect()
 }

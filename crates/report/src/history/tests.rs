@@ -14,6 +14,7 @@ fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
     host.kernel.release = kernel.into();
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: format!("run-{day:02}"),
         started: format!("2026-11-{day:02}T00:00:00Z"),
         seed: 1,

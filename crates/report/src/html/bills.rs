@@ -207,8 +207,7 @@ fn row(
 }
 
 fn signed_percent(share: f64) -> String {
-    let percent = crate::number::percent(share);
-    if share < 0.0 && percent != "0 %" { format!("−{percent}") } else { percent }
+    tollgate_record::number::percent(share).replace('-', "−")
 }
 
 fn table(runs: &Runs, group: &Group) -> Table {

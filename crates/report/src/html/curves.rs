@@ -5,8 +5,8 @@ use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean};
-use crate::words;
 use tollgate_record::Series;
+use tollgate_record::number::plural;
 
 /// The most points of one line that are drawn, that have marks of their own, and that the table has.
 const DRAWN: usize = 400;
@@ -123,7 +123,7 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
     if lost > 0 {
         figure.notes.push(format!(
             "{} no place on the axes (a logarithmic one begins above zero); the numbers are in the table.",
-            words::plural(lost, "point has", "points have")
+            plural(lost, "point has", "points have")
         ));
     }
     if thinned {

@@ -6,8 +6,8 @@ use super::runs::{Row, Runs};
 use crate::chart::distribution::{self, Spread};
 use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
 use crate::markup::{Element, Node, el};
-use crate::words;
 use tollgate_record::Measurement;
+use tollgate_record::number::plural;
 
 /// What is known of one result's distribution.
 struct Known {
@@ -104,7 +104,7 @@ fn figure(runs: &Runs, family: &Family) -> Element {
     });
     figure = figure.draw(el("ol").class("rungs spread").all(rows));
     let says = |count: usize, one: &str, several: &str, rest: &str| -> Option<String> {
-        (count > 0).then(|| format!("{} {rest}", words::plural(count, one, several)))
+        (count > 0).then(|| format!("{} {rest}", plural(count, one, several)))
     };
     let rows = |of: fn(&Known) -> bool| {
         family.rows.iter().filter(|(_, all)| all.iter().any(|(_, it)| of(it))).count()

@@ -3,8 +3,8 @@
 use super::runs::Runs;
 use crate::chart::{Cell, Table, Unit};
 use crate::markup::{Node, el};
-use crate::number::frequency;
 use tollgate_record::Run;
+use tollgate_record::number::frequency;
 
 /// A fact: its name, and how a run says it; `None` when the record lacks it.
 type Fact = (&'static str, fn(&Run) -> Option<String>);

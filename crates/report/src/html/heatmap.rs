@@ -6,10 +6,9 @@ use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean, el};
-use crate::number::percent;
-use crate::words;
 use std::collections::BTreeMap;
-use tollgate_record::{Measurement, Series, Status};
+use tollgate_record::number::{percent, plural};
+use tollgate_record::{Measurement, Series, Status, counter};
 
 /// The family of results of caches.
 const FAMILY: &str = "riscv-icache";
@@ -46,7 +45,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 }
 
 fn text(result: &Measurement, key: &str) -> String {
-    clean(result.params.get(key).and_then(|value| value.as_str()).unwrap_or_default())
+    clean(result.asked.fields().get(key).and_then(|value| value.as_str()).unwrap_or_default())
 }
 
 /// The program, and what it was built for where the name does not say it.
@@ -62,7 +61,7 @@ fn name(result: &Measurement) -> String {
 }
 
 fn accesses(result: &Measurement) -> Option<f64> {
-    result.counters.get("accesses").copied().filter(|accesses| *accesses > 0.0)
+    result.counter(counter::ACCESSES).filter(|accesses| *accesses > 0.0)
 }
 
 /// The share of accesses that miss, for each size of a fully associative cache.
@@ -176,7 +175,7 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
             let cell = |sets: &u32| {
                 let &(_, misses) = points.iter().find(|point| point.0 == *sets)?;
                 let size = f64::from(*sets) * f64::from(ways) * f64::from(line);
-                let shape = words::plural(*sets as usize, "set", "sets");
+                let shape = plural(*sets as usize, "set", "sets");
                 let said = format!("{shape}, {ways}-way, lines of {line} B ({})", Unit::Bytes.show(size));
                 Some(match of {
                     Some(of) => Square {
@@ -184,7 +183,7 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
                         shown: short(misses / of),
                         words: format!(
                             "{said}: {} misses, {} of the fetches",
-                            crate::number::count(misses as usize),
+                            tollgate_record::number::count(misses as usize),
                             percent(misses / of)
                         ),
                     },

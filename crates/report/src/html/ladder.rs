@@ -6,9 +6,10 @@ use crate::chart::mark;
 use crate::chart::rungs::{self, Point};
 use crate::chart::{Cell, Scale, Table, Unit};
 use crate::markup::{Element, Node, el};
-use crate::number::percent;
 use crate::words;
 use std::collections::{BTreeMap, BTreeSet};
+use tollgate_record::number::percent;
+use tollgate_record::number::plural;
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
@@ -65,7 +66,7 @@ pub(super) fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
     if below > 0 {
         figure.notes.push(format!(
             "{} at or below zero: a logarithmic axis has no place for them; the numbers stand in their rows.",
-            words::plural(below, "figure is", "figures are"),
+            plural(below, "figure is", "figures are"),
         ));
     }
     figure.notes.extend(common.values().cloned());
@@ -184,9 +185,11 @@ fn numbers(runs: &Runs, figures: &[(usize, Estimate)]) -> Element {
         let low = figures.iter().map(|(_, ns)| ns.estimate).fold(f64::INFINITY, f64::min);
         let high = figures.iter().map(|(_, ns)| ns.estimate).fold(f64::NEG_INFINITY, f64::max);
         let unit = Unit::Nanoseconds;
-        return list
-            .with(el("b").text(range(&unit.show(low), &unit.show(high))))
-            .with(el("i").text(words::plural(figures.len(), "run", "runs")));
+        return list.with(el("b").text(range(&unit.show(low), &unit.show(high)))).with(el("i").text(plural(
+            figures.len(),
+            "run",
+            "runs",
+        )));
     }
     for (n, ns) in figures {
         let mut one = el("span").class("one");
@@ -322,7 +325,7 @@ fn table(runs: &Runs, rows: &[Row]) -> Table {
 
 fn proof(result: &Measurement) -> String {
     let one = |(key, count): (&String, &f64)| {
-        format!("{} {}", crate::number::per_crossing(*count, true), words::counted(key))
+        format!("{} {}", tollgate_record::number::per_crossing(*count, true), words::counted(key))
     };
     result.proof.iter().chain(&result.counters).map(one).collect::<Vec<_>>().join(", ")
 }

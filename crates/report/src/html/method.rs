@@ -12,21 +12,21 @@ const METHOD: &str = include_str!("../../../../METHOD.md");
 
 /// The pages of the families.
 static PAGES: &[(&str, &str)] = &[
-    ("call", include_str!("../../../../docs/call.md")),
-    ("core", include_str!("../../../../docs/core.md")),
-    ("fault", include_str!("../../../../docs/fault.md")),
-    ("fiber", include_str!("../../../../docs/fiber.md")),
-    ("hardware", include_str!("../../../../docs/hardware.md")),
-    ("null", include_str!("../../../../docs/null.md")),
-    ("process", include_str!("../../../../docs/process.md")),
-    ("ring", include_str!("../../../../docs/ring.md")),
-    ("signal", include_str!("../../../../docs/signal.md")),
-    ("spawn", include_str!("../../../../docs/spawn.md")),
-    ("switch", include_str!("../../../../docs/switch.md")),
-    ("syscall", include_str!("../../../../docs/syscall.md")),
-    ("thread", include_str!("../../../../docs/thread.md")),
-    ("vdso", include_str!("../../../../docs/vdso.md")),
-    ("vm", include_str!("../../../../docs/vm.md")),
+    ("call", include_str!("../../../../docs/reference/probes/call.md")),
+    ("core", include_str!("../../../../docs/reference/probes/core.md")),
+    ("fault", include_str!("../../../../docs/reference/probes/fault.md")),
+    ("fiber", include_str!("../../../../docs/reference/probes/fiber.md")),
+    ("hardware", include_str!("../../../../docs/reference/probes/hardware.md")),
+    ("null", include_str!("../../../../docs/reference/probes/null.md")),
+    ("process", include_str!("../../../../docs/reference/probes/process.md")),
+    ("ring", include_str!("../../../../docs/reference/probes/ring.md")),
+    ("signal", include_str!("../../../../docs/reference/probes/signal.md")),
+    ("spawn", include_str!("../../../../docs/reference/probes/spawn.md")),
+    ("switch", include_str!("../../../../docs/reference/probes/switch.md")),
+    ("syscall", include_str!("../../../../docs/reference/probes/syscall.md")),
+    ("thread", include_str!("../../../../docs/reference/probes/thread.md")),
+    ("vdso", include_str!("../../../../docs/reference/probes/vdso.md")),
+    ("vm", include_str!("../../../../docs/reference/probes/vm.md")),
 ];
 
 /// The heading under which every page ends.
@@ -76,7 +76,11 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
                     .all(markdown::blocks(text, 5))
             })
             .collect();
-        nodes.push(folded(&super::runs::family(family), &format!("docs/{family}.md"), parts));
+        nodes.push(folded(
+            &super::runs::family(family),
+            &format!("docs/reference/probes/{family}.md"),
+            parts,
+        ));
     }
     nodes.push(folded(
         "How a figure comes about",

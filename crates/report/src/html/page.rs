@@ -117,7 +117,7 @@ fn range(runs: &Runs) -> Option<String> {
         return None;
     }
     let show = |ns| crate::chart::Unit::Nanoseconds.show(ns);
-    let times = crate::chart::unit::three(if ratio < 100.0 { ratio } else { two_digits(ratio) });
+    let times = tollgate_record::number::three(if ratio < 100.0 { ratio } else { two_digits(ratio) });
     Some(format!(
         "From {} for {} to {} for {}: {times} times as much.",
         show(first.1),
@@ -175,7 +175,7 @@ fn run(runs: &Runs, one: &One) -> Element {
     let list = el("ul").class("why").all(warnings.iter().map(|text| el("li").class("warning").text(text)));
     // Of one run the warnings stand in sight; of many they would be all that is.
     if runs.are_several() {
-        let said = crate::words::plural(warnings.len(), "warning", "warnings");
+        let said = tollgate_record::number::plural(warnings.len(), "warning", "warnings");
         return item.with(el("details").class("data").with(el("summary").text(said)).with(list));
     }
     item.with(list)

@@ -5,8 +5,8 @@ use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean};
-use crate::words;
 use std::collections::BTreeMap;
+use tollgate_record::number::plural;
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// The name under which a fit's rows are in the record.
@@ -35,16 +35,13 @@ struct Line<'a> {
     cells: Vec<(f64, &'a Measurement)>,
 }
 
-fn number(result: &Measurement, key: &str) -> Option<f64> {
-    result.params.get(key).and_then(serde_json::Value::as_f64).filter(|number| number.is_finite())
-}
-
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let mut lines: Vec<Line> = Vec::new();
     for (run, one) in runs.all.iter().enumerate() {
         let cells = one.run.results.iter().filter(|it| it.family() == "ring" && it.probe != KNEE);
         for cell in cells.filter(|it| it.status == Status::Measured) {
-            let (Some(procs), Some(size)) = (number(cell, "procs"), number(cell, "size")) else { continue };
+            let Some(ring) = cell.asked.ring() else { continue };
+            let (procs, size) = (f64::from(ring.procs), ring.size as f64);
             let footprint = procs * size;
             match lines.iter_mut().find(|line| line.run == run && line.procs == procs) {
                 Some(line) => line.cells.push((footprint, cell)),
@@ -125,7 +122,7 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
         figure.notes.push(format!(
             "{} no place: a logarithmic axis begins above zero (an empty array has no footprint, and a difference can \
              be below zero). The numbers are in the table.",
-            words::plural(lost, "cell has", "cells have")
+            plural(lost, "cell has", "cells have")
         ));
     }
     figure.notes.extend(knees(runs));
@@ -151,12 +148,12 @@ fn caches(runs: &Runs) -> BTreeMap<u64, String> {
 /// What the fit found.
 fn knees(runs: &Runs) -> Vec<String> {
     let of = |(n, it): (usize, &Measurement)| {
-        let cache = it.params.get("cache").and_then(|cache| cache.as_str()).map(clean)?;
-        let knee = number(it, "knee_bytes").filter(|_| it.status == Status::Measured)?;
+        let cache = it.asked.knee()?.cache.as_deref().map(clean)?;
+        let knee = it.found.knee()?.knee_bytes.filter(|_| it.status == Status::Measured)?;
         Some(format!(
             "{}{cache}: refill begins at a footprint of {}.",
             runs.before(n),
-            Unit::Bytes.show(knee)
+            Unit::Bytes.show(knee as f64)
         ))
     };
     let rows = runs.all.iter().enumerate().flat_map(|(n, one)| one.run.results.iter().map(move |it| (n, it)));
@@ -187,7 +184,7 @@ fn table(runs: &Runs, lines: &[Line], title: &str, of: &fn(&Measurement) -> Opti
             let bytes = |bytes: f64| Cell::Number(Unit::Bytes.show(bytes), bytes);
             let mut cells = vec![
                 Cell::count(line.procs.max(0.0) as u64),
-                bytes(number(it, "size").unwrap_or(f64::NAN)),
+                bytes(it.asked.ring().map_or(f64::NAN, |ring| ring.size as f64)),
                 bytes(*footprint),
                 Cell::number(ns.estimate),
                 Cell::number(ns.ci[0]),

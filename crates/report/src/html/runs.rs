@@ -1,10 +1,11 @@
 //! The runs of a page: how each is called, drawn, and which of their results are the same row.
 
+use crate::chart::Unit;
 use crate::chart::mark::Look;
 use crate::markup::clean;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tollgate_record::{Measurement, Run};
+use tollgate_record::{Asked, Measurement, Run};
 
 /// The most runs of a key beside an axis; of more the looks cannot be told apart in passing.
 const KEYED: usize = 8;
@@ -110,34 +111,34 @@ pub(super) fn family(name: &str) -> String {
     }
 }
 
-/// A parameter, and how its value is said.
-type Telling = (&'static str, fn(&serde_json::Value) -> Option<String>);
-
-/// Parameters that tell results of one probe apart.
-const TELLING: [Telling; 9] = [
-    ("procs", |value| Some(format!("{} tasks", crate::number::count(value.as_u64()? as usize)))),
-    ("size", |value| Some(crate::chart::Unit::Bytes.show(value.as_f64()?))),
-    ("tasks", |value| {
-        value
-            .as_u64()
-            .filter(|tasks| *tasks != 2)
-            .map(|tasks| format!("{} tasks", crate::number::count(tasks as usize)))
-    }),
-    ("cache", |value| Some(value.as_str()?.to_owned())),
-    ("kernel", |value| Some(value.as_str()?.to_owned())),
-    ("core", |value| Some(value.as_str()?.to_owned())),
-    ("caches", |value| Some(format!("{} caches", value.as_str()?))),
-    ("program", |value| Some(value.as_str()?.to_owned())),
-    ("icache", |value| Some(value.as_str()?.to_owned())),
-];
+/// What tells results of one probe apart, each part as it is shown.
+fn telling(result: &Measurement) -> Vec<String> {
+    let tasks = |n: u64| format!("{} tasks", tollgate_record::number::count(n as usize));
+    match &result.asked {
+        Asked::Ring(ring) => vec![tasks(ring.procs.into()), Unit::Bytes.show(ring.size as f64)],
+        Asked::Scan(scan) => vec![Unit::Bytes.show(scan.size as f64)],
+        Asked::Runtime(of) if of.tasks != 2 => vec![tasks(of.tasks)],
+        Asked::Knee(knee) => knee.cache.iter().cloned().collect(),
+        Asked::Trap(trap) => {
+            let caches = trap.caches.as_ref().map(|caches| format!("{caches} caches"));
+            [Some(trap.kernel.clone()), trap.core.clone(), caches].into_iter().flatten().collect()
+        }
+        Asked::Workload(of) => vec![of.kernel.clone(), of.core.clone()],
+        Asked::Pipeline(of) => vec![of.core.clone(), of.program.clone()],
+        Asked::Latency(of) => vec![of.core.clone()],
+        Asked::Icache(of) => vec![of.program.clone(), of.icache.clone()],
+        Asked::Imported(of) => {
+            let size = of.size.map(|size| Unit::Bytes.show(size as f64));
+            [of.procs.map(tasks), size].into_iter().flatten().collect()
+        }
+        Asked::Program(of) => vec![of.program.clone()],
+        Asked::Runtime(_) | Asked::Probe(_) | Asked::Nothing => Vec::new(),
+    }
+}
 
 /// What a result is called: its probe, what tells it apart, and the engine where that is not the host.
 fn name(result: &Measurement) -> String {
-    let mut parts: Vec<String> = TELLING
-        .iter()
-        .filter_map(|(key, say)| say(result.params.get(*key)?))
-        .map(|part| clean(&part))
-        .collect();
+    let mut parts: Vec<String> = telling(result).iter().map(|part| clean(part)).collect();
     if !matches!(result.engine.as_str(), "host" | "embedded") {
         parts.push(clean(&result.engine));
     }
@@ -155,6 +156,7 @@ fn letter(n: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tollgate_record::family::RingAsked;
     use tollgate_record::{Per, Status};
 
     #[test]
@@ -165,8 +167,7 @@ mod tests {
     #[test]
     fn names_tell_results_apart() {
         let mut result = Measurement::empty("ring/pipe", "host", Per::Switch, Status::Measured);
-        result.params.insert("procs".into(), 8.into());
-        result.params.insert("size".into(), 65_536.into());
+        result.asked = Asked::Ring(RingAsked { procs: 8, size: 65_536, ..RingAsked::default() });
         assert_eq!(name(&result), "ring/pipe, 8 tasks, 64 KiB");
         assert_eq!(name(&Measurement::empty("", "qemu", Per::Trap, Status::Failed)), "(no name), qemu");
     }

@@ -50,16 +50,16 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 
 /// What it is around, of which program, on which core.
 fn title(result: &Measurement) -> String {
-    let param = |key: &str| result.params.get(key).and_then(|value| value.as_str());
+    let asked = result.asked.pipeline();
     let kind = result.probe.split_once('/').map_or(result.probe.as_str(), |(_, kind)| kind);
-    let what = match (kind, param("from")) {
+    let what = match (kind, asked.and_then(|asked| asked.from.as_deref())) {
         ("symbol", Some(symbol)) => format!("From {symbol} on"),
         ("symbol", None) => "From a symbol on".into(),
         (kind, _) => {
             format!("Around {} {kind}", if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" })
         }
     };
-    let core = param("core").map(|core| format!(", on {core}")).unwrap_or_default();
+    let core = asked.map_or(String::new(), |asked| format!(", on {}", asked.core));
     clean(&format!("{what}{core}"))
 }
 

@@ -1,7 +1,7 @@
 //! The matrix that core-to-core-latency prints with `--csv`: nanoseconds from one core to another, one way (it
 //! halves its round trips itself), means without their spread, and blanks where nothing was measured.
 
-use super::figures::alone;
+use super::figures::{alone, asked};
 use super::{ImportError, Imported, Importer, Told};
 use tollgate_record::Per;
 
@@ -46,8 +46,8 @@ fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
             if let Some(ns) = figure {
                 let mut row = alone("core/core-to-core", "imported-core-to-core", Per::Message, ns);
                 // Positions in the table; which CPUs they are depends on how the tool was called.
-                row.params.insert("core_a".into(), to.into());
-                row.params.insert("core_b".into(), from.into());
+                let asked = asked(&mut row);
+                (asked.core_a, asked.core_b) = (Some(to as u64), Some(from as u64));
                 imported.results.push(row);
             }
         }

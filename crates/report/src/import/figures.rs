@@ -1,6 +1,7 @@
 //! Another tool's figure as a measurement.
 
-use tollgate_record::{Estimate, Measurement, NO_INTERVAL, Per, Status, Warning};
+use tollgate_record::family::ImportedAsked;
+use tollgate_record::{Asked, Estimate, Measurement, Per, Status, Warning, warning};
 
 /// Nanoseconds in a unit that tools print.
 pub(super) const MICROSECOND: f64 = 1e3;
@@ -17,7 +18,7 @@ pub(super) fn alone(probe: &str, engine: &str, per: Per, ns: f64) -> Measurement
     }
     row.ns = Some(flat(ns));
     let text = "the file gives one figure: its interval and its spread are not known";
-    row.warnings.push(Warning::new(NO_INTERVAL, text));
+    row.warnings.push(Warning::new(warning::NO_INTERVAL, text));
     row
 }
 
@@ -31,7 +32,7 @@ pub(super) fn round_trip(probe: &str, engine: &str, ns: f64) -> Measurement {
     let mut row = alone(probe, engine, Per::Switch, ns / 2.0);
     let text =
         "the file gives round trips, each of which is two switches: the figure is half of what it says";
-    row.warnings.push(Warning::new("halved", text));
+    row.warnings.push(Warning::new(warning::HALVED, text));
     row
 }
 
@@ -51,7 +52,7 @@ pub(super) fn sampled(probe: &str, engine: &str, per: Per, samples: &[f64]) -> O
     let interval = median_interval(&sorted);
     if interval.is_none() {
         let text = format!("{} samples are too few for an interval", sorted.len());
-        row.warnings.push(Warning::new(NO_INTERVAL, text));
+        row.warnings.push(Warning::new(warning::NO_INTERVAL, text));
     }
     row.ns = Some(Estimate {
         estimate: at(0.5),
@@ -114,5 +115,16 @@ mod tests {
         assert!(sampled("a/b", "x", Per::Call, &[1.0, f64::INFINITY]).is_none());
         assert!(sampled("a/b", "x", Per::Call, &[f64::MAX, f64::MAX]).is_none());
         assert!(sampled("a/b", "x", Per::Call, &[]).is_none());
+    }
+}
+
+/// What the other tool's file says was measured, to be filled in.
+pub(super) fn asked(row: &mut Measurement) -> &mut ImportedAsked {
+    if row.asked.imported().is_none() {
+        row.asked = Asked::Imported(ImportedAsked::default());
+    }
+    match &mut row.asked {
+        Asked::Imported(asked) => asked,
+        _ => unreachable!("it was just made so"),
     }
 }

@@ -1,6 +1,6 @@
 //! What `hyperfine --export-json` writes: commands run as a whole, with every run's time.
 
-use super::figures::{SECOND, alone, sampled};
+use super::figures::{SECOND, alone, asked, sampled};
 use super::{ImportError, Imported, Importer, Told};
 use serde_json::Value;
 use tollgate_record::Per;
@@ -33,9 +33,11 @@ fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
         let Some(mut row) = row.or_else(mean) else {
             return Err(wrong(format!("result {place} has neither times nor a mean")));
         };
-        row.params.insert("command".into(), command.into());
+        let asked = asked(&mut row);
+        asked.command = Some(command.into());
         for (key, value) in result["parameters"].as_object().into_iter().flatten() {
-            row.params.insert(format!("parameter {key}"), value.clone());
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            asked.parameters.insert(key.clone(), value);
         }
         imported.results.push(row);
     }

@@ -1,10 +1,11 @@
 //! lmbench: what its programs print, the raw results of a whole run, and the tables of its summary.
 
-use super::figures::{MICROSECOND, alone, round_trip};
+use super::figures::{MICROSECOND, alone, asked, round_trip};
 use super::{ImportError, Imported, Importer, Told};
 use std::collections::BTreeSet;
+use tollgate_record::family::ImportedFound;
 use tollgate_record::text::printable;
-use tollgate_record::{Measurement, Per};
+use tollgate_record::{Found, Measurement, Per};
 
 mod summary;
 
@@ -112,8 +113,9 @@ fn of_line(line: &str) -> Option<Measurement> {
     match *begin {
         "Select on" => {
             let number = more.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
-            row.params.insert("descriptors".into(), number?.into());
-            row.params.insert("of".into(), if more.contains("tcp") { "tcp" } else { "files" }.into());
+            let asked = asked(&mut row);
+            asked.descriptors = Some(number?);
+            asked.of = Some(if more.contains("tcp") { "tcp" } else { "files" }.into());
         }
         "Pagefaults on" => {}
         _ if !more.is_empty() => return None,
@@ -149,8 +151,7 @@ impl Ring {
         let (procs, microseconds) = line.split_once(' ')?;
         let mut row = of_ring(procs.parse().ok()?, self.bytes, microseconds.trim().parse().ok()?);
         if self.overhead.is_finite() {
-            // What was taken off for the hot work, in microseconds.
-            row.params.insert("taken_off_us".into(), self.overhead.into());
+            row.found = Found::Imported(ImportedFound { taken_off_us: Some(self.overhead) });
         }
         Some(row)
     }
@@ -158,7 +159,7 @@ impl Ring {
 
 fn of_ring(procs: u64, bytes: u64, microseconds: f64) -> Measurement {
     let mut row = CTX.row(microseconds);
-    row.params.insert("procs".into(), procs.into());
-    row.params.insert("size".into(), bytes.into());
+    let asked = asked(&mut row);
+    (asked.procs, asked.size) = (Some(procs), Some(bytes));
     row
 }

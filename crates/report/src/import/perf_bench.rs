@@ -3,7 +3,7 @@
 //! The simple format is the seconds of a whole run and nothing else: `loops` tells how many operations it had, and
 //! `bench` which benchmark it was where no line says so.
 
-use super::figures::{MICROSECOND, SECOND, alone, round_trip};
+use super::figures::{MICROSECOND, SECOND, alone, asked, round_trip};
 use super::{ImportError, Imported, Importer, Told};
 use tollgate_record::{Measurement, Per};
 
@@ -126,7 +126,7 @@ fn row(name: &str, section: &Section<'_>, loops: Option<f64>) -> Option<Result<M
     Some(match operation {
         Operation::Whole => whole.ok_or_else(|| format!("{name} has no total time")).map(|ns| {
             let mut row = alone(&probe, ENGINE, Per::Operation, ns);
-            row.params.insert("operation".into(), "the whole benchmark".into());
+            asked(&mut row).operation = Some("the whole benchmark".into());
             row
         }),
         Operation::RoundTrip => each.ok_or_else(missing).map(|ns| round_trip(&probe, ENGINE, ns)),

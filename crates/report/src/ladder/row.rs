@@ -1,15 +1,14 @@
 //! One row of the ladder as text, before it is laid out.
 
 use crate::bar::Bar;
-use crate::number;
 use crate::style::Style;
 use crate::text::clean;
 use crate::words;
 use std::collections::BTreeSet;
-use tollgate_record::{Estimate, Measurement, NO_INTERVAL, Per, Single, Status};
+use tollgate_record::{Estimate, Measurement, Per, Single, Status, WarningKind, number, warning};
 
 /// Warnings that the proof column itself shows.
-const PROOF: [&str; 2] = ["proof-disagrees", "per-counted"];
+const PROOF: [WarningKind; 2] = [warning::PROOF_DISAGREES, warning::PER_COUNTED];
 
 /// More than this of proof is abbreviated, however wide the terminal.
 const MOST_PROOF: usize = 30;
@@ -51,9 +50,10 @@ impl Row {
             let reason = result.reason.as_deref().map(|reason| clean(reason, style)).unwrap_or_default();
             if reason.is_empty() { "failed, and did not say why".into() } else { format!("failed: {reason}") }
         });
-        let disagrees = PROOF.iter().any(|code| result.has_warning(code));
+        let disagrees = PROOF.iter().any(|&kind| result.has_warning(kind));
         let mut codes = result.warnings.iter().map(|warning| warning.code.as_str());
-        let noted = codes.any(|code| !PROOF.contains(&code) && !table.common.contains(code));
+        let noted =
+            codes.any(|code| PROOF.iter().all(|kind| kind.name != code) && !table.common.contains(code));
         let mut name = name(result, table.family, style);
         if result.per != table.per && failure.is_none() {
             name = format!("{name} /{}", words::per(result.per));
@@ -82,8 +82,9 @@ fn digits(style: &Style) -> usize {
     if is_narrow(style) { number::SHORT } else { number::FIGURE }
 }
 
-fn is_narrow(style: &Style) -> bool {
-    style.columns() < super::layout::WIDE
+/// Whether there is no room for wide gaps and long figures.
+pub(crate) fn is_narrow(style: &Style) -> bool {
+    style.columns() < 100
 }
 
 /// The mechanism, with what tells it from its neighbours: parameters, another engine than this host.
@@ -94,8 +95,9 @@ fn name(result: &Measurement, family: &[&Measurement], style: &Style) -> String 
         name = "(no name)".into();
     }
     let namesakes: Vec<_> = family.iter().filter(|other| other.probe == result.probe).collect();
-    for (key, value) in &result.params {
-        if namesakes.iter().any(|other| other.params.get(key) != Some(value)) {
+    let others: Vec<_> = namesakes.iter().map(|other| other.asked.fields()).collect();
+    for (key, value) in &result.asked.fields() {
+        if others.iter().any(|other| other.get(key) != Some(value)) {
             // A string without its quotes.
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             name = format!("{name} {}={}", clean(key, style), clean(&value, style));
@@ -112,7 +114,7 @@ fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
     match figure {
         None => ("-".into(), Bar::None),
         Some(figure) if figure.is_zero_within_error() => {
-            let text = format!("{} {}", style.pick("≤", "<="), number::bound(figure.ci[1], digits(style)));
+            let text = format!("{} {}", style.at_most(), number::bound(figure.ci[1], digits(style)));
             (text, Bar::AtMost(figure.ci[1]))
         }
         Some(figure) => (number::fit(figure.estimate, digits(style)), Bar::At(figure.estimate)),
@@ -122,7 +124,7 @@ fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
 /// Half the interval in per cent of the headline; a bound has none.
 fn half_interval(result: &Measurement) -> String {
     match result.ns.as_ref().or(result.cycles.as_ref()) {
-        Some(_) if result.has_warning(NO_INTERVAL) => "-".into(),
+        Some(_) if result.has_warning(warning::NO_INTERVAL) => "-".into(),
         Some(figure) if !figure.is_zero_within_error() => number::percent(figure.relative_half_width()),
         _ => "-".into(),
     }
@@ -148,7 +150,7 @@ fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
         text.trim_end().to_owned()
     };
     let all = counts.iter().map(word).collect::<Vec<_>>().join(", ");
-    let mut text = match counts.as_slice() {
+    match counts.as_slice() {
         [first, others @ ..] if !others.is_empty() && (is_narrow(style) || all.len() > MOST_PROOF) => {
             if disagrees {
                 word(first)
@@ -157,9 +159,5 @@ fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
             }
         }
         _ => all,
-    };
-    if disagrees {
-        text = format!("{text} (!)").trim_start().to_owned();
     }
-    text
 }

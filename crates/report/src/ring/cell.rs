@@ -1,8 +1,9 @@
 //! The rows of the matrix.
 
-use crate::number::{bound, fit, per_crossing, percent};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, right, wrap};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
+use tollgate_record::number::{bound, fit, per_crossing, percent, size};
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// What a row shows of a cell.
@@ -21,12 +22,12 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub(crate) fn of(result: &Measurement, style: &Style) -> Self {
-        let number = |key: &str| result.params.get(key).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
+        let ring = result.asked.ring();
         let phase = |name: &str| result.phases.iter().find(|phase| phase.name == name)?.ns;
         let reason = || result.reason.as_deref().map_or("no reason given".into(), |why| clean(why, style));
         Self {
-            procs: number("procs"),
-            bytes: number("size"),
+            procs: ring.map_or(f64::NAN, |ring| f64::from(ring.procs)),
+            bytes: ring.map_or(f64::NAN, |ring| ring.size as f64),
             total: result.ns.filter(|_| result.status == Status::Measured),
             refill: phase("refill"),
             hot: phase("hot work"),
@@ -48,67 +49,45 @@ impl Cell {
     }
 }
 
-/// A column: its name, its width, and how early it goes when the terminal is narrow (0 stays longest).
-struct Column {
-    name: &'static str,
-    width: usize,
-    rank: usize,
-}
-
-const COLUMNS: [Column; 10] = [
-    Column { name: "procs", width: 6, rank: 0 },
-    Column { name: "size", width: 6, rank: 1 },
-    Column { name: "N x S", width: 7, rank: 9 },
-    Column { name: "total", width: 8, rank: 2 },
-    Column { name: "+-", width: 6, rank: 8 },
-    Column { name: "hot", width: 8, rank: 5 },
-    Column { name: "direct", width: 8, rank: 6 },
-    Column { name: "queue", width: 8, rank: 7 },
-    Column { name: "refill", width: 12, rank: 3 },
-    Column { name: "switches", width: 9, rank: 4 },
-];
-
-/// Which columns are shown.
-fn shown(style: &Style) -> [bool; 10] {
-    let fits = |most: usize| {
-        let width: usize = COLUMNS.iter().filter(|it| it.rank <= most).map(|it| it.width).sum();
-        width <= style.columns()
-    };
-    let most = (0..COLUMNS.len()).rev().find(|&most| fits(most)).unwrap_or(0);
-    COLUMNS.each_ref().map(|column| column.rank <= most)
-}
-
+/// The matrix, and what its marks mean.
 pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
-    let shown = shown(style);
-    let line = |texts: [String; 10]| -> String {
-        let columns = COLUMNS.iter().zip(texts).zip(shown).filter(|(_, shown)| *shown);
-        let texts =
-            columns.map(|((column, text), _)| right(&cut(&text, column.width - 1, style), column.width));
-        texts.collect::<String>().trim_end().to_owned()
-    };
-    let mut lines = vec![line(COLUMNS.each_ref().map(|column| column.name.to_owned()))];
+    let mut table = TextTable::new([
+        Column::right("procs").most(6),
+        Column::right("size").rank(1),
+        Column::right("N x S").rank(8),
+        Column::right("total"),
+        Column::right(style.plus_minus()).rank(7),
+        Column::right("hot").rank(4),
+        Column::right("direct").rank(5),
+        Column::right("queue").rank(6),
+        Column::right("refill").rank(2),
+        Column::right("switches").rank(3),
+    ])
+    .indent(1);
     for cell in cells {
-        if let Some(why) = &cell.failure {
-            let place = format!("{:>6}{:>6}  ", cut(&count(cell.procs), 5, style), size(cell.bytes));
-            lines.extend(wrap(why, style.columns(), &place).iter().map(|line| style.paint(Paint::Bad, line)));
-            continue;
+        match &cell.failure {
+            Some(why) => table.prose([count(cell.procs), size(cell.bytes)], why, Paint::Bad),
+            None => table.row(cell.texts(style)),
         }
-        lines.push(line(cell.texts()));
     }
+    let mut lines = table.lines(style);
     if cells.iter().any(|cell| cell.refill.is_some_and(indistinct)) {
-        let text = "<= x: the refill cannot be distinguished from zero; x is the upper end of its interval";
-        lines.extend(wrap(text, style.columns(), "  "));
+        let sign = style.at_most();
+        let text = format!(
+            "{sign} x: the refill cannot be distinguished from zero; x is the upper end of its interval"
+        );
+        lines.extend(wrap(&text, style.columns(), "  "));
     }
     lines
 }
 
 impl Cell {
-    /// What stands in each column.
-    fn texts(&self) -> [String; 10] {
+    /// The text in each column.
+    fn texts(&self, style: &Style) -> [String; 10] {
         let part = |part: Option<Estimate>| part.map_or("-".into(), |ns| fit(ns.estimate, 8));
         let refill = match self.refill {
             None => "-".into(),
-            Some(ns) if indistinct(ns) => format!("<= {}", bound(ns.ci[1].max(0.0), 8)),
+            Some(ns) if indistinct(ns) => format!("{} {}", style.at_most(), bound(ns.ci[1].max(0.0), 8)),
             Some(ns) => fit(ns.estimate, 8),
         };
         [
@@ -133,45 +112,4 @@ fn indistinct(ns: Estimate) -> bool {
 
 fn count(number: f64) -> String {
     if number.is_finite() && (0.0..1e9).contains(&number) { format!("{number:.0}") } else { "?".into() }
-}
-
-/// A size as the command line takes it: `64K`, `1.5M`, `0`.
-pub(crate) fn size(bytes: f64) -> String {
-    if !bytes.is_finite() || bytes < 0.0 {
-        return "?".into();
-    }
-    let (value, unit) = match bytes {
-        b if b >= 1024.0 * 1024.0 * 1024.0 => (b / (1024.0 * 1024.0 * 1024.0), "G"),
-        b if b >= 1024.0 * 1024.0 => (b / (1024.0 * 1024.0), "M"),
-        b if b >= 1024.0 => (b / 1024.0, "K"),
-        b => (b, ""),
-    };
-    if value >= 99_999.5 {
-        format!("{value:.0e}{unit}")
-    } else if value.fract() == 0.0 || value >= 99.95 {
-        format!("{value:.0}{unit}")
-    } else {
-        format!("{value:.1}{unit}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_are_short() {
-        for (bytes, text) in [
-            (0.0, "0"),
-            (100.0, "100"),
-            (65_536.0, "64K"),
-            (1.5 * 1024.0 * 1024.0, "1.5M"),
-            (260.4 * 1024.0 * 1024.0, "260M"),
-            (f64::NAN, "?"),
-            (-1.0, "?"),
-            (1e30, "9e20G"),
-        ] {
-            assert_eq!(size(bytes), text);
-        }
-    }
 }

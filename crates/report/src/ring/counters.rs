@@ -1,12 +1,12 @@
 //! Size by counters: events for each hop.
 
-use super::cell::{Cell, size};
-use crate::number::fit;
+use super::cell::Cell;
 use crate::style::{Paint, Style};
-use crate::text::{cut, right};
+use crate::table::{Column, TextTable};
 use std::collections::BTreeSet;
+use tollgate_record::number::{fit, size};
 
-/// Columns of one counter.
+/// The width of one counter's column, with the gap before it.
 const COLUMN: usize = 17;
 
 /// One block for as many counters as fit side by side; nothing when none was read.
@@ -18,36 +18,26 @@ pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
     for block in names.chunks(((style.columns() - 12) / COLUMN).max(1)) {
         lines.push(String::new());
         lines.push(style.paint(Paint::Bold, "Events for each hop"));
-        let heads = |half: fn(&str) -> (&str, &str)| -> String {
-            block
-                .iter()
-                .map(|name| half(name))
-                .map(|(_, text)| right(&cut(text, COLUMN - 1, style), COLUMN))
-                .collect()
-        };
-        // `cache-misses:u` is headed by its event and, below it, by where it was counted.
-        lines.push(
-            format!("{:12}{}", "", heads(|name| ("", name.split(':').next().unwrap_or(name))))
-                .trim_end()
-                .into(),
-        );
-        let place = |name: &str| match name.rsplit(':').next() {
-            Some("u") => "user",
-            Some("k") => "kernel",
-            _ => "",
-        };
-        let below: String = block.iter().map(|name| right(place(name), COLUMN)).collect();
-        lines.push(format!(" procs  size{below}").trim_end().into());
+        let columns = block.iter().map(|name| Column::right(title(name)).most(24).least(COLUMN - 2));
+        let mut table =
+            TextTable::new([Column::right("procs"), Column::right("size")].into_iter().chain(columns))
+                .indent(1);
         for cell in cells.iter().filter(|cell| !cell.counters.is_empty()) {
             let value =
                 |name: &&str| cell.counters.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
-            let values: String = block
-                .iter()
-                .map(|name| right(&value(name).map_or("-".into(), |it| fit(it, COLUMN - 2)), COLUMN))
-                .collect();
-            let place = |text: &str| right(&cut(text, 5, style), 6);
-            lines.push(format!("{}{}{values}", place(&size(cell.procs)), place(&size(cell.bytes))));
+            let values = block.iter().map(|name| value(name).map_or("-".into(), |it| fit(it, COLUMN - 2)));
+            table.row([size(cell.procs), size(cell.bytes)].into_iter().chain(values));
         }
+        lines.extend(table.lines(style));
     }
     lines
+}
+
+/// The event of `cache-misses:u` and, below it, where it was counted.
+fn title(name: &str) -> String {
+    match name.rsplit_once(':') {
+        Some((event, "u")) => format!("{event}\nuser"),
+        Some((event, "k")) => format!("{event}\nkernel"),
+        _ => name.into(),
+    }
 }

@@ -1,10 +1,10 @@
 //! The plot: a switch and its refill over the footprint, with the caches marked.
 
-use super::cell::{Cell, size};
-use crate::number::fit;
+use super::cell::Cell;
 use crate::style::{Paint, Style};
 use crate::text::wrap;
 use tollgate_record::host::Cache;
+use tollgate_record::number::{fit, size};
 
 /// Rows of the plot's field.
 const ROWS: usize = 12;

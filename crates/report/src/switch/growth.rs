@@ -1,9 +1,8 @@
 //! Curves over the number of tasks: cost and memory, and where tasks stop being cheap.
 
-use super::row::bytes;
-use crate::number::{count, fit};
 use crate::style::{Paint, Style};
 use crate::text::{clean, wrap};
+use tollgate_record::number::{count, fit, size};
 use tollgate_record::{Measurement, Series};
 
 /// Rows of a plot's field.
@@ -46,7 +45,7 @@ pub(super) fn plots(results: &[Measurement], style: &Style) -> Vec<String> {
     lines.extend(plot(
         "Resident bytes for each task, over the number of tasks",
         &curves("memory"),
-        &bytes,
+        &size,
         style,
     ));
     lines

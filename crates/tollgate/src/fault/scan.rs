@@ -1,16 +1,13 @@
 //! `tollgate fault scan`: the arguments, and the way from the room's plan to the screen.
 
 use crate::cli::size::bytes;
-use crate::cli::{self, Sampling, Usage};
-use crate::output::Sink;
-use crate::progress::Progress;
-use crate::run::{Keeper, new_record, stop_flag, verdict};
+use crate::cli::{Sampling, Usage};
+use crate::session::Session;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use tollgate_measure::{Site, host};
-use tollgate_record::document;
+use tollgate_measure::Site;
 use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, page_bytes};
 
 #[derive(clap::Args)]
@@ -90,39 +87,27 @@ fn toucher() -> Vec<OsString> {
 
 pub(crate) fn scan(args: &ScanArgs) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
-    let mut facts = host::here();
-    let site = cli::site(&facts.cpu, sampling.cpu, sampling.peer_cpu)?;
-    host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
-    let plan = args.plan(site, crate::ring::seed(sampling));
+    let (host, site) = sampling.place()?;
+    let plan = args.plan(site, sampling.seed());
     plan.check().map_err(Usage::error)?;
-    let sink = Sink::open(&sampling.output)?;
-    let mut run = new_record(facts, plan.seed);
-    let mut keeper = Keeper::open(sampling, &mut run)?;
-    let stop = stop_flag()?;
-    let progress = Progress::new();
+    let mut session = Session::open(&sampling.destination, host, plan.seed)?;
+    let stop = session.stop_on_signal()?;
     let scanned = tollgate_scan::scan(&plan, &stop, &mut |step| match step {
-        Step::Writing => progress.say("writing the file".into()),
+        Step::Writing => session.progress(0.0, "writing the file"),
         Step::Touching { done, bytes } => {
-            progress.share(done as f64 / plan.sizes.len() as f64);
-            progress.say(format!("touching {bytes} bytes"));
+            session.progress(done as f64 / plan.sizes.len() as f64, format!("touching {bytes} bytes"));
         }
         Step::Measured(results) => {
-            run.results = results.to_vec();
-            run.complete = results.len() == plan.sizes.len() && !stop.load(Ordering::Relaxed);
-            keeper.save(&run);
+            session.run.results = results.to_vec();
+            session.save();
         }
     });
-    drop(progress);
     scanned.map_err(|error| match error {
         ScanError::Wrong(why) => Usage::error(why),
         other => other.into(),
     })?;
-    keeper.finish(&mut run);
-    let text =
-        if sink.json() { document::to_json(&run)? } else { tollgate_report::fault_scan(&run, &sink.style()) };
-    let delivered = sink.deliver(&text);
-    let verdict = verdict(&run, &keeper, sampling);
-    delivered.map(|()| verdict)
+    session.run.complete = session.run.results.len() == plan.sizes.len() && !stop.load(Ordering::Relaxed);
+    session.finish()
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use tollgate_lab::icache::{self, BUNDLED, Build, Count, IcacheError, Plan, Report, SOURCE};
 use tollgate_lab::text;
-use tollgate_record::{Store, Warning, document};
+use tollgate_record::{Store, Warning, document, warning};
 use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
 use tollgate_riscv::{Elf, Isa, LoadError, Xlen};
 
@@ -105,7 +105,7 @@ pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
         None => Ok(false),
     };
     if let Err(error) = &saved {
-        run.warnings.push(Warning::new("not-saved", format!("the run was not saved: {error}")));
+        run.warnings.push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {error}")));
     }
     sink.deliver(&if sink.json() { document::to_json(&run)? } else { text::icache(&reports) })?;
     match saved {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_record::{Measurement, Run, Status, Warning, document};
+use tollgate_record::{Measurement, Run, Status, Warning, document, warning};
 
 use crate::cli::{StoreArgs, Usage};
 use crate::output::{self, Sink, say};
@@ -66,5 +66,5 @@ fn unsaved(run: &mut Run, sink: &Sink<'_>, why: &dyn Display) {
     if !sink.json() {
         say(format!("tollgate: {text}"));
     }
-    run.warnings.push(Warning::new("not-saved", text));
+    run.warnings.push(Warning::new(warning::NOT_SAVED, text));
 }

@@ -66,6 +66,7 @@ fn document(results: Vec<Measurement>) -> Run {
     let now = SystemTime::now();
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: store::new_id(now),
         started: store::rfc3339(now),
         // Nothing here is drawn at random.

@@ -126,10 +126,9 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
         (view, None)
     };
     let said = sentence(&view, &around);
-    let mut entry = record::stages(&view, &around, &core.name, &said);
     let program = args.elf.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
-    entry.params.insert("program".into(), program.as_deref().unwrap_or("bundled").into());
-    let mut results = vec![entry];
+    let program = program.as_deref().unwrap_or("bundled");
+    let mut results = vec![record::stages(&view, &around, &core.name, program, &said)];
     results.extend(latency.map(|latency| record::latency(&latency, &core.name)));
     let style = sink.style();
     let show = |run: &Run| match args.format {

@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use tollgate_lab::record;
 use tollgate_lab::workload::{self, LINE, MOST_BYTES, Point, WORKLOADS, Workload};
+use tollgate_record::text;
 
 use super::keep::{self, KeepArgs};
 use crate::cli::Usage;
@@ -87,10 +88,9 @@ fn workload(name: &str) -> Result<Cow<'static, Workload>> {
     }
     Workload::find(name).map(Cow::Borrowed).ok_or_else(|| {
         let names: Vec<&str> = WORKLOADS.iter().map(|w| &*w.name).collect();
-        let like = |known: &&&str| strsim::normalized_damerau_levenshtein(known, name);
-        let nearest = names.iter().max_by(|a, b| like(a).total_cmp(&like(b))).copied().unwrap_or_default();
+        let nearest = text::suggestion(text::nearest(name, names.iter().copied()));
         Usage::error(format!(
-            "--workload {name}: no such program; the nearest is '{nearest}' (there are {}; a source ends in .c)",
+            "--workload {name}: no such program{nearest} (there are {}; a source ends in .c)",
             names.join(", ")
         ))
     })

@@ -97,7 +97,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "compare with a slip in the id",
         args: "compare old nwe --store {dir}/store",
-        says: &["no run is called `nwe`", "did you mean `new`?"],
+        says: &["no run is called `nwe`", "the nearest is 'new'"],
         scene: two,
         ..REFUSED
     },
@@ -131,7 +131,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "compare old newer --store {dir}/store",
         says: &["its schema is \"tollgate/2\"", "use a newer tollgate"],
         scene: |scene| {
-            scene.file("store/newer.json", record("newer", 1.0).replace(SCHEMA, "tollgate/2"));
+            scene.file("store/newer.json", record("newer", 1.0).replace(SCHEMA, "tollgate/3"));
             two(scene)
         },
         ..REFUSED
@@ -298,6 +298,7 @@ fn empty(id: &str) -> String {
 fn text(id: &str, results: Vec<Measurement>) -> String {
     let run = Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: id.into(),
         started: "2026-01-01T00:00:00Z".into(),
         seed: 42,

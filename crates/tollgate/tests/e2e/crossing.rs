@@ -186,7 +186,7 @@ fn taken_apart(run: &Value) {
     for probe in ["fault/anonymous", "fault/protection"] {
         let result = json::result(run, probe);
         if !parts(result).is_empty() {
-            assert!(result["params"]["with_page_faults_event_ns"].is_f64(), "{result}");
+            assert!(result["instrumented_ns"]["page_faults_event"].is_f64(), "{result}");
         }
     }
 }

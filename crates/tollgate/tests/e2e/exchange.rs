@@ -41,7 +41,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "an export of an unknown run",
         args: "export 20261120T152800Z-7f3a1d --format csv --store {dir}/store",
-        says: &["no run is called", "did you mean `20261120T152800Z-7f3a1c`?"],
+        says: &["no run is called", "the nearest is '20261120T152800Z-7f3a1c'"],
         scene: |scene| one(scene, &record()),
         ..REFUSED
     },
@@ -62,7 +62,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "export {dir}/newer.json --format csv",
         says: &["its schema is \"tollgate/2\"", "use a newer tollgate"],
         scene: |scene| {
-            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/2"));
+            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/3"));
             Ok(())
         },
         ..REFUSED
@@ -80,7 +80,7 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
-        name: "an export of figures that are no numbers",
+        name: "an export of figures that are not numbers",
         args: "export {dir}/odd.json --format csv",
         says: &["cannot use {dir}/odd.json"],
         scene: |scene| {
@@ -281,10 +281,10 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
-        name: "an import of figures that are no numbers",
+        name: "an import of figures that are not numbers",
         args: "import {dir}/lmbench.txt --no-save",
         exit: 1,
-        says: &["1 of 1 figures are no finite numbers"],
+        says: &["syscall/lmbench-null failed: the imported figure is not a finite number"],
         prints: &["not a finite number"],
         scene: |scene| {
             scene.file("lmbench.txt", "Simple syscall: inf microseconds\n");
@@ -381,6 +381,7 @@ fn record() -> Run {
     skipped.reason = Some("no second CPU".into());
     Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: "20261120T152800Z-7f3a1c".into(),
         started: "2026-11-20T15:28:00Z".into(),
         seed: 42,

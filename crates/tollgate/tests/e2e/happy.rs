@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tollgate_boundary::PROBES;
 
 fn schema() -> jsonschema::Validator {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-1.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-2.json");
     let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     jsonschema::validator_for(&schema).unwrap()
 }
@@ -120,7 +120,10 @@ fn a_run_of_some_is_shown_again_as_it_was() {
 fn the_table_of_a_run_says_where_it_was_saved() {
     let outcome = call("run null --quick --budget-ms 200 --store {dir}/store", 0);
     let id = outcome.saved()["id"].as_str().unwrap().to_owned();
-    assert!(outcome.says(&format!("saved as {id} (tollgate show {id})")));
+    let store = outcome.filled("{dir}/store");
+    let command = format!("tollgate show {} --store {store}", &id[..8]);
+    assert!(outcome.says(&format!("saved as {id} ({command})")));
+    assert_eq!(call(command.strip_prefix("tollgate ").unwrap(), 0).stdout, outcome.stdout);
     assert!(outcome.stdout.contains("null"));
 }
 

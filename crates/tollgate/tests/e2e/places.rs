@@ -102,7 +102,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a full disk",
         args: "run null --quick --store {dir}/small",
-        exit: 1,
+        exit: 2,
         says: &["the disk of the store {dir}/small is full", "free some space", "--store DIR", "--no-save"],
         scene: |scene| small_disk(scene, c"size=16k"),
         ..CASE
@@ -111,8 +111,8 @@ pub(crate) const CASES: &[Case] = &[
         name: "a disk that fills up in mid-run",
         args: "run null syscall/getppid --quick --budget-ms 4000 --store {dir}/small",
         exit: 1,
-        says: &["the disk of the store {dir}/small is full", "free some space"],
-        prints: &["getppid", "the run was not saved"],
+        says: &["the run was not saved: the disk of the store {dir}/small is full", "free some space"],
+        prints: &["getppid"],
         scene: |scene| small_disk(scene, c"size=512k"),
         during: |running| {
             running.worker();

@@ -57,14 +57,14 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a page of an id that is not there",
         args: "report latest 20260101T000000Z-aaaaac --store {dir}/store -o {dir}/page.html",
-        says: &["no run is called `20260101T000000Z-aaaaac`", "did you mean `20260101T000000Z-aaaaaa`"],
+        says: &["no run is called `20260101T000000Z-aaaaac`", "the nearest is '20260101T000000Z-aaaaaa'"],
         ..NO_PAGE
     },
     Case {
         name: "a page of a newer schema",
         args: "report newer --store {dir}/store -o {dir}/page.html",
-        says: &["its schema is \"tollgate/2\" and this program reads \"tollgate/1\"; use a newer tollgate"],
-        scene: |scene| broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/2")),
+        says: &["its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate"],
+        scene: |scene| broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/3")),
         ..NO_PAGE
     },
     Case {

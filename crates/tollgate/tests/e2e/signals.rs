@@ -56,7 +56,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "a second SIGINT, while the worker hangs",
         args: "run null process/futex --quick --budget-ms 100000 --patience-ms 100000 --store {dir}/store",
         exit: 1,
-        says: &["ended at once"],
+        says: &["ended at once; 'tollgate show 0", "--store {dir}/store' prints what was saved"],
         during: |running| {
             running.saved();
             signal(running.worker(), libc::SIGSTOP);
@@ -68,6 +68,23 @@ pub(crate) const CASES: &[Case] = &[
             let run = outcome.saved();
             assert_eq!(run["complete"], false);
             assert!(json::statuses(&run).contains(&"measured".to_owned()));
+        },
+        ..CASE
+    },
+    Case {
+        name: "a second SIGINT before anything was saved",
+        args: "ring --procs 2 --size 0 --store {dir}/store --quick",
+        exit: 1,
+        says: &["ended at once; nothing was saved yet"],
+        during: |running| {
+            signal(running.worker(), libc::SIGSTOP);
+            running.signal(libc::SIGINT);
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            running.signal(libc::SIGINT);
+        },
+        then: |outcome| {
+            assert!(!outcome.says("tollgate show"));
+            assert!(crate::scene::records(&outcome.path("store")).is_empty());
         },
         ..CASE
     },

@@ -42,7 +42,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a damaged field",
         args: "show bad --store {dir}/store",
-        says: &["it says \"tollgate/1\" but does not hold to it", "at byte"],
+        says: &["it says \"tollgate/2\" but does not hold to it", "at byte"],
         scene: |scene| broken(scene, "bad", record("bad").replace("\"seed\": 42", "\"seed\": \"x\"")),
         ..NO_RUN
     },
@@ -63,8 +63,8 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a newer schema",
         args: "show newer --store {dir}/store",
-        says: &["its schema is \"tollgate/2\" and this program reads \"tollgate/1\"; use a newer tollgate"],
-        scene: |scene| broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/2")),
+        says: &["its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate"],
+        scene: |scene| broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/3")),
         ..NO_RUN
     },
     Case {
@@ -127,7 +127,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "show 20260101T000000Z-aaaaac --store {dir}/store",
         says: &[
             "no run is called `20260101T000000Z-aaaaac` in {dir}/store",
-            "did you mean `20260101T000000Z-aaaaaa`",
+            "the nearest is '20260101T000000Z-aaaaaa'",
             "tollgate runs",
         ],
         scene: two_runs,
@@ -138,7 +138,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "show banana --store {dir}/store",
         says: &["no run is called `banana`", "`tollgate runs` lists them"],
         scene: two_runs,
-        then: |outcome| assert!(!outcome.says("did you mean")),
+        then: |outcome| assert!(!outcome.says("the nearest is")),
         ..NO_RUN
     },
     Case {
@@ -234,7 +234,7 @@ pub(crate) fn two_runs(scene: &mut Scene) -> Result<(), String> {
 fn everything(scene: &mut Scene) -> Result<(), String> {
     two_runs(scene)?;
     broken(scene, "empty", "")?;
-    broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/2"))?;
+    broken(scene, "newer", record("newer").replace(SCHEMA, "tollgate/3"))?;
     fs::create_dir(scene.path("store/directory.json")).map_err(|error| error.to_string())?;
     let pipe = CString::new(scene.path("store/pipe.json").as_os_str().as_bytes()).unwrap();
     // SAFETY: the path ends in a zero byte.
@@ -245,6 +245,7 @@ fn everything(scene: &mut Scene) -> Result<(), String> {
 pub(crate) fn record(id: &str) -> String {
     let run = Run {
         schema: SCHEMA.into(),
+        checksum: None,
         id: id.into(),
         started: "2026-01-01T00:00:00Z".into(),
         seed: 42,

@@ -2,7 +2,7 @@
 
 use crate::chart::Unit;
 use crate::markup::clean;
-use crate::number::figure;
+use tollgate_record::number::figure;
 use tollgate_record::{Estimate, Evidence, Measurement, Phase};
 
 /// What the record calls the part that no phase accounts for, and what it is called here where the record has none.

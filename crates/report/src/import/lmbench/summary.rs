@@ -3,6 +3,7 @@
 
 use super::{Latency, of_ring};
 use crate::import::Imported;
+use crate::import::figures::asked;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use tollgate_record::text::printable;
@@ -103,8 +104,8 @@ pub(super) fn read(text: &str, imported: &mut Imported, ignored: &mut BTreeSet<S
     for (place, mut row) in found {
         let [name, system] = place;
         if several {
-            row.params.insert("host".into(), name.into());
-            row.params.insert("system".into(), system.into());
+            let asked = asked(&mut row);
+            (asked.host, asked.system) = (Some(name), Some(system));
         } else if imported.host.name.is_empty() {
             imported.host.name = name;
             // The summary cuts it short.

@@ -83,7 +83,7 @@ pub(crate) fn judge(command: &Command, outcome: &Outcome, wrong: &mut Vec<String
         let text = |key: &str| result[key].as_str().unwrap_or_default().to_owned();
         let mut row = Row { status: text("status"), reason: text("reason"), enable: text("enable") };
         for fault in faults(&probe, result, &row, command.kind) {
-            complain(format!("{probe} {}: {fault}", result["params"]));
+            complain(format!("{probe} {}: {fault}", result["asked"]));
         }
         failed |= row.status == "failed";
         if row.status == "measured" && result["phases"].as_array().is_none_or(Vec::is_empty) {

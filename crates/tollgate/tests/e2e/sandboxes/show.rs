@@ -1,4 +1,4 @@
-//! The table of figures: how much is measured in every place. It is printed, and `docs/places.md` has it.
+//! The table of figures: how much is measured in every place. It is printed, and `docs/reference/places.md` has it.
 
 use super::Answers;
 use super::commands::{COMMANDS, Kind};
@@ -48,12 +48,12 @@ fn cells(everywhere: &[Answer], here: &[Answer]) -> Vec<String> {
 }
 
 fn page() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/places.md"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/places.md"))
 }
 
 /// Writes the table of the page anew.
 pub(crate) fn bless(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>)]) {
-    let text = fs::read_to_string(page()).expect("docs/places.md");
+    let text = fs::read_to_string(page()).expect("docs/reference/places.md");
     let start = text.find(MARKS[0]).expect("the mark before the table");
     let end = text.find(MARKS[1]).expect("the mark after the table");
     let mut table = format!("{HEAD}\n\nThe counts are those of {}.\n\n| place |", everywhere[0].machine);
@@ -73,7 +73,8 @@ pub(crate) fn bless(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>
         };
         row(place.name, &counts, told(place));
     }
-    fs::write(page(), format!("{}{table}\n{}", &text[..start], &text[end..])).expect("docs/places.md");
+    fs::write(page(), format!("{}{table}\n{}", &text[..start], &text[end..]))
+        .expect("docs/reference/places.md");
 }
 
 /// What the table says of a place, whatever the machine: doctor's codes, and what is taken away.
@@ -104,7 +105,7 @@ fn the_page_has_every_place() {
     if std::env::var_os("TOLLGATE_BLESS").is_some() {
         return;
     }
-    let text = fs::read_to_string(page()).expect("docs/places.md");
+    let text = fs::read_to_string(page()).expect("docs/reference/places.md");
     let rows: Vec<Vec<&str>> = text
         .lines()
         .filter(|line| line.starts_with("| "))
@@ -112,12 +113,13 @@ fn the_page_has_every_place() {
         .collect();
     for place in PLACES {
         let row = rows.iter().find(|row| row.first() == Some(&place.name));
-        let row = row.unwrap_or_else(|| panic!("docs/places.md has no row {:?}: {HEAD}", place.name));
+        let row =
+            row.unwrap_or_else(|| panic!("docs/reference/places.md has no row {:?}: {HEAD}", place.name));
         let [codes, taken] = told(place);
         assert_eq!(row[row.len() - 2..], [codes.as_str(), taken.as_str()], "{:?}: {HEAD}", place.name);
     }
     let known: Vec<&str> = PLACES.iter().map(|place| place.name).collect();
     // The heads and the row without a place.
     let more = rows.iter().filter(|row| !known.contains(&row[0]) && row.len() > COMMANDS.len()).count();
-    assert_eq!(more, 2, "docs/places.md has rows of places that are not in the table: {HEAD}");
+    assert_eq!(more, 2, "docs/reference/places.md has rows of places that are not in the table: {HEAD}");
 }

@@ -1,0 +1,434 @@
+//! The one text table: columns as wide as their content, dropped or shortened where the terminal is narrow.
+
+use crate::style::{Paint, Style};
+use crate::text::{cut, width, wrap};
+
+/// A text is not shortened further than this.
+const SHORTEST: usize = 6;
+
+/// A table for a terminal. Rows are added in order; [`TextTable::lines`] lays them out.
+pub(crate) struct TextTable {
+    columns: Vec<Column>,
+    rows: Vec<TableRow>,
+    indent: usize,
+    gap: usize,
+}
+
+/// A column: its title, alignment, and what may happen to it in a narrow terminal.
+pub(crate) struct Column {
+    title: TextCell,
+    align: Align,
+    /// Columns of the terminal that it takes at most.
+    most: usize,
+    /// The width to which it is shortened before another column is dropped.
+    least: usize,
+    /// The width that it takes even where its cells need less.
+    reserved: usize,
+    /// Columns with a rank are dropped where the terminal is narrow, the highest rank first.
+    rank: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Align {
+    Left,
+    Right,
+}
+
+/// What is in one place of a table.
+pub(crate) struct TextCell {
+    content: Content,
+    paint: Paint,
+    /// The end of the text that stays when the text is cut.
+    tail: &'static str,
+}
+
+enum Content {
+    Text(String),
+    /// A drawing that takes as many columns as there are.
+    Drawn(Box<dyn Fn(usize) -> String>),
+}
+
+enum TableRow {
+    Cells(Vec<TextCell>, Paint),
+    /// Cells, and prose that is wrapped beside them up to the right edge.
+    Prose(Vec<TextCell>, String, Paint),
+    /// A text across all columns: what begins its first line, and the text.
+    Text(String, String, Paint),
+    Blank,
+}
+
+impl<T: Into<String>> From<T> for TextCell {
+    fn from(text: T) -> Self {
+        Self { content: Content::Text(text.into()), paint: Paint::Plain, tail: "" }
+    }
+}
+
+impl TextCell {
+    /// A drawing; it is called with the columns that it may take.
+    pub(crate) fn drawn(draw: impl Fn(usize) -> String + 'static) -> Self {
+        Self { content: Content::Drawn(Box::new(draw)), paint: Paint::Plain, tail: "" }
+    }
+
+    pub(crate) fn paint(self, paint: Paint) -> Self {
+        Self { paint, ..self }
+    }
+
+    /// With a mark at the end that stays when the text before it is cut.
+    pub(crate) fn tail(self, tail: &'static str) -> Self {
+        Self { tail, ..self }
+    }
+
+    fn width(&self) -> usize {
+        match &self.content {
+            Content::Text(text) => text.lines().map(width).max().unwrap_or(0) + self.tail.len(),
+            Content::Drawn(_) => usize::MAX,
+        }
+    }
+
+    /// The text in at most `columns`; of a title with several lines, one of them.
+    fn text(&self, columns: usize, style: &Style) -> String {
+        match &self.content {
+            Content::Text(text) => cut(text, columns.saturating_sub(self.tail.len()), style) + self.tail,
+            Content::Drawn(draw) => draw(columns),
+        }
+    }
+}
+
+impl Column {
+    pub(crate) fn left(title: impl Into<TextCell>) -> Self {
+        Self {
+            title: title.into(),
+            align: Align::Left,
+            most: usize::MAX,
+            least: usize::MAX,
+            reserved: 0,
+            rank: 0,
+        }
+    }
+
+    pub(crate) fn right(title: impl Into<TextCell>) -> Self {
+        Self { align: Align::Right, ..Self::left(title) }
+    }
+
+    /// Never wider than `most`; longer texts are cut.
+    pub(crate) fn most(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Never narrower than `reserved`: room for prose.
+    pub(crate) fn reserved(self, reserved: usize) -> Self {
+        Self { reserved, ..self }
+    }
+
+    /// In a narrow terminal shortened down to `least`. A drawing takes what the other columns leave.
+    pub(crate) fn least(self, least: usize) -> Self {
+        Self { least, ..self }
+    }
+
+    /// Dropped in a narrow terminal; the column with the highest rank goes first.
+    pub(crate) fn rank(self, rank: usize) -> Self {
+        Self { rank, ..self }
+    }
+}
+
+impl TextTable {
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new(), indent: 0, gap: 2 }
+    }
+
+    /// With so many blanks before each row.
+    pub(crate) fn indent(self, indent: usize) -> Self {
+        Self { indent, ..self }
+    }
+
+    /// With so many blanks between columns; two unless told otherwise.
+    pub(crate) fn gap(self, gap: usize) -> Self {
+        Self { gap, ..self }
+    }
+
+    /// One more row. Cells that are missing at the end are empty.
+    pub(crate) fn row<T: Into<TextCell>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.painted(cells, Paint::Plain);
+    }
+
+    /// One more row, all in one color.
+    pub(crate) fn painted<T: Into<TextCell>>(&mut self, cells: impl IntoIterator<Item = T>, paint: Paint) {
+        self.rows.push(TableRow::Cells(cells.into_iter().map(Into::into).collect(), paint));
+    }
+
+    /// One more row whose first cells are followed by prose, wrapped where it is long.
+    pub(crate) fn prose<T: Into<TextCell>>(
+        &mut self,
+        cells: impl IntoIterator<Item = T>,
+        text: impl Into<String>,
+        paint: Paint,
+    ) {
+        self.rows.push(TableRow::Prose(cells.into_iter().map(Into::into).collect(), text.into(), paint));
+    }
+
+    /// A text across all columns, without indent.
+    pub(crate) fn heading(&mut self, text: impl Into<String>, paint: Paint) {
+        self.text("", text, paint);
+    }
+
+    /// A text across all columns, whose lines are below each other after `first`.
+    pub(crate) fn text(&mut self, first: impl Into<String>, text: impl Into<String>, paint: Paint) {
+        self.rows.push(TableRow::Text(first.into(), text.into(), paint));
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.rows.push(TableRow::Blank);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The header, unless no column has a title, and the rows. No line is wider than the terminal or ends in a blank.
+    pub(crate) fn lines(&self, style: &Style) -> Vec<String> {
+        if self.rows.is_empty() {
+            return Vec::new();
+        }
+        let widths = self.widths(style.columns());
+        let mut lines = self.header(&widths, style);
+        for row in &self.rows {
+            match row {
+                TableRow::Cells(cells, paint) => {
+                    lines.push(style.paint(*paint, &self.line(cells, &widths, style)));
+                }
+                TableRow::Prose(cells, text, paint) => {
+                    lines.extend(self.wrapped(cells, text, *paint, &widths, style))
+                }
+                TableRow::Text(first, text, paint) => {
+                    let room = if first.is_empty() { style.columns() } else { style.columns().min(120) };
+                    lines.extend(wrap(text, room, first).iter().map(|line| style.paint(*paint, line)));
+                }
+                TableRow::Blank => lines.push(String::new()),
+            }
+        }
+        lines
+    }
+
+    fn header(&self, widths: &[Option<usize>], style: &Style) -> Vec<String> {
+        let height = |column: &Column| match &column.title.content {
+            Content::Text(text) => text.lines().count(),
+            Content::Drawn(_) => 1,
+        };
+        let most = self.columns.iter().map(height).max().unwrap_or(0);
+        let title = |column: &Column, line: usize| -> TextCell {
+            // Titles of fewer lines are at the bottom.
+            let Some(line) = (line + height(column)).checked_sub(most) else { return "".into() };
+            match &column.title.content {
+                Content::Text(text) => text.lines().nth(line).unwrap_or_default().into(),
+                Content::Drawn(_) => "".into(),
+            }
+        };
+        (0..most)
+            .map(|line| {
+                let mut titles: Vec<TextCell> =
+                    self.columns.iter().map(|column| title(column, line)).collect();
+                if line + 1 == most {
+                    for ((place, width), column) in widths.iter().enumerate().zip(&self.columns) {
+                        if let (Content::Drawn(draw), Some(width)) = (&column.title.content, width) {
+                            titles[place] = draw(*width).into();
+                        }
+                    }
+                }
+                self.line(&titles, widths, style)
+            })
+            .filter(|line| !line.is_empty())
+            .map(|line| style.paint(Paint::Dim, &line))
+            .collect()
+    }
+
+    /// One line of cells. Blanks are written before a text, never after the last one.
+    fn line(&self, cells: &[TextCell], widths: &[Option<usize>], style: &Style) -> String {
+        let mut line = " ".repeat(self.indent);
+        let mut blanks = 0;
+        let mut used = self.indent;
+        for ((column, cell), columns) in self.columns.iter().zip(cells).zip(widths) {
+            let Some(columns) = *columns else { continue };
+            let text = cell.text(columns, style);
+            let room = columns.min(style.columns().saturating_sub(used));
+            let text = if room == 0 { String::new() } else { cut(&text, room, style) };
+            let rest = room.saturating_sub(width(&text));
+            let (before, after) = if column.align == Align::Right { (rest, 0) } else { (0, rest) };
+            if !text.is_empty() {
+                line.push_str(&" ".repeat(blanks + before));
+                line.push_str(&style.paint(cell.paint, &text));
+                blanks = after + self.gap;
+            } else {
+                blanks += columns + self.gap;
+            }
+            used += columns + self.gap;
+        }
+        if line.trim().is_empty() { String::new() } else { line }
+    }
+
+    fn wrapped(
+        &self,
+        cells: &[TextCell],
+        text: &str,
+        paint: Paint,
+        widths: &[Option<usize>],
+        style: &Style,
+    ) -> Vec<String> {
+        let lead = self.line(cells, widths, style);
+        if text.is_empty() {
+            return vec![lead];
+        }
+        let place =
+            |(columns, _): (&Option<usize>, &TextCell)| columns.map_or(0, |columns| columns + self.gap);
+        let start = self.indent + widths.iter().zip(cells).map(place).sum::<usize>();
+        // Where the cells leave too little room the prose is below them.
+        if start + 16 > style.columns() {
+            let below = wrap(text, style.columns(), &" ".repeat(self.indent + 2));
+            return std::iter::once(lead).chain(below.iter().map(|line| style.paint(paint, line))).collect();
+        }
+        let room = (style.columns() - start).min(100);
+        let prose = wrap(text, room, "");
+        let padded = |(place, line): (usize, &String)| {
+            let before = if place == 0 { lead.as_str() } else { "" };
+            let blanks = " ".repeat(start.saturating_sub(plain_width(before)));
+            format!("{before}{blanks}{}", style.paint(paint, line))
+        };
+        prose.iter().enumerate().map(padded).collect()
+    }
+
+    /// The width of each column; none for one that is dropped.
+    fn widths(&self, columns: usize) -> Vec<Option<usize>> {
+        let natural: Vec<usize> = (0..self.columns.len()).map(|place| self.natural(place)).collect();
+        let least = |place: usize| self.columns[place].least.min(natural[place]);
+        let total = |shown: &[usize], of: &dyn Fn(usize) -> usize| -> usize {
+            let widths: usize = shown.iter().map(|place| of(*place)).sum();
+            self.indent + widths + self.gap * shown.len().saturating_sub(1)
+        };
+        let mut ranks: Vec<usize> =
+            self.columns.iter().map(|column| column.rank).filter(|rank| *rank > 0).collect();
+        ranks.sort_unstable();
+        let mut shown: Vec<usize> = (0..self.columns.len()).filter(|place| natural[*place] > 0).collect();
+        while total(&shown, &least) > columns
+            && let Some(rank) = ranks.pop()
+        {
+            shown.retain(|place| self.columns[*place].rank != rank);
+        }
+        let mut widths = natural.clone();
+        let mut excess = total(&shown, &|place| natural[place]).saturating_sub(columns);
+        // Drawings give way first, then the texts, the widest first.
+        let is_drawn = |place: usize| matches!(self.columns[place].title.content, Content::Drawn(_));
+        for place in shown.iter().copied().filter(|place| is_drawn(*place)) {
+            let give = excess.min(widths[place] - least(place));
+            widths[place] -= give;
+            excess -= give;
+        }
+        // Where even that is not enough, what can be shortened is shortened further.
+        for floor in [0, 1] {
+            let least = |place: usize| if floor == 0 { least(place) } else { least(place).min(SHORTEST) };
+            let can_give = |place: &usize| self.columns[*place].least < usize::MAX && !is_drawn(*place);
+            let wide = |widths: &[usize]| {
+                let places =
+                    shown.iter().copied().filter(can_give).filter(|place| widths[*place] > least(*place));
+                places.max_by_key(|place| widths[*place])
+            };
+            while excess > 0
+                && let Some(place) = wide(&widths)
+            {
+                widths[place] -= 1;
+                excess -= 1;
+            }
+        }
+        (0..self.columns.len()).map(|place| shown.contains(&place).then_some(widths[place])).collect()
+    }
+
+    /// The width that a column's content asks for; zero for one whose cells are all empty.
+    fn natural(&self, place: usize) -> usize {
+        let column = &self.columns[place];
+        let cells = self.rows.iter().filter_map(|row| match row {
+            TableRow::Cells(cells, _) | TableRow::Prose(cells, ..) => cells.get(place),
+            TableRow::Text(..) | TableRow::Blank => None,
+        });
+        let content = cells.map(TextCell::width).max().unwrap_or(0).max(column.reserved);
+        if content == 0 { 0 } else { content.max(column.title.width()).min(column.most) }
+    }
+}
+
+/// The width of a text that may have colors in it.
+fn plain_width(text: &str) -> usize {
+    let mut parts = text.split("\x1b[");
+    let first = width(parts.next().unwrap_or_default());
+    first + parts.map(|part| width(part.split_once('m').map_or(part, |(_, rest)| rest))).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn narrow(columns: usize) -> Style {
+        Style { width: columns, color: false, unicode: false }
+    }
+
+    fn table() -> TextTable {
+        let columns = [
+            Column::left("name").least(8),
+            Column::right("ns"),
+            Column::right("cycles").rank(1),
+            Column::right("p99\nsingle").rank(2),
+        ];
+        let mut table = TextTable::new(columns).indent(2);
+        table.heading("system call", Paint::Bold);
+        table.row(["getppid", "101", "303", "118"]);
+        table.row(["clock_gettime-after-flush", "1,178", "3,534", ""]);
+        table.prose(["openat"], "failed: no such file or directory", Paint::Bad);
+        table
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_content() {
+        let expected = [
+            "                                               p99",
+            "  name                          ns  cycles  single",
+            "system call",
+            "  getppid                      101     303     118",
+            "  clock_gettime-after-flush  1,178   3,534",
+            "  openat                     failed: no such file or directory",
+        ];
+        assert_eq!(table().lines(&narrow(80)), expected);
+    }
+
+    #[test]
+    fn a_narrow_terminal_shortens_names_then_drops_columns_by_rank() {
+        let at = |columns| table().lines(&narrow(columns));
+        assert_eq!(at(40)[4], "  clock_gettime-~  1,178   3,534");
+        let columns: Vec<Option<usize>> = table().widths(30);
+        assert_eq!(columns, [Some(13), Some(5), Some(6), None]);
+        assert_eq!(table().widths(20), [Some(11), Some(5), None, None]);
+        assert!((40..120).all(|columns| at(columns).iter().all(|line| line.len() <= columns)));
+    }
+
+    #[test]
+    fn a_drawing_takes_what_is_left_and_a_mark_survives_the_cut() {
+        let mut table = TextTable::new([
+            Column::left("").least(4),
+            Column::left(TextCell::drawn(|columns| format!("1{:>1$}", "9", columns - 1))).most(30).least(5),
+            Column::left("proof").most(8),
+        ]);
+        let bar = TextCell::drawn(|columns| "-".repeat(columns / 2));
+        table.row(["a name of twenty two".into(), bar, TextCell::from("2.05 switches").tail(" (!)")]);
+        let lines = table.lines(&narrow(44));
+        assert_eq!(
+            lines,
+            ["                      1          9  proof", "a name of twenty two  ------        2.0~ (!)"]
+        );
+    }
+
+    #[test]
+    fn colors_do_not_move_anything_and_nothing_ends_in_a_blank() {
+        let color = Style { width: 60, color: true, unicode: true };
+        let mut table = TextTable::new([Column::left("a"), Column::left("b"), Column::right("c")]);
+        table.row([TextCell::from("x").paint(Paint::Good), "y".into(), "".into()]);
+        table.prose([TextCell::from("x").paint(Paint::Good)], "prose", Paint::Dim);
+        assert_eq!(table.lines(&color)[1], "\x1b[32mx\x1b[0m  y");
+        assert_eq!(table.lines(&color)[2], "\x1b[32mx\x1b[0m  \x1b[2mprose\x1b[0m");
+        assert!(TextTable::new([Column::left("")]).lines(&color).is_empty());
+    }
+}

@@ -1,0 +1,200 @@
+//! A list of probes measured by the sampler in worker processes, for the commands whose rows grow together.
+
+use crate::cli::Sampling;
+use crate::session::Session;
+use crate::worker;
+use anyhow::anyhow;
+use clap::ValueEnum;
+use std::ops::ControlFlow;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tollgate_measure::bench::Bench;
+use tollgate_measure::clock::Source;
+use tollgate_measure::noise::{self, SpanNoise, Watch};
+use tollgate_measure::remote::Remote;
+use tollgate_measure::sampler::{self, Event, Plan};
+use tollgate_measure::samples::{ProbeState, RunSamples};
+use tollgate_measure::{Meta, Placement, Probe, Site, summary};
+use tollgate_record::{Run, Warning};
+
+/// How often a run that is going on is saved.
+const SAVE_EVERY: Duration = Duration::from_millis(700);
+
+/// Which list the numbers of probes refer to.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum List {
+    /// The ladder's.
+    Ladder,
+    /// The crossings that are taken apart.
+    Crossings,
+    /// The kinds of fault.
+    Faults,
+}
+
+impl List {
+    pub(crate) fn probes(self) -> &'static [&'static dyn Probe] {
+        match self {
+            Self::Ladder => tollgate_boundary::PROBES,
+            Self::Crossings => tollgate_boundary::CROSSINGS,
+            Self::Faults => tollgate_boundary::FAULT_KINDS,
+        }
+    }
+
+    pub(crate) fn metas(self) -> Vec<&'static Meta> {
+        self.probes().iter().map(|probe| probe.meta()).collect()
+    }
+}
+
+/// Which probes are measured, where and for how long.
+pub(crate) struct Sampled {
+    pub(crate) list: List,
+    /// The numbers of the probes that were asked for.
+    pub(crate) wanted: Vec<usize>,
+    pub(crate) site: Site,
+    pub(crate) source: Source,
+    pub(crate) patience_ms: i32,
+    pub(crate) plan: Plan,
+}
+
+impl Sampled {
+    /// Some probes of a list, by their numbers.
+    pub(crate) fn new(list: List, wanted: Vec<usize>, site: Site, args: &Sampling, plan: Plan) -> Self {
+        Self { list, wanted, site, source: args.clock.source(), patience_ms: args.patience_ms(), plan }
+    }
+
+    /// Every probe of a list.
+    pub(crate) fn all(list: List, site: Site, args: &Sampling, plan: Plan) -> Self {
+        Self::new(list, (0..list.probes().len()).collect(), site, args, plan)
+    }
+
+    /// The command that starts a worker.
+    pub(crate) fn worker(&self) -> Command {
+        worker::of_list(self.site, self.source, self.list)
+    }
+
+    /// Which probes of the list are to be measured, and why others are not.
+    pub(crate) fn states(&self) -> Vec<ProbeState> {
+        let metas = self.list.metas().into_iter().enumerate();
+        metas.map(|(probe, meta)| state(meta, self.wanted.contains(&probe), self.site)).collect()
+    }
+
+    /// Measures in worker processes. `amend` changes the record each time that it is written anew from the samples.
+    pub(crate) fn measure(
+        &self,
+        session: &mut Session<'_>,
+        amend: &mut dyn FnMut(&mut Run, &RunSamples),
+    ) -> anyhow::Result<()> {
+        let mut bench = Remote::new(|| self.worker(), self.patience_ms);
+        self.measure_on(&mut bench, self.states(), session, &|| {}, amend)
+    }
+
+    /// [`Sampled::measure`] on any bench; `begins` is called at the beginning of each epoch.
+    pub(crate) fn measure_on(
+        &self,
+        bench: &mut impl Bench,
+        states: Vec<ProbeState>,
+        session: &mut Session<'_>,
+        begins: &dyn Fn(),
+        amend: &mut dyn FnMut(&mut Run, &RunSamples),
+    ) -> anyhow::Result<()> {
+        let stop = session.stop_on_signal()?;
+        let metas = self.list.metas();
+        let watch = Watch::new(self.site.cpu, self.site.peer);
+        let (mut mark, mut spans) = (None, Vec::new());
+        let (mut share, mut doing) = (0.0, String::new());
+        let mut saved = Instant::now();
+        let mut write = |session: &mut Session<'_>, samples: &RunSamples, spans: &[SpanNoise]| {
+            self.record(&mut session.run, &metas, samples, spans);
+            amend(&mut session.run, samples);
+            session.save();
+        };
+        let mut observe = |event: Event<'_>| {
+            match event {
+                Event::Sampling => mark = Some(watch.mark()),
+                Event::Epoch(epoch, most) => {
+                    begins();
+                    doing = format!("epoch {} of at most {most}", epoch + 1);
+                }
+                Event::Warming(probe) => doing = format!("warming {}", metas[probe].id),
+                Event::Round(done, samples) => {
+                    share = done;
+                    if saved.elapsed() >= SAVE_EVERY {
+                        write(session, samples, &spans);
+                        saved = Instant::now();
+                    }
+                }
+                Event::Ended(samples) => {
+                    spans.extend(mark.take().map(|mark| watch.span(&mark, &watch.mark())));
+                    write(session, samples, &spans);
+                }
+            }
+            session.progress(share, doing.as_str());
+            if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let samples = sampler::run(bench, &metas, states, &self.plan, &mut observe)
+            .map_err(|lost| anyhow!("nothing could be measured: {lost}"))?;
+        write(session, &samples, &spans);
+        Ok(())
+    }
+
+    /// Writes the record anew: the rows that were asked for, and what else happened on their CPUs.
+    fn record(&self, run: &mut Run, metas: &[&Meta], samples: &RunSamples, spans: &[SpanNoise]) {
+        run.warnings.clear();
+        summary::record_run(run, metas, samples, self.source);
+        run.warnings.extend(self.noise(metas, spans));
+    }
+
+    fn noise(&self, metas: &[&Meta], spans: &[SpanNoise]) -> Vec<Warning> {
+        let with_peer = self.wanted.iter().any(|&probe| metas[probe].placement == Placement::Pair);
+        SpanNoise::total(spans).map_or_else(Vec::new, |span| noise::warnings(&span, with_peer))
+    }
+}
+
+/// Whether a probe is to be measured here.
+pub(crate) fn state(meta: &Meta, wanted: bool, site: Site) -> ProbeState {
+    if !wanted {
+        return ProbeState::NotAsked;
+    }
+    if meta.placement == Placement::Pair && site.peer.is_none() {
+        return ProbeState::Skipped {
+            reason: "it needs two CPUs and only one may be used".into(),
+            enable: "give the process a second CPU (taskset, cpuset, the size of the machine)".into(),
+        };
+    }
+    ProbeState::Active
+}
+
+/// How long, how often, how exactly.
+pub(crate) struct Effort {
+    pub(crate) epochs: u32,
+    pub(crate) most_epochs: u32,
+    pub(crate) seconds: f64,
+    /// Half the relative width of an interval that is narrow enough to stop at.
+    pub(crate) target: f64,
+    pub(crate) singles_ns: u64,
+}
+
+impl Effort {
+    pub(crate) fn new(epochs: u32, most_epochs: u32, seconds: f64, target: f64, singles_ns: u64) -> Self {
+        Self { epochs, most_epochs, seconds, target, singles_ns }
+    }
+}
+
+/// The plan that the options ask for: of `--quick`, the usual one, or of `--thorough`.
+pub(crate) fn plan(args: &Sampling, seed: u64, [quick, usual, thorough]: [Effort; 3]) -> Plan {
+    let effort = match (args.quick, args.thorough) {
+        (true, _) => quick,
+        (_, true) => thorough,
+        _ => usual,
+    };
+    Plan {
+        seed,
+        epochs: effort.epochs,
+        most_epochs: effort.most_epochs,
+        budget_ns: args.budget_ms.map_or((effort.seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000),
+        batch_ns: 300_000,
+        target: effort.target,
+        singles_ns: effort.singles_ns,
+    }
+}

@@ -1,0 +1,309 @@
+//! The session that every command with a run uses: it opens the output and the store, keeps the record while it
+//! grows, and at the end saves it, prints it and gives the exit status. What is left to a command is its arguments,
+//! its plan and the measuring:
+//!
+//! ```ignore
+//! let (host, site) = args.sampling.place()?;
+//! let cells = cells(args, &host, site)?;
+//! let mut session = Session::open(&args.sampling.destination, host, args.sampling.seed())?;
+//! let stop = session.stop_on_signal()?;                       // omit it, and a signal ends the program at once
+//! for (done, cell) in cells.iter().enumerate() {
+//!     session.progress(done as f64 / cells.len() as f64, format!("ring of {}", cell.procs));
+//!     let Some(result) = bench.measure(cell, &mut session.run, &stop)? else { break };
+//!     session.push(result);                                   // from here on a SIGKILL does not lose it
+//! }
+//! session.run.complete = session.run.results.len() == cells.len();
+//! session.finish()
+//! ```
+//!
+//! A command whose rows grow together (the ladder) rewrites `session.run` and calls [`Session::save`] from time to
+//! time; [`crate::sampled`] does that for every list of probes.
+//!
+//! The store is opened before anything is measured. If `--store` names one that cannot be used, nothing is measured
+//! (exit status 2). If the usual one cannot be used, the run is printed and standard error says why it is not saved.
+//! If saving fails later, the run is printed and the exit status is 1.
+
+use crate::cli::{Destination, Usage};
+use crate::output::{self, Sink, say};
+use crate::progress::Progress;
+use crate::runs::view;
+use anyhow::anyhow;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+use tollgate_record::{
+    Host, Measurement, Run, SCHEMA, Status, Store, Tool, Warning, document, store, warning,
+};
+
+/// A command's run, from the first check to the exit status.
+pub(crate) struct Session<'a> {
+    /// The record. A command writes its results, its warnings and what it learned of the host.
+    pub(crate) run: Run,
+    /// Saves states of the record that are not yet in `run`.
+    pub(crate) keeper: Keeper,
+    sink: Sink<'a>,
+    /// What failed that no row shows.
+    failures: Vec<String>,
+    progress: Progress,
+    interrupt: Arc<Interrupt>,
+}
+
+impl<'a> Session<'a> {
+    /// Checks where the run is to be printed and saved, and begins its record.
+    ///
+    /// # Errors
+    /// A file of `--out` or a directory of `--store` that cannot be written: a usage error.
+    pub(crate) fn open(destination: &'a Destination, host: Host, seed: u64) -> anyhow::Result<Self> {
+        let sink = Sink::open(&destination.output)?;
+        let interrupt = Arc::default();
+        let keeper = Keeper::open(destination, &interrupt)?;
+        let run = new_record(host, seed);
+        Ok(Self { run, keeper, sink, failures: Vec::new(), progress: Progress::new(), interrupt })
+    }
+
+    /// A second run, measured in turns with this one: same host, seed, destination and signals.
+    pub(crate) fn twin(&self) -> Self {
+        Self {
+            run: new_record(self.run.host.clone(), self.run.seed),
+            keeper: self.keeper.clone(),
+            sink: self.sink,
+            failures: Vec::new(),
+            progress: Progress::hidden(),
+            interrupt: Arc::clone(&self.interrupt),
+        }
+    }
+
+    /// From here on SIGINT, SIGTERM and SIGHUP set the flag that is returned; a second one ends the program at once.
+    pub(crate) fn stop_on_signal(&self) -> anyhow::Result<Arc<AtomicBool>> {
+        self.interrupt.register()?;
+        Ok(Arc::clone(&self.interrupt.stop))
+    }
+
+    /// Shows how far the command is (0 to 1) and what it does, on a terminal only.
+    pub(crate) fn progress(&self, share: f64, what: impl Into<String>) {
+        self.progress.share(share);
+        self.progress.say(what.into());
+    }
+
+    /// Adds a finished row and saves.
+    pub(crate) fn push(&mut self, result: Measurement) {
+        self.run.results.push(result);
+        self.save();
+    }
+
+    /// Saves the record as it stands.
+    pub(crate) fn save(&mut self) {
+        self.keeper.save(&self.run);
+    }
+
+    /// Notes a failure that no row shows; the exit status is then 1.
+    pub(crate) fn fail(&mut self, why: impl Into<String>) {
+        self.failures.push(why.into());
+    }
+
+    /// Saves and prints the run, and gives the exit status.
+    ///
+    /// # Errors
+    /// Output that cannot be written.
+    pub(crate) fn finish(self) -> anyhow::Result<ExitCode> {
+        self.finish_with(|run, sink| {
+            let json = sink.json();
+            sink.deliver(&if json { document::to_json(run)? } else { view(run, &sink.style()) })?;
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+
+    /// [`Session::finish`] for a command that prints something other than the view of its run.
+    pub(crate) fn finish_with(
+        mut self,
+        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+    ) -> anyhow::Result<ExitCode> {
+        let delivered = self.deliver(deliver);
+        // Where the run was saved is most useful when it could not be printed.
+        self.conclude().into_iter().for_each(say);
+        Ok(self.exit(delivered?))
+    }
+
+    /// [`Session::finish_with`] for a command whose standard error is read by scripts.
+    pub(crate) fn finish_quietly(
+        mut self,
+        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+    ) -> anyhow::Result<ExitCode> {
+        let delivered = self.deliver(deliver);
+        Ok(self.exit(delivered?))
+    }
+
+    fn deliver(
+        &mut self,
+        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+    ) -> anyhow::Result<ExitCode> {
+        self.save();
+        if let Some(why) = self.keeper.unsaved.as_ref().filter(|_| self.sink.json()) {
+            self.run.warnings.push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {why}")));
+        }
+        self.progress.clear();
+        deliver(&self.run, &self.sink)
+    }
+
+    /// The lines after the result: what failed, and where the run is.
+    fn conclude(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for result in self.failed_rows() {
+            let reason = result.reason.as_deref().unwrap_or("no reason given");
+            lines.push(format!("tollgate: {} failed: {reason}", result.probe));
+        }
+        lines.extend(self.failures.iter().map(|failure| format!("tollgate: {failure}")));
+        if let Some(lost) = self.run.warnings.iter().find(|warning| warning.code == warning::WORKER_LOST) {
+            lines.push(format!("tollgate: {}", lost.text));
+        } else if !self.run.complete {
+            lines.push("tollgate: interrupted; the table has what was measured until then".into());
+        }
+        match (&self.keeper.unsaved, self.keeper.command_that_shows(&self.run.id)) {
+            (Some(why), _) => lines.push(format!("tollgate: the run was not saved: {why}")),
+            (None, Some(command)) if !self.sink.json() => {
+                lines.push(format!("saved as {} ({command})", self.run.id));
+            }
+            _ => {}
+        }
+        lines
+    }
+
+    fn exit(&self, delivered: ExitCode) -> ExitCode {
+        let whole = self.run.complete && self.failures.is_empty() && !self.keeper.failed();
+        let done = whole && self.failed_rows().next().is_none();
+        if done { delivered } else { ExitCode::FAILURE }
+    }
+
+    fn failed_rows(&self) -> impl Iterator<Item = &Measurement> {
+        self.run.results.iter().filter(|result| result.status == Status::Failed)
+    }
+}
+
+/// Keeps the run's file up to date.
+#[derive(Clone)]
+pub(crate) struct Keeper {
+    /// `None` if nothing is to be saved, or if the usual store cannot be used.
+    store: Option<Store>,
+    /// The option that names the store, for the command that is suggested.
+    option: String,
+    /// Why the last state is not in the store.
+    unsaved: Option<String>,
+    interrupt: Arc<Interrupt>,
+}
+
+impl Keeper {
+    fn open(destination: &Destination, interrupt: &Arc<Interrupt>) -> anyhow::Result<Self> {
+        let named = destination.store.store.as_ref();
+        let opened = if destination.no_save { Ok(None) } else { usable_store(destination).map(Some) };
+        let (store, unsaved) = match opened {
+            Ok(store) => (store, None),
+            Err(error) if named.is_some() => return Err(error),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let option = named.map(|directory| format!(" --store {}", quoted(&directory.to_string_lossy())));
+        let interrupt = Arc::clone(interrupt);
+        Ok(Self { store, option: option.unwrap_or_default(), unsaved, interrupt })
+    }
+
+    /// Saves this state. A failure does not stop the measuring: the disk may have room later.
+    pub(crate) fn save(&mut self, run: &Run) {
+        let Some(store) = &self.store else { return };
+        self.unsaved = store.save(run).err().map(|error| error.to_string());
+        if self.unsaved.is_none() && self.interrupt.saved.get().is_none() {
+            let command = self.command_that_shows(&run.id).unwrap_or_default();
+            self.interrupt.saved.get_or_init(|| command);
+        }
+    }
+
+    /// Whether a store that could be used at the start failed later.
+    fn failed(&self) -> bool {
+        self.store.is_some() && self.unsaved.is_some()
+    }
+
+    /// The command that shows a saved run.
+    fn command_that_shows(&self, id: &str) -> Option<String> {
+        Some(format!("tollgate show {}{}", self.store.as_ref()?.shortest_prefix(id), self.option))
+    }
+}
+
+/// A record without results, of a run that begins now.
+fn new_record(host: Host, seed: u64) -> Run {
+    let started = SystemTime::now();
+    Run {
+        schema: SCHEMA.into(),
+        checksum: None,
+        id: store::new_id(started),
+        started: store::rfc3339(started),
+        seed,
+        tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
+        command: std::env::args().skip(1).collect(),
+        complete: false,
+        interleaved_with: None,
+        host,
+        warnings: Vec::new(),
+        results: Vec::new(),
+    }
+}
+
+/// The store that was named, or the usual one, if it can be written.
+fn usable_store(destination: &Destination) -> anyhow::Result<Store> {
+    let store = output::store(&destination.store)?.ok_or_else(|| {
+        anyhow!("there is no home directory to save in; name a directory with --store DIR, or use --no-save")
+    })?;
+    store.check_writable().map_err(Usage::error)?;
+    Ok(store)
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+:@".contains(&byte)) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// What the signal handlers share with the session.
+#[derive(Default)]
+struct Interrupt {
+    stop: Arc<AtomicBool>,
+    registered: AtomicBool,
+    /// The command that shows the saved run, once there is one.
+    saved: OnceLock<String>,
+}
+
+impl Interrupt {
+    /// Installs the handlers, once.
+    fn register(self: &Arc<Self>) -> anyhow::Result<()> {
+        if self.registered.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            let own = Arc::clone(self);
+            // SAFETY: the handler reads atomics and calls write(2) and _exit(2), which a handler may do.
+            unsafe { signal_hook::low_level::register(signal, move || own.signal()) }?;
+        }
+        Ok(())
+    }
+
+    /// Runs in a signal handler.
+    fn signal(&self) {
+        let write = |text: &str| {
+            // SAFETY: the text is valid for its length.
+            unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+        };
+        if !self.stop.swap(true, Ordering::Relaxed) {
+            return write("tollgate: stopping after the batch in hand; a second signal ends it at once\n");
+        }
+        match self.saved.get() {
+            Some(command) => {
+                write("tollgate: ended at once; '");
+                write(command);
+                write("' prints what was saved\n");
+            }
+            None => write("tollgate: ended at once; nothing was saved yet\n"),
+        }
+        signal_hook::low_level::exit(1);
+    }
+}

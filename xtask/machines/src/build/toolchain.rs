@@ -1,0 +1,185 @@
+//! A Rust compiler with the standard libraries of other architectures, without rustup and without privilege: Debian's
+//! package `rustc-web`, which Debian keeps current for its browsers, unpacked into a folder below `target/`.
+
+use super::apt::Apt;
+use crate::cache;
+use crate::command::printed;
+use anyhow::{Context, Result};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use tollgate_testkit::program;
+
+/// Standard libraries to fetch beside the compiler and this machine's own.
+pub(super) struct Libraries {
+    /// Debian's names of their architectures; this machine's own may be one.
+    pub(super) architectures: Vec<&'static str>,
+    /// Whether to fetch the source, for targets that Debian does not build the library for.
+    pub(super) source: bool,
+}
+
+/// Why there is no toolchain.
+pub(super) enum NoToolchain {
+    /// This system cannot fetch it: what needs it is skipped, with this reason.
+    Skip(String),
+    /// An error that is a failure.
+    Broken(anyhow::Error),
+}
+
+impl From<anyhow::Error> for NoToolchain {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+/// An unpacked toolchain.
+pub(super) struct Toolchain {
+    folder: PathBuf,
+    host: String,
+}
+
+impl Toolchain {
+    /// The compiler, which finds its standard libraries relative to itself.
+    pub(super) fn rustc(&self) -> PathBuf {
+        self.folder.join("usr/bin/rustc")
+    }
+
+    /// Where the dynamic linker finds the compiler's own libraries.
+    pub(super) fn libraries(&self) -> OsString {
+        let own = self.folder.join("usr/lib").join(&self.host);
+        let mut all = own.into_os_string();
+        if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|others| !others.is_empty()) {
+            all.push(":");
+            all.push(others);
+        }
+        all
+    }
+
+    /// The release of the compiler, which shows that it runs.
+    fn release(&self) -> Result<String> {
+        let output = Command::new(self.rustc())
+            .arg("-vV")
+            .env("LD_LIBRARY_PATH", self.libraries())
+            .output()
+            .context("Debian's compiler could not be started")?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let release = text.lines().find_map(|line| line.strip_prefix("release: ")).map(str::to_owned);
+        release.with_context(|| {
+            let text = String::from_utf8_lossy(&output.stderr);
+            format!("Debian's compiler does not run: {}", text.lines().next().unwrap_or("it gave no reason"))
+        })
+    }
+}
+
+/// The toolchain in its folder below `target/`, fetched from the system's package sources if it is not there. One
+/// toolchain serves all targets, because most of the download is the compiler.
+pub(super) fn obtain(root: &Path, libraries: &Libraries) -> Result<Toolchain, NoToolchain> {
+    // A second caller waits and finds what the first one has fetched.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    obtain_from(root, libraries, None)
+}
+
+/// The same, from a list of package sources other than the system's.
+fn obtain_from(root: &Path, libraries: &Libraries, sources: Option<&Path>) -> Result<Toolchain, NoToolchain> {
+    for name in ["apt-get", "apt-cache", "dpkg", "dpkg-deb"] {
+        if program(name).is_none() {
+            return Err(NoToolchain::Skip(format!(
+                "{name} is missing, and without rustup only Debian's packages have a compiler for this target"
+            )));
+        }
+    }
+    let architecture = printed(Command::new("dpkg").arg("--print-architecture"))?.trim_end().to_owned();
+    let host = printed(Command::new("gcc").arg("-print-multiarch"))
+        .map_or_else(|_| format!("{}-linux-gnu", std::env::consts::ARCH), |host| host.trim_end().to_owned());
+    let store = root.join("target/toolchains");
+    let folder = cache::obtain(&store, &architecture, |folder| {
+        fetch(&store, folder, &architecture, libraries, sources)
+            .map_err(|error| NoToolchain::Skip(format!("the compiler could not be downloaded: {error:#}")))?;
+        let release = Toolchain { folder: folder.to_owned(), host: host.clone() }.release()?;
+        let minimum = minimum_release(root)?;
+        if numbers(&release) < numbers(&minimum) {
+            return Err(NoToolchain::Skip(format!(
+                "this Debian's rustc-web is {release}, and the workspace needs {minimum}: use a newer Debian, or its \
+                 security updates"
+            )));
+        }
+        Ok(())
+    })?;
+    Ok(Toolchain { folder, host })
+}
+
+/// Downloads the packages and unpacks them into `tree`.
+fn fetch(
+    store: &Path,
+    tree: &Path,
+    architecture: &str,
+    libraries: &Libraries,
+    sources: Option<&Path>,
+) -> Result<()> {
+    let others: Vec<&str> =
+        libraries.architectures.iter().copied().filter(|other| *other != architecture).collect();
+    println!("  downloading Debian's compiler for {}", [&[architecture], &others[..]].concat().join(" and "));
+    let scratch = tempfile::Builder::new().prefix(".download-").tempdir_in(store)?;
+    let apt = Apt::new(scratch.path(), architecture, &others, sources)?;
+    apt.update()?;
+    let versioned = apt
+        .dependencies("libstd-rust-web-dev")?
+        .into_iter()
+        .find(|name| name.starts_with("libstd-rust-web-"))
+        .context("libstd-rust-web-dev depends on no standard library")?;
+    let mut packages = apt.libraries(&versioned)?;
+    packages.extend(["rustc-web", "libstd-rust-web-dev"].map(str::to_owned));
+    // Without their dependencies: these are the compiler itself, as a library of the other architecture.
+    packages.extend(others.iter().map(|other| format!("libstd-rust-web-dev:{other}")));
+    if libraries.source {
+        packages.push("rust-web-src".to_owned());
+    }
+    for archive in apt.download(&packages)? {
+        printed(Command::new("dpkg-deb").arg("--extract").arg(&archive).arg(tree))
+            .with_context(|| format!("{} could not be unpacked", archive.display()))?;
+    }
+    Ok(())
+}
+
+/// The minimum Rust version of the workspace.
+fn minimum_release(root: &Path) -> Result<String> {
+    let manifest: toml::Table = fs::read_to_string(root.join("Cargo.toml"))?.parse()?;
+    let version = manifest["workspace"]["package"]["rust-version"].as_str();
+    Ok(version.context("the workspace names no Rust version")?.to_owned())
+}
+
+/// A release as numbers that compare.
+fn numbers(release: &str) -> Vec<u32> {
+    release.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Libraries, NoToolchain, numbers, obtain_from};
+
+    #[test]
+    fn releases_compare_as_numbers() {
+        assert!(numbers("1.96.0") > numbers("1.95"));
+        assert!(numbers("1.100.0") > numbers("1.99.2"));
+        assert!(numbers("1.85.0-nightly") < numbers("1.95"));
+    }
+
+    #[test]
+    fn a_download_that_fails_leaves_nothing_and_skips_with_a_sentence() {
+        let root = tempfile::tempdir().unwrap();
+        let sources = root.path().join("sources.list");
+        std::fs::write(&sources, "deb [trusted=yes] file:/nowhere/at/all none main\n").unwrap();
+        let libraries = Libraries { architectures: vec!["arm64"], source: false };
+        match obtain_from(root.path(), &libraries, Some(&sources)) {
+            Err(NoToolchain::Skip(why)) => assert!(!why.is_empty() && !why.contains('\n'), "{why}"),
+            Err(NoToolchain::Broken(error)) => panic!("{error:#}"),
+            Ok(_) => panic!("the source has no packages"),
+        }
+        let store = root.path().join("target/toolchains");
+        let left = std::fs::read_dir(store).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "a failed download leaves nothing");
+    }
+}

@@ -1,0 +1,197 @@
+//! `cargo xtask cross`: builds the static program for each architecture and tries it, under qemu-user where this machine
+//! has another one.
+
+mod cases;
+mod rows;
+mod table;
+mod trial;
+mod units;
+
+use crate::build::target::{self, Profile, Target};
+use crate::build::{Build, TestProgram, tests, tollgate};
+use crate::dist;
+use anyhow::{Result, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Instant;
+use table::Table;
+use tollgate_testkit::workspace;
+use trial::{Here, Runner};
+
+/// Build the static program for each architecture and try it, under qemu-user where this machine has another one
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only this architecture: x86_64, aarch64 or riscv64; may be repeated
+    #[arg(long, value_name = "NAME")]
+    arch: Vec<String>,
+    /// Build only, and print where each program is
+    #[arg(long)]
+    build_only: bool,
+    /// Write the table of what is measured into docs/reference/architectures.md
+    #[arg(long, conflicts_with_all = ["arch", "build_only"])]
+    write: bool,
+}
+
+/// The result of all architectures.
+#[derive(Default)]
+pub struct CrossReport {
+    /// A sentence for each failure.
+    pub failed: Vec<String>,
+    /// Each architecture that could not be tried, and why.
+    pub skipped: Vec<(&'static str, String)>,
+}
+
+impl Args {
+    /// Builds and tries the programs.
+    ///
+    /// # Errors
+    /// When one fails. An architecture that cannot be tried here is skipped with its reason.
+    pub fn run(&self) -> Result<()> {
+        let root = workspace::root()?;
+        let report = if self.build_only {
+            build_all(&root, &Target::chosen(&self.arch)?)
+        } else {
+            try_all(&root, &self.arch, self.write)?
+        };
+        for (arch, why) in &report.skipped {
+            println!("{arch}: skipped: {why}");
+        }
+        for failed in &report.failed {
+            println!("FAILED: {failed}");
+        }
+        if !report.failed.is_empty() {
+            bail!("{} failed, listed above", report.failed.len());
+        }
+        Ok(())
+    }
+}
+
+/// Builds the programs of some targets and prints where they are.
+fn build_all(root: &Path, targets: &[&'static Target]) -> CrossReport {
+    let mut report = CrossReport::default();
+    for target in targets {
+        match tollgate(root, target, Profile::Dev) {
+            Ok(Build::Done(program)) => println!("{}: {}", target.arch, program.display()),
+            Ok(Build::Skipped(why)) => report.skipped.push((target.arch, why)),
+            Err(error) => report.failed.push(format!("build [{}]: {error:#}", target.arch)),
+        }
+    }
+    report
+}
+
+/// What the thread that builds sends to the one that tries.
+enum Built {
+    Program(Build<PathBuf>),
+    Tests(Build<Vec<TestProgram>>),
+}
+
+/// Builds the programs of these architectures (all, if none is named) and tries each while the next is built; a failure does not stop the others.
+/// Prints the table of what was measured, and compares it with the one in the documentation or writes it there.
+///
+/// # Errors
+/// When the documentation cannot be read or written.
+pub fn try_all(root: &Path, architectures: &[String], write: bool) -> Result<CrossReport> {
+    let targets = &Target::chosen(architectures)?;
+    let mut report = CrossReport::default();
+    let (mut table, mut here) = (Table::default(), Here::new());
+    std::thread::scope(|scope| {
+        let (sender, built) = mpsc::channel();
+        scope.spawn(|| target::prepare(root, targets));
+        scope.spawn(move || build(root, targets, &sender));
+        for (target, built) in built {
+            let tried = built.and_then(|built| match built {
+                Built::Program(program) => {
+                    try_program(root, target, program, &mut here, &mut table, &mut report)
+                }
+                Built::Tests(tests) => try_tests(target, tests),
+            });
+            if let Err(error) = tried {
+                report.failed.push(format!("{}: {error:#}", target.arch));
+            }
+        }
+    });
+    if table.is_empty() {
+        return Ok(report);
+    }
+    println!("{}", table.markdown());
+    if write {
+        table::write(root, &table)?;
+    } else {
+        let drift = table::drift(root, &table)?;
+        if !drift.is_empty() {
+            let list = drift.join("; ");
+            report.failed.push(format!(
+                "docs/reference/architectures.md says otherwise (cargo xtask cross --write): {list}"
+            ));
+        }
+    }
+    Ok(report)
+}
+
+/// Builds everything of some targets, one after the other.
+fn build(root: &Path, targets: &[&'static Target], to: &mpsc::Sender<(&'static Target, Result<Built>)>) {
+    for &target in targets {
+        // Whether it was built; `None` when the receiver is gone, because trying has panicked.
+        let timed = |what, build: &dyn Fn() -> Result<Built>| {
+            let begun = Instant::now();
+            let built = build();
+            println!("  {:<8} {what:<22} {:5.1} s", target.arch, begun.elapsed().as_secs_f64());
+            let succeeded = built.is_ok();
+            to.send((target, built)).ok().map(|()| succeeded)
+        };
+        let Some(succeeded) = timed("built", &|| tollgate(root, target, Profile::Dev).map(Built::Program))
+        else {
+            return;
+        };
+        if succeeded && !target.is_native() {
+            timed("tests built", &|| tests(root, target).map(Built::Tests));
+        }
+    }
+}
+
+fn try_program(
+    root: &Path,
+    target: &'static Target,
+    program: Build<PathBuf>,
+    here: &mut Here,
+    table: &mut Table,
+    report: &mut CrossReport,
+) -> Result<()> {
+    let program = match program {
+        Build::Done(program) => program,
+        Build::Skipped(why) => {
+            report.skipped.push((target.arch, why));
+            return Ok(());
+        }
+    };
+    // Packs the archive too, whose checks are the same for this quick build.
+    let own = target.is_native().then_some(&*program);
+    let folder = root.join("target/cross/dist");
+    if let Err(error) = dist::pack(root, &folder, target, &program, own) {
+        report.failed.push(format!("archive [{}]: {error:#}", target.arch));
+    }
+    let runner = match Runner::new(target) {
+        Ok(runner) => runner,
+        Err(why) => {
+            report.skipped.push((target.arch, why));
+            return Ok(());
+        }
+    };
+    let (rows, wrong) = runner.cases(&program, here)?;
+    table.add(target.arch, rows);
+    report.failed.extend(wrong);
+    Ok(())
+}
+
+/// Runs the unit tests. Where they cannot run, the program was skipped with the reason.
+fn try_tests(target: &'static Target, tests: Build<Vec<TestProgram>>) -> Result<()> {
+    let (Build::Done(tests), Ok(runner)) = (tests, Runner::new(target)) else { return Ok(()) };
+    let failed: Vec<String> = tests
+        .iter()
+        .filter(|tests| units::are_in(tests))
+        .filter_map(|tests| units::run(&runner, tests).err())
+        .map(|error| format!("{error:#}"))
+        .collect();
+    ensure!(failed.is_empty(), "unit tests: {}", failed.join("; "));
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! What the program must do on every architecture, one row each.
+
+use super::rows::Rows;
+use anyhow::{Result, ensure};
+
+/// One call of the program and the check of its output.
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    args: &'static [&'static str],
+    pub(super) check: Check,
+}
+
+/// What the output must be.
+pub(super) enum Check {
+    /// A text with this property.
+    Text(fn(&str) -> bool),
+    /// Byte for byte the output of the program for this machine's own architecture: it must not depend on the host.
+    AsHere,
+    /// A record in which each row is measured or skipped with a reason, proofs hold, and these rows are measured.
+    Rows(&'static [&'static str]),
+}
+
+/// Every case. Those with rows are in the table of `docs/reference/architectures.md`.
+pub(super) static CASES: &[Case] = &[
+    Case { name: "version", args: &["--version"], check: Check::Text(|text| text.starts_with("tollgate ")) },
+    Case { name: "riscv trap", args: &["riscv", "trap"], check: Check::AsHere },
+    Case {
+        name: "riscv trap, in cycles",
+        args: &["riscv", "trap", "--kernel", "full", "--core", "cva6-like"],
+        check: Check::AsHere,
+    },
+    Case { name: "doctor", args: &["doctor"], check: Check::Text(|text| !text.is_empty()) },
+    Case {
+        name: "run",
+        args: &["run", "--quick", "--seed", "1", "--json", "*"],
+        check: Check::Rows(&[
+            "null",
+            "call/direct",
+            "call/indirect",
+            "vdso/clock_gettime",
+            "fiber/own",
+            "fiber/own-fp",
+            "fiber/corosensei",
+            "syscall/getppid",
+            "syscall/clock_gettime",
+            "signal/self",
+            "fault/anonymous",
+            "fault/protection",
+            "thread/pipe",
+            "process/pipe",
+        ]),
+    },
+    Case {
+        name: "fault kinds",
+        args: &["fault", "kinds", "--quick", "--seed", "1", "--json"],
+        check: Check::Rows(&["fault/anonymous", "fault/protection", "fault/zero-page"]),
+    },
+    Case {
+        name: "crossing",
+        args: &["crossing", "--quick", "--seed", "1", "--json"],
+        check: Check::Rows(&["syscall/getppid", "syscall/invalid", "fault/protection"]),
+    },
+    Case {
+        name: "ring",
+        args: &["ring", "--quick", "--seed", "1", "--json", "--procs", "2,3", "--size", "0,16K"],
+        check: Check::Rows(&["ring/pipe"]),
+    },
+    Case {
+        name: "ring of threads",
+        args: &[
+            "ring", "--quick", "--seed", "1", "--json", "--procs", "2", "--size", "0", "--tasks", "thread",
+            "--medium", "futex",
+        ],
+        check: Check::Rows(&["ring/futex"]),
+    },
+];
+
+impl Case {
+    /// The arguments; commands that measure save their runs in `store`.
+    pub(super) fn args(&self, store: &str) -> Vec<String> {
+        let mut args: Vec<String> = self.args.iter().map(|&arg| arg.to_owned()).collect();
+        if matches!(self.check, Check::Rows(_)) {
+            args.extend(["--store".to_owned(), store.to_owned()]);
+        }
+        args
+    }
+
+    /// Checks the output; `here` is the output of the program for this machine's own architecture. Returns the rows, if
+    /// the output is a record.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub(super) fn judge(&self, stdout: &str, here: Option<&str>) -> Result<Option<Rows>> {
+        match self.check {
+            Check::Text(good) => ensure!(good(stdout), "it printed: {}", first_line(stdout)),
+            Check::AsHere => {
+                ensure!(!stdout.is_empty(), "it printed nothing");
+                // Without a program for this machine the output is compared with itself.
+                let (stdout, here) = (simulated(stdout), simulated(here.unwrap_or(stdout)));
+                let differing = stdout.lines().zip(here.lines()).find(|(there, here)| there != here);
+                if let Some((there, here)) = differing {
+                    anyhow::bail!(
+                        "it printed `{}` where this machine prints `{}`",
+                        there.trim(),
+                        here.trim()
+                    );
+                }
+                ensure!(stdout == here, "it printed {} bytes and this machine {}", stdout.len(), here.len());
+            }
+            Check::Rows(musts) => {
+                let rows = Rows::read(stdout)?;
+                rows.hold()?;
+                for must in musts {
+                    rows.measured(must)?;
+                }
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The simulated part: all but the head, which names the machine, and the last line, which names the saved run.
+fn simulated(text: &str) -> &str {
+    let body = match text.split_once("\n\n") {
+        Some((head, body)) if head.contains("seed ") => body,
+        _ => text,
+    };
+    body.rsplit_once("\nsaved as ").map_or(body, |(body, _)| body)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or("nothing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CASES, Case, Check};
+
+    #[test]
+    fn each_case_is_listed_once() {
+        for (index, case) in CASES.iter().enumerate() {
+            assert!(!CASES[..index].iter().any(|other| other.name == case.name), "{}", case.name);
+        }
+    }
+
+    #[test]
+    fn one_different_byte_is_an_error() {
+        let case = Case { name: "x", args: &[], check: Check::AsHere };
+        assert!(case.judge("a\nb\n", Some("a\nb\n")).is_ok());
+        let error = case.judge("a\nc\n", Some("a\nb\n")).err().unwrap().to_string();
+        assert_eq!(error, "it printed `c` where this machine prints `b`");
+        assert!(case.judge("a\n", Some("a\nb\n")).is_err());
+        assert!(case.judge("", None).is_err());
+        let run = |host: &str, id: &str| format!("{host}   seed 0\n\n7 cycles\n\nsaved as {id}\n");
+        assert!(case.judge(&run("one", "a"), Some(&run("other", "b"))).is_ok());
+    }
+}

@@ -1,0 +1,221 @@
+//! What is measured on which architecture: the table that the command prints and that is part of
+//! `docs/reference/architectures.md`.
+
+use super::rows::Rows;
+use crate::build::target::TARGETS;
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// The page with the table.
+const PAGE: &str = "docs/reference/architectures.md";
+const BEGIN: &str = "<!-- written by cargo xtask cross --write -->";
+const END: &str = "<!-- end -->";
+
+/// How the reason begins that `crates/measure` gives for a row that its proof refutes.
+const UNDONE: &str = "the emulator that runs this program does not do it";
+
+/// The cell of a list that was not run on an architecture.
+const NOT_TRIED: &str = "not tried";
+
+/// The rows of each list (a case), by architecture.
+#[derive(Default)]
+pub(super) struct Table(BTreeMap<&'static str, BTreeMap<&'static str, Rows>>);
+
+/// Which rows were not measured: list, row, architecture; with the reason.
+type Gaps = BTreeMap<(String, String, String), String>;
+
+impl Table {
+    /// Adds the rows of one architecture.
+    pub(super) fn add(&mut self, arch: &'static str, lists: BTreeMap<&'static str, Rows>) {
+        for (list, rows) in lists {
+            self.0.entry(list).or_default().insert(arch, rows);
+        }
+    }
+
+    /// Whether it has no rows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The table as in the page: how many rows were measured, and which were not.
+    pub(super) fn markdown(&self) -> String {
+        let mut out = String::from("| list |");
+        TARGETS.iter().for_each(|target| _ = write!(out, " {} |", target.arch));
+        out.push_str("\n|---|");
+        TARGETS.iter().for_each(|_| out.push_str("---:|"));
+        out.push('\n');
+        for (list, by_arch) in &self.0 {
+            let _ = write!(out, "| {list} |");
+            for target in TARGETS {
+                let _ = match by_arch.get(target.arch) {
+                    Some(rows) => {
+                        let measured = rows.iter().filter(|row| row.skipped.is_none()).count();
+                        write!(out, " {measured} of {} |", rows.iter().count())
+                    }
+                    None => write!(out, " {NOT_TRIED} |"),
+                };
+            }
+            out.push('\n');
+        }
+        out.push_str("\nNot measured, and why:\n\n| list | row | on | reason |\n|---|---|---|---|\n");
+        for ((list, row, arch), reason) in self.gaps() {
+            let _ = writeln!(out, "| {list} | {row} | {arch} | {} |", reason.replace('|', "/"));
+        }
+        out
+    }
+
+    fn gaps(&self) -> Gaps {
+        let mut gaps = Gaps::new();
+        for (list, by_arch) in &self.0 {
+            for (arch, rows) in by_arch {
+                for row in rows.iter() {
+                    // Some rows are measured by several engines.
+                    let other = rows.iter().any(|other| other.probe == row.probe && other.skipped.is_none());
+                    if let Some(reason) = row.skipped.as_ref().filter(|_| !other) {
+                        let key = ((*list).to_owned(), row.probe.clone(), (*arch).to_owned());
+                        gaps.insert(key, reason.clone());
+                    }
+                }
+            }
+        }
+        gaps
+    }
+
+    /// How the page differs from these rows. A row for which this machine's own architecture differs from the page is left
+    /// out: there the machine differs (its CPUs, its kernel, the rights of its user), not the architecture.
+    pub(super) fn drift(&self, page: &str) -> Result<Vec<String>> {
+        let documented = read(page)?;
+        let found = self.gaps();
+        let native = std::env::consts::ARCH;
+        let mut drift = Vec::new();
+        for (list, by_arch) in &self.0 {
+            let Some(here) = by_arch.get(native) else { continue };
+            for (arch, rows) in by_arch.iter().filter(|(arch, _)| **arch != native) {
+                if untried(page, list, arch) {
+                    continue;
+                }
+                let probes: BTreeSet<&str> = rows.iter().map(|row| row.probe.as_str()).collect();
+                for probe in probes {
+                    let key = |arch: &str| ((*list).to_owned(), probe.to_owned(), arch.to_owned());
+                    let known = here.iter().any(|row| row.probe == probe);
+                    if known && found.contains_key(&key(native)) != documented.contains_key(&key(native)) {
+                        continue;
+                    }
+                    match (found.get(&key(arch)), documented.get(&key(arch))) {
+                        // What an emulator does not do may depend on the host's kernel.
+                        (Some(reason), _) if reason.starts_with(UNDONE) => {}
+                        (None, Some(reason)) if reason.starts_with(UNDONE) => {}
+                        (Some(reason), None) => {
+                            drift.push(format!("{list}: {probe} is skipped on {arch}: {reason}"))
+                        }
+                        (None, Some(_)) => drift.push(format!("{list}: {probe} is measured on {arch}")),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(drift)
+    }
+}
+
+/// Whether the page says that this list was not tried on this architecture.
+fn untried(page: &str, list: &str, arch: &str) -> bool {
+    let place = TARGETS.iter().position(|target| target.arch == arch);
+    let counts = page.lines().find_map(|line| line.strip_prefix(&format!("| {list} |")));
+    let cell = counts.zip(place).and_then(|(counts, place)| counts.split('|').nth(place));
+    cell.is_some_and(|cell| cell.trim() == NOT_TRIED)
+}
+
+/// The rows that are not measured according to the page.
+fn read(page: &str) -> Result<Gaps> {
+    let (_, rest) = page.split_once(BEGIN).with_context(|| format!("{PAGE} has no line `{BEGIN}`"))?;
+    let (block, _) = rest.split_once(END).with_context(|| format!("{PAGE} has no line `{END}`"))?;
+    Ok(block
+        .lines()
+        .skip_while(|line| !line.starts_with("| list | row |"))
+        .skip(2)
+        .filter_map(|line| {
+            let mut cells = line.split('|').map(|cell| cell.trim().to_owned()).skip(1);
+            Some(((cells.next()?, cells.next()?, cells.next()?), cells.next()?))
+        })
+        .collect())
+}
+
+/// How the page differs from the table.
+pub(super) fn drift(root: &Path, table: &Table) -> Result<Vec<String>> {
+    table.drift(&fs::read_to_string(root.join(PAGE)).context(PAGE)?)
+}
+
+/// Puts the table into the page.
+pub(super) fn write(root: &Path, table: &Table) -> Result<()> {
+    let path = root.join(PAGE);
+    let page = fs::read_to_string(&path).context(PAGE)?;
+    fs::write(path, replaced(&page, &table.markdown())?).context(PAGE)
+}
+
+fn replaced(page: &str, block: &str) -> Result<String> {
+    let (before, rest) = page.split_once(BEGIN).with_context(|| format!("{PAGE} has no line `{BEGIN}`"))?;
+    let (_, after) = rest.split_once(END).with_context(|| format!("{PAGE} has no line `{END}`"))?;
+    Ok(format!("{before}{BEGIN}\n{block}{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BEGIN, END, Rows, Table, replaced};
+    use std::collections::BTreeMap;
+
+    const MEASURED: &str = r#"{"probe": "a/b", "status": "measured", "ns": {"estimate": 1}}"#;
+    const SKIPPED: &str = r#"{"probe": "a/b", "status": "skipped", "reason": "why | not", "enable": "that"}"#;
+
+    /// One row on this machine's architecture, and one on another.
+    fn table(here: &str, there: &str) -> Table {
+        let other = if std::env::consts::ARCH == "riscv64" { "aarch64" } else { "riscv64" };
+        let rows = |row: &str| Rows::read(&format!("{{\"results\": [{row}]}}")).unwrap();
+        let mut table = Table::default();
+        table.add(std::env::consts::ARCH, BTreeMap::from([("run", rows(here))]));
+        table.add(other, BTreeMap::from([("run", rows(there))]));
+        table
+    }
+
+    fn page(table: &Table) -> String {
+        replaced(&format!("# Title\n\n{BEGIN}\nold\n{END}\nafter\n"), &table.markdown()).unwrap()
+    }
+
+    #[test]
+    fn the_page_that_was_written_agrees() {
+        for (here, there) in [(MEASURED, MEASURED), (MEASURED, SKIPPED), (SKIPPED, SKIPPED)] {
+            let table = table(here, there);
+            let page = page(&table);
+            assert!(page.starts_with("# Title\n") && page.ends_with("after\n") && !page.contains("old"));
+            assert_eq!(table.drift(&page).unwrap(), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_no_longer_or_newly_measured_is_drift() {
+        let drift = |before, after| table(MEASURED, after).drift(&page(&table(MEASURED, before))).unwrap();
+        assert_eq!(drift(MEASURED, SKIPPED).len(), 1);
+        assert_eq!(drift(SKIPPED, MEASURED).len(), 1);
+    }
+
+    #[test]
+    fn a_row_that_this_machine_does_not_measure_either_is_not_drift() {
+        let documented = page(&table(MEASURED, MEASURED));
+        assert!(table(SKIPPED, SKIPPED).drift(&documented).unwrap().is_empty());
+    }
+
+    #[test]
+    fn counts_are_in_the_table() {
+        let text = table(MEASURED, SKIPPED).markdown();
+        assert!(text.contains("1 of 1 |") && text.contains("0 of 1 |"), "{text}");
+        assert!(text.contains("why / not"), "{text}");
+    }
+
+    #[test]
+    fn a_page_without_its_marks_is_an_error() {
+        assert!(table(MEASURED, MEASURED).drift("# Title\n").is_err());
+    }
+}

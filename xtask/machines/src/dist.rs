@@ -1,0 +1,226 @@
+//! `cargo xtask dist`: one archive for each architecture, with the static program and what belongs beside it.
+//!
+//! Two builds of the same commit by the same compiler give the same bytes: entries are sorted, with one owner and time.
+
+use crate::build::target::{Profile, Target};
+use crate::build::{Build, tollgate};
+use crate::command::printed;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tollgate_testkit::workspace;
+
+/// Build a static program for each architecture and pack it into target/dist
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only this architecture: x86_64, aarch64 or riscv64; may be repeated
+    #[arg(long, value_name = "NAME")]
+    arch: Vec<String>,
+    /// How to build
+    #[arg(long, value_enum, default_value = "release")]
+    profile: Profile,
+}
+
+/// The files that are packed beside the program.
+const BESIDE: &[&str] = &["README.md", "LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", "METHOD.md"];
+
+/// The shells of `tollgate completions`, with the file that each looks for.
+const SHELLS: &[(&str, &str)] = &[("bash", "tollgate.bash"), ("zsh", "_tollgate"), ("fish", "tollgate.fish")];
+
+impl Args {
+    /// Builds and packs the programs.
+    ///
+    /// # Errors
+    /// When one fails or cannot be built here.
+    pub fn run(&self) -> Result<()> {
+        let root = workspace::root()?;
+        let mut missing = Vec::new();
+        // This machine's own program comes first and writes the completions and manual pages for all.
+        let mut own = None;
+        for target in Target::chosen(&self.arch)? {
+            println!("{}: building", target.arch);
+            match tollgate(&root, target, self.profile) {
+                Ok(Build::Done(program)) => {
+                    if target.is_native() {
+                        own = Some(program.clone());
+                    }
+                    let folder = root.join("target/dist");
+                    let archive = pack(&root, &folder, target, &program, own.as_deref())?;
+                    println!("{}", archive.display());
+                }
+                Ok(Build::Skipped(why)) => missing.push(format!("{}: {why}", target.arch)),
+                Err(error) => missing.push(format!("{}: {error:#}", target.arch)),
+            }
+        }
+        if !missing.is_empty() {
+            bail!("not packed: {}", missing.join("; "));
+        }
+        Ok(())
+    }
+}
+
+/// Packs a program into `folder`, with its checksum beside the archive. `own` is the program that runs on this machine.
+///
+/// # Errors
+/// When the program is not static, or a file cannot be written.
+pub(crate) fn pack(
+    root: &Path,
+    folder: &Path,
+    target: &Target,
+    program: &Path,
+    own: Option<&Path>,
+) -> Result<PathBuf> {
+    check_static(program)?;
+    let name = format!("tollgate-{}-{}-linux", version(root)?, target.arch);
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let scratch = tempfile::tempdir_in(folder).context("a folder to pack in")?;
+    let tree = scratch.path().join(&name);
+    fs::create_dir(&tree)?;
+    let packed = tree.join("tollgate");
+    fs::copy(program, &packed).with_context(|| program.display().to_string())?;
+    for file in BESIDE {
+        fs::copy(root.join(file), tree.join(file)).with_context(|| (*file).to_owned())?;
+    }
+    if let Some(own) = own {
+        describe(own, &tree)?;
+    }
+    let archive = folder.join(format!("{name}.tar.gz"));
+    let unfinished = scratch.path().join("archive");
+    tar(scratch.path(), &name, &unfinished, time(root))?;
+    fs::rename(&unfinished, &archive).with_context(|| archive.display().to_string())?;
+    let sum =
+        printed(Command::new("sha256sum").arg(archive.file_name().unwrap_or_default()).current_dir(folder))?;
+    fs::write(folder.join(format!("{name}.tar.gz.sha256")), sum)?;
+    Ok(archive)
+}
+
+/// Writes completions and manual pages, if the program has these commands.
+fn describe(own: &Path, tree: &Path) -> Result<()> {
+    let help = printed(Command::new(own).arg("--help"))?;
+    let knows = |command: &str| help.lines().any(|line| line.split_whitespace().next() == Some(command));
+    if knows("completions") {
+        let folder = tree.join("completions");
+        fs::create_dir(&folder)?;
+        for (shell, file) in SHELLS {
+            fs::write(folder.join(file), printed(Command::new(own).args(["completions", shell]))?)?;
+        }
+    }
+    if knows("man") {
+        let folder = tree.join("man");
+        fs::create_dir(&folder)?;
+        fs::write(folder.join("tollgate.1"), printed(Command::new(own).arg("man"))?)?;
+    }
+    Ok(())
+}
+
+/// Makes one archive of `name` in `folder`: entries sorted by name, owned by user 0, all of the same time.
+fn tar(folder: &Path, name: &str, archive: &Path, time: u64) -> Result<()> {
+    let tar = folder.join("tar");
+    printed(
+        Command::new("tar")
+            .args(["--format=ustar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
+            .args(["--mode=u=rwX,go=rX", &format!("--mtime=@{time}"), "--create", "--file"])
+            .arg(&tar)
+            .arg("--directory")
+            .arg(folder)
+            .arg(name)
+            .env("LC_ALL", "C"),
+    )?;
+    printed(Command::new("gzip").args(["--best", "--no-name"]).arg(&tar))?;
+    fs::rename(folder.join("tar.gz"), archive)?;
+    Ok(())
+}
+
+/// The time of the commit, for every file in the archive.
+fn time(root: &Path) -> u64 {
+    let mut git = Command::new("git");
+    git.args(["log", "-1", "--format=%ct"]).current_dir(root);
+    // Outside of a checkout, the same everywhere.
+    printed(&mut git).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// The workspace's version.
+fn version(root: &Path) -> Result<String> {
+    let manifest: toml::Table = fs::read_to_string(root.join("Cargo.toml"))?.parse()?;
+    let version = manifest["workspace"]["package"]["version"].as_str();
+    Ok(version.context("Cargo.toml has no version in [workspace.package]")?.to_owned())
+}
+
+/// Checks that the program is linked statically: a dynamically linked one names an interpreter (`PT_INTERP`, System V
+/// ABI).
+///
+/// # Errors
+/// When it is linked dynamically, or is not a 64-bit ELF file.
+fn check_static(program: &Path) -> Result<()> {
+    let bytes = fs::read(program).with_context(|| program.display().to_string())?;
+    ensure!(!has_interpreter(&bytes)?, "{} is linked dynamically", program.display());
+    Ok(())
+}
+
+/// Whether a program header of a little-endian 64-bit ELF file is PT_INTERP.
+fn has_interpreter(file: &[u8]) -> Result<bool> {
+    const PT_INTERP: u64 = 3;
+    let number = |at: usize, bytes: usize| {
+        let part = file.get(at..at + bytes).context("the ELF file is truncated")?;
+        Ok::<_, anyhow::Error>(part.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte)))
+    };
+    ensure!(file.starts_with(&[0x7f, b'E', b'L', b'F', 2, 1]), "not a 64-bit ELF file");
+    // e_phoff, e_phentsize, e_phnum.
+    let (table, size, count) = (number(32, 8)? as usize, number(54, 2)? as usize, number(56, 2)? as usize);
+    for header in 0..count {
+        if number(table + header * size, 4)? == PT_INTERP {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{has_interpreter, tar};
+    use std::fs;
+    use std::path::Path;
+
+    fn archive(folder: &Path, names: &[&str]) -> Vec<u8> {
+        let tree = folder.join("tree");
+        fs::create_dir_all(&tree).unwrap();
+        for name in names {
+            fs::write(tree.join(name), name).unwrap();
+        }
+        let out = folder.join("out.tar.gz");
+        tar(folder, "tree", &out, 1_000_000_000).unwrap();
+        fs::read(out).unwrap()
+    }
+
+    #[test]
+    fn the_archive_does_not_depend_on_the_order_and_time_of_writing() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let first = archive(one.path(), &["a", "b", "c"]);
+        let tree = other.path().join("tree");
+        fs::create_dir_all(&tree).unwrap();
+        let old = fs::File::create(tree.join("c")).unwrap();
+        old.set_modified(std::time::UNIX_EPOCH).unwrap();
+        assert_eq!(first, archive(other.path(), &["c", "b", "a"]));
+        assert_ne!(first, archive(other.path(), &["d"]));
+    }
+
+    #[test]
+    fn a_test_is_linked_dynamically_and_a_guest_is_not() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(has_interpreter(&own).unwrap(), cfg!(not(target_feature = "crt-static")));
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guests/riscv/images");
+        let guest = std::fs::read_dir(root)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .find(|path| std::fs::read(path).is_ok_and(|bytes| bytes.get(4) == Some(&2)));
+        assert!(!has_interpreter(&std::fs::read(guest.unwrap()).unwrap()).unwrap());
+    }
+
+    #[test]
+    fn a_file_that_is_not_a_program_is_an_error() {
+        assert!(has_interpreter(b"#!/bin/sh").is_err());
+        assert!(has_interpreter(&[0x7f, b'E', b'L', b'F', 2, 1]).is_err());
+    }
+}

@@ -1,0 +1,10 @@
+//! Whether tollgate works on machines that are not this one: [`cross`] tries it on other architectures, [`vm`] on other
+//! kernels and processors, and [`dist`] packs it for each. [`build`] compiles for an architecture.
+#![allow(clippy::print_stdout, reason = "talking to the developer is what these commands do")]
+
+pub mod build;
+mod cache;
+mod command;
+pub mod cross;
+pub mod dist;
+pub mod vm;

@@ -1,0 +1,272 @@
+//! `cargo xtask vm`: tollgate on other machines and kernels, under QEMU's software emulation.
+//!
+//! Each case boots one of Debian's kernels with our static program in a file system in memory, runs a few scripts, reads
+//! their output from the serial console, and checks it. No privilege is needed.
+
+mod arch;
+mod boot;
+mod case;
+mod cases;
+mod checks;
+mod console;
+mod debian;
+mod expect;
+mod guest;
+mod initramfs;
+mod output;
+mod parts;
+mod table;
+
+use anyhow::{Context, Result, bail, ensure};
+use boot::{Booted, End};
+use case::{Case, Ending};
+use cases::CASES;
+use output::CaseOutput;
+use parts::{Parts, Store};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use table::CaseResult;
+use tollgate_testkit::workspace;
+
+/// Boot Debian kernels under software emulation, run tollgate in them and check what they print
+#[derive(clap::Args)]
+pub struct Args {
+    /// Cases by name; all when none is given
+    #[arg(value_name = "CASE")]
+    cases: Vec<String>,
+    /// List the cases and end
+    #[arg(long)]
+    list: bool,
+    /// Write the table of docs/reference/machines.md anew
+    #[arg(long)]
+    bless: bool,
+    /// Keep what each guest printed as NAME.txt in this folder
+    #[arg(long, value_name = "DIR")]
+    consoles: Option<PathBuf>,
+    /// Guests that run at the same time
+    #[arg(long, value_name = "N", default_value_t = JOBS)]
+    jobs: usize,
+    /// Seconds that one boot may take
+    #[arg(long, value_name = "N", default_value_t = LIMIT)]
+    limit: u64,
+}
+
+/// One more than the cores of a small machine, because guests also wait and are prepared while others run.
+const JOBS: usize = 3;
+const LIMIT: u64 = 60;
+
+/// Lines of the console that are printed when a guest fails.
+const LAST_LINES: usize = 20;
+
+impl Args {
+    /// All cases.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { cases: vec![], list: false, bless: false, consoles: None, jobs: JOBS, limit: LIMIT }
+    }
+
+    /// Runs the cases and prints the table.
+    ///
+    /// # Errors
+    /// When a case failed, or the page differs.
+    pub fn run(&self) -> Result<()> {
+        if self.list {
+            CASES.iter().for_each(|case| println!("{:<20} {}", case.name, case.what));
+            return Ok(());
+        }
+        self.rows().map(drop)
+    }
+
+    /// Runs the cases, prints the table, and returns the cases that were skipped, with the reasons.
+    ///
+    /// # Errors
+    /// As [`Args::run`].
+    pub fn rows(&self) -> Result<Vec<(&'static str, String)>> {
+        let root = workspace::root()?;
+        let chosen = chosen(&self.cases)?;
+        if let Some(folder) = &self.consoles {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        let mut store = Store::new(&root)?;
+        let mut rows = self.run_cases(
+            chosen.into_iter().map(|case| store.parts(case.arch, case.line).map(|parts| (case, parts))),
+        )?;
+        rows.sort_by_key(|row| CASES.iter().position(|case| case.name == row.case.name));
+        print!("{}", table::terminal(&rows));
+        for row in &rows {
+            if let Some(why) = &row.skipped {
+                println!("  skipped: {}: {why}", row.case.name);
+            }
+        }
+        // Only cases that passed change the page.
+        let page = table::compare(&root, &rows, self.bless);
+        let failed: Vec<&str> =
+            rows.iter().filter(|row| !row.problems.is_empty()).map(|row| row.case.name).collect();
+        ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+        page?;
+        Ok(rows.into_iter().filter_map(|row| Some((row.case.name, row.skipped?))).collect())
+    }
+
+    /// Runs several cases at the same time, and obtains the parts of the next one meanwhile. Problems are printed
+    /// immediately.
+    ///
+    /// # Errors
+    /// The first error in obtaining parts.
+    fn run_cases(
+        &self,
+        cases: impl Iterator<Item = Result<(&'static Case, Result<Parts, String>)>> + Send,
+    ) -> Result<Vec<CaseResult>> {
+        let (queue, rows) = (Mutex::new(cases), Mutex::new(Ok(Vec::new())));
+        let work = || {
+            loop {
+                let next = queue.lock().map(|mut queue| queue.next());
+                let Ok(Some(next)) = next else { break };
+                let row = next.map(|(case, parts)| match parts {
+                    Ok(parts) => self.case(case, &parts),
+                    Err(why) => CaseResult { skipped: Some(why), ..CaseResult::of(case) },
+                });
+                let Ok(mut rows) = rows.lock() else { break };
+                match (row, &mut *rows) {
+                    (_, Err(_)) => break,
+                    (Ok(row), Ok(rows)) => {
+                        for problem in &row.problems {
+                            println!("  {}: {problem}", row.case.name);
+                        }
+                        rows.push(row);
+                    }
+                    (Err(error), rows) => *rows = Err(error),
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(work);
+            }
+        });
+        rows.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One case with all its boots.
+    fn case(&self, case: &'static Case, parts: &Parts) -> CaseResult {
+        let mut row = CaseResult::of(case);
+        let mut boots = Vec::new();
+        for _ in 0..case.boots {
+            let limit = Duration::from_secs(case.limit.unwrap_or(self.limit));
+            let booted = match boot_once(case, parts, limit) {
+                Ok(booted) => booted,
+                Err(error) => {
+                    row.problems.push(format!("{error:#}"));
+                    return row;
+                }
+            };
+            row.seconds += booted.seconds;
+            if let Some(folder) = &self.consoles {
+                let _ = std::fs::write(folder.join(format!("{}.txt", case.name)), &booted.console);
+            }
+            if let Some(problem) = wrong_end(case.ends, &booted) {
+                row.problems.push(problem);
+                return row;
+            }
+            boots.push(console::sections(&booted.console));
+        }
+        if case.ends == Ending::Off {
+            match CaseOutput::read(case.scripts, &boots) {
+                Ok(output) => {
+                    row.counts = (!output.runs.is_empty()).then(|| output.counts());
+                    row.problems = output.problems();
+                    row.problems.extend(case.expects.iter().flat_map(|expect| expect.problems(&output)));
+                }
+                Err(problem) => row.problems.push(problem),
+            }
+        }
+        row
+    }
+}
+
+fn boot_once(case: &Case, parts: &Parts, limit: Duration) -> Result<Booted> {
+    let folder = tempfile::tempdir().context("no folder for the guest's file system")?;
+    let file_system: &Path = &folder.path().join("initramfs");
+    guest::file_system(case, parts, file_system)?;
+    let emulator = case.arch.emulator();
+    boot::boot(guest::emulator(case, parts, file_system), limit)
+        .with_context(|| format!("{emulator} could not be started"))
+}
+
+/// What is wrong with the end of a guest, with the last lines of its console.
+fn wrong_end(ends: Ending, booted: &Booted) -> Option<String> {
+    let panicked = booted.console.contains("Kernel panic");
+    let end = match &booted.end {
+        End::Off if panicked => Ending::Panics,
+        End::Off if booted.console.contains(console::DONE) => Ending::Off,
+        End::Hung => Ending::Hangs,
+        End::Off => return Some(with_console("the guest ended before its scripts did".into(), booted)),
+        End::Emulator(why) => return Some(with_console(format!("the emulator ended with {why}"), booted)),
+    };
+    if end == ends {
+        return None;
+    }
+    Some(with_console(
+        match end {
+            Ending::Off => "the guest powered off".into(),
+            Ending::Panics => "the guest's kernel panicked".into(),
+            Ending::Hangs => format!("no end within {:.0} s; it was ended", booted.seconds),
+        },
+        booted,
+    ))
+}
+
+fn with_console(what: String, booted: &Booted) -> String {
+    let last = console::tail(&booted.console, LAST_LINES);
+    format!("{what}; the last {} lines of its console:\n    {}", last.len(), last.join("\n    "))
+}
+
+/// The cases of these names, or all.
+fn chosen(names: &[String]) -> Result<Vec<&'static Case>> {
+    if names.is_empty() {
+        return Ok(CASES.iter().collect());
+    }
+    let mut chosen = Vec::new();
+    for name in names {
+        let Some(case) = CASES.iter().find(|case| case.name == name) else {
+            bail!("there is no case {name}: cargo xtask vm --list names them");
+        };
+        chosen.push(case);
+    }
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Booted, End, Ending, chosen, wrong_end};
+
+    fn booted(end: End, console: &str) -> Booted {
+        Booted { end, console: console.into(), seconds: 60.0 }
+    }
+
+    #[test]
+    fn an_unexpected_end_is_reported_with_the_last_lines() {
+        assert_eq!(wrong_end(Ending::Off, &booted(End::Off, "@@ done")), None);
+        let lines: Vec<String> = (0..30).map(|line| format!("line {line}")).collect();
+        let panic = booted(End::Off, &format!("{}\nKernel panic - not syncing\n", lines.join("\n")));
+        assert_eq!(wrong_end(Ending::Panics, &panic), None);
+        let problem = wrong_end(Ending::Off, &panic).unwrap();
+        assert!(problem.starts_with("the guest's kernel panicked; the last 20 lines"), "{problem}");
+        assert!(
+            problem.contains("line 29") && problem.contains("line 11\n") && !problem.contains("line 10\n"),
+            "{problem}"
+        );
+        let hung = wrong_end(Ending::Off, &booted(End::Hung, "deaf")).unwrap();
+        assert!(hung.starts_with("no end within 60 s") && hung.ends_with("deaf"), "{hung}");
+        // A guest that must hang and does not is wrong too.
+        assert!(wrong_end(Ending::Hangs, &booted(End::Off, "@@ done")).is_some());
+        let half = wrong_end(Ending::Off, &booted(End::Off, "@@ begin x")).unwrap();
+        assert!(half.contains("before its scripts did"), "{half}");
+    }
+
+    #[test]
+    fn an_unknown_case_is_named() {
+        let error = chosen(&["no-such".to_owned()]).err().unwrap().to_string();
+        assert!(error.contains("no-such") && error.contains("--list"));
+    }
+}

@@ -1,0 +1,302 @@
+//! The cases, one row each.
+
+use super::arch::Arch;
+use super::case::{Case, Ending};
+use super::checks;
+use super::console::Script;
+use super::debian::Line;
+use super::expect::Expect;
+use tollgate_record::Severity::{Info, Ok as Well, Spoils};
+
+const DOCTOR: Script = Script { name: "doctor", line: "tollgate doctor --json" };
+const RUN: Script = Script {
+    name: "run",
+    line: "tollgate run --quick --budget-ms 1000 --patience-ms 40000 --seed 1 --no-save --json",
+};
+const NOBODY: &[Script] = &[
+    Script { name: "doctor", line: "su -s /bin/sh nobody -c 'tollgate doctor --json'" },
+    Script {
+        name: "run",
+        line: "su -s /bin/sh nobody -c 'tollgate run --quick --budget-ms 1000 --patience-ms 40000 --seed 1 \
+               --no-save --json'",
+    },
+];
+
+/// `--clock tsc` because the time-stamp counter of an emulator has no constant rate and is not chosen by default; the bare
+/// guest has no other clock.
+const CROSSING: Script = Script {
+    name: "crossing",
+    line: "tollgate crossing --clock tsc --quick --budget-ms 100 --patience-ms 40000 --seed 1 --no-save --json",
+};
+const LOAD_KVM: &str = "for name in irqbypass kvm kvm-amd; do test ! -e /mod/$name.ko || insmod /mod/$name.ko || exit; done; \
+                        cat /sys/module/kvm_amd/parameters/npt";
+const LOAD_KVM_WITHOUT_NESTED: &str = "for name in irqbypass kvm; do test ! -e /mod/$name.ko || insmod /mod/$name.ko || exit; done; \
+                        insmod /mod/kvm-amd.ko npt=0 && cat /sys/module/kvm_amd/parameters/npt";
+
+const STATIC: (&str, &str) = ("call/dynamic", "statically linked");
+const ONE_CPU: (&str, &str) = ("core/*", "it needs two CPUs");
+const EMULATED: Expect = Expect::Doctor("emulated-cpu", Spoils, "emulated in software");
+const NO_PMU: Expect = Expect::Doctor("no-pmu", Info, "no counters exposed by the hypervisor");
+
+/// A plain x86 machine.
+const X86: Case = Case {
+    name: "",
+    what: "",
+    arch: Arch::Amd64,
+    line: Line::V6_12,
+    cpu: "EPYC",
+    cpus: 1,
+    memory_mib: 1024,
+    machine: &[],
+    // Without these, the load of the host decides whether the guest's kernel trusts its clock and its timer.
+    boot: "no_timer_check tsc=reliable",
+    scripts: &[DOCTOR, RUN],
+    boots: 1,
+    limit: None,
+    ends: Ending::Off,
+    expects: &[],
+};
+
+/// An Arm machine whose clocks are its instructions: one takes two nanoseconds, and two cycles.
+const ARM: Case = Case {
+    arch: Arch::Arm64,
+    cpu: "cortex-a57",
+    machine: &["-icount", "shift=1,sleep=off", "-rtc", "base=2026-01-01T00:00:00,clock=vm"],
+    boot: "nokaslr norandmaps randomize_kstack_offset=off",
+    ..X86
+};
+
+const COUNTED: Script = Script {
+    name: "counted",
+    line: "rm -f /tmp/counted; TOLLGATE_COUNTED=/tmp/counted counters --test-threads 1 >&2 && cat /tmp/counted",
+};
+const ALLOW_DIRECT: Script = Script { name: "allow", line: "echo 1 > /proc/sys/kernel/perf_user_access" };
+
+pub(super) static CASES: &[Case] = &[
+    Case {
+        name: "two-cpus",
+        what: "two CPUs",
+        cpus: 2,
+        expects: &[
+            Expect::Skips(&[STATIC]),
+            EMULATED,
+            NO_PMU,
+            Expect::Doctor("one-cpu", Well, "2 CPUs can be used"),
+            Expect::Doctor("virtual-machine", Info, "QEMU TCG"),
+            Expect::Doctor("page-table-isolation", Well, "is off"),
+            Expect::Doctor("io-uring-disabled", Well, "may be used"),
+        ],
+        ..X86
+    },
+    Case {
+        name: "one-cpu",
+        what: "one CPU",
+        line: Line::V6_1,
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            EMULATED,
+            Expect::Doctor("one-cpu", Info, "one CPU only"),
+            Expect::Check(checks::one_cpu_built_in),
+        ],
+        ..X86
+    },
+    Case {
+        name: "maxcpus-1",
+        what: "two CPUs, one of them off (`maxcpus=1`)",
+        cpus: 2,
+        boot: "no_timer_check tsc=reliable maxcpus=1",
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            Expect::Doctor("one-cpu", Info, "one CPU only"),
+            Expect::Check(checks::the_other_cpu_can_be_switched_on),
+        ],
+        ..X86
+    },
+    Case {
+        name: "pti-on",
+        what: "page-table isolation, which the processor needs",
+        line: Line::V6_1,
+        cpu: "Nehalem",
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            Expect::Doctor("page-table-isolation", Info, "page-table isolation is on"),
+            Expect::Check(|output| checks::meltdown(output, "Mitigation: PTI", true)),
+        ],
+        ..X86
+    },
+    Case {
+        name: "pti-off",
+        what: "the same processor without it (`nopti`)",
+        line: Line::V6_1,
+        cpu: "Nehalem",
+        boot: "no_timer_check tsc=reliable nopti",
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            Expect::Doctor("page-table-isolation", Info, "is off though this processor needs it"),
+            Expect::Check(|output| checks::meltdown(output, "Vulnerable", false)),
+        ],
+        ..X86
+    },
+    Case {
+        name: "pti-forced",
+        what: "page-table isolation on a processor that does not need it (`pti=on`)",
+        line: Line::V6_1,
+        boot: "no_timer_check tsc=reliable pti=on",
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            Expect::Doctor("page-table-isolation", Info, "was forced on"),
+            Expect::Check(|output| checks::meltdown(output, "Not affected", true)),
+        ],
+        ..X86
+    },
+    Case {
+        name: "paranoid-3",
+        what: "`perf_event_paranoid` 3, no privilege",
+        boot: "no_timer_check tsc=reliable sysctl.kernel.perf_event_paranoid=3",
+        scripts: NOBODY,
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            Expect::Doctor("no-pmu", Info, "refused: kernel.perf_event_paranoid is 3"),
+            Expect::Doctor("perf-event-paranoid", Spoils, "is 3: perf events of all kinds are refused"),
+            Expect::Doctor("unprivileged", Info, "user 65534"),
+        ],
+        ..X86
+    },
+    Case {
+        name: "paranoid-4",
+        what: "`perf_event_paranoid` 4, no privilege",
+        line: Line::V6_1,
+        boot: "no_timer_check tsc=reliable sysctl.kernel.perf_event_paranoid=4",
+        scripts: NOBODY,
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            Expect::Doctor("no-pmu", Info, "refused: kernel.perf_event_paranoid is 4"),
+            Expect::Doctor("perf-event-paranoid", Spoils, "is 4: perf events of all kinds are refused"),
+        ],
+        ..X86
+    },
+    Case {
+        name: "io-uring-disabled",
+        what: "`kernel.io_uring_disabled` 2",
+        boot: "no_timer_check tsc=reliable sysctl.kernel.io_uring_disabled=2",
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU, ("syscall/io_uring-nop", "io_uring_disabled = 2")]),
+            Expect::Doctor("io-uring-disabled", Spoils, "for nobody"),
+        ],
+        ..X86
+    },
+    Case {
+        name: "no-hypervisor-bit",
+        what: "a hypervisor that hides",
+        cpu: "EPYC,-hypervisor",
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            Expect::Doctor("virtual-machine", Info, "QEMU"),
+            Expect::Doctor("hidden-hypervisor", Info, "hypervisor bit"),
+        ],
+        ..X86
+    },
+    Case {
+        name: "small-memory",
+        what: "128 MiB of memory",
+        memory_mib: 128,
+        expects: &[
+            Expect::Skips(&[STATIC, ONE_CPU]),
+            Expect::Doctor("low-memory", Spoils, "MiB of memory are available"),
+        ],
+        ..X86
+    },
+    Case {
+        name: "kvm-amd",
+        what: "KVM on AMD's SVM, nested paging",
+        line: Line::V6_1,
+        machine: &["-icount", "shift=2,sleep=off"],
+        scripts: &[Script { name: "load", line: LOAD_KVM }, CROSSING],
+        expects: &[Expect::Check(|output| checks::kvm(output, true))],
+        ..X86
+    },
+    Case {
+        name: "kvm-amd-shadow",
+        what: "the same without nested paging (`npt=0`)",
+        machine: &["-icount", "shift=2,sleep=off"],
+        scripts: &[Script { name: "load", line: LOAD_KVM_WITHOUT_NESTED }, CROSSING],
+        expects: &[Expect::Check(|output| checks::kvm(output, false))],
+        ..X86
+    },
+    Case {
+        name: "kvm-without-svm",
+        what: "no virtualisation in the processor",
+        line: Line::V6_1,
+        cpu: "EPYC,-svm",
+        scripts: &[Script { name: "load", line: "insmod /mod/kvm-amd.ko || true" }, CROSSING],
+        expects: &[Expect::Check(checks::no_kvm)],
+        ..X86
+    },
+    Case {
+        name: "arm-counters",
+        what: "Arm PMUv3, two boots alike; `perf_user_access` 0",
+        line: Line::V6_1,
+        scripts: &[DOCTOR, COUNTED],
+        boots: 2,
+        expects: &[
+            Expect::Doctor("no-pmu", Well, "hardware counters can be read"),
+            Expect::Doctor("perf-user-access", Info, "kernel.perf_user_access is 0"),
+            Expect::Check(checks::counters),
+        ],
+        ..ARM
+    },
+    Case {
+        name: "arm-direct-reads",
+        what: "the same with `perf_user_access` 1",
+        scripts: &[ALLOW_DIRECT, DOCTOR, COUNTED],
+        expects: &[
+            Expect::Doctor("perf-user-access", Well, "kernel.perf_user_access is 1"),
+            Expect::Check(checks::counters),
+        ],
+        ..ARM
+    },
+    Case {
+        name: "arm-no-instructions",
+        what: "cycles without instructions: an event is missing",
+        machine: &[],
+        scripts: &[DOCTOR, COUNTED, RUN],
+        cpus: 2,
+        expects: &[
+            Expect::Skips(&[STATIC, ("syscall/int80", "instruction of x86"), ("vm/cpuid", "no instruction")]),
+            Expect::Doctor("no-pmu", Well, "hardware counters can be read"),
+            Expect::Doctor("virtual-machine", Info, "QEMU"),
+            Expect::Check(checks::event_missing),
+        ],
+        ..ARM
+    },
+    Case {
+        name: "panics",
+        what: "a guest whose kernel panics, on purpose",
+        scripts: &[Script { name: "panic", line: "echo c > /proc/sysrq-trigger" }],
+        ends: Ending::Panics,
+        ..X86
+    },
+    Case {
+        name: "hangs",
+        what: "a guest that never ends, on purpose",
+        scripts: &[Script { name: "hang", line: "echo still here > /dev/console; sleep 100000" }],
+        limit: Some(15),
+        ends: Ending::Hangs,
+        ..X86
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::CASES;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_case_has_its_own_name_and_a_description() {
+        let names: BTreeSet<&str> = CASES.iter().map(|case| case.name).collect();
+        assert_eq!(names.len(), CASES.len());
+        for case in CASES {
+            assert!(!case.what.is_empty() && !case.scripts.is_empty() && case.boots > 0, "{}", case.name);
+        }
+    }
+}
