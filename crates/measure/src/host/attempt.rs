@@ -29,7 +29,7 @@ pub fn attempts() -> Attempts {
 }
 
 fn io_uring() -> u8 {
-    // struct io_uring_params: 120 bytes that ask for nothing special.
+    // struct io_uring_params: 120 bytes without any option.
     let mut parameters = [0_u64; 15];
     // SAFETY: the parameters are valid for the call to read and fill.
     answer(unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) })

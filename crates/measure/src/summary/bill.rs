@@ -26,7 +26,7 @@ pub(super) struct Bill {
     pub(super) total: Option<f64>,
     /// Whole crossings while something recorded: what recorded, their length in nanoseconds.
     pub(super) instrumented: Vec<(String, f64)>,
-    /// What to know of it.
+    /// What is wrong with it.
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Other tasks lengthened two of three batches of the only epoch. Its parts are those of the undisturbed crossing,
-    /// and so is the figure that they stand under.
+    /// and so is the figure that they make up.
     #[test]
     fn the_parts_add_up_to_the_figure_where_there_is_one_epoch_only() {
         let meta = crate::probe::Meta {

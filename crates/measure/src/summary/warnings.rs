@@ -1,4 +1,4 @@
-//! What a reader must know of a probe's samples.
+//! Warnings about a probe's samples.
 
 use super::headline::{group_medians, slope};
 use crate::probe::Meta;
