@@ -1,9 +1,10 @@
-//! `cargo xtask bench`: the figures that the project promises, measured here and printed as they come
-//! out. Nothing in the tests is timed; this is where speed and repeatability are looked at.
+//! `cargo xtask bench`: measures the figures that the project promises. Tests check no times: speed and repeatability are
+//! checked here.
 
 mod cache;
 mod compare;
 mod crossing;
+mod effort;
 mod export;
 mod fault;
 mod figures;
@@ -12,31 +13,27 @@ mod report;
 mod spinner;
 mod switch;
 
-use anyhow::{Context, Result, bail};
+use crate::tool::Tool;
+use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
+use effort::Effort;
 use figures::{Figure, Ladder};
 use spinner::Spinner;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Stdio;
 use tollgate_testkit::workspace;
 
-/// Measure the promised figures and say which are met; what others do on the machine shows in them
+/// Measure the promised figures and print which are met. Other load on the machine changes them
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many runs stand behind a repeatability figure
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1_000))]
-    runs: u32,
-    /// Use quick runs instead of default ones for repeatability
-    #[arg(long)]
-    quick: bool,
+    #[command(flatten)]
+    effort: Effort,
     /// Only these benchmarks
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(BENCHES.iter().map(|(name, _)| *name)))]
     names: Vec<String>,
 }
 
-/// One benchmark: its name and what it gives.
-type Bench = (&'static str, fn(&Tool, &Args) -> Result<Vec<Figure>>);
+/// One benchmark: its name and its figures.
+type Bench = (&'static str, fn(&Tool, &Effort) -> Result<Vec<Figure>>);
 
 static BENCHES: &[Bench] = &[
     ("time", time),
@@ -62,7 +59,7 @@ impl Args {
         for (name, bench) in BENCHES {
             if self.names.is_empty() || self.names.iter().any(|wanted| wanted == name) {
                 println!("{name}");
-                for figure in bench(&tool, self)? {
+                for figure in bench(&tool, &self.effort)? {
                     println!("  {figure}");
                 }
             }
@@ -71,47 +68,14 @@ impl Args {
     }
 }
 
-/// The release binary.
-pub(crate) struct Tool {
-    path: PathBuf,
+/// The record of a run with these arguments.
+fn ladder(tool: &Tool, args: &[&str]) -> Result<Ladder> {
+    let (document, _) = tool.json(&[args, &["--no-save"]].concat())?;
+    Ok(Ladder::of(&document))
 }
 
-impl Tool {
-    pub(crate) fn build(root: &Path) -> Result<Self> {
-        let built = workspace::cargo(root)
-            .args(["build", "--release", "--quiet", "--package", "tollgate"])
-            .status()?;
-        if !built.success() {
-            bail!("the release build failed");
-        }
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        Ok(Self { path: target.join("release/tollgate") })
-    }
-
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(&self.path);
-        command.args(args).stdin(Stdio::null());
-        command
-    }
-
-    /// The document that the arguments print, and how many seconds that took.
-    pub(crate) fn json(&self, args: &[&str]) -> Result<(serde_json::Value, f64)> {
-        let start = Instant::now();
-        let output = self.command(args).args(["--json"]).stderr(Stdio::inherit()).output()?;
-        let seconds = start.elapsed().as_secs_f64();
-        let document = serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("tollgate {} printed no document", args.join(" ")))?;
-        Ok((document, seconds))
-    }
-
-    fn ladder(&self, args: &[&str]) -> Result<Ladder> {
-        let (document, _) = self.json(&[args, &["--no-save"]].concat())?;
-        Ok(Ladder::of(&document))
-    }
-}
-
-/// How long a person waits.
-fn time(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
+/// How long a user waits.
+fn time(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
     let (_, quick) = tool.json(&["--quick", "--no-save"])?;
     let (_, default) = tool.json(&["--no-save"])?;
     Ok(vec![
@@ -120,13 +84,13 @@ fn time(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Things of known length.
-fn harness(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
+/// Durations that are known in advance.
+fn harness(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
     let (doctor, _) = tool.json(&["doctor"])?;
     let check = &doctor["self_check"];
     let number = |key: &str| check[key].as_f64().unwrap_or(f64::NAN);
     let error = (number("thousand_multiplies") / number("expected") - 1.0).abs() * 100.0;
-    let ladder = tool.ladder(&["run", "null", "fiber/own"])?;
+    let ladder = ladder(tool, &["run", "null", "fiber/own"])?;
     let ticks = |probe: &str| ladder.ticks(probe).unwrap_or(f64::NAN);
     Ok(vec![
         Figure::at_most("null, ticks from zero", ticks("null").abs(), 0.5),
@@ -135,9 +99,9 @@ fn harness(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Switches that were counted for each that was claimed.
-fn proof(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
-    let ladder = tool.ladder(&["run", "thread", "process"])?;
+/// Counted switches for each claimed one.
+fn proof(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
+    let ladder = ladder(tool, &["run", "thread", "process"])?;
     let claims = ["futex", "pipe", "eventfd", "yield"];
     let claimed = |probe: &str| claims.iter().any(|mechanism| probe.ends_with(mechanism));
     let rows = ladder.switches().filter(|(probe, _)| claimed(probe));
@@ -152,11 +116,11 @@ fn proof(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
         .collect())
 }
 
-/// The speed of the RISC-V machine, by processor time.
-fn riscv(_: &Tool, _: &Args) -> Result<Vec<Figure>> {
+/// The speed of the RISC-V machine in processor time.
+fn riscv(_: &Tool, _: &Effort) -> Result<Vec<Figure>> {
     let mut cargo = workspace::cargo(&workspace::root()?);
     cargo.args(["run", "--release", "--quiet", "--package", "tollgate-riscv", "--example", "mips"]);
-    // Enough for every part of the programs, and bounded: to their ends it takes minutes.
+    // Enough to reach every part of the programs. To run them to their ends takes minutes.
     cargo.args(["--", "3", "--steps", "200000000"]);
     let output = cargo.stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -172,24 +136,24 @@ fn riscv(_: &Tool, _: &Args) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Probes of one CPU in separate runs.
-fn repeat(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
-    repeated(tool, args, "")
+/// How well separate runs repeat.
+fn repeat(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
+    repeated(tool, effort, "")
 }
 
-/// The same while another process spins on the other CPU.
-fn beside_spinner(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
-    let place = Place::of(tool)?;
+/// The same while another process keeps the other CPU busy.
+fn beside_spinner(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
+    let place = ChosenCpus::of(tool)?;
     let Some(peer) = place.peer else {
         return Ok(vec![Figure::skipped("spinner", "only one CPU may be used")]);
     };
     let _spinner = Spinner::on(peer)?;
-    repeated(tool, args, ", a spinner on the other CPU")
+    repeated(tool, effort, ", a spinner on the other CPU")
 }
 
-fn repeated(tool: &Tool, args: &Args, how: &str) -> Result<Vec<Figure>> {
-    let options: &[&str] = if args.quick { &["--quick"] } else { &[] };
-    let ladders = (0..args.runs).map(|_| tool.ladder(options)).collect::<Result<Vec<_>>>()?;
+fn repeated(tool: &Tool, effort: &Effort, how: &str) -> Result<Vec<Figure>> {
+    let options: &[&str] = if effort.quick { &["--quick"] } else { &[] };
+    let ladders = (0..effort.runs).map(|_| ladder(tool, options)).collect::<Result<Vec<_>>>()?;
     let spread = figures::spread(&ladders);
     for row in &spread {
         println!("  {row}");
@@ -211,23 +175,27 @@ fn repeated(tool: &Tool, args: &Args, how: &str) -> Result<Vec<Figure>> {
     ])
 }
 
-/// A spinner on the measured CPU must be told of.
-fn on_spinner(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
-    let place = Place::of(tool)?;
+/// A run beside a spinner on the measured CPU must warn.
+fn on_spinner(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
+    let place = ChosenCpus::of(tool)?;
     let _spinner = Spinner::on(place.cpu)?;
     let (document, _) = tool.json(&["--quick", "--no-save"])?;
     let warned =
         document["warnings"].as_array().is_some_and(|all| all.iter().any(|one| one["code"] == "other-task"));
-    Ok(vec![Figure::at_least("a spinner on the measured CPU is told of", f64::from(u8::from(warned)), 1.0)])
+    Ok(vec![Figure::at_least(
+        "a run beside a spinner on the measured CPU warns",
+        f64::from(u8::from(warned)),
+        1.0,
+    )])
 }
 
-/// The CPUs that the tool chooses.
-struct Place {
+/// The CPUs that tollgate chooses.
+struct ChosenCpus {
     cpu: u64,
     peer: Option<u64>,
 }
 
-impl Place {
+impl ChosenCpus {
     fn of(tool: &Tool) -> Result<Self> {
         let (document, _) = tool.json(&["run", "null", "--quick", "--no-save"])?;
         let cpu = &document["host"]["cpu"];

@@ -1,13 +1,13 @@
-//! `cargo xtask fuzz`: random programs, random memory and broken files for the RISC-V machine, for a given
-//! time, against QEMU and against its own reference interpreter; broken results of the x86-64 guest; hostile records
-//! for the page; and any run and any file for exporters and importers.
+//! `cargo xtask fuzz`: runs the tests that use random input for a given time. They compare random programs on the RISC-V
+//! machine with QEMU and with the reference interpreter, and try random memory, invalid files, invalid results of the
+//! x86-64 guest, hostile records on the page, and random runs and files in exporters and importers.
 
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use tollgate_testkit::workspace;
 
-/// The tests that go on for as long as they are told to: crate and test.
+/// The tests that run for a given time: crate and test.
 const TIMED: [(&str, &str); 6] = [
     ("riscv", "qemu"),
     ("riscv", "engines"),
@@ -16,13 +16,13 @@ const TIMED: [(&str, &str); 6] = [
     ("report", "html_hostile"),
     ("report", "any_run"),
 ];
-/// The tests that do a larger amount of work when they are told a time.
+/// The tests that do more work when a time is given.
 const LARGER: [(&str, &str); 1] = [("riscv", "loader")];
 
-/// Run random programs on the RISC-V machine for a while; a failure prints the seed that repeats it
+/// Run the tests with random input for a while; a failure prints the seed that repeats it
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How long in all, in seconds
+    /// Total time in seconds
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(5..=864_000))]
     seconds: u64,
 }
@@ -30,13 +30,13 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         if !fuzz(&workspace::root()?, self.seconds)?.success() {
-            bail!("a random program was executed differently, or broke the machine; its seed stands above");
+            bail!("a test with random input failed; its seed is printed above");
         }
         Ok(())
     }
 }
 
-/// Fuzzes for about so many seconds, one test at a time.
+/// Fuzzes for about this many seconds, one test at a time.
 pub(crate) fn fuzz(root: &Path, seconds: u64) -> Result<ExitStatus> {
     Ok(command(root, seconds).status()?)
 }
@@ -60,14 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_is_shared_by_the_tests_that_take_it() {
+    fn the_time_is_divided_among_the_timed_tests() {
         let command = command(Path::new("/"), 150);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
         assert_eq!(seconds.and_then(|(_, value)| value), Some("25".as_ref()));
     }
 
     #[test]
-    fn every_test_named_here_is_there() {
+    fn every_test_named_here_exists() {
         let root = workspace::root().expect("the tests run in the repository");
         for (room, test) in TIMED.iter().chain(&LARGER) {
             assert!(root.join(format!("crates/{room}/tests/{test}.rs")).is_file(), "{test}");

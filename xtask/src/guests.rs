@@ -1,10 +1,10 @@
-//! `cargo xtask guests`: builds the guest images, or checks that those in the tree are what their sources give.
-//! Those of RISC-V, from `guests/riscv`, are here; the x86-64 one is in [`x86`].
+//! `cargo xtask guests`: builds the guest images, or checks that those in the tree equal what their sources give. The images
+//! for RISC-V, from `guests/riscv`, are built here; the image for x86-64 is built in [`x86`].
 //!
-//! A source file names its own images in its first lines: `// image: NAME [OPTION...]`, where an option is
-//! one for the compiler (`-DNAME`), `kernel=NAME` (which kernel a program runs on) or `linux` (a static program
-//! for Linux or the proxy kernel, without any kernel of ours), `bare` (machine mode, by itself) or `alone` (one
-//! C file for RV32 and nothing else, not even a start). A kernel carries the bill's program.
+//! A source file names its images in its first lines: `// image: NAME [OPTION...]`. An option is one for the compiler
+//! (`-DNAME`), `kernel=NAME` (a program for this kernel), `linux` (a static program for Linux or the proxy kernel), `bare`
+//! (a program for machine mode without a kernel) or `alone` (one C file for RV32, without start-up code). The image of a
+//! kernel contains the program of the bill.
 
 mod x86;
 
@@ -16,10 +16,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 /// Debian's bare-metal cross compiler; `apt-get install gcc-riscv64-unknown-elf`.
 pub(crate) const COMPILER: &str = "riscv64-unknown-elf-gcc";
-/// Another release may choose other instructions, and the figures in the documentation are about these.
+/// Another release may generate other instructions than those that the documentation counts.
 const RELEASE: &str = "12.2";
 
-/// Nothing here may depend on the place or time of the build.
+/// No option may make the image depend on the place or time of the build.
 const COMPILE: &[&str] = &[
     "-march=rv64gc",
     "-mabi=lp64",
@@ -30,11 +30,11 @@ const COMPILE: &[&str] = &[
     "-fno-pic",
     "-fno-ident",
     "-fno-asynchronous-unwind-tables",
-    // A loop must not become a call of memcpy, which is not there.
+    // A loop must not become a call of memcpy: there is no C library.
     "-fno-tree-loop-distribute-patterns",
     "-Wall",
     "-Wextra",
-    // The system call table fills itself with a default first.
+    // The system call table sets a default for all entries first.
     "-Wno-override-init",
     "-Werror",
     "-Iinclude",
@@ -52,7 +52,7 @@ const LINK: &[&str] = &[
     "-Wl,--no-warn-rwx-segments",
 ];
 
-/// What every kernel is made of, beside its own file.
+/// The sources that all kernels share.
 const KERNEL: &[&str] = &[
     "kernel/boot.S",
     "kernel/boot.c",
@@ -68,24 +68,24 @@ const BILL: &[&str] = &["user/cross.S", "user/bill.c"];
 /// One image to build.
 struct Image {
     name: String,
-    /// More for the compiler.
+    /// More options of the compiler.
     flags: Vec<String>,
-    /// How it is linked.
+    /// Options of the linker.
     link: &'static [&'static str],
     kernel: Vec<String>,
     user: Vec<String>,
 }
 
-/// Behind the kernel, at the addresses that the device map leaves.
+/// After the kernel, at addresses without devices.
 const WITH_KERNEL: &[&str] = &["-Wl,-T,link.ld"];
-/// Where the default script puts Linux programs.
+/// At the address of Linux programs in the default linker script.
 const LINUX: &[&str] = &["-Wl,-e,user_start"];
-/// At the start of RAM; relaxation would use a gp that nobody sets.
+/// At the start of RAM. Without relaxation, which would use gp: no code sets it.
 const BARE: &[&str] = &["-Wl,-Ttext-segment=0x80000000", "-Wl,--no-relax"];
-/// As anybody would link a file by itself, but at the start of RAM; relaxation is part of the experiment. The
-/// linker begins at the start of .text, and says so, for want of `_start`.
+/// With default options, but at the start of RAM; relaxation is part of the experiment. The linker warns that there is no
+/// `_start`, and uses the start of .text.
 const ALONE: &[&str] = &["-Wl,-Ttext-segment=0x80000000"];
-/// As anybody would compile it: what the other images need would move main.
+/// With few options, because those of the other images would move main.
 const COMPILE_ALONE: &[&str] = &[
     "-mabi=ilp32",
     "-fno-pic",
@@ -99,7 +99,7 @@ const COMPILE_ALONE: &[&str] = &[
 /// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf)
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail when the images in the tree differ from what their sources give
+    /// Write nothing; fail if the images in the tree differ from what their sources give
     #[arg(long)]
     check: bool,
 }
@@ -108,14 +108,14 @@ impl Args {
     /// Builds or checks.
     ///
     /// # Errors
-    /// Without one of the compilers, when it refuses a source, or when an image differs.
+    /// When a compiler is missing or fails, or when an image differs.
     pub(crate) fn run(&self) -> Result<()> {
         x86::guests(self.check)?;
         guests(self.check)
     }
 }
 
-/// Builds all images, or with `check` builds them beside the tree and compares.
+/// Builds all images into the tree, or with `check` into a temporary folder and compares them.
 pub(crate) fn guests(check: bool) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/riscv");
     let version = Command::new(COMPILER).arg("-dumpfullversion").output().with_context(|| {
@@ -129,7 +129,7 @@ pub(crate) fn guests(check: bool) -> Result<()> {
 
     let work = env::temp_dir().join(format!("tollgate-guests-{}", std::process::id()));
     let outcome = build_all(&root, &work, check);
-    // Best effort: a folder left in the temporary directory harms nobody.
+    // Best effort: a folder left in the temporary directory does no harm.
     let _ = fs::remove_dir_all(&work);
     outcome
 }
@@ -151,7 +151,7 @@ fn build_all(root: &Path, work: &Path, check: bool) -> Result<()> {
     for entry in fs::read_dir(&kept)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let known = images.iter().any(|image| format!("{}.elf", image.name) == name);
-        ensure!(known, "guests/riscv/images/{name} has no source that names it; remove it");
+        ensure!(known, "guests/riscv/images/{name} is not named by any source; remove it");
     }
     if !differing.is_empty() {
         bail!(
@@ -221,14 +221,14 @@ fn image(line: &str, folder: &str, source: &str) -> Result<Image> {
     Ok(image)
 }
 
-/// Compiles and links one image and gives its bytes.
+/// Compiles and links one image and returns its bytes.
 fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
     let folder = work.join(&image.name);
     fs::create_dir_all(&folder)?;
     let mut objects = Vec::new();
     for (prefix, sources) in [("kernel-", &image.kernel), ("user-", &image.user)] {
         for source in sources {
-            // The linker script tells kernel, user and handler code apart by these names.
+            // The linker script separates kernel, user and handler code by these names.
             let stem = source.rsplit('/').next().unwrap_or(source).replace('.', "-");
             let object = folder.join(format!("{prefix}{stem}.o"));
             let mut command = Command::new(COMPILER);
@@ -258,7 +258,6 @@ fn run(command: &mut Command) -> Result<()> {
 mod tests {
     use super::{COMPILER, guests, image};
 
-    /// The images in the tree are what the sources give, byte for byte.
     #[test]
     fn images_agree_with_their_sources() {
         if tollgate_testkit::program(COMPILER).is_none() {
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_says_what_it_runs_on_once() {
+    fn an_image_names_exactly_one_environment() {
         assert!(image("a linux", "programs", "programs/a.c").is_ok());
         assert!(image("a kernel=full -O0", "programs", "programs/a.c").is_ok());
         assert!(image("a -DX", "kernels", "kernels/a.S").is_ok());

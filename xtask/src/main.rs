@@ -1,19 +1,17 @@
 //! Developer commands: `cargo xtask <command>`. This file only parses and dispatches.
 //!
-//! A command is one file that holds `Args` (parsed by clap; its doc comment is the help) with
+//! A command is one file with a struct `Args` (its doc comment is the help) that has
 //! `fn run(&self) -> anyhow::Result<()>`, and one line in `commands!` below.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "talking to the developer is what these commands do"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "these commands print for the developer")]
 
 mod bench;
+mod bless;
 mod fuzz;
 mod guests;
 mod pictures;
 mod test;
 mod tidy;
+mod tool;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -37,6 +35,7 @@ macro_rules! commands {
 
 commands! {
     Bench => bench,
+    Bless => bless,
     Cross => machines::cross,
     Dist => machines::dist,
     Fuzz => fuzz,
@@ -71,7 +70,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_sound_and_each_command_says_what_it_does() {
+    fn the_command_line_is_valid_and_each_command_has_help() {
         let mut cli = Cli::command();
         cli.build();
         cli.clone().debug_assert();

@@ -1,16 +1,16 @@
-//! `cargo xtask pictures`: the pictures of the report that README.md and docs show, from the runs that its tests have.
+//! `cargo xtask pictures`: the pictures of the report in README.md and docs, from the runs of its tests.
 
-use crate::bench::Tool;
+use crate::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
+use tollgate_testkit::Browser;
 use tollgate_testkit::workspace;
-use tollgate_testkit::{Browser, NoBrowser};
 
-/// No picture is larger, in bytes.
+/// The limit of a picture, in bytes.
 const LARGEST: u64 = 150_000;
 
-/// Where the runs are.
+/// The folder of the runs.
 const RUNS: &str = "crates/report/tests/runs";
 
 /// The runs, and the command that measures each.
@@ -30,13 +30,13 @@ static COMMANDS: &[(&str, &[&str])] = &[
     ("riscv-icache", &["riscv", "icache", "--sweep"]),
 ];
 
-/// Make the pictures of the report that README.md and docs show
+/// Make the pictures of the report in README.md and docs
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Where they are written
+    /// The folder to write them to
     #[arg(long, value_name = "DIR", default_value = "docs/pictures")]
     to: PathBuf,
-    /// Measure the runs anew, on this machine, before: best on a quiet one
+    /// Measure the runs on this machine first; best on a quiet one
     #[arg(long)]
     measure: bool,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         let root = workspace::root()?;
-        let browser = browser()?;
+        let browser = Browser::find()?;
         let tool = Tool::build(&root)?;
         let runs = root.join(RUNS);
         if self.measure {
@@ -69,11 +69,11 @@ impl Args {
         if !drawn.success() {
             bail!("the pictures could not be made");
         }
-        small(&folder)
+        check_sizes(&folder)
     }
 }
 
-/// Measures every run and writes it on one line.
+/// Measures every run and writes it as one line.
 fn measure(tool: &Tool, folder: &Path) -> Result<()> {
     for (name, arguments) in COMMANDS {
         println!("measuring {name}");
@@ -83,16 +83,8 @@ fn measure(tool: &Tool, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The browser; here it is no reason to skip that something is missing.
-pub(crate) fn browser() -> Result<Browser> {
-    match Browser::find() {
-        Ok(browser) => Ok(browser),
-        Err(NoBrowser::Missing(why) | NoBrowser::Broken(why)) => bail!("{why}"),
-    }
-}
-
-/// Refuses pictures that make a clone heavy.
-fn small(folder: &Path) -> Result<()> {
+/// Refuses large pictures, which would make clones slow.
+fn check_sizes(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).context("the pictures' folder")? {
         let entry = entry?;
         let bytes = entry.metadata()?.len();
@@ -105,7 +97,7 @@ fn small(folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LARGEST, small};
+    use super::{LARGEST, check_sizes};
 
     #[test]
     fn a_large_picture_is_refused() {
@@ -113,7 +105,7 @@ mod tests {
         let size = |bytes: u64| {
             let file = std::fs::File::create(folder.path().join("x.png")).expect("made");
             file.set_len(bytes).expect("sized");
-            small(folder.path()).is_ok()
+            check_sizes(folder.path()).is_ok()
         };
         assert!(size(LARGEST) && !size(LARGEST + 1));
     }

@@ -1,36 +1,29 @@
-//! `cargo xtask test`: all set-up, then every check and every test, and one summary.
+//! `cargo xtask test`: set-up, all checks and tests, and a summary.
 
 mod apt;
+mod minimum;
+mod session;
 mod setup;
 mod steps;
 mod summary;
 mod tally;
 
 use anyhow::Result;
-use std::path::PathBuf;
+use session::Session;
 use std::time::Instant;
 use summary::{Outcome, Report};
 use tally::Tally;
-use tollgate_testkit::Skip;
 use tollgate_testkit::workspace;
 
-/// Does all set-up that the tests need, then runs every check and every test.
+/// Do all set-up that the tests need, then run every check and every test
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Install nothing, leave out the checks that a small change rarely breaks, and tell tests to use small budgets
+    /// Install nothing, leave out the checks that a small change rarely breaks, and use small budgets in tests
     #[arg(long)]
     fast: bool,
 }
 
-/// What the steps share.
-struct Session {
-    root: PathBuf,
-    fast: bool,
-    tally: Tally,
-    skips: Vec<Skip>,
-}
-
-/// One step; `slow` ones are left out by `--fast`.
+/// One step. `--fast` leaves out the slow ones.
 struct Step {
     name: &'static str,
     what: &'static str,
@@ -38,7 +31,7 @@ struct Step {
     run: fn(&mut Session) -> Result<Outcome>,
 }
 
-/// Every step in its order. A step that fails does not stop the next.
+/// The steps in their order. A step that fails does not stop the next one.
 static STEPS: &[Step] = &[
     Step { name: "set-up", what: "programs that the tests need", slow: false, run: setup::run },
     Step { name: "fmt", what: "cargo fmt --all --check", slow: false, run: steps::fmt },
@@ -72,6 +65,12 @@ static STEPS: &[Step] = &[
         what: "cargo xtask vm: Debian kernels under software emulation",
         slow: true,
         run: steps::vm,
+    },
+    Step {
+        name: "minimum",
+        what: "cargo check with the minimum Rust version",
+        slow: true,
+        run: minimum::run,
     },
     Step {
         name: "doc",

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: rules of this repository that no compiler checks. One file for each rule.
+//! `cargo xtask tidy`: the rules of this repository that the compiler does not check. One file for each rule.
 
 mod arrows;
 mod big_files;
@@ -18,6 +18,7 @@ mod readme_commands;
 mod rooms;
 mod rule;
 mod rust_version;
+mod sizes;
 mod tree;
 mod words;
 
@@ -27,10 +28,10 @@ use std::path::Path;
 use tollgate_testkit::workspace;
 use tree::Tree;
 
-/// Checks the rules of this repository that no compiler checks.
+/// Check the rules of this repository that the compiler does not check
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// List the rules instead
+    /// Print the rules and exit
     #[arg(long)]
     list: bool,
     /// Check this rule only, also where its findings are known
@@ -55,6 +56,7 @@ static RULES: &[Rule] = &[
     merges::RULE,
     blanks::RULE,
     long_files::RULE,
+    sizes::RULE,
     big_files::RULE,
     words::RULE,
 ];
@@ -67,7 +69,7 @@ static KNOWN: &[(&str, &str)] = &[
     ("circles", "crates/report/"),
     ("circles", "crates/riscv/"),
     ("circles", "crates/tollgate/"),
-    ("circles", "xtask/"),
+    ("sizes", ""),
     ("words", ""),
 ];
 
@@ -75,7 +77,7 @@ impl Args {
     /// Prints each finding.
     ///
     /// # Errors
-    /// When there is any.
+    /// When there is one.
     pub(crate) fn run(&self) -> Result<()> {
         if self.list {
             for rule in RULES {
@@ -128,7 +130,7 @@ mod tests {
     use super::RULES;
 
     #[test]
-    fn each_rule_has_its_own_name_and_a_sentence() {
+    fn each_rule_has_its_own_name_and_a_description() {
         for (index, rule) in RULES.iter().enumerate() {
             assert!(!RULES[..index].iter().any(|other| other.name == rule.name), "{}", rule.name);
             assert!(rule.what.len() > 10, "{}", rule.name);

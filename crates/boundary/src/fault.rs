@@ -1,4 +1,4 @@
-//! Touches of memory that the processor cannot complete by itself.
+//! Page faults: touches of memory that the processor cannot complete by itself.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -13,15 +13,22 @@ mod huge;
 mod kind;
 mod major;
 mod map;
+mod matched;
+mod parts;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+mod plan;
 mod populate;
-pub(crate) mod protection;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+mod protected_page;
+mod protection;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+mod protection_parts;
 #[cfg(target_arch = "riscv64")]
 mod riscv64;
 mod scratch;
 mod user;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
-mod zero_page;
 
 #[cfg(target_arch = "aarch64")]
 use aarch64 as machine;
@@ -30,19 +37,24 @@ use riscv64 as machine;
 #[cfg(target_arch = "x86_64")]
 use x86_64 as machine;
 
-pub(crate) use anonymous::{Anonymous, minor_faults};
-pub use bill::arrange;
-pub(crate) use protection::Protection;
+pub use bill::{arrange, move_reported};
 
-use crate::crossing;
+pub(crate) use parts::{
+    ANONYMOUS_PARTS, ANONYMOUS_TRACEPOINT, CACHED_FILE, CACHED_FILE_TRACEPOINT, ZERO_PAGE_PARTS,
+    ZERO_PAGE_TRACEPOINT,
+};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+pub(crate) use protection_parts::{PROTECTION_PARTS, PROTECTION_TRACEPOINT};
+pub(crate) use {anonymous::Anonymous, protection::Protection};
+
 use tollgate_measure::Probe;
 
-/// Every kind of fault, in the order of their page. The ladder has `anonymous` and `protection` only: with
-/// all of them it would take longer than a minute. The first is the one that is taken apart, for its bill.
+/// Every kind of fault, in the order of their page. The ladder has `anonymous` and `protection` only: with all of them
+/// it would take longer than a minute. The first is measured with its parts, for its bill.
 pub static FAULT_KINDS: &[&dyn Probe] = &[
-    &crossing::ANONYMOUS,
-    &zero_page::ZeroPage,
-    &zero_page::AfterZeroPage,
+    &ANONYMOUS_PARTS,
+    &anonymous::ZeroPage,
+    &anonymous::AfterZeroPage,
     &copy_on_write::Shared,
     &copy_on_write::Alone,
     &first_write::SharedMemory,
@@ -56,13 +68,9 @@ pub static FAULT_KINDS: &[&dyn Probe] = &[
     &populate::MapPopulate,
     &populate::PopulateWrite,
     &populate::PopulateRead,
-    &protection::Protection,
+    &Protection,
     &user::SameCpu,
     &user::OtherCpu,
     &major::Major,
     &major::DirectRead,
 ];
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
-pub(crate) use machine::touch;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
-pub(crate) use protection::open::Open as OpenProtection;

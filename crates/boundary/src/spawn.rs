@@ -18,14 +18,14 @@ const ROW: Meta =
     Meta { id: "", what: "", per: Per::Task, crossings_per_pass: 1, placement: Placement::One, proof: &[] };
 
 /// A spawn probe that is open: makes one task, and tells whether it ended as it should.
-struct Open<F> {
+struct Spawner<F> {
     what: &'static str,
     one: F,
     /// Tasks collected that ended as they should, not yet proved.
     collected: u64,
 }
 
-impl<F: FnMut() -> io::Result<bool>> Open<F> {
+impl<F: FnMut() -> io::Result<bool>> Spawner<F> {
     /// Makes one task first, so that what cannot be done here is known before anything is measured.
     fn tried(what: &'static str, one: F) -> Result<Self, Refusal> {
         let mut open = Self { what, one, collected: 0 };
@@ -37,7 +37,7 @@ impl<F: FnMut() -> io::Result<bool>> Open<F> {
     }
 }
 
-impl<F: FnMut() -> io::Result<bool>> Crossing for Open<F> {
+impl<F: FnMut() -> io::Result<bool>> Crossing for Spawner<F> {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let (mut trouble, mut collected) = (Ok(()), 0);
         for _ in 0..passes {

@@ -10,15 +10,53 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tollgate_boundary::{FAULT_KINDS, PROBES};
+use tollgate_boundary::{CROSSINGS, FAULT_KINDS, PROBES};
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site, placement};
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Both lists, each probe once.
+static LISTS: [&[&dyn Probe]; 3] = [PROBES, CROSSINGS, FAULT_KINDS];
+
+/// All lists, each probe once.
 fn every() -> Vec<&'static dyn Probe> {
-    let listed = |probe: &&&dyn Probe| PROBES.iter().any(|known| known.meta().id == probe.meta().id);
-    PROBES.iter().chain(FAULT_KINDS.iter().filter(|probe| !listed(probe))).copied().collect()
+    let mut ids = BTreeSet::new();
+    LISTS.into_iter().flatten().copied().filter(|probe| ids.insert(probe.meta().id)).collect()
+}
+
+/// Ids that name more than one experiment: a list has each id once, and two lists share an id only if they share its
+/// [`Meta`], as a probe and the same probe with parts do.
+fn duplicates(lists: &[&[&'static dyn Probe]]) -> Vec<&'static str> {
+    let mut found: Vec<&str> = Vec::new();
+    for (at, list) in lists.iter().enumerate() {
+        for (place, probe) in list.iter().enumerate() {
+            let meta = probe.meta();
+            let in_list = list[..place].iter().any(|other| other.meta().id == meta.id);
+            let mut before = lists[..at].iter().copied().flatten().map(|other| other.meta());
+            let elsewhere = before.any(|other| other.id == meta.id && !ptr::eq(other, meta));
+            if in_list || elsewhere {
+                found.push(meta.id);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn one_id_is_one_experiment() {
+    struct Another(Meta);
+    impl Probe for Another {
+        fn meta(&self) -> &Meta {
+            &self.0
+        }
+
+        fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+            Err(Refusal::Failed("never opened".into()))
+        }
+    }
+    assert_eq!(duplicates(&LISTS), [""; 0]);
+    let again: &dyn Probe = Box::leak(Box::new(Another(*PROBES[0].meta())));
+    assert_eq!(duplicates(&[PROBES, &[again]]), ["null"]);
+    assert_eq!(duplicates(&[&[PROBES[0], PROBES[0]]]), ["null"]);
 }
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -98,9 +136,9 @@ fn pass(crossing: &mut dyn Crossing, passes: u64) -> Result<(), Refusal> {
     crossing.cross(passes)
 }
 
-/// Exact claims hold exactly; what is only told is no claim. Counts with a tolerance are kept by the kernel for the whole task: other
-/// tasks on this CPU add to them, so only too few are a fault at the claim's own tolerance, while too
-/// many have room for a loaded machine. A peer that is never switched to halves the count or worse.
+/// Exact claims hold exactly; counts that are only reported always agree. The kernel keeps counts with a tolerance for
+/// the whole task, and other tasks on this CPU add to them: too few are an error at the claim's own tolerance, too many
+/// have room for a loaded machine. A peer that is never switched to halves the count or worse.
 fn assert_agrees(meta: &Meta, claim: &Claim, count: u64, passes: u64) {
     if claim.tolerance.is_infinite() {
         return;

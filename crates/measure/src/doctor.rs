@@ -135,20 +135,9 @@ mod tests {
     /// The page is the list that scripts rely on: one row for each code, in the order of the table.
     #[test]
     fn the_page_has_every_code() {
-        const MARKS: [&str; 2] = ["lib doctor` writes them anew. -->\n", "<!-- End of the codes. -->"];
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/doctor.md");
-        let page = std::fs::read_to_string(path).unwrap();
-        let start = page.find(MARKS[0]).unwrap() + MARKS[0].len();
-        let end = page.find(MARKS[1]).unwrap();
         let rows: String = codes().map(|(code, effect)| format!("| `{code}` | {effect} |\n")).collect();
         let table = format!("\n| code | what it does to a measurement |\n|---|---|\n{rows}\n");
-        if std::env::var_os("TOLLGATE_BLESS").is_some() {
-            std::fs::write(path, format!("{}{table}{}", &page[..start], &page[end..])).unwrap();
-            return;
-        }
-        assert!(
-            page[start..end] == table,
-            "docs/reference/doctor.md: TOLLGATE_BLESS=1 cargo test -p tollgate-measure --lib doctor"
-        );
+        let codes = tollgate_testkit::Recorded::in_page("doctor", "docs/reference/doctor.md");
+        codes.assert(&table);
     }
 }

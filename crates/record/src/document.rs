@@ -1,10 +1,10 @@
 //! A run as JSON text, and back: the only place that knows how a file can be wrong.
 
-use crate::text::short;
+use crate::text::{inert_json, short};
 use crate::upgrade::{self, OLD};
 use crate::{Run, SCHEMA};
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::error::Category;
 
@@ -58,18 +58,24 @@ pub enum DocumentError {
     Unwritable(String),
 }
 
-/// The run as indented JSON with a newline at its end. Figures that are not finite are left out and
-/// noted, see [`Run::without_non_finite`].
+/// The run as indented JSON with a newline at its end, safe to print ([`inert_json`]). Figures that are not finite are
+/// left out and noted, see [`Run::without_non_finite`].
 ///
 /// # Errors
 /// [`DocumentError::Unwritable`]; no run is known that gives it.
 pub fn to_json(run: &Run) -> Result<String, DocumentError> {
     let mut run = run.without_non_finite().into_owned();
     run.checksum = Some(checksum(&mut run)?);
-    let mut text =
-        serde_json::to_string_pretty(&run).map_err(|e| DocumentError::Unwritable(e.to_string()))?;
-    text.push('\n');
-    Ok(text)
+    pretty(&run)
+}
+
+/// Any value of ours as indented JSON with a newline at its end, safe to print ([`inert_json`]).
+///
+/// # Errors
+/// [`DocumentError::Unwritable`]; no value is known that gives it.
+pub fn pretty(value: &impl Serialize) -> Result<String, DocumentError> {
+    let text = serde_json::to_string_pretty(value).map_err(|e| DocumentError::Unwritable(e.to_string()))?;
+    Ok(inert_json(&text).into_owned() + "\n")
 }
 
 /// CRC-32 (IEEE 802.3) of the run as compact JSON without its checksum, as eight hexadecimal digits.

@@ -165,6 +165,9 @@ impl Store {
             return read(path);
         }
         let nearest = text::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str())).map(str::to_owned);
+        if wanted_id != wanted && nearest.is_none() {
+            return Err(StoreError::NoSuchFile { file: wanted.into(), dir: self.dir.clone() });
+        }
         Err(StoreError::UnknownId { id: wanted.into(), dir: self.dir.clone(), nearest })
     }
 
@@ -203,6 +206,16 @@ impl Store {
             (id::time_ms(id).or_else(began), id.clone())
         });
         Ok(ids)
+    }
+
+    /// The paths of all run files, by name. None of them is read.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub fn paths(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let mut paths: Vec<PathBuf> = self.files()?.into_iter().map(|(_, path)| path).collect();
+        paths.sort();
+        Ok(paths)
     }
 
     /// The id and path of every run file.

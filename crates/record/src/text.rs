@@ -27,6 +27,24 @@ fn is_unsafe(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// JSON text in which no character steers a terminal or turns the direction of writing: control and formatting characters
+/// beyond ASCII are escaped. What is read back is the same.
+pub fn inert_json(json: &str) -> Cow<'_, str> {
+    if json.chars().all(|c| c == '\n' || !is_unsafe(c)) {
+        return Cow::Borrowed(json);
+    }
+    let mut safe = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if c == '\n' || !is_unsafe(c) {
+            safe.push(c);
+        } else {
+            // Only strings can hold them: the serializer has escaped what is ASCII.
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    Cow::Owned(safe)
+}
+
 /// [`printable`], cut to `most` characters so that a hostile string cannot fill a screen.
 pub(crate) fn short(text: &str, most: usize) -> String {
     let mut short: String = printable(text).chars().take(most).collect();
@@ -118,6 +136,18 @@ mod tests {
     #[test]
     fn nothing_that_steers_a_terminal_stays() {
         assert_eq!(printable("\u{1b}[31mred\u{7}\n\u{9b}2J\u{202e}x"), "?[31mred? ?2J?x");
+    }
+
+    #[test]
+    fn json_is_escaped_and_reads_back_the_same() {
+        let hostile = "\u{9b}2J\u{202e}x\u{e0041}\u{feff}\u{1b}\u{7f}é日\n";
+        let json = serde_json::to_string_pretty(&[hostile]).unwrap();
+        let safe = inert_json(&json);
+        assert!(safe.chars().all(|c| c == '\n' || !is_unsafe(c)), "{safe}");
+        assert!(safe.contains("\\u009b2J\\u202ex\\udb40\\udc41"), "{safe}");
+        assert!(safe.contains("é日"), "what can be read stays: {safe}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&safe).unwrap(), [hostile]);
+        assert!(matches!(inert_json("{\n  \"a\": 1\n}\n"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -3,24 +3,11 @@
 mod common;
 
 use serde_json::{Value, json};
-use std::path::Path;
-
-const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-2.json");
 
 #[test]
 fn the_published_schema_is_that_of_the_types() {
-    let path = Path::new(PUBLISHED);
     let schema = tollgate_record::schema::json();
-    if std::env::var_os("TOLLGATE_BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, &schema).unwrap();
-    }
-    let published = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        published == schema,
-        "docs/schema/tollgate-2.json is not the schema of the record types. If the change is meant, and only \
-         adds to the document, write it anew: TOLLGATE_BLESS=1 cargo test -p tollgate-record --test schema"
-    );
+    tollgate_testkit::Recorded::file("schema", "docs/schema/tollgate-2.json").assert(&schema);
 }
 
 #[test]

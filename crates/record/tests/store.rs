@@ -124,6 +124,7 @@ fn what_is_not_found_is_said() {
     says(&store.load("banana").unwrap_err(), &["no run is called `banana`", "tollgate runs"]);
     assert!(!store.load("banana").unwrap_err().to_string().contains("the nearest is"));
     says(&store.load("").unwrap_err(), &["no run is called ``"]);
+    says(&store.load("missing.json").unwrap_err(), &["there is no file 'missing.json'", "tollgate runs"]);
     says(&store.load("./missing.json").unwrap_err(), &["cannot read ./missing.json", "tollgate runs"]);
     says(&store.load("/").unwrap_err(), &["cannot read /", "one file in it"]);
     says(&store.load("\u{1b}[2J").unwrap_err(), &["`?[2J`"]);
@@ -168,7 +169,7 @@ fn files_that_are_no_runs_are_listed_with_the_reason() {
             good.replace(SCHEMA, "tollgate/3").into_bytes(),
             "its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate",
         ),
-        ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "missing field `seed`"),
+        ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "unknown field `sead`"),
         (
             "status.json",
             good.replace("\"failed\"", "\"\\u001b[31m\"").into_bytes(),

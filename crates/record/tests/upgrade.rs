@@ -14,7 +14,7 @@ fn recorded() -> Vec<(PathBuf, String)> {
             (path.clone(), fs::read_to_string(path).expect("it can be read"))
         })
     });
-    let old: Vec<_> = found.filter(|(_, text)| text.contains(r#""schema": "tollgate/1""#)).collect();
+    let old: Vec<_> = found.filter(|(_, text)| text.contains("\"tollgate/1\"")).collect();
     assert!(old.len() >= 12, "{} records", old.len());
     old
 }

@@ -21,6 +21,7 @@ pub use markdown::comparison_markdown;
 pub use table::comparison;
 
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tollgate_record::{Per, Run, Status};
 
@@ -227,10 +228,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     if let Some(twice) = a.iter().find(|of_a| b.iter().any(|of_b| of_a.id == of_b.id)) {
         return Err(CompareError::Twice(short(&twice.id)));
     }
-    // What a record says in figures that are no numbers is not compared.
-    let clean =
-        |runs: &[Run]| -> Vec<Run> { runs.iter().map(|run| run.without_non_finite().into_owned()).collect() };
-    let (a, b) = (clean(a), clean(b));
+    let (a, b) = (finite(a), finite(b));
     let differences = facts::differences(&a, &b);
     let spoiled = differences.iter().any(|difference| difference.weight == Weight::Spoils);
     let interleaved = facts::interleaved(&a, &b);
@@ -248,7 +246,16 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     if pairs.is_empty() {
         return Err(CompareError::NothingInCommon { a: measured(&a), b: measured(&b) });
     }
-    let judge = verdict::Judge { options, spoiled, interleaved, by_runs, at_one_frequency };
+    let most_epochs =
+        pairs.iter().flat_map(|pair| pair.a.iter().chain(&pair.b)).map(|(_, it)| it.epochs.len()).max();
+    let judge = verdict::Judge {
+        options,
+        spoiled,
+        interleaved,
+        by_runs,
+        at_one_frequency,
+        most_epochs: most_epochs.unwrap_or(0),
+    };
     let (side_a, side_b) = (side(&a), side(&b));
     let frequency_ratio =
         side_a.core_hz.zip(side_b.core_hz).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite());
@@ -278,6 +285,27 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         b: side_b,
         fail_above: options.fail_above,
     })
+}
+
+/// The run without what a comparison does not read: distributions, curves, diagrams and warnings, which are most of a
+/// record. A directory of thousands of runs fits into memory so.
+pub fn essentials(mut run: Run) -> Run {
+    run.warnings.clear();
+    for result in &mut run.results {
+        result.histogram = None;
+        result.stages = None;
+        result.series = Vec::new();
+        result.warnings = Vec::new();
+    }
+    run
+}
+
+/// The runs without figures that are not finite, which are not compared.
+fn finite(runs: &[Run]) -> Cow<'_, [Run]> {
+    if runs.iter().all(|run| matches!(run.without_non_finite(), Cow::Borrowed(_))) {
+        return Cow::Borrowed(runs);
+    }
+    runs.iter().map(|run| run.without_non_finite().into_owned()).collect()
 }
 
 fn side(runs: &[Run]) -> Side {

@@ -14,7 +14,7 @@ use crate::text::{clean, cut, lines, wrap};
 use tollgate_record::{Measurement, Run, Status};
 
 /// The tables of a `crossing` run, and the notes. What was skipped or failed is said with its reason.
-pub fn crossing(run: &Run, style: &Style) -> String {
+pub(crate) fn crossing(run: &Run, style: &Style) -> String {
     let (ours, guests): (Vec<&Measurement>, Vec<&Measurement>) =
         run.results.iter().partition(|result| result.engine == "host");
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();

@@ -5,8 +5,8 @@ mod explain;
 mod kinds;
 mod scan;
 
-pub use kinds::fault_kinds;
-pub use scan::fault_scan;
+pub(crate) use kinds::fault_kinds;
+pub(crate) use scan::fault_scan;
 
 use tollgate_record::Measurement;
 

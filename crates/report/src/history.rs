@@ -35,6 +35,8 @@ pub struct Group {
     pub effort: String,
     /// `tsc` or `os`.
     pub clock: String,
+    /// Architecture, and the kind of machine where it is known.
+    pub machine: String,
     /// How many runs there are.
     pub runs: usize,
     /// One for each probe that has a figure.
@@ -100,11 +102,12 @@ pub fn history(runs: &[Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> Hi
         ];
         groups.entry(key).or_default().push(run);
     }
-    let group = |([host, processor, effort, clock, _], mut runs): ([String; 5], Vec<&Run>)| {
+    let group = |([host, processor, effort, clock, machine], mut runs): ([String; 5], Vec<&Run>)| {
         runs.sort_by(|a, b| (&a.started, &a.id).cmp(&(&b.started, &b.id)));
         let skipped = runs.len().saturating_sub(MOST_RUNS);
         let series = series(&runs[skipped..], wanted, by_time);
-        Group { host, processor, effort, clock, runs: runs.len(), series }
+        let machine = machine.trim().to_owned();
+        Group { host, processor, effort, clock, machine, runs: runs.len(), series }
     };
     let groups = groups.into_iter().map(group).filter(|group| !group.series.is_empty()).collect();
     History { schema: SCHEMA, groups }

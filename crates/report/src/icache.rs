@@ -5,7 +5,7 @@ use tollgate_record::{Measurement, Run};
 
 /// The table of a run of `tollgate riscv icache`, in 80 columns.
 #[must_use]
-pub fn icache(run: &Run, style: &Style) -> String {
+pub(crate) fn icache(run: &Run, style: &Style) -> String {
     let mut out = format!(
         "{:<13}{:<15}{:>7}{:>14}{:>12}{:>9}\n",
         "program", "cache", "code", "fetches", "misses", "hit rate"

@@ -26,7 +26,7 @@ struct Family {
 
 /// The whole table of a run. Every result of the record is in it: measured and failed ones as rows,
 /// skipped ones in the count at the end.
-pub fn ladder(run: &Run, style: &Style) -> String {
+pub(crate) fn ladder(run: &Run, style: &Style) -> String {
     let families = families(run, style);
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());

@@ -31,19 +31,13 @@ mod words;
 
 pub use compare::{
     CompareError, Comparison, Counter, Difference, MARGIN, Options, Part, Row, Side, Verdict, Weight,
-    compare, comparison, comparison_markdown,
+    compare, comparison, comparison_markdown, essentials,
 };
-pub use crossing::crossing;
-pub use fault::{fault_kinds, fault_scan};
 pub use findings::findings;
 pub use history::{Change, Group, History, Point, Series, history, history_table};
 pub use html::html;
-pub use icache::icache;
-pub use ladder::ladder;
 pub use probes::{ProbeRow, probes};
-pub use ring::ring;
 pub use riscv::riscv;
 pub use runs::runs;
 pub use style::Style;
-pub use switch::switch;
 pub use view::view;

@@ -17,7 +17,7 @@ const KNEE: &str = "ring/knee";
 
 /// The matrix of a `ring` run: each cell's total and parts, what the fit found, the plot, and the notes.
 /// Cells that failed are rows with their reason.
-pub fn ring(run: &Run, style: &Style) -> String {
+pub(crate) fn ring(run: &Run, style: &Style) -> String {
     let (knees, cells): (Vec<_>, Vec<_>) = run.results.iter().partition(|result| result.probe == KNEE);
     let cells: Vec<Cell> = cells.into_iter().map(|result| Cell::of(result, style)).collect();
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();

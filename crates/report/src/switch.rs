@@ -13,7 +13,7 @@ use tollgate_record::{Measurement, Run, Status};
 
 /// The view of a `switch` run: tables by kind of task, versions and clocks, curves where several numbers of tasks
 /// were measured, and the notes. What failed is a row with its reason.
-pub fn switch(run: &Run, style: &Style) -> String {
+pub(crate) fn switch(run: &Run, style: &Style) -> String {
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
     let mut rows: Vec<Row> = run.results.iter().map(|result| Row::of(result, style)).collect();

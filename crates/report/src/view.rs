@@ -1,29 +1,55 @@
 //! Which view suits a run.
 
-use crate::{Style, crossing, fault_kinds, fault_scan, icache, ladder, ring, riscv, switch};
+use crate::crossing::crossing;
+use crate::fault::{fault_kinds, fault_scan};
+use crate::icache::icache;
+use crate::ladder::ladder;
+use crate::ring::ring;
+use crate::switch::switch;
+use crate::{Style, riscv};
 use tollgate_record::{Measurement, Run};
 
-/// A view and the runs that it suits: those that have results, each of which passes.
+/// A view and the runs that it suits.
 struct View {
+    /// The beginning of the command whose empty runs it shows.
+    command: &'static [&'static str],
+    /// Whether it suits a run that has results.
     suits: fn(&Run) -> bool,
     show: fn(&Run, &Style) -> String,
 }
 
 /// The first that suits is taken; the ladder shows everything else.
 static VIEWS: &[View] = &[
-    View { suits: |run| run.command.first().is_some_and(|command| command == "crossing"), show: crossing },
-    View { suits: |run| family(run, "ring"), show: ring },
-    View { suits: |run| family(run, "switch"), show: switch },
-    View { suits: |run| family(run, "riscv-icache"), show: icache },
-    View { suits: |run| all(run, |result| riscv::FAMILIES.contains(&result.family())), show: riscv::riscv },
-    View { suits: |run| all(run, |result| result.probe == "fault/scan"), show: fault_scan },
-    View { suits: of_fault_kinds, show: fault_kinds },
+    View { command: &["crossing"], suits: of_crossing, show: crossing },
+    View { command: &["ring"], suits: |run| family(run, "ring"), show: ring },
+    View { command: &["switch"], suits: |run| family(run, "switch"), show: switch },
+    View { command: &["riscv", "icache"], suits: |run| family(run, "riscv-icache"), show: icache },
+    View {
+        command: &["riscv", "trap"],
+        suits: |run| all(run, |result| riscv::FAMILIES.contains(&result.family())),
+        show: riscv::riscv,
+    },
+    View {
+        command: &["fault", "scan"],
+        suits: |run| all(run, |result| result.probe == "fault/scan"),
+        show: fault_scan,
+    },
+    View { command: &["fault", "kinds"], suits: of_fault_kinds, show: fault_kinds },
 ];
 
-/// The view that suits what was run.
+/// What a command prints of its run, and `show` of the saved one: chosen from the record alone.
 pub fn view(run: &Run, style: &Style) -> String {
-    let fits = VIEWS.iter().find(|view| !run.results.is_empty() && (view.suits)(run));
-    fits.map_or(ladder as fn(&Run, &Style) -> String, |view| view.show)(run, style)
+    let begins = |view: &View| {
+        let words = run.command.iter().map(String::as_str);
+        words.take(view.command.len()).eq(view.command.iter().copied())
+    };
+    let fits = |view: &&View| if run.results.is_empty() { begins(view) } else { (view.suits)(run) };
+    VIEWS.iter().find(fits).map_or(ladder as fn(&Run, &Style) -> String, |view| view.show)(run, style)
+}
+
+/// The same probes are rungs of the ladder, so that only the command tells.
+fn of_crossing(run: &Run) -> bool {
+    run.command.first().is_some_and(|command| command == "crossing")
 }
 
 fn all(run: &Run, fits: impl Fn(&Measurement) -> bool) -> bool {
@@ -34,7 +60,7 @@ fn family(run: &Run, name: &str) -> bool {
     all(run, |result| result.family() == name)
 }
 
-/// The kinds hold the major fault, which the ladder has not.
+/// Only this command measures a major fault.
 fn of_fault_kinds(run: &Run) -> bool {
     family(run, "fault") && run.results.iter().any(|result| result.probe == "fault/major")
 }

@@ -1,7 +1,7 @@
 //! Every view of a run in every style: columns from 40 to 160, with and without colours, with and without
 //! characters beyond ASCII. The records are fixed; what is looked at is the text.
 //!
-//! To accept a new picture, look at it, then `INSTA_UPDATE=always cargo test -p tollgate-report --test widths`.
+//! To accept a new picture, look at it, then `cargo xtask bless screens`.
 
 mod fixture;
 

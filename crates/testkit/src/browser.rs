@@ -5,6 +5,7 @@
 //! is ever downloaded.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -46,6 +47,15 @@ pub enum NoBrowser {
     /// Something is wrong with what the tree pins.
     Broken(String),
 }
+
+impl fmt::Display for NoBrowser {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Missing(why) | Self::Broken(why)) = self;
+        out.write_str(why)
+    }
+}
+
+impl std::error::Error for NoBrowser {}
 
 impl Browser {
     /// Finds the programs and installs the packages if they are not there.

@@ -14,11 +14,13 @@
 
 mod browser;
 mod programs;
+mod recorded;
 mod skips;
 pub mod workspace;
 
 pub use browser::{Browser, NoBrowser};
 pub use programs::{fast, program, program_in};
+pub use recorded::{BLESS, Recorded};
 pub use skips::{SKIPS, Skip, skipped};
 
 /// Skips the test that calls it: `return skip!("why: what would enable it")`. Takes what `format!` takes.

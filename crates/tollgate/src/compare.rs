@@ -2,11 +2,13 @@
 
 use crate::cli::{Output, StoreArgs, Usage};
 use crate::output::{self, Sink, say};
+use crate::progress::Progress;
 use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
+use tollgate_record::number::count;
 use tollgate_record::text::printable;
-use tollgate_record::{Run, Store, store};
+use tollgate_record::{Run, Store, document, store};
 use tollgate_report::{Comparison, MARGIN, Options};
 
 /// The options of `tollgate compare`.
@@ -85,7 +87,7 @@ impl Judging {
 
     fn text(&self, found: &Comparison, sink: &Sink<'_>) -> anyhow::Result<String> {
         Ok(if sink.json() {
-            format!("{}\n", serde_json::to_string_pretty(found)?)
+            document::pretty(found)?
         } else if self.markdown {
             tollgate_report::comparison_markdown(found)
         } else {
@@ -142,17 +144,26 @@ fn load(name: &str, store: Option<&Store>) -> anyhow::Result<Vec<Run>> {
     Ok(vec![run.map_err(Usage::error)?])
 }
 
-/// Every run of a directory. One that cannot be read is an error: a set that silently lacks a run is another set.
+/// Every run of a directory. One that cannot be read is an error: without it the set would be another.
 fn load_directory(path: &Path) -> anyhow::Result<Vec<Run>> {
     let directory = Store::open(path.to_owned()).map_err(Usage::error)?;
-    let entries = directory.list().map_err(Usage::error)?;
-    if entries.is_empty() {
+    let paths = directory.paths().map_err(Usage::error)?;
+    if paths.is_empty() {
         return Err(Usage::error(format!(
             "there is no run in {}; a run is a file that ends in .json",
             path.display()
         )));
     }
-    entries.iter().map(|entry| store::read(&entry.path).map_err(Usage::error)).collect()
+    let progress = Progress::new();
+    let mut runs = Vec::with_capacity(paths.len());
+    for (place, path) in paths.iter().enumerate() {
+        progress.share(place as f64 / paths.len() as f64);
+        progress.say(format!("reading run {} of {}", count(place + 1), count(paths.len())));
+        // What a comparison does not read is most of a record: a thousand runs fit into memory without it.
+        runs.push(tollgate_report::essentials(store::read(path).map_err(Usage::error)?));
+    }
+    runs.sort_by(|a, b| (&a.started, &a.id).cmp(&(&b.started, &b.id)));
+    Ok(runs)
 }
 
 /// A share: `5%`, `5 %` or `0.05`.

@@ -5,7 +5,7 @@ use crate::output::{self, Sink, say};
 use anyhow::Context;
 use std::process::ExitCode;
 use tollgate_measure::host;
-use tollgate_record::{Run, store, text};
+use tollgate_record::{Run, document, store, text};
 use tollgate_report::History;
 
 /// The options of `tollgate history`.
@@ -68,7 +68,7 @@ pub(crate) fn history(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn text(found: &History, sink: &Sink<'_>) -> anyhow::Result<String> {
     Ok(if sink.json() {
-        format!("{}\n", serde_json::to_string_pretty(found)?)
+        document::pretty(found)?
     } else {
         tollgate_report::history_table(found, &sink.style())
     })

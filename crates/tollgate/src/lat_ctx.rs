@@ -83,7 +83,8 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let runner = CellRunner { epochs: args.repetitions.unwrap_or(usual.epochs), ..usual };
     let cpus = beside(site, &allowed, args.parallelism);
     let mut lines = String::new();
-    for &procs in &args.procs {
+    for (done, &procs) in args.procs.iter().enumerate() {
+        session.progress(done as f64 / args.procs.len() as f64, format!("ring of {procs}"));
         let keep = &mut |unfinished: &Run| session.keeper.save(unfinished);
         let points = runner.measure_side_by_side(&spec(procs), &cpus, &mut session.run, &stop, keep);
         let Some(points) = points else { break };
@@ -108,8 +109,9 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
             let _ = writeln!(text, "{procs} {switch:.2}");
             lines.push_str(&text);
             if output.out.is_none() && !output.json {
-                // Nobody reading it is no reason to fail.
-                let _ = std::io::stderr().write_all(text.as_bytes());
+                // A closed standard error is not a failure.
+                let write = || std::io::stderr().write_all(text.as_bytes());
+                let _ = session.progress_aside(write);
             }
         } else {
             session.fail(format!("{procs} processes gave no figure"));

@@ -36,6 +36,11 @@ impl Progress {
         self.bar.set_message(what);
     }
 
+    /// Takes the bar off the screen while something is printed.
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
     /// Takes the bar off the screen.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();

@@ -87,6 +87,11 @@ impl<'a> Session<'a> {
         self.progress.say(what.into());
     }
 
+    /// Prints something on the terminal where the progress is shown.
+    pub(crate) fn progress_aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.progress.aside(print)
+    }
+
     /// Adds a finished row and saves.
     pub(crate) fn push(&mut self, result: Measurement) {
         self.run.results.push(result);

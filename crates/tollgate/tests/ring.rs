@@ -6,8 +6,11 @@ mod rings;
 use rings::{Started, binary, finished, output, results, text};
 use serde_json::Value;
 use std::fs;
+use std::io::Read as _;
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
 /// Exit status 2, and a sentence with this in it.
 const WRONG: &[(&[&str], &str)] = &[
@@ -87,6 +90,28 @@ fn is_lmbench(said: &str, size: &str, procs: &[&str]) -> bool {
         })
         && lines.next() == Some("")
         && lines.next().is_none()
+}
+
+#[test]
+fn lat_ctx_says_on_a_terminal_what_it_measures() {
+    let (mut ours, mut theirs) = (-1, -1);
+    let none = std::ptr::null_mut();
+    // SAFETY: the first two arguments are valid places for descriptors; no name, settings or size is given.
+    let opened = unsafe { libc::openpty(&mut ours, &mut theirs, none, std::ptr::null(), std::ptr::null()) };
+    assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: both descriptors were just opened and nothing else owns them.
+    let (ours, theirs) = unsafe { (fs::File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+    let mut command = Command::new(binary());
+    command.args(["lat_ctx", "-N", "1", "--no-save", "2"]).env("TERM", "xterm").stderr(theirs);
+    let mut child = command.spawn().expect("it starts");
+    drop(command);
+    let mut shown = Vec::new();
+    // Reading ends with an error when the last user of the terminal has closed it.
+    let _ = (&ours).read_to_end(&mut shown);
+    assert!(child.wait().expect("it ends").success());
+    let shown = text(&shown);
+    let progress = shown.find("ring of 2").unwrap_or_else(|| panic!("{shown:?}"));
+    assert!(shown.find("\"size=0k").is_some_and(|line| progress < line), "{shown:?}");
 }
 
 #[test]

@@ -10,12 +10,12 @@ mod units;
 use crate::build::target::{self, Profile, Target};
 use crate::build::{Build, TestProgram, tests, tollgate};
 use crate::dist;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Error, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Instant;
 use table::Table;
-use tollgate_testkit::workspace;
+use tollgate_testkit::{Recorded, workspace};
 use trial::{Here, Runner};
 
 /// Build the static program for each architecture and try it, under qemu-user where this machine has another one
@@ -27,9 +27,6 @@ pub struct Args {
     /// Build only, and print where each program is
     #[arg(long)]
     build_only: bool,
-    /// Write the table of what is measured into docs/reference/architectures.md
-    #[arg(long, conflicts_with_all = ["arch", "build_only"])]
-    write: bool,
 }
 
 /// The result of all architectures.
@@ -51,7 +48,7 @@ impl Args {
         let report = if self.build_only {
             build_all(&root, &Target::chosen(&self.arch)?)
         } else {
-            try_all(&root, &self.arch, self.write)?
+            try_all(&root, &self.arch)?
         };
         for (arch, why) in &report.skipped {
             println!("{arch}: skipped: {why}");
@@ -86,11 +83,11 @@ enum Built {
 }
 
 /// Builds the programs of these architectures (all, if none is named) and tries each while the next is built; a failure does not stop the others.
-/// Prints the table of what was measured, and compares it with the one in the documentation or writes it there.
+/// Prints the table of what was measured, and compares it with the recorded one.
 ///
 /// # Errors
 /// When the documentation cannot be read or written.
-pub fn try_all(root: &Path, architectures: &[String], write: bool) -> Result<CrossReport> {
+pub fn try_all(root: &Path, architectures: &[String]) -> Result<CrossReport> {
     let targets = &Target::chosen(architectures)?;
     let mut report = CrossReport::default();
     let (mut table, mut here) = (Table::default(), Here::new());
@@ -114,16 +111,15 @@ pub fn try_all(root: &Path, architectures: &[String], write: bool) -> Result<Cro
         return Ok(report);
     }
     println!("{}", table.markdown());
-    if write {
-        table::write(root, &table)?;
-    } else {
-        let drift = table::drift(root, &table)?;
-        if !drift.is_empty() {
-            let list = drift.join("; ");
-            report.failed.push(format!(
-                "docs/reference/architectures.md says otherwise (cargo xtask cross --write): {list}"
-            ));
-        }
+    let recorded = table::recorded();
+    if Recorded::is_blessing() {
+        recorded.write(&table.markdown()).map_err(Error::msg)?;
+        return Ok(report);
+    }
+    let drift = table.drift(&recorded.text().map_err(Error::msg)?);
+    if !drift.is_empty() {
+        let list = drift.join("; ");
+        report.failed.push(format!("the page differs (cargo xtask bless architectures): {list}"));
     }
     Ok(report)
 }

@@ -72,7 +72,7 @@ pub(crate) fn pack(
     own: Option<&Path>,
 ) -> Result<PathBuf> {
     check_static(program)?;
-    let name = format!("tollgate-{}-{}-linux", version(root)?, target.arch);
+    let name = format!("tollgate-{}-{}-linux", env!("CARGO_PKG_VERSION"), target.arch);
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let scratch = tempfile::tempdir_in(folder).context("a folder to pack in")?;
     let tree = scratch.path().join(&name);
@@ -138,13 +138,6 @@ fn time(root: &Path) -> u64 {
     git.args(["log", "-1", "--format=%ct"]).current_dir(root);
     // Outside of a checkout, the same everywhere.
     printed(&mut git).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
-}
-
-/// The workspace's version.
-fn version(root: &Path) -> Result<String> {
-    let manifest: toml::Table = fs::read_to_string(root.join("Cargo.toml"))?.parse()?;
-    let version = manifest["workspace"]["package"]["version"].as_str();
-    Ok(version.context("Cargo.toml has no version in [workspace.package]")?.to_owned())
 }
 
 /// Checks that the program is linked statically: a dynamically linked one names an interpreter (`PT_INTERP`, System V

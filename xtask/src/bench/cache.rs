@@ -1,11 +1,11 @@
-//! The speed of the machine, without caches and with, by processor time.
+//! The speed of the RISC-V machine with and without caches, in processor time.
 
 use super::figures::{Figure, number_after};
 use anyhow::Result;
 use std::process::Stdio;
 use tollgate_testkit::workspace;
 
-/// Runs the example that measures it.
+/// Runs the example that measures the speed.
 pub(super) fn cache() -> Result<Vec<Figure>> {
     let mut cargo = workspace::cargo(&workspace::root()?);
     cargo.args(["run", "--release", "--quiet", "--package", "tollgate-riscv", "--example", "cache"]);

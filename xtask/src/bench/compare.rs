@@ -1,15 +1,17 @@
-//! Runs of the same thing against each other: how often the comparison says that they differ.
+//! Comparisons of equal runs: how often they report a difference.
 
-use super::{Args, Figure, Tool};
+use super::effort::Effort;
+use super::figures::Figure;
+use crate::tool::Tool;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Makes quick runs, two at the least, and compares each with its neighbour: the first with the second, the
-/// third with the fourth. The promise is for 200 pairs: `cargo xtask bench compare --runs 400`.
-pub(super) fn compare(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
+/// Makes quick runs and compares them in pairs: the first with the second, the third with the fourth. The promise is about
+/// 200 pairs: `cargo xtask bench compare --runs 400`.
+pub(super) fn compare(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
     let dir = tempfile::tempdir()?;
-    let paths = (0..args.runs)
+    let paths = (0..effort.runs)
         .map(|place| {
             let (document, _) = tool.json(&["--quick", "--no-save"])?;
             let path = dir.path().join(format!("{place:04}.json"));
@@ -43,8 +45,8 @@ pub(super) fn compare(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
     let all: f64 = verdicts.values().map(|&times| f64::from(times)).sum();
     seen.sort_by(f64::total_cmp);
     let middle = seen.get(seen.len() / 2).copied().unwrap_or(f64::NAN);
-    println!("  the smallest change that is seen: {:.1} % at the middle of all probes", middle * 100.0);
-    // Of fair tosses the difference of heads and tails has the square root of their number as its deviation.
+    println!("  smallest change that is detected: {:.1} % (median of all probes)", middle * 100.0);
+    // The difference of heads and tails in fair tosses has a standard deviation of the square root of their number.
     let uneven = if better + worse > 0.0 { (better - worse).abs() / (better + worse).sqrt() } else { 0.0 };
     let pairs = paths.len() / 2;
     Ok(vec![

@@ -1,17 +1,19 @@
-//! The crossing taken apart: how well its parts repeat, what they leave over, how long it takes.
+//! `tollgate crossing`: how well the phases repeat, how large the unattributed rest is, how long it takes.
 
-use super::{Args, Figure, Tool};
+use super::effort::Effort;
+use super::figures::Figure;
+use crate::tool::Tool;
 use anyhow::Result;
 use serde_json::Value;
 
-/// Parts that must repeat, and how well: the largest distance of a run from the mean of all, in percent.
+/// Phases with the largest distance of a run from the mean of all runs, in percent.
 const REPEAT: [(&str, &str, f64); 4] = [
     ("syscall/clock_gettime", "entry", 2.0),
     ("syscall/clock_gettime", "return", 2.0),
     ("fault/anonymous", "entry", 3.0),
     ("fault/protection", "entry", 3.0),
 ];
-/// Bills whose parts must add up.
+/// Bills whose phases must sum to the total.
 const BILLS: [&str; 6] = [
     "syscall/clock_gettime",
     "fault/anonymous",
@@ -21,10 +23,10 @@ const BILLS: [&str; 6] = [
     "signal/self",
 ];
 
-pub(super) fn crossing(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
-    let options: &[&str] = if args.quick { &["--quick"] } else { &[] };
+pub(super) fn crossing(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
+    let options: &[&str] = if effort.quick { &["--quick"] } else { &[] };
     let (mut runs, mut longest) = (Vec::new(), 0.0_f64);
-    for _ in 0..args.runs {
+    for _ in 0..effort.runs {
         let (run, seconds) = tool.json(&[&["crossing", "--no-save"], options].concat())?;
         longest = longest.max(seconds);
         runs.push(run);
@@ -34,7 +36,7 @@ pub(super) fn crossing(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
         let values: Vec<f64> = runs.iter().filter_map(|run| phase(run, probe, part)).collect();
         let what = format!("{probe}, {part}: farthest run from the mean, %");
         if values.len() < runs.len() {
-            figures.push(Figure::skipped(&what, "it was not taken apart in every run"));
+            figures.push(Figure::skipped(&what, "not every run has this phase"));
             continue;
         }
         println!("  {probe}, {part}: {}", words(&values));
@@ -46,7 +48,7 @@ pub(super) fn crossing(tool: &Tool, args: &Args) -> Result<Vec<Figure>> {
             .filter_map(|run| Some(phase(run, probe, "unattributed")? / total(run, probe)?))
             .collect();
         if rest.is_empty() {
-            figures.push(Figure::skipped(&format!("{probe}: unattributed"), "it was not taken apart"));
+            figures.push(Figure::skipped(&format!("{probe}: unattributed"), "no run has phases"));
             continue;
         }
         let mean = 100.0 * rest.iter().sum::<f64>() / rest.len() as f64;
@@ -67,7 +69,7 @@ fn total(run: &Value, probe: &str) -> Option<f64> {
     result(run, probe)?["ns"]["estimate"].as_f64()
 }
 
-/// A part in nanoseconds. Where a bare guest knows the hardware's share the part is the sum of two.
+/// A phase in nanoseconds. It is the sum of two where a bare guest has measured the share of the hardware.
 fn phase(run: &Value, probe: &str, part: &str) -> Option<f64> {
     let names: [&str; 3] = match part {
         "entry" => ["entry", "hardware entry", "entry code"],
@@ -98,7 +100,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn parts_are_found_also_when_they_are_two() {
+    fn a_phase_is_found_also_when_it_is_split_in_two() {
         let run = json!({"results": [
             {"probe": "fault/anonymous", "engine": "kvm-intel", "ns": {"estimate": 1.0}},
             {"probe": "fault/anonymous", "engine": "host", "ns": {"estimate": 100.0}, "phases": [
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_farthest_run_counts() {
+    fn the_farthest_run_decides() {
         assert!((farthest(&[98.0, 100.0, 102.0]) - 2.0).abs() < 1e-9);
     }
 }

@@ -1,21 +1,21 @@
-//! How long an export of a full run takes, the start of the program with it.
+//! How long an export of a full run takes, including the start of the program.
 
-use super::Tool;
 use super::figures::Figure;
+use crate::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::time::Instant;
 
-/// Exports of each format behind one figure; the slowest counts.
+/// Exports of each format; the figure is the slowest one.
 const TIMES: usize = 5;
 
-/// A run of everything, exported in every format.
+/// Exports a quick run of all probes in each format.
 pub(super) fn export(tool: &Tool) -> Result<Vec<Figure>> {
     let dir = tempfile::tempdir()?;
     let run = dir.path().join("run.json");
     let run = run.to_str().context("the path of the temporary directory is text")?;
     let measured = tool.command(&["--quick", "--no-save", "--json", "--out", run]).status()?;
     if !measured.success() {
-        bail!("the run to be exported failed");
+        bail!("the run to export failed");
     }
     let formats = [
         "csv",

@@ -1,6 +1,7 @@
-//! What is promised of `tollgate fault`.
+//! The promised figures of `tollgate fault`.
 
-use super::{Figure, Tool};
+use super::figures::{Figure, median};
+use crate::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
 use std::io::Write;
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The plain loop that a scan is held against: it maps a file, and touches a byte of each page in order.
+/// The plain loop that a scan is compared with: it maps a file and reads one byte of each page in order.
 const LOOP: &str = r#"
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Runs of each of the two.
+/// Runs of the scan and of the loop.
 const PAIRS: usize = 7;
 
 pub(super) fn fault(tool: &Tool) -> Result<Vec<Figure>> {
@@ -56,7 +57,7 @@ pub(super) fn fault(tool: &Tool) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Random touches under a limit miss as often as memory is too small.
+/// The share of random touches under a memory limit that are major faults.
 fn missed(tool: &Tool) -> Result<Figure> {
     const WHAT: &str = "random major faults for each touch, 256 MiB over 1 GiB, % from 1 - limit/size";
     let args = "fault scan --no-save --size 1G --memory-limit 256M --pattern random --advice random";
@@ -71,7 +72,7 @@ fn missed(tool: &Tool) -> Result<Figure> {
     Ok(Figure::at_most(WHAT, (steady / 0.75 - 1.0).abs() * 100.0, 5.0))
 }
 
-/// The scan and the plain loop in turn, over the same file.
+/// The scan and the plain loop, alternating on the same file.
 fn beside_c(tool: &Tool) -> Result<Figure> {
     const WHAT: &str = "scan of 1 GiB, times a plain C loop";
     let place = tempfile::tempdir()?;
@@ -95,22 +96,17 @@ fn beside_c(tool: &Tool) -> Result<Figure> {
         loops.push(String::from_utf8_lossy(&output.stdout).trim().parse::<f64>()?);
     }
     println!("  seconds of the scan: {scans:.3?}\n  seconds of the loop: {loops:.3?}");
-    Ok(Figure::at_most(WHAT, median(&mut scans) / median(&mut loops), 1.1))
+    Ok(Figure::at_most(WHAT, median(scans) / median(loops), 1.1))
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// A file of real bytes.
+/// Writes a file of data that does not compress.
 fn write(path: &Path, bytes: u64) -> Result<()> {
     let start = Instant::now();
     let mut file = File::create(path)?;
     let words = (0..1_u64 << 17).map(|word| word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut piece: Vec<u8> = words.flat_map(u64::to_ne_bytes).collect();
     for number in 0..bytes / piece.len() as u64 {
-        // Different in each piece, for devices that store equal blocks once.
+        // Different in each piece, because some devices store equal blocks once.
         piece[..8].copy_from_slice(&number.to_ne_bytes());
         file.write_all(&piece)?;
     }

@@ -1,9 +1,9 @@
-//! Figures against what was promised, and the spread of several runs.
+//! Figures with their promised bounds, and the spread of several runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A figure beside its bound.
+/// A figure with its bound.
 pub(crate) struct Figure {
     what: String,
     value: f64,
@@ -47,12 +47,12 @@ impl fmt::Display for Figure {
     }
 }
 
-/// What one run measured, by probe.
+/// The rows of one run, by probe.
 pub(crate) struct Ladder {
-    rows: BTreeMap<String, Row>,
+    rows: BTreeMap<String, LadderRow>,
 }
 
-struct Row {
+struct LadderRow {
     ns: f64,
     ci: [f64; 2],
     ticks: Option<f64>,
@@ -64,7 +64,7 @@ impl Ladder {
         let results = document["results"].as_array().into_iter().flatten();
         let rows = results.filter_map(|result| {
             let ns = &result["ns"];
-            let row = Row {
+            let row = LadderRow {
                 ns: ns["estimate"].as_f64()?,
                 ci: [ns["ci"][0].as_f64()?, ns["ci"][1].as_f64()?],
                 ticks: result["ticks"]["estimate"].as_f64(),
@@ -85,7 +85,7 @@ impl Ladder {
     }
 }
 
-/// The first number behind the last of `words`, in the first line that has them all in that order.
+/// The first number after the last of `words`, in the first line that contains them all in this order.
 pub(crate) fn number_after(text: &str, words: &[&str]) -> Option<f64> {
     text.lines().find_map(|line| {
         let mut rest = line.split_whitespace();
@@ -96,14 +96,14 @@ pub(crate) fn number_after(text: &str, words: &[&str]) -> Option<f64> {
     })
 }
 
-/// How one probe's headline varied over runs.
+/// How the estimate of one probe varied over runs.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Spread {
     probe: String,
     median: f64,
     /// Standard deviation over mean.
     pub(crate) variation: f64,
-    /// Median half width of the interval over the headline.
+    /// Median of half the interval's width over the estimate.
     claimed: f64,
 }
 
@@ -126,7 +126,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// The spread of every probe that all runs measured.
+/// The spread of each probe that all runs measured.
 pub(crate) fn spread(ladders: &[Ladder]) -> Vec<Spread> {
     let Some(first) = ladders.first() else { return Vec::new() };
     let of_probe = |probe: &String| {
@@ -143,7 +143,7 @@ pub(crate) fn spread(ladders: &[Ladder]) -> Vec<Spread> {
     first.rows.keys().filter_map(of_probe).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len();
     if n == 0 { f64::NAN } else { (values[(n - 1) / 2] + values[n / 2]) / 2.0 }
@@ -157,8 +157,7 @@ fn variation(values: &[f64]) -> f64 {
     variance.sqrt() / mean.abs()
 }
 
-/// Neighbouring runs compared probe by probe: how many pairs of intervals there were, and how many did
-/// not overlap.
+/// The number of pairs of intervals of one probe in successive runs, and how many of them do not overlap.
 pub(crate) fn non_overlapping(ladders: &[Ladder]) -> (usize, usize) {
     let (mut pairs, mut apart) = (0, 0);
     for two in ladders.windows(2) {
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_do_not_touch_are_counted() {
+    fn intervals_that_do_not_overlap_are_counted() {
         let ladders = [ladder(10.0, [9.0, 11.0]), ladder(11.5, [10.5, 12.5]), ladder(14.0, [13.0, 15.0])];
         assert_eq!(non_overlapping(&ladders), (2, 1));
     }

@@ -1,20 +1,19 @@
-//! The page of 20 runs in a browser: how long it takes from the request until it can be used.
+//! The page of 20 runs in a browser: the time from the request until it is interactive.
 
-use super::Tool;
 use super::figures::{Figure, number_after};
-use crate::pictures;
+use crate::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::fs;
 use std::process::Stdio;
-use tollgate_testkit::workspace;
+use tollgate_testkit::{Browser, workspace};
 
-/// How many runs are on the page.
+/// The number of runs on the page.
 const RUNS: usize = 20;
 
-/// Opens a page of twenty ladders as a desktop and as a phone does.
+/// Opens a page of twenty ladders as on a desktop and as on a phone.
 pub(super) fn page(tool: &Tool) -> Result<Vec<Figure>> {
-    let browser = pictures::browser()?;
+    let browser = Browser::find()?;
     let scratch = tempfile::tempdir()?;
     let ladder = workspace::root()?.join("crates/report/tests/runs/ladder.json");
     let ladder: serde_json::Value = serde_json::from_slice(&fs::read(&ladder)?).context("ladder.json")?;

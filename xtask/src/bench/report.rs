@@ -1,14 +1,14 @@
-//! The page of twenty runs: how long it takes to make, in how much memory, and how large it is.
+//! The page of twenty runs: the time and memory to make it, and its size.
 
-use super::Tool;
 use super::figures::Figure;
+use crate::tool::Tool;
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
-/// As many runs are on the page.
+/// The number of runs on the page.
 const RUNS: usize = 20;
 
-/// Quick runs of the whole ladder, twenty of them on one page.
+/// Makes one page of twenty quick runs.
 pub(super) fn report(tool: &Tool) -> Result<Vec<Figure>> {
     let place = tempfile::tempdir()?;
     let path = |name: &str| place.path().join(name).to_string_lossy().into_owned();
@@ -25,7 +25,7 @@ pub(super) fn report(tool: &Tool) -> Result<Vec<Figure>> {
     let start = Instant::now();
     let mut child = tool.command(&args).spawn()?;
     let mut peak = 0.0_f64;
-    // The kernel keeps the highest mark, so the last look before the end is the peak or close to it.
+    // The kernel keeps the peak, so the last reading before the end is the peak or close to it.
     let status = loop {
         peak = peak.max(resident(child.id()).unwrap_or(0.0));
         if let Some(status) = child.try_wait()? {
@@ -45,7 +45,7 @@ pub(super) fn report(tool: &Tool) -> Result<Vec<Figure>> {
     ])
 }
 
-/// The most that a process ever had in memory, in MB; `None` once it has ended.
+/// The peak resident size of a process in MB; `None` after it has ended.
 fn resident(id: u32) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

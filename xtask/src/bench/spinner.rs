@@ -1,9 +1,9 @@
-//! A process that does nothing but use a CPU.
+//! A process that keeps a CPU busy.
 
 use anyhow::{Context, Result};
 use std::process::{Child, Command, Stdio};
 
-/// A busy loop on one CPU; ended when dropped.
+/// A busy loop on one CPU, which ends when this is dropped.
 pub(crate) struct Spinner {
     child: Child,
 }
@@ -19,7 +19,7 @@ impl Spinner {
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        // `taskset` and `sh -c` both become the loop, so that this is the one process there is.
+        // `taskset` replaces itself by the shell: the child is the only process.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

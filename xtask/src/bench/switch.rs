@@ -1,16 +1,17 @@
 //! The promised figures of `tollgate switch`.
 
-use super::figures::Figure;
-use super::{Args, Tool};
+use super::effort::Effort;
+use super::figures::{Figure, median};
+use crate::tool::Tool;
 use anyhow::Result;
 use serde_json::Value;
 
-/// How often Boost.Fiber is measured both ways: one pair shows the core's frequency more than the batches.
+/// Pairs of measurements of Boost.Fiber: one pair shows changes of the core's frequency rather than the batches.
 const PAIRS: usize = 5;
 
-/// The default table's time, our own switch beside the other stackful ones, and Boost.Fiber in longer batches.
-pub(super) fn switch(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
-    // Built once, outside the clock.
+/// The time of the default table, our own switch beside the other stackful ones, and Boost.Fiber in longer batches.
+pub(super) fn switch(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
+    // Builds the runtimes, so that the next call measures only.
     tool.json(&["switch", "--quick", "--no-save"])?;
     let (run, seconds) = tool.json(&["switch", "--no-save"])?;
     let rows = rows(&run);
@@ -45,16 +46,16 @@ pub(super) fn switch(tool: &Tool, _: &Args) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-struct Row {
+struct SwitchRow {
     name: String,
     kind: String,
     ns: f64,
 }
 
-fn rows(run: &Value) -> Vec<Row> {
+fn rows(run: &Value) -> Vec<SwitchRow> {
     let all = run["results"].as_array().into_iter().flatten();
     all.filter_map(|result| {
-        Some(Row {
+        Some(SwitchRow {
             name: result["probe"].as_str()?.strip_prefix("switch/")?.to_owned(),
             kind: result["asked"]["kind"].as_str()?.to_owned(),
             ns: result["ns"]["estimate"].as_f64()?,
@@ -63,7 +64,7 @@ fn rows(run: &Value) -> Vec<Row> {
     .collect()
 }
 
-/// Nanoseconds for each switch of Boost.Fiber's yield, in batches as they are and ten times as long.
+/// Nanoseconds per switch of Boost.Fiber's yield, in batches of the default length and ten times as long.
 fn pair(tool: &Tool) -> Result<[f64; 2]> {
     let mut both = [0.0; 2];
     for (ns, batch_us) in both.iter_mut().zip(["300", "3000"]) {
@@ -71,9 +72,4 @@ fn pair(tool: &Tool) -> Result<[f64; 2]> {
         *ns = rows(&run).first().map_or(f64::NAN, |row| row.ns);
     }
     Ok(both)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

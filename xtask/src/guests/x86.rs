@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// GCC for x86-64, by the name that it has on every architecture of Debian.
+/// GCC for x86-64, by its name on every architecture of Debian.
 pub(super) const COMPILER: &str = "x86_64-linux-gnu-gcc";
 const INSTALL: &str = "apt-get install gcc (on x86-64) or gcc-x86-64-linux-gnu (elsewhere)";
 
-/// In the order in which they lie in the image; the head of the first comes first.
+/// In their order in the image.
 const SOURCES: &[&str] = &["image", "boot", "phases"];
 const LINK: &[&str] = &[
     "-nostdlib",
@@ -22,12 +22,12 @@ const LINK: &[&str] = &[
     "-Wl,--no-warn-rwx-segments",
 ];
 
-/// Builds `images/tolls.bin`, or with `check` compares it with what the sources give.
+/// Builds `images/tolls.bin`, or with `check` compares it with what its sources give.
 pub(super) fn guests(check: bool) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/x86");
     let work = env::temp_dir().join(format!("tollgate-guests-x86-{}", std::process::id()));
     let built = build(&root, &work);
-    // Best effort: a folder left in the temporary directory harms nobody.
+    // Best effort: a folder left in the temporary directory does no harm.
     let _ = fs::remove_dir_all(&work);
     let (built, kept) = (built?, root.join("images/tolls.bin"));
     if !check {
@@ -68,7 +68,6 @@ fn run(command: &mut Command) -> Result<()> {
 mod tests {
     use super::{COMPILER, INSTALL, guests};
 
-    /// The image in the tree is what the sources give, byte for byte.
     #[test]
     fn the_image_agrees_with_its_sources() {
         if tollgate_testkit::program(COMPILER).is_none() {

@@ -1,6 +1,5 @@
-//! Installing Debian packages: whether it may, and doing it.
+//! Installs Debian packages, if that is allowed.
 
-use super::setup::Need;
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Output};
 use tollgate_testkit::program;
@@ -11,18 +10,18 @@ pub(super) enum Permission {
     Refused(String),
 }
 
-/// Whether the environment forbids to install anything.
+/// Whether the environment forbids installing anything.
 pub(super) fn forbidden() -> bool {
     std::env::var_os("TOLLGATE_NO_INSTALL").is_some_and(|value| value == "1")
 }
 
-/// Asks the environment, the system and the user id, in this order.
+/// Checks the environment, the system and the user id, in this order.
 pub(super) fn permission() -> Permission {
     if forbidden() {
-        return Permission::Refused("TOLLGATE_NO_INSTALL=1 forbids to install them".to_owned());
+        return Permission::Refused("TOLLGATE_NO_INSTALL=1 forbids installing them".to_owned());
     }
     if program("apt-get").is_none() {
-        return Permission::Refused("there is no apt-get here to install them with".to_owned());
+        return Permission::Refused("apt-get is missing".to_owned());
     }
     if output("id", &["-u"]).is_some_and(|id| id.trim() == "0") {
         return Permission::Granted { sudo: false };
@@ -30,22 +29,22 @@ pub(super) fn permission() -> Permission {
     if output("sudo", &["-n", "true"]).is_some() {
         return Permission::Granted { sudo: true };
     }
-    Permission::Refused("not root, and there is no sudo without a password".to_owned())
+    Permission::Refused("not root, and sudo asks for a password".to_owned())
 }
 
-/// Installs the packages of `needs` that this release has.
+/// Installs packages: of each list the first that this release has.
 ///
 /// # Errors
-/// When apt-get fails; the message is its last line.
-pub(super) fn install(needs: &[&Need], sudo: bool) -> Result<()> {
-    println!("  apt-get update (TOLLGATE_NO_INSTALL=1 forbids to install)");
-    // Lists of one broken source must not stop the others; a missing package shows in the next command.
+/// When apt-get fails: the last line of its output.
+pub(super) fn install(wanted: impl Iterator<Item = &'static [&'static str]>, sudo: bool) -> Result<()> {
+    println!("  apt-get update (TOLLGATE_NO_INSTALL=1 forbids installing)");
+    // A package source that fails must not stop the others: the next command reports missing packages.
     let update = apt_get(sudo, &["update"]);
     let packages: Vec<&str> =
-        needs.iter().filter_map(|need| need.packages.iter().copied().find(|name| offered(name))).collect();
+        wanted.filter_map(|names| names.iter().copied().find(|name| offered(name))).collect();
     if packages.is_empty() {
         update?;
-        bail!("no package source of this system offers them");
+        bail!("no package source of this system has them");
     }
     println!("  apt-get install {}", packages.join(" "));
     let mut args = vec!["install", "--yes", "--no-install-recommends"];
@@ -79,7 +78,7 @@ fn apt_get(sudo: bool, args: &[&str]) -> Result<Output> {
     Ok(output)
 }
 
-/// Whether a package source offers this package (a virtual one has no candidate).
+/// Whether a package source has this package. A virtual package has no candidate.
 fn offered(package: &str) -> bool {
     output("apt-cache", &["policy", package]).is_some_and(|policy| has_candidate(&policy))
 }

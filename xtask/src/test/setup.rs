@@ -1,23 +1,23 @@
-//! Set-up as data: what the tests need beyond the toolchain, and getting it when that is allowed.
+//! What the tests need beyond the toolchain, as a table, and its installation if that is allowed.
 
 use super::apt::{self, Permission};
+use super::session::Session;
 use super::summary::Outcome;
-use super::{Session, workspace};
 use anyhow::Result;
 use std::process::{Command, Stdio};
-use tollgate_testkit::program;
+use tollgate_testkit::{program, workspace};
 
-/// One need of the tests that a Debian package meets.
+/// A program or file that tests need.
 pub(super) struct Need {
-    /// The package, most specific name first where releases differ.
+    /// Its Debian package, under the names of several releases.
     pub(super) packages: &'static [&'static str],
-    /// The program on `PATH`, or the file, that shows that it is there.
+    /// The program on `PATH` or the file.
     pub(super) shown_by: &'static str,
-    /// The tests that skip without it.
+    /// The tests that are skipped without it.
     pub(super) tests: &'static str,
 }
 
-/// Every package. Tests look for `shown_by` themselves, so nothing has to be passed on to them.
+/// All needs. Tests look for `shown_by` themselves.
 static NEEDS: &[Need] = &[
     Need {
         packages: &["qemu-user"],
@@ -103,10 +103,10 @@ static NEEDS: &[Need] = &[
     },
 ];
 
-/// Parts of the Rust toolchain that a minimal installation leaves out, with the cargo command that each gives.
+/// Components of the Rust toolchain that a minimal installation does not have, with their cargo commands.
 static COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
 
-/// Installs what is missing when it may; otherwise says which tests will skip, and goes on.
+/// Installs what is missing if that is allowed. Otherwise prints which tests will be skipped.
 pub(super) fn run(session: &mut Session) -> Result<Outcome> {
     let permission = if session.fast {
         Permission::Refused("--fast installs nothing".to_owned())
@@ -123,8 +123,8 @@ pub(super) fn run(session: &mut Session) -> Result<Outcome> {
     }
     let why = match permission {
         Permission::Refused(why) => why,
-        Permission::Granted { sudo } => match apt::install(&missing, sudo) {
-            Ok(()) => "their packages do not hold them in this release".to_owned(),
+        Permission::Granted { sudo } => match apt::install(missing.iter().map(|need| need.packages), sudo) {
+            Ok(()) => "the packages of this release do not contain them".to_owned(),
             Err(error) => format!("{error:#}"),
         },
     };
@@ -132,7 +132,7 @@ pub(super) fn run(session: &mut Session) -> Result<Outcome> {
     if missing.is_empty() {
         return Ok(Outcome::Passed);
     }
-    println!("  these programs are missing, and so tests will skip: {why}");
+    println!("  these programs are missing, so tests will be skipped: {why}");
     for need in &missing {
         println!("  {}", without(need));
     }
@@ -156,7 +156,7 @@ pub(super) fn has_component(session: &Session, name: &str) -> bool {
     succeeds(workspace::cargo(&session.root).args([subcommand, "--version"]))
 }
 
-/// Adds what a minimal toolchain lacks. The toolchain is the user's own, so rustup needs no privilege.
+/// Adds the components to a minimal toolchain. The toolchain belongs to the user, so rustup needs no privilege.
 fn components(session: &Session) {
     let missing: Vec<&str> =
         COMPONENTS.iter().map(|(name, _)| *name).filter(|name| !has_component(session, name)).collect();
@@ -176,7 +176,7 @@ mod tests {
     use super::{NEEDS, without};
 
     #[test]
-    fn each_need_is_complete_and_stands_once() {
+    fn each_need_is_complete_and_listed_once() {
         for (index, need) in NEEDS.iter().enumerate() {
             assert!(!need.packages.is_empty() && !need.tests.is_empty(), "{}", need.shown_by);
             assert!(!NEEDS[..index].iter().any(|other| other.shown_by == need.shown_by), "{}", need.shown_by);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_with_its_tests() {
+    fn a_missing_program_is_printed_with_its_tests() {
         assert_eq!(
             without(&NEEDS[1]),
             "  without qemu-system-riscv64 (qemu-system-riscv or qemu-system-misc): comparison of bare RISC-V \

@@ -1,12 +1,12 @@
-//! The checks: each runs one program and says how it ended.
+//! The steps: each runs one program and returns how it ended.
 
-use super::Session;
+use super::session::Session;
+use super::setup;
 use super::summary::Outcome;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus};
-use tollgate_testkit::workspace;
-use tollgate_testkit::{SKIPS, Skip, program};
+use tollgate_testkit::{SKIPS, Skip, program, workspace};
 
 pub(super) fn fmt(session: &mut Session) -> Result<Outcome> {
     component(session, "rustfmt", &["fmt", "--all", "--check"])
@@ -18,7 +18,7 @@ pub(super) fn clippy(session: &mut Session) -> Result<Outcome> {
 
 /// A check by a component of the toolchain, which a minimal toolchain does not have.
 fn component(session: &Session, name: &str, args: &[&str]) -> Result<Outcome> {
-    if !super::setup::has_component(session, name) {
+    if !setup::has_component(session, name) {
         return Ok(Outcome::Skipped(format!("{name} is missing: rustup component add {name}")));
     }
     finish(workspace::cargo(&session.root).args(args))
@@ -28,7 +28,7 @@ pub(super) fn fuzz(session: &mut Session, seconds: u64) -> Result<Outcome> {
     Ok(outcome(crate::fuzz::fuzz(&session.root, seconds)?))
 }
 
-/// The images in the tree are what their sources give; another compiler gives others.
+/// Compares the images in the tree with what their sources give. Another compiler gives other images.
 pub(super) fn guests(_: &mut Session) -> Result<Outcome> {
     if program(crate::guests::COMPILER).is_none() {
         let reason =
@@ -48,9 +48,9 @@ pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The program for the other architectures; what cannot be tried here is listed with the skipped tests.
+/// Tries the program for the other architectures. Those that cannot be tried here are listed with the skipped tests.
 pub(super) fn cross(session: &mut Session) -> Result<Outcome> {
-    let report = machines::cross::try_all(&session.root, &[], false)?;
+    let report = machines::cross::try_all(&session.root, &[])?;
     session.skips.extend(report.skipped.into_iter().map(|(arch, reason)| Skip {
         test: "xtask::cross".to_owned(),
         case: Some(arch.to_owned()),
@@ -73,7 +73,7 @@ pub(super) fn doc(session: &mut Session) -> Result<Outcome> {
     )
 }
 
-/// Bans, licences and sources are facts of this tree; advisories come from the network, without which they skip.
+/// Bans, licenses and sources are checked offline. Advisories need the network and are skipped without it.
 pub(super) fn deny(session: &mut Session) -> Result<Outcome> {
     let deny = |what: &[&str]| {
         let mut command = workspace::cargo(&session.root);
@@ -97,7 +97,7 @@ pub(super) fn typos(session: &mut Session) -> Result<Outcome> {
     optional("typos", "typos-cli", Command::new("typos").current_dir(&session.root))
 }
 
-/// A check by a program that is worth having and too long to build here.
+/// A check by a program that takes too long to be built here.
 fn optional(name: &str, package: &str, command: &mut Command) -> Result<Outcome> {
     if program(name).is_none() {
         let reason = format!("{name} is not on PATH: cargo install --locked {package}");
@@ -113,8 +113,8 @@ pub(super) fn tidy(session: &mut Session) -> Result<Outcome> {
     })
 }
 
-/// All tests, their output shown and counted. At most two at once unless `RUST_TEST_THREADS` says otherwise: many
-/// of them measure, and a crowd of them on two cores would measure each other.
+/// Runs all tests, prints their output and counts them. At most two run at the same time, unless `RUST_TEST_THREADS` is set:
+/// many of them measure, and more of them on two cores would disturb each other.
 pub(super) fn test(session: &mut Session) -> Result<Outcome> {
     let skips = std::env::temp_dir().join(format!("tollgate-skips-{}", std::process::id()));
     let mut command = workspace::cargo(&session.root);
@@ -130,12 +130,12 @@ pub(super) fn test(session: &mut Session) -> Result<Outcome> {
     let status = watch(&mut command, &mut std::io::stdout(), |line| session.tally.line(line))?;
     session.tally.end(status.success());
     session.skips = read_skips(&std::fs::read_to_string(&skips).unwrap_or_default());
-    // Absent when nothing was skipped.
+    // The file does not exist if nothing was skipped.
     let _ = std::fs::remove_file(&skips);
     Ok(outcome(status))
 }
 
-/// Each skip once, in order: a test may be run twice.
+/// Each skip once, sorted: a test may run twice.
 fn read_skips(list: &str) -> Vec<Skip> {
     let mut skips: Vec<Skip> = list.lines().filter_map(Skip::parse).collect();
     skips.sort();
@@ -143,11 +143,11 @@ fn read_skips(list: &str) -> Vec<Skip> {
     skips
 }
 
-/// Runs a command, shows its output as it comes, and hands on each line of it.
+/// Runs a command, prints its output immediately, and calls `line` for each line.
 fn watch(command: &mut Command, out: &mut impl Write, mut line: impl FnMut(&str)) -> Result<ExitStatus> {
     let (reader, writer) = std::io::pipe().context("no pipe could be made: raise the limit on open files")?;
     let mut child = start(command.stdout(writer.try_clone()?).stderr(writer))?;
-    // The command holds our copies of the writing end, without which the output never ends.
+    // The command holds our copies of the writing end: while they are open, the output does not end.
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut reader = BufReader::new(reader);
     let mut bytes = Vec::new();

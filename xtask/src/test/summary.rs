@@ -1,4 +1,4 @@
-//! What is said at the end: the steps, what did not run and why, what failed, and the count of tests.
+//! The summary: the steps, what did not run and why, what failed, and the count of tests.
 
 use super::tally::Tally;
 use anyhow::{Result, bail};
@@ -12,17 +12,17 @@ pub(super) enum Outcome {
     Skipped(String),
 }
 
-/// A step that has ended.
+/// The result of a step.
 pub(super) struct Report {
     pub(super) name: &'static str,
     pub(super) outcome: Outcome,
     pub(super) seconds: f64,
 }
 
-/// Prints the summary; its last line on success is the count of tests alone.
+/// Prints the summary. Its last line is the count of tests.
 ///
 /// # Errors
-/// When a step failed: the message names each.
+/// When a step failed: the names of all that failed.
 pub(super) fn print(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Result<()> {
     print!("{}", text(reports, tally, skips, seconds));
     let failed: Vec<&str> =
@@ -58,7 +58,7 @@ mod tests {
     use super::{Outcome, Report, Tally, text};
 
     #[test]
-    fn the_last_line_is_the_count_alone() {
+    fn the_last_line_is_the_count() {
         let report = |name, outcome| Report { name, outcome, seconds: 1.25 };
         let reports = [
             report("fmt", Outcome::Passed),

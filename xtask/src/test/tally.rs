@@ -1,10 +1,10 @@
-//! Reading what `cargo test` prints: how many tests passed, which failed, which binary died.
+//! Reads the output of `cargo test`: how many tests passed, which failed, which binary crashed.
 
 use regex::Regex;
 use std::sync::LazyLock;
 use tollgate_testkit::Skip;
 
-/// The sum over all test binaries.
+/// The results of all test binaries.
 #[derive(Default)]
 pub(super) struct Tally {
     passed: usize,
@@ -12,9 +12,9 @@ pub(super) struct Tally {
     ignored: usize,
     /// Each failed test with its binary, and each binary that ended without a result.
     pub(super) failures: Vec<String>,
-    /// The binary that has started and not yet given its result.
+    /// The binary that has started and not printed its result yet.
     running: Option<String>,
-    /// Binaries that started and gave none.
+    /// Binaries that printed no result.
     silent: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ static RESULT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 impl Tally {
-    /// Takes one line of the output.
+    /// Reads one line of the output.
     pub(super) fn line(&mut self, line: &str) {
         if let Some(started) = STARTED.captures(line) {
             self.silent.extend(self.running.replace(started[1].to_owned()));
@@ -44,8 +44,8 @@ impl Tally {
         }
     }
 
-    /// The output has ended. Without success, a binary that gave no result has died, and counts as a failed test;
-    /// with it, the binary was one with its own harness.
+    /// Reads the end of the output. A binary without a result counts as a failed test, unless cargo succeeded: then it has its
+    /// own harness.
     pub(super) fn end(&mut self, success: bool) {
         self.silent.extend(self.running.take());
         let silent = std::mem::take(&mut self.silent);
@@ -56,8 +56,7 @@ impl Tally {
         }
     }
 
-    /// The sentence for the end. A test that skipped itself was counted as passed by its harness; a case that was
-    /// skipped belongs to a test that did pass.
+    /// The counts. The test harness counts a skipped test as passed; a skipped case belongs to a test that did pass.
     pub(super) fn count(&self, skips: &[Skip]) -> String {
         let whole = skips.iter().filter(|skip| skip.case.is_none()).count();
         format!(
@@ -101,7 +100,7 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     }
 
     #[test]
-    fn sums_over_binaries_and_counts_one_that_died() {
+    fn sums_over_binaries_and_counts_one_that_crashed() {
         let tally = read(false);
         assert_eq!(tally.count(&[]), "5 passed, 2 failed, 1 skipped");
         assert_eq!(
@@ -111,12 +110,12 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     }
 
     #[test]
-    fn a_silent_binary_is_no_failure_when_cargo_says_success() {
+    fn a_binary_without_a_result_is_not_a_failure_if_cargo_succeeds() {
         assert_eq!(read(true).count(&[]), "5 passed, 1 failed, 1 skipped");
     }
 
     #[test]
-    fn a_skipped_test_is_not_a_passed_one() {
+    fn a_skipped_test_is_not_counted_as_passed() {
         let skip = |line| Skip::parse(line).expect("a skip");
         let skips = [skip("skipped: a::whole: why"), skip("skipped: a::table [one case]: why")];
         assert_eq!(read(false).count(&skips), "4 passed, 2 failed, 3 skipped");

@@ -1,4 +1,4 @@
-//! A clone stays small.
+//! No file is large, so that clones are small.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;

@@ -1,19 +1,19 @@
-//! White space that nobody sees.
+//! Invisible white space.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "blanks",
-    what: "texts have no tabs, no trailing blanks and one newline at their end",
+    what: "texts have no tabs, no trailing spaces and one newline at their end",
     check,
 };
 
-/// Files whose blanks are not ours to choose: recorded output, and formats that use tabs.
+/// Recorded output, and formats that use tabs.
 const FREE: &[&str] =
     &[".snap", ".stdout", ".stderr", ".trycmd", ".tsv", ".csv", ".go", ".mod", ".svg", "Makefile", ".mk"];
 
-/// Folders of inputs that are wrong on purpose, or recorded from elsewhere.
+/// Folders of inputs that are wrong on purpose or recorded elsewhere.
 const FREE_FOLDERS: &[&str] = &["data/", "fixtures/", "corpus/", "snapshots/"];
 
 fn is_free(path: &str) -> bool {
@@ -27,9 +27,9 @@ fn check(tree: &Tree) -> Vec<Finding> {
     for (path, text) in tree.texts().filter(|(path, text)| !is_free(path) && !text.is_empty()) {
         for (number, line) in (1..).zip(text.split('\n')) {
             if line.contains('\t') {
-                findings.push(Finding::at(path, number, "tab: write blanks"));
+                findings.push(Finding::at(path, number, "tab: write spaces"));
             } else if line != line.trim_end() {
-                findings.push(Finding::at(path, number, "trailing blank: remove it"));
+                findings.push(Finding::at(path, number, "trailing space: remove it"));
             }
         }
         if !text.ends_with('\n') || text.ends_with("\n\n") {

@@ -1,4 +1,4 @@
-//! The change log knows the version.
+//! The change log describes the version.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;

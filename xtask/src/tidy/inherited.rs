@@ -1,4 +1,4 @@
-//! What every member takes from the workspace.
+//! Every member inherits its package keys from the workspace.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn an_own_or_missing_key_fails() {
+    fn a_key_that_is_missing_or_not_inherited_fails() {
         let own = GOOD.replace("edition.workspace = true", "edition = \"2021\"");
         let missing = GOOD.replace("license.workspace = true\n", "");
         for (manifest, key) in [(own, "edition"), (missing, "license")] {

@@ -1,4 +1,4 @@
-//! Links between files of the repository lead somewhere.
+//! Links between files of the repository work.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 pub(super) const RULE: Rule = Rule {
     name: "links",
-    what: "every relative link of a Markdown file leads to a file or folder of ours",
+    what: "every relative link of a Markdown file leads to a file or folder of the repository",
     check,
 };
 
@@ -28,11 +28,11 @@ fn check(tree: &Tree) -> Vec<Finding> {
             if fenced {
                 continue;
             }
-            // Code is not a link, but a link's text may be code.
+            // A link in code is not a link, but the text of a link may be code.
             let line = CODE.replace_all(line, "code");
             for link in LINK.captures_iter(&line).filter_map(|found| found.get(1).or(found.get(2))) {
-                if !leads_somewhere(tree, path, link.as_str()) {
-                    findings.push(Finding::at(path, number, format!("{} leads nowhere", link.as_str())));
+                if !target_exists(tree, path, link.as_str()) {
+                    findings.push(Finding::at(path, number, format!("{} does not exist", link.as_str())));
                 }
             }
         }
@@ -40,7 +40,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn leads_somewhere(tree: &Tree, page: &str, link: &str) -> bool {
+fn target_exists(tree: &Tree, page: &str, link: &str) -> bool {
     let target = link.split(['#', '?']).next().unwrap_or_default();
     if link.contains("://") || link.starts_with("mailto:") || target.is_empty() {
         return true;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_somewhere_pass() {
+    fn links_to_existing_files_pass() {
         for page in [
             "[up](../README.md)",
             "[`code`](null.md#what) and [root](..)",
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_nowhere_fail() {
+    fn links_to_missing_files_fail() {
         for page in ["[x](gone.md)", "[x](../../README.md)", "[x]: gone.md", "[x](README.md \"title\")"] {
             assert_eq!(found(page), 1, "{page}");
         }

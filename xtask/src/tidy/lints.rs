@@ -1,4 +1,4 @@
-//! The workspace's lints, which among other things keep libraries from printing.
+//! The lints of the workspace, which keep libraries from printing.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 pub(super) const RULE: Rule = Rule {
     name: "lints",
-    what: "the workspace denies printing, every member takes its lints, and no library allows itself to print",
+    what: "the workspace denies printing, every member inherits its lints, and no library allows printing",
     check,
 };
 

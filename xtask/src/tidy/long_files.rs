@@ -1,4 +1,4 @@
-//! A file holds one thing.
+//! A file contains one topic.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;

@@ -1,10 +1,10 @@
-//! Every merge was finished.
+//! Every merge is finished.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
 
 pub(super) const RULE: Rule =
-    Rule { name: "merges", what: "no text holds the marks of a merge that was not finished", check };
+    Rule { name: "merges", what: "no text contains the marks of an unfinished merge", check };
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let is_mark = |line: &str| ["<<<<<<< ", "||||||| ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark));

@@ -1,8 +1,8 @@
 //! The modules of a crate, and which file uses an item of which other file.
 //!
-//! The source is read as tokens, not parsed: enough to find definitions, imports and paths, also inside macros. Code
-//! under `#[cfg(test)]` is left out. A re-export (`pub use`) is followed to the file that defines the item and is no use
-//! by itself. A name that no module defines counts as its module's own.
+//! The source is read as tokens, without a parser: this finds definitions, imports and paths, also inside macros. Code for
+//! tests is left out. A re-export (`pub use`) is followed to the file that defines the item; it does not count as a use. A
+//! name that no module defines counts as an item of the module that the path names.
 
 use super::tree::Tree;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};

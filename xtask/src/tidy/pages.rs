@@ -1,4 +1,4 @@
-//! Each probe has its section in the page of its family, and each such page says what it hides.
+//! Each probe has a section in the page of its family, and each such page says what it hides.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
 static ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"\bid: "([a-z0-9_/-]+)""#).expect("a valid pattern"));
 
-/// The ids of the static list, as the sources write them.
+/// The ids in the sources of the static list.
 fn probes(tree: &Tree) -> BTreeSet<&str> {
     tree.texts_ending(&[".rs"])
         .filter(|(path, _)| path.starts_with("crates/boundary/src/"))
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn each_missing_section_is_a_finding() {
         for (page, found) in [
             ("", 2),
             ("## thread/pipe\n", 1),

@@ -1,4 +1,4 @@
-//! No file tells where its author works.
+//! No file contains a path of its author's machine.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 pub(super) const RULE: Rule = Rule {
     name: "private-paths",
-    what: "no file, also no built image, holds a path of a developer's machine",
+    what: "no file, including built images, contains a path of a developer's machine",
     check,
 };
 
@@ -16,22 +16,22 @@ static HOME: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid pattern")
 });
 
-/// Names that examples use for nobody in particular; single letters are, too.
-const NOBODY: [&str; 3] = ["user", "you", "name"];
+/// Names of users in examples; single letters are allowed too.
+const EXAMPLES: [&str; 3] = ["user", "you", "name"];
 
-fn is_nobody(home: &str) -> bool {
+fn is_example(home: &str) -> bool {
     let name = home.rsplit(['/', '\\']).next().unwrap_or_default();
-    name.len() == 1 || NOBODY.contains(&name)
+    name.len() == 1 || EXAMPLES.contains(&name)
 }
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // A copy directly below the root of the file system may have the name of one of our own folders.
+    // A repository directly below the root of the file system may have the name of one of our own folders.
     let root = (tree.root.matches('/').count() >= 2).then_some(tree.root.as_bytes());
     for (path, bytes) in &tree.files {
         for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
             let homes = HOME.captures_iter(line).map(|found| String::from_utf8_lossy(&found[1]).into_owned());
-            let home = homes.into_iter().find(|home| !is_nobody(home));
+            let home = homes.into_iter().find(|home| !is_example(home));
             let here = root.filter(|root| line.windows(root.len()).any(|part| part == *root));
             if let Some(found) = home.or(here.map(|root| String::from_utf8_lossy(root).into_owned())) {
                 findings.push(Finding::at(
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_every_machine_pass() {
+    fn paths_that_exist_on_every_machine_pass() {
         for text in [
             "/usr/bin/env",
             "the folder crates/home/x",
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn paths_of_one_machine_fail() {
-        // Written in parts, so that this file keeps the rule.
+        // Written in parts, so that this file passes.
         let parts = [
             ["/home", "/jane/x"],
             ["/Users", "/jane"],

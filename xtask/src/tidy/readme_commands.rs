@@ -1,11 +1,11 @@
-//! A newcomer needs two commands.
+//! A newcomer needs two commands only.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "readme-commands",
-    what: "the shell blocks of README.md hold two commands: `cargo run --release` and `cargo xtask test`",
+    what: "the shell blocks of README.md contain two commands: `cargo run --release` and `cargo xtask test`",
     check,
 };
 
@@ -17,12 +17,11 @@ fn check(tree: &Tree) -> Vec<Finding> {
         return Vec::new();
     }
     let found = if commands.is_empty() { "nothing".to_owned() } else { commands.join("; ") };
-    let text = format!("its shell blocks must hold {}, and hold {found}", COMMANDS.join("; "));
+    let text = format!("its shell blocks must contain {}, and contain {found}", COMMANDS.join("; "));
     vec![Finding::file("README.md", text)]
 }
 
-/// The lines of blocks marked `sh`, `bash` or `shell`, without prompt and remark. Blocks with another mark, or
-/// none, show output.
+/// The lines of blocks with the language `sh`, `bash` or `shell`, without prompt and comment. Other blocks show output.
 fn commands(page: &str) -> Vec<&str> {
     let mut commands = Vec::new();
     let mut block: Option<&str> = None;

@@ -1,4 +1,4 @@
-//! Each room is introduced where newcomers look.
+//! README.md and ARCHITECTURE.md describe each room.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
@@ -18,7 +18,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
         for (path, words) in [("README.md", 3), ("ARCHITECTURE.md", 1)] {
             let named = |line: &str| name.is_match(line) && line.split_whitespace().count() >= words;
             if !tree.text(path).is_some_and(|text| text.lines().any(named)) {
-                findings.push(Finding::file(path, format!("say in a line what lives in {room}")));
+                findings.push(Finding::file(path, format!("describe {room} in a line")));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The minimum Rust version stands in one place.
+//! The minimum Rust version is written once.
 
 use super::rule::{Finding, Rule};
 use super::tree::Tree;
@@ -6,7 +6,7 @@ use regex::Regex;
 
 pub(super) const RULE: Rule = Rule {
     name: "rust-version",
-    what: "the minimum Rust version stands once, in [workspace.package] of Cargo.toml",
+    what: "the minimum Rust version is written once, in [workspace.package] of Cargo.toml",
     check,
 };
 
@@ -14,7 +14,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
     let Some(version) = tree.workspace(&["package", "rust-version"]) else {
         return vec![Finding::file("Cargo.toml", "write `rust-version` in [workspace.package]")];
     };
-    // The number by itself may be anything; after the language's name it is the version.
+    // A number is the version only after the name of the language.
     let number = format!(
         r"(?i)\brust\w*\b[^\d.;,]{{0,20}}\b{}(?:\.\d+)?(?:[^\d.]|\.?\s|\.?$)",
         regex::escape(&version)
@@ -26,13 +26,13 @@ fn check(tree: &Tree) -> Vec<Finding> {
         if matches!(path.rsplit('/').next(), Some("rust-toolchain" | "rust-toolchain.toml")) {
             findings.push(Finding::file(path, "remove it: the toolchain is the user's choice"));
         }
-        // A saved run says which compiler built what it measured.
+        // A saved run contains the version of the compiler that built it.
         if matches!(path, "Cargo.toml" | "Cargo.lock" | "CHANGELOG.md") || path.ends_with(".json") {
             continue;
         }
         for (number_of_line, line) in (1..).zip(text.lines()) {
             if setting.is_match(line) || number.is_match(line) {
-                let text = "the minimum Rust version stands in Cargo.toml only: point there";
+                let text = "the minimum Rust version is written in Cargo.toml only: refer to it";
                 findings.push(Finding::at(path, number_of_line, text));
             }
         }

@@ -1,4 +1,4 @@
-//! What the rules look at: the files of the repository, and which room uses which.
+//! The input of the rules: the files of the repository, and which room uses which.
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
@@ -9,11 +9,11 @@ use std::process::Command;
 /// The repository as values, so that each rule can be tested on a made-up one.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// Each file that git knows or would add, by its path from the root.
+    /// Each file that git tracks or would add, by its path from the root.
     pub(super) files: BTreeMap<String, Vec<u8>>,
     /// Each use of one room by another, from `cargo metadata`.
     pub(super) uses: Vec<Use>,
-    /// Where this copy of the repository lies.
+    /// The folder of this copy of the repository.
     pub(super) root: String,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Tree {
 pub(super) struct Use {
     pub(super) from: String,
     pub(super) to: String,
-    /// Only its tests use it.
+    /// Whether only tests use it.
     pub(super) dev: bool,
 }
 
@@ -32,7 +32,7 @@ impl Tree {
         Ok(Self { files: files(root)?, uses: uses(root)?, root: root.display().to_string() })
     }
 
-    /// A file's text; `None` when it is absent or not text.
+    /// The text of a file; `None` if it does not exist or is binary.
     pub(super) fn text(&self, path: &str) -> Option<&str> {
         let bytes = self.files.get(path)?;
         std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
@@ -65,7 +65,7 @@ impl Tree {
         value.as_str().map(str::to_owned)
     }
 
-    /// Whether this is a file, or a folder that holds one. The empty path is the root.
+    /// Whether this is a file, or a folder that contains one. The empty path is the root.
     pub(super) fn exists(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty()
@@ -73,7 +73,7 @@ impl Tree {
             || self.files.keys().any(|file| file.starts_with(&folder))
     }
 
-    /// The rooms that have something in them.
+    /// The rooms that contain files.
     pub(super) fn rooms(&self) -> BTreeSet<String> {
         let room = |path: &String| {
             let (first, rest) = path.split_once('/')?;
@@ -88,23 +88,23 @@ impl Tree {
 }
 
 fn files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-    // The repository may belong to another user, as in a container; listing its files trusts nothing in it.
+    // The repository may belong to another user, as in a container: listing its files is safe.
     let listed = Command::new("git")
         .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
         .output()
-        .context("git could not be started: install git")?;
+        .context("cannot run git: install it")?;
     if !listed.status.success() {
         let reason = String::from_utf8_lossy(&listed.stderr);
-        bail!("git ls-files failed, so this must be run in a clone: {}", reason.trim());
+        bail!("git ls-files failed: run this in a clone: {}", reason.trim());
     }
     let listed = String::from_utf8(listed.stdout).context("a file name is not UTF-8: rename it")?;
     let mut files = BTreeMap::new();
     for path in listed.split_terminator('\0') {
         let file = root.join(path);
-        // What is listed may have been deleted since, or be a symbolic link or another repository.
+        // A listed path may be deleted, a symbolic link or another repository.
         if file.symlink_metadata().is_ok_and(|facts| facts.is_file()) {
-            let bytes = std::fs::read(&file).with_context(|| format!("{path} could not be read"))?;
+            let bytes = std::fs::read(&file).with_context(|| format!("cannot read {path}"))?;
             files.insert(path.to_owned(), bytes);
         }
     }
@@ -114,7 +114,7 @@ fn files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
 fn uses(root: &Path) -> Result<Vec<Use>> {
     let mut command = MetadataCommand::new();
     let metadata =
-        command.current_dir(root).no_deps().exec().context("cargo metadata failed: mend the manifests")?;
+        command.current_dir(root).no_deps().exec().context("cargo metadata failed: fix the manifests")?;
     let folder = |path: &cargo_metadata::camino::Utf8Path| path.file_name().unwrap_or_default().to_owned();
     let mut uses = Vec::new();
     for package in &metadata.packages {
@@ -143,7 +143,7 @@ mod tests {
     use super::Tree;
 
     #[test]
-    fn knows_folders_rooms_and_members() {
+    fn folders_rooms_and_members() {
         let tree = Tree::of(&[
             ("Cargo.toml", "[workspace.package]\nversion = \"1.2.3\"\n"),
             ("crates/record/Cargo.toml", "[package]\nname = \"tollgate-record\"\n"),

@@ -23,15 +23,15 @@ impl Probe for Direct {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { counted: 0 }))
+        Ok(Box::new(DirectCalls { counted: 0 }))
     }
 }
 
-struct Open {
+struct DirectCalls {
     counted: i64,
 }
 
-impl Crossing for Open {
+impl Crossing for DirectCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         // An argument that the compiler does not know, so that no callee made for it can be built.
         let argument = black_box(-1);

@@ -44,7 +44,7 @@ impl Probe for Dynamic {
         if through_linkage_table(-1) != 1 {
             return Err(Refusal::Failed("imaxabs(-1) is not 1".into()));
         }
-        Ok(Box::new(Open { library, counted: 0 }))
+        Ok(Box::new(LibraryCalls { library, counted: 0 }))
     }
 }
 
@@ -123,12 +123,12 @@ fn through_linkage_table(value: i64) -> i64 {
     imaxabs(value)
 }
 
-struct Open {
+struct LibraryCalls {
     library: String,
     counted: i64,
 }
 
-impl Crossing for Open {
+impl Crossing for LibraryCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let argument = black_box(-1);
         let mut sum = 0;

@@ -23,15 +23,15 @@ impl Probe for Indirect {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { counted: 0 }))
+        Ok(Box::new(IndirectCalls { counted: 0 }))
     }
 }
 
-struct Open {
+struct IndirectCalls {
     counted: i64,
 }
 
-impl Crossing for Open {
+impl Crossing for IndirectCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         // Behind the black box the compiler cannot know where the pointer leads.
         let callee: extern "C" fn(i64) -> i64 = black_box(magnitude);

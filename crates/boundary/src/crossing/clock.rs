@@ -5,7 +5,7 @@ use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::Span;
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, phase};
 
 /// `syscall/clock_gettime` with its two parts.
 pub(super) struct Split;
@@ -16,19 +16,19 @@ impl Probe for Split {
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { plain: syscall::ClockGettime.open(site)? }))
+        Ok(Box::new(StampedClock { plain: syscall::ClockGettime.open(site)? }))
     }
 }
 
-struct Open {
+struct StampedClock {
     plain: Box<dyn Crossing>,
 }
 
 /// The parts of the call when the whole of it is `total`; `first` is the lane of the way in.
 pub(super) fn parts(first: usize) -> Vec<Part> {
     vec![
-        Part::lane("entry", Evidence::KernelTimestamp, first),
-        Part::lane("return", Evidence::KernelTimestamp, first + 1),
+        Part::lane(phase::ENTRY, Evidence::KernelTimestamp, first),
+        Part::lane(phase::RETURN, Evidence::KernelTimestamp, first + 1),
     ]
 }
 
@@ -56,7 +56,7 @@ pub(super) fn cut(stamps: (u64, u64, u64), lanes: &mut [Vec<Span>]) {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for StampedClock {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.plain.prepare(passes)
     }

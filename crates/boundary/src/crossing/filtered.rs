@@ -85,7 +85,7 @@ impl Probe for Filtered {
         let run = move || serve(filter, &to_do, &tell);
         let made = thread::Builder::new().name("filtered".into()).stack_size(64 << 10).spawn(run);
         let thread = made.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
-        let mut open = Open { orders: Some(orders), answers, thread: Some(thread), right: 0 };
+        let mut open = FilteredThread { orders: Some(orders), answers, thread: Some(thread), right: 0 };
         open.ask(0)?;
         Ok(Box::new(open))
     }
@@ -123,14 +123,14 @@ fn install(filter: &[libc::sock_filter]) -> Result<(), i32> {
     if done { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
 }
 
-struct Open {
+struct FilteredThread {
     orders: Option<Sender<u64>>,
     answers: Receiver<Answer>,
     thread: Option<JoinHandle<()>>,
     right: u64,
 }
 
-impl Open {
+impl FilteredThread {
     /// Has the thread make its calls, and sleeps until it has.
     fn ask(&mut self, passes: u64) -> Result<(), Refusal> {
         let gone = || Refusal::Failed("the thread under the filter is gone".into());
@@ -149,7 +149,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for FilteredThread {
     fn drop(&mut self) {
         drop(self.orders.take());
         // A thread that panicked has already been reported by the panic itself.
@@ -157,7 +157,7 @@ impl Drop for Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for FilteredThread {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         self.ask(passes)
     }

@@ -5,7 +5,7 @@ use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::Span;
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, phase};
 
 /// `signal/self` with its parts.
 pub(super) struct Split;
@@ -16,17 +16,17 @@ impl Probe for Split {
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { plain: Own.open(site)?, mine: [None] }))
+        Ok(Box::new(StampedSignal { plain: Own.open(site)?, mine: [None] }))
     }
 }
 
-struct Open {
+struct StampedSignal {
     plain: Box<dyn Crossing>,
     /// Handler runs of stamped signals, which the proof does not count.
     mine: [Option<u64>; 1],
 }
 
-impl Crossing for Open {
+impl Crossing for StampedSignal {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.plain.prepare(passes)
     }
@@ -41,8 +41,8 @@ impl Crossing for Open {
 
     fn dissection(&self) -> Option<Dissection> {
         let parts = vec![
-            Part::lane("kill to handler", Evidence::Measured, 0),
-            Part::lane("handler to return", Evidence::Measured, 1),
+            Part::lane(phase::KILL_TO_HANDLER, Evidence::Measured, 0),
+            Part::lane(phase::HANDLER_TO_RETURN, Evidence::Measured, 1),
         ];
         let (total, instrumented, mapped) = (Term::Batches, Vec::new(), Vec::new());
         Some(Dissection { lanes: 2, parts, total, instrumented, mapped })

@@ -87,7 +87,7 @@ impl Probe for Cold {
             syscall::int80_available()?;
         }
         let spoiler = Spoiler::new(self.state, site.cpu)?;
-        let open = Open { call: self.call, spoiler, right: 0 };
+        let open = ColdCalls { call: self.call, spoiler, right: 0 };
         if open.right_answer() {
             Ok(Box::new(open))
         } else {
@@ -173,13 +173,13 @@ fn kib(text: &str) -> Option<usize> {
     text.strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1024)
 }
 
-struct Open {
+struct ColdCalls {
     call: Call,
     spoiler: Spoiler,
     right: u64,
 }
 
-impl Open {
+impl ColdCalls {
     /// One call, and whether its answer was right.
     #[inline(always)]
     fn right_answer(&self) -> bool {
@@ -195,7 +195,7 @@ impl Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for ColdCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         for _ in 0..passes {
             self.spoiler.spoil()?;

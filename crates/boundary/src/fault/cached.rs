@@ -1,8 +1,9 @@
 //! Reads of file pages that are in the page cache: one page, with those around it, a large folio.
 
-use super::kind::{Counted, MAPPED, MINOR, Pages, read_each};
-use super::map::{Map, page_bytes};
+use super::kind::{Counted, MAPPED, MINOR, Pages, SteadyPages, read_each};
+use super::map::Map;
 use super::scratch;
+use crate::region::page_bytes;
 use std::ptr;
 use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
@@ -86,6 +87,68 @@ impl Probe for OnePage {
         // SAFETY: every page is mapped and readable. All of them are in the page table after this.
         unsafe { read_each(map.page(0), map.page_bytes(), map.pages()) };
         Counted::open(Single { map, touches: TOUCHES }, ONE.proof)
+    }
+}
+
+/// A file in memory, touched at such distances that no touch maps the page of another.
+pub(crate) struct MemoryFile {
+    map: Map,
+    step: usize,
+}
+
+impl MemoryFile {
+    /// Touches of the file.
+    const TOUCHES: usize = 256;
+    /// Bytes that a fault maps around the touched page, in aligned windows (`fault_around_bytes`).
+    const AROUND: usize = 64 << 10;
+
+    pub(crate) fn new() -> Result<Self, Refusal> {
+        let step = Self::AROUND.max(page_bytes());
+        let file = scratch::in_memory(Self::TOUCHES * step)?;
+        let map = Map::of_file(&file, Self::TOUCHES * step / page_bytes())?;
+        map.small_pages()?;
+        Ok(Self { map, step })
+    }
+}
+
+impl Pages for MemoryFile {
+    fn arm(&mut self, _: usize) -> Result<(), Refusal> {
+        self.map.forget(0, self.map.pages())
+    }
+
+    #[inline]
+    fn touch(&mut self, passes: usize) -> Result<(), Refusal> {
+        // SAFETY: there are TOUCHES windows, and `passes` is no more.
+        unsafe { read_each(self.map.page(0), self.step, passes) };
+        Ok(())
+    }
+
+    fn most(&self) -> usize {
+        Self::TOUCHES
+    }
+
+    fn facts(&self) -> Facts {
+        let asked = ProbeAsked {
+            file: Some("in memory (memfd)".into()),
+            bytes_between_touches: Some(self.step as u64),
+            ..ProbeAsked::default()
+        };
+        let page_bytes = Some(self.map.page_bytes() as u64);
+        Facts::of_probe(asked, ProbeFound { page_bytes, ..ProbeFound::default() })
+    }
+}
+
+impl SteadyPages for MemoryFile {
+    fn first(&self) -> *mut u8 {
+        self.map.page(0)
+    }
+
+    fn step(&self) -> usize {
+        self.step
+    }
+
+    fn writes(&self) -> bool {
+        false
     }
 }
 

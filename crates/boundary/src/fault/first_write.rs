@@ -3,6 +3,7 @@
 use super::kind::{Counted, MAPPED, MINOR, Pages, write_each};
 use super::map::Map;
 use super::scratch;
+use crate::region::page_bytes;
 use std::fs::File;
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
@@ -87,7 +88,7 @@ impl Probe for SharedMemory {
 }
 
 fn of_file(flags: libc::c_int, meta: &'static Meta) -> Result<Box<dyn Crossing>, Refusal> {
-    let page = super::map::page_bytes();
+    let page = page_bytes();
     let file = scratch::file(PAGES * page, page)?;
     let map = Map::new(PAGES, flags, Some(&file), true)?;
     Counted::open(First { map, advice: libc::MADV_DONTNEED, _file: Some(file) }, meta.proof)

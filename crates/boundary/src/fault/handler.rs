@@ -11,21 +11,6 @@ use std::mem::{self, MaybeUninit};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 use tollgate_measure::Refusal;
-use tollgate_measure::clock::Now;
-
-/// What the handler does for one open probe.
-pub(crate) struct Plan {
-    /// The page that may not be touched.
-    pub(crate) bad: *mut u8,
-    /// Where the handler leads the write to.
-    pub(crate) good: *mut u8,
-    /// How often it did so.
-    pub(crate) runs: u64,
-    /// Reads a clock when the handler begins, where somebody wants to know when that was.
-    pub(crate) now: Option<Now>,
-    /// What it read.
-    pub(crate) entered: u64,
-}
 
 /// The handler is in place as long as this lives.
 pub(crate) struct Installed(());

@@ -2,6 +2,7 @@
 
 use super::kind::{Counted, MAPPED, MINOR, Pages, write_each};
 use super::map::Map;
+use crate::region::page_bytes;
 use std::fs;
 use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
@@ -90,7 +91,7 @@ impl Probe for Transparent {
                 )
             });
         };
-        let each = bytes / super::map::page_bytes();
+        let each = bytes / page_bytes();
         let map = Map::private((HUGE + 1) * each)?;
         let first = (bytes - map.page(0) as usize % bytes) % bytes / map.page_bytes();
         let pages = HUGE * each;
@@ -129,7 +130,7 @@ impl Probe for Hugetlb {
         let free = number("HugePages_Free:").unwrap_or(0);
         let reserved = number("HugePages_Rsvd:").unwrap_or(0);
         let count = free.saturating_sub(reserved).min(HUGE);
-        let each = number("Hugepagesize:").unwrap_or(0) * 1024 / super::map::page_bytes();
+        let each = number("Hugepagesize:").unwrap_or(0) * 1024 / page_bytes();
         if count == 0 || each == 0 {
             return Err(none("no huge page is set aside on this host".into()));
         }

@@ -1,29 +1,30 @@
-//! What the kinds of fault have in common: pages are armed outside the clock, touched inside it, and
-//! counted by the kernel.
+//! What the kinds of fault have in common: pages are armed outside the clock and touched inside it, and the kernel
+//! counts the faults.
 
 use std::{mem, ptr};
 use tollgate_measure::clock::monotonic_raw_ns;
 use tollgate_measure::{Claim, Crossing, Facts, Refusal};
+use tollgate_record::counter;
 
 /// The claim of exactly one minor fault for each touch.
 pub(super) const MINOR: Claim = Claim::exact("minor_per_touch");
 /// The claim of exactly one major fault for each touch.
 pub(super) const MAJOR: Claim = Claim::exact("major_per_touch");
-/// How many pages a touch has mapped: told, not claimed.
-pub(super) const MAPPED: Claim = told("mapped_per_touch");
-/// Time off the CPU, in nanoseconds: told, not claimed.
-pub(super) const OFF_CPU: Claim = told("off_cpu_ns_per_touch");
-/// Time in all from before the touches to the moment at which they were counted: told, not claimed.
-pub(super) const WALL: Claim = told("wall_ns_per_touch");
+/// Pages that a touch maps: reported, not claimed.
+pub(super) const MAPPED: Claim = reported(counter::MAPPED_PER_TOUCH.name);
+/// Time off the CPU, in nanoseconds: reported, not claimed.
+pub(super) const OFF_CPU: Claim = reported(counter::OFF_CPU.name);
+/// Time from before the touches to the reading of the counts: reported, not claimed.
+pub(super) const WALL: Claim = reported(counter::WALL.name);
 
 /// A count that no value contradicts.
-const fn told(key: &'static str) -> Claim {
+const fn reported(key: &'static str) -> Claim {
     Claim { key, per_crossing: 1.0, tolerance: f64::INFINITY, divides: false }
 }
 
 /// The pages of one kind.
-pub(super) trait Pages {
-    /// Sees to it that each of the next `passes` touches faults. At most [`Pages::most`].
+pub(crate) trait Pages {
+    /// Prepares the next `passes` touches so that each faults. At most [`Pages::most`].
     fn arm(&mut self, passes: usize) -> Result<(), Refusal>;
 
     /// Makes `passes` touches: the only thing inside the clock.
@@ -32,12 +33,12 @@ pub(super) trait Pages {
     /// The most touches of one batch.
     fn most(&self) -> usize;
 
-    /// How many pages are mapped at present, where that tells something.
+    /// How many pages are mapped now, if a fault changes that.
     fn mapped(&self) -> Option<u64> {
         None
     }
 
-    /// What the kind itself has counted since the pages were armed: the claim of any other name.
+    /// What the kind itself has counted since the pages were armed, for a claim that is not among the above.
     fn counted(&self) -> Option<u64> {
         None
     }
@@ -48,10 +49,22 @@ pub(super) trait Pages {
     }
 }
 
-/// What the kernel has counted for this thread.
+/// Pages of one size at equal distances, so that single touches can be stamped.
+pub(crate) trait SteadyPages: Pages {
+    /// The address of the first touch.
+    fn first(&self) -> *mut u8;
+
+    /// Bytes from one touch to the next.
+    fn step(&self) -> usize;
+
+    /// Whether a touch writes; otherwise it reads.
+    fn writes(&self) -> bool;
+}
+
+/// The kernel's counts for this thread.
 #[derive(Clone, Copy)]
-struct Usage {
-    minor: u64,
+pub(super) struct Usage {
+    pub(super) minor: u64,
     major: u64,
     /// Nanoseconds on the CPU.
     ran: u64,
@@ -81,55 +94,59 @@ impl Usage {
 }
 
 /// A batch that is armed.
-struct Batch {
+pub(super) struct Batch {
     passes: u64,
-    before: Option<Usage>,
+    pub(super) before: Option<Usage>,
     mapped: Option<u64>,
 }
 
 /// Pages of one kind with the counts that prove it.
-pub(super) struct Counted<P> {
-    pages: P,
+pub(crate) struct Counted<P> {
+    pub(crate) pages: P,
     claims: &'static [Claim],
     with_time: bool,
-    batch: Option<Batch>,
+    pub(super) batch: Option<Batch>,
     /// One for each claim.
     sums: Vec<Option<u64>>,
 }
 
 impl<P: Pages + 'static> Counted<P> {
-    /// Touches every page once, so that a page that a hypervisor has taken back is there again before
-    /// anything is timed, and opens.
-    pub(super) fn open(mut pages: P, claims: &'static [Claim]) -> Result<Box<dyn Crossing>, Refusal> {
-        let most = pages.most();
-        pages.arm(most)?;
-        pages.touch(most)?;
-        let with_time = claims.iter().any(|claim| claim.key == OFF_CPU.key);
-        Ok(Box::new(Self { pages, claims, with_time, batch: None, sums: vec![Some(0); claims.len()] }))
+    /// [`Counted::new`] as an open probe.
+    pub(super) fn open(pages: P, claims: &'static [Claim]) -> Result<Box<dyn Crossing>, Refusal> {
+        Ok(Box::new(Self::new(pages, claims)?))
     }
 }
 
 impl<P: Pages> Counted<P> {
-    /// Adds what was counted in the batch that has ended. Faults are those that the thread's count has
-    /// grown by, but no more than there were touches: the thread may have faulted elsewhere since, and to
-    /// read the count as soon as the batch ends would be in the clock.
-    fn close_batch(&mut self) {
+    /// Touches every page once: a page that a hypervisor has taken back is there again before anything is timed.
+    pub(crate) fn new(mut pages: P, claims: &'static [Claim]) -> Result<Self, Refusal> {
+        let most = pages.most();
+        pages.arm(most)?;
+        pages.touch(most)?;
+        let with_time = claims.iter().any(|claim| claim.key == OFF_CPU.key);
+        Ok(Self { pages, claims, with_time, batch: None, sums: vec![Some(0); claims.len()] })
+    }
+
+    /// Adds the counts of the batch that has ended. Reading them as soon as it ends would be inside the clock, and
+    /// the thread may have faulted elsewhere since: the faults are those that the thread's count has grown by, but
+    /// no more than touches were made, nor than pages have been mapped.
+    pub(crate) fn close_batch(&mut self) {
         let Some(Batch { passes, before, mapped }) = self.batch.take() else { return };
         let now = Usage::now(self.with_time);
-        // What ran backwards is not known: absent, never zero.
+        // A count that ran backwards is not known: absent, never zero.
         let grown = |of: fn(&Usage) -> u64| of(&now?).checked_sub(of(&before?));
+        let mapped = mapped.zip(self.pages.mapped()).and_then(|(before, now)| now.checked_sub(before));
+        let most = passes.min(mapped.unwrap_or(u64::MAX));
         for (claim, sum) in self.claims.iter().zip(&mut self.sums) {
             let more = match claim.key {
-                key if key == MINOR.key => grown(|usage| usage.minor).map(|minor| minor.min(passes)),
+                key if key == MINOR.key => grown(|usage| usage.minor).map(|minor| minor.min(most)),
                 key if key == MAJOR.key => grown(|usage| usage.major).map(|major| major.min(passes)),
                 key if key == OFF_CPU.key => {
                     let wall = grown(|usage| usage.wall);
                     wall.zip(grown(|usage| usage.ran)).and_then(|(wall, ran)| wall.checked_sub(ran))
                 }
                 key if key == WALL.key => grown(|usage| usage.wall),
-                key if key == MAPPED.key => {
-                    mapped.zip(self.pages.mapped()).and_then(|(before, now)| now.checked_sub(before))
-                }
+                key if key == MAPPED.key => mapped,
                 _ => self.pages.counted(),
             };
             *sum = sum.zip(more).map(|(sum, more)| sum + more);
@@ -147,8 +164,7 @@ impl<P: Pages> Crossing for Counted<P> {
         }
         if touches > 0 {
             self.pages.arm(touches)?;
-            let told = self.claims.iter().any(|claim| claim.key == MAPPED.key);
-            let mapped = if told { self.pages.mapped() } else { None };
+            let mapped = self.pages.mapped();
             self.batch = Some(Batch { passes, before: Usage::now(self.with_time), mapped });
         }
         Ok(())

@@ -2,8 +2,9 @@
 //! what the device takes.
 
 use super::kind::{Counted, MAJOR, OFF_CPU, Pages, WALL};
-use super::map::{Map, page_bytes};
+use super::map::Map;
 use super::scratch;
+use crate::region::page_bytes;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::ptr;

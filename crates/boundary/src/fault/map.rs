@@ -1,6 +1,7 @@
-//! Mappings of the kinds of fault: of nothing or of a file, unmapped when dropped, with a view of which of
-//! their pages are in the page table.
+//! Mappings for the kinds of fault, anonymous or of a file. They show which of their pages are in the page table.
 
+use crate::region::page_bytes;
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -8,20 +9,20 @@ use std::os::unix::fs::FileExt;
 use std::ptr;
 use tollgate_measure::Refusal;
 
-/// A mapping of whole pages.
+/// A mapping of whole pages, unmapped when dropped.
 pub(super) struct Map {
     base: *mut u8,
     bytes: usize,
     page: usize,
-    /// `/proc/self/pagemap`, where it may be read.
-    pagemap: Option<File>,
+    /// `/proc/self/pagemap`, opened at the first look, if it may be read.
+    pagemap: OnceCell<Option<File>>,
 }
 
 /// The kernel's bit for "this page is in memory and mapped" (Documentation/admin-guide/mm/pagemap.rst).
 const PRESENT: u64 = 1 << 63;
 
 impl Map {
-    /// Private memory, no page of it there yet.
+    /// Private memory; no page is mapped yet.
     pub(super) fn private(pages: usize) -> Result<Self, Refusal> {
         Self::new(pages, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, None, true)
     }
@@ -36,7 +37,7 @@ impl Map {
         Self::new(pages, libc::MAP_SHARED, Some(file), false)
     }
 
-    /// With flags of `mmap(2)`, of a file or of nothing.
+    /// With these flags of `mmap(2)`; anonymous without a file.
     pub(super) fn new(
         pages: usize,
         flags: libc::c_int,
@@ -52,8 +53,7 @@ impl Map {
         if base == libc::MAP_FAILED {
             return Err(Refusal::os(&format!("map {pages} pages")));
         }
-        let pagemap = File::open("/proc/self/pagemap").ok();
-        Ok(Self { base: base.cast(), bytes, page, pagemap })
+        Ok(Self { base: base.cast(), bytes, page, pagemap: OnceCell::new() })
     }
 
     /// The size of a page in bytes.
@@ -110,11 +110,21 @@ impl Map {
         }
     }
 
-    /// Which of the first `pages` pages are in the page table; `None` where the kernel does not tell.
+    /// How many of the first `pages` pages of private anonymous memory are mapped. Needs no /proc.
+    pub(super) fn resident_count(&self, pages: usize) -> Option<u64> {
+        let mut resident = vec![0_u8; pages.min(self.pages())];
+        let bytes = resident.len() * self.page;
+        // SAFETY: the range is inside our own mapping, and there is a byte for each page.
+        let asked = unsafe { libc::mincore(self.base.cast(), bytes, resident.as_mut_ptr()) };
+        (asked == 0).then(|| resident.iter().filter(|&&byte| byte & 1 == 1).count() as u64)
+    }
+
+    /// Which of the first `pages` pages are in the page table; `None` if the kernel does not say.
     pub(super) fn present(&self, pages: usize) -> Option<Vec<bool>> {
         let mut entries = vec![0_u8; pages.min(self.pages()) * 8];
         let at = self.base as u64 / self.page as u64 * 8;
-        self.pagemap.as_ref()?.read_exact_at(&mut entries, at).ok()?;
+        let pagemap = self.pagemap.get_or_init(|| File::open("/proc/self/pagemap").ok());
+        pagemap.as_ref()?.read_exact_at(&mut entries, at).ok()?;
         let entry = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().unwrap_or_default());
         Some(entries.chunks_exact(8).map(|bytes| entry(bytes) & PRESENT != 0).collect())
     }
@@ -130,10 +140,4 @@ impl Drop for Map {
         // SAFETY: exactly the mapping that was made; nothing refers to it any more.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
-}
-
-/// The size of a page on this system.
-pub(super) fn page_bytes() -> usize {
-    // SAFETY: sysconf has no memory arguments.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }

@@ -1,8 +1,9 @@
 //! Pages mapped in advance, many in one call: what a fault costs without the exception.
 
 use super::kind::{Counted, MAPPED, MINOR, Pages};
-use super::map::{Map, page_bytes};
+use super::map::Map;
 use super::scratch;
+use crate::region::page_bytes;
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
 

@@ -1,5 +1,5 @@
-//! A touch of a page that may not be touched: the kernel sends SIGSEGV, the handler leads the write to a
-//! good page and returns, and the write succeeds.
+//! A write to a protected page: the kernel sends SIGSEGV, the handler redirects the write to a good page and returns,
+//! and the write succeeds.
 
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
@@ -7,7 +7,7 @@ use tollgate_record::Per;
 /// The probe `fault/protection`.
 pub(crate) struct Protection;
 
-pub(crate) const META: Meta = Meta {
+pub(crate) static PROTECTION: Meta = Meta {
     id: "fault/protection",
     what: "write to a protected page: SIGSEGV is handled in user mode and returned from",
     per: Per::Touch,
@@ -18,12 +18,12 @@ pub(crate) const META: Meta = Meta {
 
 impl Probe for Protection {
     fn meta(&self) -> &Meta {
-        const { &META }
+        &PROTECTION
     }
 
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(open::Open::new()?))
+        Ok(Box::new(super::protected_page::ProtectedPage::new()?))
     }
 
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
@@ -32,80 +32,6 @@ impl Probe for Protection {
             "the touching instruction is not written for this architecture",
             "a file for it beside crates/boundary/src/fault/x86_64.rs",
         ))
-    }
-}
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
-pub(crate) mod open {
-    use super::super::handler::{Installed, Plan};
-    use super::super::machine::touch;
-    use super::{Crossing, Refusal};
-    use crate::region::Region;
-    use std::{mem, ptr};
-
-    pub(crate) struct Open {
-        installed: Installed,
-        /// Read and written by the handler, so only ever used through raw pointers in the loop.
-        pub(crate) plan: Box<Plan>,
-        /// Page 0 is the good one, page 1 the bad one.
-        _region: Region,
-    }
-
-    impl Open {
-        pub(crate) fn new() -> Result<Self, Refusal> {
-            if blocked()? {
-                // A fault whose signal is blocked ends the process (signal(7)).
-                return Err(Refusal::skip(
-                    "SIGSEGV is blocked in this thread",
-                    "start the program from a parent that does not block SIGSEGV",
-                ));
-            }
-            let mut region = Region::new(2)?;
-            region.forbid(1)?;
-            let (good, bad) = (region.page(0), region.page(1));
-            // SAFETY: the first page is mapped and writable. Mapped now, it cannot fault in the loop.
-            unsafe { ptr::write_volatile(good, 0) };
-            let plan = Box::new(Plan { bad, good, runs: 0, now: None, entered: 0 });
-            Ok(Self { installed: Installed::new()?, plan, _region: region })
-        }
-    }
-
-    /// Whether this thread blocks SIGSEGV.
-    pub(crate) fn blocked() -> Result<bool, Refusal> {
-        // SAFETY: a sigset_t is plain data for which all zeroes is valid.
-        let mut mask: libc::sigset_t = unsafe { mem::zeroed() };
-        // SAFETY: a null set changes nothing; `mask` is a valid place to write to.
-        match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &mut mask) } {
-            // SAFETY: the mask was filled in.
-            0 => Ok(unsafe { libc::sigismember(&mask, libc::SIGSEGV) } == 1),
-            _ => Err(Refusal::Failed("ask for the signal mask".into())),
-        }
-    }
-
-    impl Crossing for Open {
-        fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
-            if self.installed.in_place() {
-                return Ok(());
-            }
-            Err(Refusal::Failed("something else in this process has taken SIGSEGV over".into()))
-        }
-
-        fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-            let plan = &raw mut *self.plan;
-            // SAFETY: the plan is ours and valid.
-            let bad = unsafe { (*plan).bad };
-            for _ in 0..passes {
-                // SAFETY: the handler is in place as long as `self.installed` lives, the pages as long
-                // as the region, and the plan is reached only through this pointer.
-                unsafe { touch(bad, plan) };
-            }
-            Ok(())
-        }
-
-        fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-            counts[0] = Some(mem::take(&mut self.plan.runs));
-            Ok(())
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! A fault that another thread of the program answers, through userfaultfd.
 
 use super::kind::{Counted, MAPPED, Pages, write_each};
-use super::map::{Map, page_bytes};
+use super::map::Map;
+use crate::region::page_bytes;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! The touching instruction on x86-64, and how a handler recognises and mends it.
 
-use super::handler::Plan;
+use super::plan::Plan;
 use std::ffi::c_void;
 
 /// Writes to `page`. The handler finds `plan` in the second argument's register.

@@ -40,18 +40,18 @@ impl Probe for Corosensei {
                 go_on = yielder.suspend(());
             }
         });
-        Ok(Box::new(Open { coroutine, arrivals, back: 0 }))
+        Ok(Box::new(CountingCoroutine { coroutine, arrivals, back: 0 }))
     }
 }
 
-struct Open {
+struct CountingCoroutine {
     /// Resumed with true to count, with false to end.
     coroutine: Coroutine<bool, (), ()>,
     arrivals: Rc<Cell<u64>>,
     back: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for CountingCoroutine {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let mut back = 0;
         for _ in 0..passes {
@@ -78,7 +78,7 @@ impl Crossing for Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for CountingCoroutine {
     fn drop(&mut self) {
         // Lets the coroutine end by itself, so that nothing has to unwind its stack.
         if !self.coroutine.done() {

@@ -46,25 +46,25 @@ impl Probe for Spin {
         let theirs = Arc::clone(&line);
         let answer = move |passes: u64| (0..passes).for_each(|pass| theirs.answer(2 * pass + 1));
         let peer = OnCall::open(site.peer.ok_or_else(no_peer_cpu)?, answer)?;
-        Ok(Box::new(Open { peer, line, messages: 0 }))
+        Ok(Box::new(SpinningPair { peer, line, messages: 0 }))
     }
 }
 
-struct Open {
+struct SpinningPair {
     peer: OnCall,
     line: Arc<Line>,
     /// Messages of earlier batches, not yet proved.
     messages: u64,
 }
 
-impl Open {
+impl SpinningPair {
     /// Takes the line's count and clears it. The peer is idle.
     fn collect(&mut self) {
         self.messages += self.line.0.swap(0, Ordering::AcqRel);
     }
 }
 
-impl Crossing for Open {
+impl Crossing for SpinningPair {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.peer.wait_idle();
         self.collect();

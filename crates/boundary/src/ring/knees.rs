@@ -3,7 +3,7 @@
 use tollgate_measure::knees::{self, Found, Level, Point};
 use tollgate_record::family::{KneeAsked, KneeFound, LeftOut};
 use tollgate_record::host::Cache;
-use tollgate_record::{Asked, Estimate, Found as Facts, Measurement, Per, Run, Status};
+use tollgate_record::{Asked, Estimate, Found as Facts, Measurement, Per, Run, Status, phase};
 
 /// The id of these rows.
 const PROBE: &str = "ring/knee";
@@ -45,13 +45,13 @@ pub fn add_knees(run: &mut Run) {
 
 /// A cell's refill and what it hangs on.
 fn point(result: &Measurement) -> Option<Point> {
-    let refill = result.phases.iter().find(|phase| phase.name == "refill")?.ns?;
+    let refill = result.phases.iter().find(|it| it.name == phase::REFILL)?.ns?;
     let ring = result.asked.ring()?;
     Some(Point {
         procs: f64::from(ring.procs),
         bytes: ring.size as f64,
         refill: refill.estimate,
-        error: (refill.ci[1] - refill.ci[0]) / 2.0,
+        error: refill.half_width(),
         total: result.ns?.estimate,
     })
 }
@@ -69,17 +69,7 @@ fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
             let round = |bytes: f64| bytes.round() as u64;
             facts.knee_bytes = Some(round(knee.bytes));
             facts.knee_interval = Some(knee.interval.map(round));
-            let ns = knee.ns_per_kib;
-            row.ns = Some(Estimate {
-                estimate: ns,
-                ci: knee.ns_interval,
-                min: ns,
-                p10: ns,
-                p50: ns,
-                p90: ns,
-                p99: ns,
-                mean: ns,
-            });
+            row.ns = Some(Estimate::within(knee.ns_per_kib, knee.ns_interval));
         }
         Err(why) => {
             row.status = Status::Skipped;

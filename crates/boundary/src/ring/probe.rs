@@ -67,10 +67,10 @@ fn open<M: Medium>(spec: &Spec) -> Result<Box<dyn Crossing>, Refusal> {
         facts.counted = events::counted(&mut Kernel::new(), &tasks, || ring.laps(1, || own.work()))?;
     }
     let switches = Switches::new(&[]);
-    Ok(Box::new(Open { ring, own, switches, peers, laps: 0, facts }))
+    Ok(Box::new(OpenRing { ring, own, switches, peers, laps: 0, facts }))
 }
 
-struct Open<M: Medium> {
+struct OpenRing<M: Medium> {
     ring: Ring<M>,
     /// The array of the measuring thread, which is the first task.
     own: Array,
@@ -83,7 +83,7 @@ struct Open<M: Medium> {
     facts: Facts,
 }
 
-impl<M: Medium> Crossing for Open<M> {
+impl<M: Medium> Crossing for OpenRing<M> {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         self.switches.begin();
         Ok(())

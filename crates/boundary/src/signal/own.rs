@@ -62,7 +62,8 @@ impl Probe for Own {
         let handler = Handler::install(SIGNAL, handle)?;
         // SAFETY: no arguments.
         let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
-        let mut open = Open { _handler: handler, process, thread, proved: RUNS.load(Ordering::Relaxed) };
+        let mut open =
+            SelfSignals { _handler: handler, process, thread, proved: RUNS.load(Ordering::Relaxed) };
         open.cross(1)?;
         if RUNS.load(Ordering::Relaxed) == open.proved {
             return Err(Refusal::skip(
@@ -75,7 +76,7 @@ impl Probe for Own {
     }
 }
 
-struct Open {
+struct SelfSignals {
     _handler: Handler,
     process: libc::pid_t,
     thread: libc::c_long,
@@ -83,7 +84,7 @@ struct Open {
     proved: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for SelfSignals {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let mut trouble = Ok(());
         for _ in 0..passes {

@@ -25,7 +25,7 @@ impl Probe for Fork {
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         // SAFETY: `one` refers to nothing and makes three system calls.
-        let open = unsafe { nursery::Open::tried("fork", site.cpu, None, one) }?;
+        let open = unsafe { nursery::NurseryChildren::tried("fork", site.cpu, None, one) }?;
         Ok(Box::new(open))
     }
 }

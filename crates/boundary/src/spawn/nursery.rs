@@ -35,14 +35,14 @@ struct Desk {
 unsafe impl Zeroed for Desk {}
 
 /// A probe whose children are made in a nursery.
-pub(super) struct Open {
+pub(super) struct NurseryChildren {
     nursery: Nursery,
     found: ProbeFound,
     /// Children collected that ended as they should, not yet proved.
     collected: u64,
 }
 
-impl Open {
+impl NurseryChildren {
     /// Opens the nursery and makes one child first, so that what cannot be done here is known before
     /// anything is measured.
     ///
@@ -64,7 +64,7 @@ impl Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for NurseryChildren {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         process::check_alive(self.nursery.pid).map_err(|(_, refusal)| refusal)?;
         // It may still be on its way to sleep.

@@ -32,7 +32,9 @@ impl Probe for PosixSpawn {
         let one = || start(path.text());
         // SAFETY: the path lies in this frame, a few hundred bytes from where `one` is. The C library's
         // posix_spawn takes memory from the kernel and no lock that another thread could hold.
-        let open = unsafe { nursery::Open::tried("posix_spawn", site.cpu, Some(program.as_raw_fd()), one) };
+        let open = unsafe {
+            nursery::NurseryChildren::tried("posix_spawn", site.cpu, Some(program.as_raw_fd()), one)
+        };
         open.map(|open| Box::new(open) as Box<dyn Crossing>).map_err(explain)
     }
 }

@@ -1,6 +1,6 @@
 //! `spawn/thread`: a thread created and joined.
 
-use super::{Open, ROW};
+use super::{ROW, Spawner};
 use std::{ffi::c_void, io, mem::MaybeUninit, ptr};
 use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
 
@@ -25,7 +25,7 @@ impl Probe for Thread {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open::tried("thread creation", one)?))
+        Ok(Box::new(Spawner::tried("thread creation", one)?))
     }
 }
 

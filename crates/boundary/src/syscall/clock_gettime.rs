@@ -27,7 +27,7 @@ impl Probe for ClockGettime {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let mut open = Open { last: (0, 0), right: 0 };
+        let mut open = ClockCalls { last: (0, 0), right: 0 };
         open.cross(1)?;
         if mem::take(&mut open.right) != 1 {
             return Err(Refusal::skip(
@@ -39,12 +39,12 @@ impl Probe for ClockGettime {
     }
 }
 
-struct Open {
+struct ClockCalls {
     last: (libc::time_t, libc::c_long),
     right: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for ClockCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let place = (&raw mut now).expose_provenance();
@@ -74,12 +74,12 @@ impl Crossing for Open {
 
 #[cfg(test)]
 mod tests {
-    use super::Open;
+    use super::ClockCalls;
     use tollgate_measure::Crossing;
 
     #[test]
     fn time_that_goes_back_is_not_a_right_answer() {
-        let mut open = Open { last: (libc::time_t::MAX, 0), right: 0 };
+        let mut open = ClockCalls { last: (libc::time_t::MAX, 0), right: 0 };
         open.cross(3).unwrap();
         let mut counts = [None];
         open.prove(&mut counts).unwrap();

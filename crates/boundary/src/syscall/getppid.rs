@@ -24,7 +24,7 @@ impl Probe for Getppid {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open { parent: parent(), right: 0 }))
+        Ok(Box::new(GetppidCalls { parent: parent(), right: 0 }))
     }
 }
 
@@ -34,12 +34,12 @@ fn parent() -> isize {
     unsafe { libc::getppid() as isize }
 }
 
-struct Open {
+struct GetppidCalls {
     parent: isize,
     right: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for GetppidCalls {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         // The parent may have ended since, and another process have taken its place.
         self.parent = parent();
@@ -69,12 +69,12 @@ impl Crossing for Open {
 
 #[cfg(test)]
 mod tests {
-    use super::Open;
+    use super::GetppidCalls;
     use tollgate_measure::Crossing;
 
     #[test]
     fn another_number_than_the_parents_is_not_counted() {
-        let mut open = Open { parent: -5, right: 0 };
+        let mut open = GetppidCalls { parent: -5, right: 0 };
         open.cross(10).unwrap();
         let mut counts = [None];
         open.prove(&mut counts).unwrap();

@@ -26,7 +26,7 @@ impl Probe for Int80 {
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         available()?;
-        Ok(Box::new(Open { parent: parent(), right: 0 }))
+        Ok(Box::new(Int80Calls { parent: parent(), right: 0 }))
     }
 }
 
@@ -115,12 +115,12 @@ fn verdict(status: i32) -> Result<(), Refusal> {
     }
 }
 
-struct Open {
+struct Int80Calls {
     parent: i32,
     right: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for Int80Calls {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         self.parent = parent();
         Ok(())

@@ -28,7 +28,7 @@ impl Probe for Invalid {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let mut open = Open { number: NUMBER, right: 0 };
+        let mut open = InvalidCalls { number: NUMBER, right: 0 };
         open.cross(1)?;
         if mem::take(&mut open.right) != 1 {
             return Err(Refusal::skip(
@@ -40,12 +40,12 @@ impl Probe for Invalid {
     }
 }
 
-struct Open {
+struct InvalidCalls {
     number: libc::c_long,
     right: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for InvalidCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let (number, mut right) = (self.number, 0);
         for _ in 0..passes {
@@ -70,12 +70,12 @@ impl Crossing for Open {
 
 #[cfg(test)]
 mod tests {
-    use super::Open;
+    use super::InvalidCalls;
     use tollgate_measure::Crossing;
 
     #[test]
     fn a_call_that_exists_is_not_counted() {
-        let mut open = Open { number: libc::SYS_getpid, right: 0 };
+        let mut open = InvalidCalls { number: libc::SYS_getpid, right: 0 };
         open.cross(10).unwrap();
         let mut counts = [None];
         open.prove(&mut counts).unwrap();

@@ -30,7 +30,7 @@ impl Probe for IoUringNop {
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let sysctl = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
         let ring = IoUring::new(ENTRIES).map_err(|error| refusal(&error, sysctl.trim()))?;
-        let mut open = Open { ring, submitted: 1, completed: 0 };
+        let mut open = NopRing { ring, submitted: 1, completed: 0 };
         // A filter may allow the set-up and refuse the use.
         match open.operate(0) {
             Ok(true) => Ok(Box::new(open)),
@@ -67,13 +67,13 @@ fn refusal(error: &io::Error, sysctl: &str) -> Refusal {
     }
 }
 
-struct Open {
+struct NopRing {
     ring: IoUring,
     submitted: u64,
     completed: u64,
 }
 
-impl Open {
+impl NopRing {
     /// One operation, there and back. True when its own completion came, without error.
     #[inline(always)]
     fn operate(&mut self, name: u64) -> io::Result<bool> {
@@ -88,7 +88,7 @@ impl Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for NopRing {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let (first, mut completed, mut error) = (self.submitted, 0, None);
         for name in first..first + passes {

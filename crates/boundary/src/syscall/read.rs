@@ -38,16 +38,16 @@ impl Probe for Read {
             }
             Refusal::skip(format!("open {SOURCE}: {error}"), format!("a {SOURCE} that this user may read"))
         })?;
-        Ok(Box::new(Open { file, right: 0 }))
+        Ok(Box::new(OneByteReads { file, right: 0 }))
     }
 }
 
-struct Open {
+struct OneByteReads {
     file: File,
     right: u64,
 }
 
-impl Crossing for Open {
+impl Crossing for OneByteReads {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let descriptor = self.file.as_raw_fd() as usize;
         let (mut byte, mut right) = (0u8, 0);
@@ -78,13 +78,13 @@ impl Crossing for Open {
 
 #[cfg(test)]
 mod tests {
-    use super::Open;
+    use super::OneByteReads;
     use std::fs::File;
     use tollgate_measure::Crossing;
 
     #[test]
     fn a_read_that_gives_nothing_is_not_counted() {
-        let mut open = Open { file: File::open("/dev/null").unwrap(), right: 0 };
+        let mut open = OneByteReads { file: File::open("/dev/null").unwrap(), right: 0 };
         open.cross(10).unwrap();
         let mut counts = [None];
         open.prove(&mut counts).unwrap();

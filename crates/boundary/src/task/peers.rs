@@ -3,6 +3,7 @@
 use super::{
     Mapping, Zeroed,
     death::{self, Watch},
+    kind::Tasks,
     media::{End, Give, Medium, Passed, Take},
     process,
     refusal::task_refusal,
@@ -20,15 +21,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tollgate_measure::{Refusal, placement};
-
-/// What the tasks of a ring are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tasks {
-    /// Threads of this process.
-    Threads,
-    /// Processes, forked from this one.
-    Processes,
-}
 
 /// How a peer stands, in memory that it shares with its maker; cache lines of its own.
 #[repr(align(128))]

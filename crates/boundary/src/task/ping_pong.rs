@@ -1,6 +1,6 @@
 //! The probe that any medium makes: two tasks and a token that goes there and back.
 
-use super::{media::Medium, on_call::give_way, peers::Tasks, ring::Ring, switches::Switches};
+use super::{kind::Tasks, media::Medium, on_call::give_way, ring::Ring, switches::Switches};
 use std::marker::PhantomData;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 
@@ -55,7 +55,7 @@ impl<M: Medium> Probe for PingPong<M> {
         };
         let ring = Ring::<M>::open(self.tasks, &[cpu], |_| || ())?;
         let (switches, served) = (ring.switches(), ring.served());
-        let mut open = Open { ring, switches, proof: self.proof, passes: 0, unsettled: true, served };
+        let mut open = OpenPingPong { ring, switches, proof: self.proof, passes: 0, unsettled: true, served };
         open.settle();
         Ok(Box::new(open))
     }
@@ -69,7 +69,7 @@ pub(crate) fn no_peer_cpu() -> Refusal {
     )
 }
 
-struct Open<M: Medium> {
+struct OpenPingPong<M: Medium> {
     ring: Ring<M>,
     switches: Switches,
     proof: Proof,
@@ -81,7 +81,7 @@ struct Open<M: Medium> {
     served: u64,
 }
 
-impl<M: Medium> Open<M> {
+impl<M: Medium> OpenPingPong<M> {
     /// Lets the peer go to sleep. When its last token woke this task, this task may have preempted it: it
     /// is then still runnable, and would sooner or later take the CPU in somebody else's batch. The two
     /// switches that this takes are nobody's crossing.
@@ -93,7 +93,7 @@ impl<M: Medium> Open<M> {
     }
 }
 
-impl<M: Medium> Crossing for Open<M> {
+impl<M: Medium> Crossing for OpenPingPong<M> {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         self.ring.check()?;
         if self.unsettled {

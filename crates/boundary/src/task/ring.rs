@@ -2,8 +2,9 @@
 
 use super::{
     death,
+    kind::Tasks,
     media::{End, Give, Medium, Passed, Take},
-    peers::{Peers, Tasks},
+    peers::Peers,
     refusal::refusal,
     switches::Switches,
     work::Work,

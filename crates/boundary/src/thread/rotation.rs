@@ -25,16 +25,16 @@ impl Probe for Rotation {
         // The first turn hands the CPU back to `prepare`; the last is not a yield but the sleep after it.
         let peer = OnCall::open(site.cpu, |passes| (0..passes).for_each(|_| give_way()))?;
         let switches = Switches::new(&[peer.numbers()]);
-        Ok(Box::new(Open { peer, switches }))
+        Ok(Box::new(OpenRotation { peer, switches }))
     }
 }
 
-struct Open {
+struct OpenRotation {
     peer: OnCall,
     switches: Switches,
 }
 
-impl Crossing for Open {
+impl Crossing for OpenRotation {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.switches.pause();
         self.peer.call(passes);

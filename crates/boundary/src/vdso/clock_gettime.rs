@@ -45,7 +45,7 @@ impl Probe for ClockGettime {
                  available_clocksource); syscall/clock_gettime measures the call as it is made here",
             ));
         }
-        Ok(Box::new(Open {
+        Ok(Box::new(VdsoCalls {
             finding,
             file: File::open(SOURCE).ok(),
             source,
@@ -69,7 +69,7 @@ fn ask(time: &mut (i64, i64)) -> libc::c_int {
     result
 }
 
-struct Open {
+struct VdsoCalls {
     finding: Finding,
     /// Kept open so that a look at it between batches costs one system call.
     file: Option<File>,
@@ -79,7 +79,7 @@ struct Open {
     passes: u64,
 }
 
-impl Open {
+impl VdsoCalls {
     /// Whether the clock source is still the one that the experiment was made with.
     fn source_unchanged(&self) -> Option<bool> {
         let mut text = [0; 64];
@@ -88,7 +88,7 @@ impl Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for VdsoCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let (mut last, mut right) = (self.last, 0);
         for _ in 0..passes {
@@ -132,7 +132,7 @@ impl Crossing for Open {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClockGettime, Finding, Open};
+    use super::{ClockGettime, Finding, VdsoCalls};
     use crate::testing::alone;
     use tollgate_measure::{Crossing, Probe, Refusal, Site};
 
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn time_that_goes_back_is_not_a_right_answer() {
-        let mut open = Open {
+        let mut open = VdsoCalls {
             finding: Finding::StaysInUserMode,
             file: None,
             source: String::new(),

@@ -22,7 +22,7 @@ impl Probe for Cpuid {
 
     #[cfg(target_arch = "x86_64")]
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(x86_64::Open::new()))
+        Ok(Box::new(x86_64::CpuidExits::new()))
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -45,13 +45,13 @@ mod x86_64 {
     /// Leaf 0: highest leaf and vendor, which never change while a machine runs.
     const LEAF: u32 = 0;
 
-    pub(super) struct Open {
+    pub(super) struct CpuidExits {
         expected: CpuidResult,
         hypervisor: String,
         right: u64,
     }
 
-    impl Open {
+    impl CpuidExits {
         pub(super) fn new() -> Self {
             Self { expected: __cpuid(LEAF), hypervisor: hypervisor(), right: 0 }
         }
@@ -71,7 +71,7 @@ mod x86_64 {
         }
     }
 
-    impl Crossing for Open {
+    impl Crossing for CpuidExits {
         fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
             let (expected, mut right) = (self.expected, 0);
             for _ in 0..passes {
@@ -95,12 +95,12 @@ mod x86_64 {
 
     #[cfg(test)]
     mod tests {
-        use super::Open;
+        use super::CpuidExits;
         use tollgate_measure::Crossing;
 
         #[test]
         fn counts_the_right_answers_and_only_those() {
-            let (mut open, mut counts) = (Open::new(), [None]);
+            let (mut open, mut counts) = (CpuidExits::new(), [None]);
             open.cross(100).unwrap();
             open.prove(&mut counts).unwrap();
             assert_eq!(counts, [Some(100)]);
@@ -112,7 +112,7 @@ mod x86_64 {
 
         #[test]
         fn the_facts_say_who_answers() {
-            let says = Open::new().facts().found.probe().unwrap().hypervisor.clone().unwrap();
+            let says = CpuidExits::new().facts().found.probe().unwrap().hypervisor.clone().unwrap();
             let flagged = std::fs::read_to_string("/proc/cpuinfo").unwrap().contains(" hypervisor");
             assert_eq!(says.starts_with("no hypervisor"), !flagged, "{says}");
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::Run;
 
 /// What a difference does to a comparison.
@@ -76,25 +76,57 @@ static RULES: &[Rule] = &[
 
 /// All that differs, worst first.
 pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
-    let (efforts_a, efforts_b) = (values(a, effort), values(b, effort));
+    let values = |runs: &[Run]| -> BTreeSet<String> { runs.iter().map(effort).collect() };
     let mut found: Vec<Difference> =
-        difference("effort", &efforts_a, &efforts_b, Weight::Spoils).into_iter().collect();
-    let whole = |runs: &[Run]| -> Vec<Value> {
-        let facts = |run: &Run| {
-            // Figures are not looked at here, and are most of a record.
-            serde_json::json!({ "complete": run.complete, "host": run.host, "tool": run.tool })
-        };
-        runs.iter().map(facts).collect()
-    };
-    let (a, b) = (whole(a), whole(b));
-    for (place, name, weight) in RULES {
-        for (place, name) in places(place, name, a.iter().chain(&b)) {
-            let of = |run: &Value| run.pointer(&place).map_or_else(|| "none".into(), words);
-            found.extend(difference(&name, &values(&a, of), &values(&b, of), *weight));
+        difference("effort", &values(a), &values(b), Weight::Spoils).into_iter().collect();
+    let (a, b) = (Facts::of(a), Facts::of(b));
+    for (rule, (_, _, weight)) in RULES.iter().enumerate() {
+        let names: BTreeSet<&String> = a.0[rule].keys().chain(b.0[rule].keys()).collect();
+        for name in names {
+            let (a, b) = (a.values(rule, name), b.values(rule, name));
+            found.extend(difference(name, &a, &b, *weight));
         }
     }
     found.sort_by_key(|difference| difference.weight);
     found
+}
+
+/// For each rule the values of all runs of a side, by the fact's name; with the number of runs that have the fact. Runs
+/// are read one after another, so that only what differs is held.
+struct Facts(Vec<BTreeMap<String, (BTreeSet<String>, usize)>>, usize);
+
+impl Facts {
+    fn of(runs: &[Run]) -> Self {
+        let mut facts = Self(vec![BTreeMap::new(); RULES.len()], runs.len());
+        for run in runs {
+            // Figures are not looked at here, and are most of a record.
+            let whole = serde_json::json!({ "complete": run.complete, "host": run.host, "tool": run.tool });
+            for ((place, name, _), all) in RULES.iter().zip(&mut facts.0) {
+                let mut add = |name: String, value: &Value| {
+                    let (values, runs) = all.entry(name).or_default();
+                    values.insert(words(value));
+                    *runs += 1;
+                };
+                match place.strip_suffix('/') {
+                    None => add((*name).into(), whole.pointer(place).unwrap_or(&Value::Null)),
+                    Some(above) => {
+                        let below = whole.pointer(above).and_then(Value::as_object).into_iter().flatten();
+                        below.for_each(|(key, value)| add(format!("{name} {key}"), value));
+                    }
+                }
+            }
+        }
+        facts
+    }
+
+    /// The values of a fact; a run without it counts as `none`.
+    fn values(&self, rule: usize, name: &str) -> BTreeSet<String> {
+        let (mut values, runs) = self.0[rule].get(name).cloned().unwrap_or_default();
+        if runs < self.1 {
+            values.insert("none".into());
+        }
+        values
+    }
 }
 
 /// What changed from one run to another that figures can hang on, in words.
@@ -107,18 +139,6 @@ pub(crate) fn changed(before: &Run, after: &Run) -> Vec<String> {
         .collect()
 }
 
-/// The place itself, or all places below it in any of the runs.
-fn places<'v>(place: &str, name: &str, runs: impl Iterator<Item = &'v Value>) -> BTreeSet<(String, String)> {
-    let Some(above) = place.strip_suffix('/') else { return BTreeSet::from([(place.into(), name.into())]) };
-    runs.filter_map(|run| run.pointer(above)?.as_object())
-        .flat_map(|below| below.keys())
-        .map(|key| {
-            let escaped = key.replace('~', "~0").replace('/', "~1");
-            (format!("{above}/{escaped}"), format!("{name} {key}"))
-        })
-        .collect()
-}
-
 fn words(value: &Value) -> String {
     match value {
         Value::Null => "none".into(),
@@ -128,10 +148,6 @@ fn words(value: &Value) -> String {
         Value::Array(all) => all.iter().map(words).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     }
-}
-
-fn values<T>(runs: &[T], of: impl Fn(&T) -> String) -> BTreeSet<String> {
-    runs.iter().map(of).collect()
 }
 
 /// A side whose runs differ among themselves differs from the other, too.

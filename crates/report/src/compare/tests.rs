@@ -293,6 +293,39 @@ fn rows_of_one_probe_are_matched_by_what_was_asked_of_them() {
     assert!(found.rows.iter().all(|row| (row.ratio.unwrap() - 1.0).abs() < 1e-9), "{:?}", found.rows);
 }
 
+/// What is dropped from a run of a large set changes no figure, verdict, phase or fact of the comparison.
+#[test]
+fn a_run_without_what_a_comparison_does_not_read_compares_the_same() {
+    let with = |id: &str, cycles: f64| {
+        let mut result = measured("syscall/x", cycles, 3e9, 12);
+        let mut phase = Phase::new("entry", Evidence::Measured);
+        phase.ns = Some(estimate(cycles / 6.0, 1.0));
+        result.phases.push(phase);
+        result.counters.insert("faults".into(), cycles);
+        result.histogram = Some("A".repeat(100_000));
+        result
+            .warnings
+            .push(tollgate_record::Warning::new(tollgate_record::warning::FEW_EPOCHS, "12 epochs only"));
+        run(id, vec![result])
+    };
+    let (a, b) = ([with("a", 300.0)], [with("b", 330.0)]);
+    let lean = |runs: &[Run]| -> Vec<Run> { runs.iter().cloned().map(essentials).collect() };
+    let whole = compare(&a, &b, &Options::default()).unwrap();
+    assert_eq!(compare(&lean(&a), &lean(&b), &Options::default()).unwrap(), whole);
+    let json = tollgate_record::document::to_json(&lean(&a)[0]).unwrap();
+    assert!(json.len() < 5_000, "{} bytes are kept", json.len());
+}
+
+/// Sides of many runs: the places of the test are as many as there are processes, not a fixed thousand for each run.
+#[test]
+fn many_runs_against_one_take_turns_in_as_many_places_as_they_have_processes() {
+    let many: Vec<Run> =
+        (0..400).map(|i| run(&format!("a{i}"), vec![measured("syscall/x", 300.0, 3e9, 6)])).collect();
+    let found =
+        compare(&many, &[run("b", vec![measured("syscall/x", 300.0, 3e9, 6)])], &Options::default()).unwrap();
+    assert_eq!((found.rows[0].units, found.rows[0].verdict), ([2400, 6], Verdict::Same));
+}
+
 #[test]
 fn a_table_fits_and_says_what_must_be_known() {
     let mut a = run("20261120T152800Z-7f3a1c", vec![]);

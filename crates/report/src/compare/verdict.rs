@@ -21,6 +21,8 @@ pub(super) struct Judge<'a> {
     pub(super) interleaved: bool,
     pub(super) by_runs: bool,
     pub(super) at_one_frequency: bool,
+    /// The most processes of any probe in one run, so that each run has its own places.
+    pub(super) most_epochs: usize,
 }
 
 /// A pair on the way to its row.
@@ -132,8 +134,8 @@ impl Judge<'_> {
                 units.push(Some(median(&logs)));
             } else {
                 // The same process stands at the same place for all probes.
-                units.resize(units.len().max(run * EPOCHS), None);
-                units.extend(logs.into_iter().take(EPOCHS).map(Some));
+                units.resize(units.len().max(run * self.most_epochs), None);
+                units.extend(logs.into_iter().map(Some));
             }
         }
         units
@@ -141,10 +143,12 @@ impl Judge<'_> {
 
     /// One corrected chance for each draft that can be tested.
     fn chances(&self, drafts: &[Draft]) -> Vec<Option<f64>> {
-        let sampled = |draft: &Draft| match &draft.kind {
-            Kind::Sampled { a, b, .. } => Some((a.clone(), b.clone())),
-            _ => None,
-        };
+        fn sampled(draft: &Draft) -> Option<(&[Option<f64>], &[Option<f64>])> {
+            match &draft.kind {
+                Kind::Sampled { a, b, .. } => Some((a, b)),
+                _ => None,
+            }
+        }
         let all: Vec<_> = drafts.iter().filter_map(sampled).collect();
         let [most_a, most_b] =
             [all.iter().map(|(a, _)| a.len()).max(), all.iter().map(|(_, b)| b.len()).max()]
@@ -267,9 +271,6 @@ impl Judge<'_> {
         }
     }
 }
-
-/// Processes of a run at the most; more than any plan makes, so that each run has its own places.
-const EPOCHS: usize = 1_000;
 
 fn exactly(row: &mut Row, a: f64, b: f64) {
     row.exact = true;

@@ -26,6 +26,11 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
     text
 }
 
+/// A count with its noun.
+fn counted(number: f64, one: &str, several: &str) -> String {
+    format!("{} {}", whole(number), if number == 1.0 { one } else { several })
+}
+
 /// Fault-around: pages that were there before they were touched.
 fn minors(touches: f64, faults: f64, page: f64) -> Option<String> {
     if faults <= 0.0 {
@@ -37,17 +42,17 @@ fn minors(touches: f64, faults: f64, page: f64) -> Option<String> {
     let each = touches / faults;
     Some(if each < 1.05 {
         format!(
-            "{} touches made {} faults: nearly every touch made its own, for no earlier fault had mapped its page.",
-            whole(touches),
-            whole(faults)
+            "{} made {}: nearly every touch made its own, for no earlier fault had mapped its page.",
+            counted(touches, "touch", "touches"),
+            counted(faults, "fault", "faults")
         )
     } else {
         format!(
-            "{} touches made {} faults, one for each {} touches. The other {} touches found their page in the page \
+            "{} made {}, one for each {} touches. The other {} touches found their page in the page \
              table: a fault maps those around the one touched with it where they are in the page cache (fault-around: \
              {}, and the whole of a large folio in newer kernels), and a page touched again is there.",
-            whole(touches),
-            whole(faults),
+            counted(touches, "touch", "touches"),
+            counted(faults, "fault", "faults"),
             figure(each),
             whole(touches - faults),
             bytes(16.0 * page),
@@ -70,8 +75,7 @@ fn majors(scan: &Measurement, major: f64, page: f64, random: bool) -> Option<Str
     }
     let pages = read / page;
     let each = pages / major;
-    let faults =
-        if major == 1.0 { "One major fault".into() } else { format!("{} major faults", whole(major)) };
+    let faults = counted(major, "major fault", "major faults");
     let ahead = number(scan, "read_ahead_kib")
         .map_or_else(String::new, |kib| format!(" (in windows of up to {})", bytes(kib * 1024.0)));
     Some(if each < 1.5 {

@@ -10,7 +10,7 @@ use tollgate_record::number::{SHORT, change, figure, fit, per_crossing, percent,
 use tollgate_record::{Evidence, Measurement, Run, Single, Status};
 
 /// The table of a `fault kinds` run, in the order of the list, with the bill of a major fault and the notes.
-pub fn fault_kinds(run: &Run, style: &Style) -> String {
+pub(crate) fn fault_kinds(run: &Run, style: &Style) -> String {
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
     let title = "Page faults by kind. ns for each touch; p50 and p99 of single ones; pages that one maps.";

@@ -50,7 +50,7 @@ const SCAN: [Row; 13] = [
 ];
 
 /// The scans of a run in columns, where the time went, the timeline, and the explanation in numbers.
-pub fn fault_scan(run: &Run, style: &Style) -> String {
+pub(crate) fn fault_scan(run: &Run, style: &Style) -> String {
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
     if run.results.is_empty() {

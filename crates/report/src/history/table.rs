@@ -16,17 +16,22 @@ pub fn history_table(found: &History, style: &Style) -> String {
         if !text.is_empty() {
             text.push(String::new());
         }
-        text.extend(group_lines(group, style));
+        // The clock and the machine are named where only they tell two groups apart.
+        let facts = |it: &Group| (it.host.clone(), it.processor.clone(), it.effort.clone());
+        let twins = found.groups.iter().filter(|other| facts(other) == facts(group)).count() > 1;
+        text.extend(group_lines(group, twins, style));
     }
     lines(text)
 }
 
-fn group_lines(group: &Group, style: &Style) -> Vec<String> {
+fn group_lines(group: &Group, twins: bool, style: &Style) -> Vec<String> {
     let host = if group.host.is_empty() { "unknown" } else { &group.host };
     let facts = [
         format!("host {}", cut(&clean(host, style), 30, style)),
         cut(&clean(&group.processor, style), 50, style),
         format!("{} runs", clean(&group.effort, style)),
+        if twins { format!("clock {}", clean(&group.clock, style)) } else { String::new() },
+        if twins { cut(&clean(&group.machine, style), 50, style) } else { String::new() },
         plural(group.runs, "run", "runs"),
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();

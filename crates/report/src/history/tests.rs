@@ -65,6 +65,19 @@ fn hosts_and_efforts_are_told_apart() {
 }
 
 #[test]
+fn groups_that_differ_in_clock_or_machine_only_have_headings_that_differ() {
+    let mut runs = twenty("here");
+    runs[0].host.clock.source = "os".into();
+    runs[1].host.clock.source = "tsc".into();
+    runs[2].host.machine = Some("board".into());
+    let text = history_table(&history(&runs, &|_| true, false), &ASCII);
+    let headings: std::collections::BTreeSet<&str> =
+        text.lines().filter(|line| line.starts_with("host ")).collect();
+    assert_eq!(headings.len(), 4, "{text}");
+    assert!(text.contains("clock tsc") && text.contains("board"), "{text}");
+}
+
+#[test]
 fn nothing_wanted_and_nothing_there_is_no_group() {
     assert!(history(&twenty("here"), &|_| false, false).groups.is_empty());
     assert!(history(&[], &|_| true, false).groups.is_empty());

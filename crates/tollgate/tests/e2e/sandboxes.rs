@@ -19,6 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use table::{PLACES, Place};
+use tollgate_testkit::Recorded;
 
 const TEST: &str = "e2e::sandboxes::every_place";
 
@@ -56,7 +57,7 @@ fn every_place() {
     done.sort_by_key(|(place, _, _)| PLACES.iter().position(|it| it.name == place.name));
     assert_eq!(done.len(), wanted.len(), "a place ended in a panic");
     show::print(&everywhere, &done);
-    if std::env::var_os("TOLLGATE_BLESS").is_some() && only.is_none() {
+    if Recorded::is_blessing() && only.is_none() {
         show::bless(&everywhere, &done);
     }
     let mut broken = Vec::new();

@@ -6,11 +6,13 @@ use crate::cache;
 use crate::command::printed;
 use anyhow::{Context, Result};
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use tollgate_testkit::program;
+
+/// The minimum Rust version of the workspace.
+const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
 
 /// Standard libraries to fetch beside the compiler and this machine's own.
 pub(super) struct Libraries {
@@ -99,10 +101,9 @@ fn obtain_from(root: &Path, libraries: &Libraries, sources: Option<&Path>) -> Re
         fetch(&store, folder, &architecture, libraries, sources)
             .map_err(|error| NoToolchain::Skip(format!("the compiler could not be downloaded: {error:#}")))?;
         let release = Toolchain { folder: folder.to_owned(), host: host.clone() }.release()?;
-        let minimum = minimum_release(root)?;
-        if numbers(&release) < numbers(&minimum) {
+        if numbers(&release) < numbers(MINIMUM) {
             return Err(NoToolchain::Skip(format!(
-                "this Debian's rustc-web is {release}, and the workspace needs {minimum}: use a newer Debian, or its \
+                "this Debian's rustc-web is {release}, and the workspace needs {MINIMUM}: use a newer Debian, or its \
                  security updates"
             )));
         }
@@ -142,13 +143,6 @@ fn fetch(
             .with_context(|| format!("{} could not be unpacked", archive.display()))?;
     }
     Ok(())
-}
-
-/// The minimum Rust version of the workspace.
-fn minimum_release(root: &Path) -> Result<String> {
-    let manifest: toml::Table = fs::read_to_string(root.join("Cargo.toml"))?.parse()?;
-    let version = manifest["workspace"]["package"]["rust-version"].as_str();
-    Ok(version.context("the workspace names no Rust version")?.to_owned())
 }
 
 /// A release as numbers that compare.

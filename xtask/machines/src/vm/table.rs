@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::output::Counts;
 use std::fmt::Write;
-use std::path::Path;
+use tollgate_testkit::Recorded;
 
 /// The result of a case.
 pub(super) struct CaseResult {
@@ -58,16 +58,13 @@ fn cells(counts: Option<Counts>) -> (String, String, String) {
     })
 }
 
-/// The page with the table.
-const PAGE: &str = "docs/reference/machines.md";
-
 /// A line of the page.
 fn line(row: &CaseResult) -> String {
     let (measured, skipped, _) = cells(row.counts);
     format!("| {} | {} | {measured} | {skipped} | {} |", row.case.name, kernel(row.case), row.case.what)
 }
 
-/// The page with the lines of these rows replaced or added.
+/// The table of the page with the lines of these rows replaced or added.
 fn updated(page: &str, rows: &[CaseResult]) -> String {
     let mut lines: Vec<String> = page.lines().map(str::to_owned).collect();
     for row in rows.iter().filter(|row| row.skipped.is_none() && row.problems.is_empty()) {
@@ -85,24 +82,13 @@ fn updated(page: &str, rows: &[CaseResult]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Compares the page with what was seen, and writes it anew when `bless` says so.
+/// Compares the table of the page with these rows.
 ///
 /// # Errors
-/// When it says something else.
-pub(super) fn compare(root: &Path, rows: &[CaseResult], bless: bool) -> anyhow::Result<()> {
-    let path = root.join(PAGE);
-    let page = std::fs::read_to_string(&path)?;
-    let updated = updated(&page, rows);
-    if bless {
-        return Ok(std::fs::write(path, updated)?);
-    }
-    let different: Vec<&str> = updated.lines().filter(|line| !page.lines().any(|old| old == *line)).collect();
-    anyhow::ensure!(
-        different.is_empty(),
-        "{PAGE} says something else; cargo xtask vm --bless writes:\n{}",
-        different.join("\n")
-    );
-    Ok(())
+/// When it differs.
+pub(super) fn check(rows: &[CaseResult]) -> Result<(), String> {
+    let recorded = Recorded::in_page("machines", "docs/reference/machines.md");
+    recorded.check(&updated(&recorded.text()?, rows))
 }
 
 #[cfg(test)]

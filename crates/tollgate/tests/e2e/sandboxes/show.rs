@@ -4,14 +4,13 @@ use super::Answers;
 use super::commands::{COMMANDS, Kind};
 use super::judge::Answer;
 use super::table::{PLACES, Place, Take};
-use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use tollgate_testkit::Recorded;
 
-/// Where the table of the page begins, and where it ends.
-const MARKS: [&str; 2] = ["<!-- The table: `TOLLGATE_BLESS=1", "<!-- End of the table. -->"];
-const HEAD: &str =
-    "<!-- The table: `TOLLGATE_BLESS=1 cargo test -p tollgate --test e2e sandboxes` writes it anew. -->";
+/// The table of the page.
+fn recorded() -> Recorded {
+    Recorded::in_page("places", "docs/reference/places.md")
+}
 
 /// Prints it past the capture of the test harness.
 pub(crate) fn print(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>)]) {
@@ -47,16 +46,9 @@ fn cells(everywhere: &[Answer], here: &[Answer]) -> Vec<String> {
         .collect()
 }
 
-fn page() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/places.md"))
-}
-
-/// Writes the table of the page anew.
+/// Writes the table of the page.
 pub(crate) fn bless(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>)]) {
-    let text = fs::read_to_string(page()).expect("docs/reference/places.md");
-    let start = text.find(MARKS[0]).expect("the mark before the table");
-    let end = text.find(MARKS[1]).expect("the mark after the table");
-    let mut table = format!("{HEAD}\n\nThe counts are those of {}.\n\n| place |", everywhere[0].machine);
+    let mut table = format!("\nThe counts are those of {}.\n\n| place |", everywhere[0].machine);
     table.extend(COMMANDS.iter().map(|command| format!(" {} |", command.name)));
     table += " doctor says | what it takes away |\n|---|";
     table += &"---:|".repeat(COMMANDS.len());
@@ -73,8 +65,7 @@ pub(crate) fn bless(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>
         };
         row(place.name, &counts, told(place));
     }
-    fs::write(page(), format!("{}{table}\n{}", &text[..start], &text[end..]))
-        .expect("docs/reference/places.md");
+    recorded().write(&format!("{table}\n")).unwrap();
 }
 
 /// What the table says of a place, whatever the machine: doctor's codes, and what is taken away.
@@ -101,11 +92,11 @@ impl Take {
 /// compared; what a place takes away is, in `every_place`.
 #[test]
 fn the_page_has_every_place() {
-    // Then it is being written, beside this.
-    if std::env::var_os("TOLLGATE_BLESS").is_some() {
+    // Another test writes it then.
+    if Recorded::is_blessing() {
         return;
     }
-    let text = fs::read_to_string(page()).expect("docs/reference/places.md");
+    let text = recorded().text().unwrap();
     let rows: Vec<Vec<&str>> = text
         .lines()
         .filter(|line| line.starts_with("| "))
@@ -113,13 +104,22 @@ fn the_page_has_every_place() {
         .collect();
     for place in PLACES {
         let row = rows.iter().find(|row| row.first() == Some(&place.name));
-        let row =
-            row.unwrap_or_else(|| panic!("docs/reference/places.md has no row {:?}: {HEAD}", place.name));
+        let row = row.unwrap_or_else(|| {
+            panic!("docs/reference/places.md has no row {:?}: cargo xtask bless places", place.name)
+        });
         let [codes, taken] = told(place);
-        assert_eq!(row[row.len() - 2..], [codes.as_str(), taken.as_str()], "{:?}: {HEAD}", place.name);
+        assert_eq!(
+            row[row.len() - 2..],
+            [codes.as_str(), taken.as_str()],
+            "{:?}: cargo xtask bless places",
+            place.name
+        );
     }
     let known: Vec<&str> = PLACES.iter().map(|place| place.name).collect();
     // The heads and the row without a place.
     let more = rows.iter().filter(|row| !known.contains(&row[0]) && row.len() > COMMANDS.len()).count();
-    assert_eq!(more, 2, "docs/reference/places.md has rows of places that are not in the table: {HEAD}");
+    assert_eq!(
+        more, 2,
+        "docs/reference/places.md has rows of places that are not in the table: cargo xtask bless places"
+    );
 }

@@ -1,5 +1,5 @@
-//! Which of the kernel's stamps belongs to which crossing: the one that carries its address and lies
-//! between its two stamps of user mode. Only faults of the measuring code count.
+//! Matches the kernel's stamps with crossings: a stamp belongs to the crossing whose address it carries and between
+//! whose two stamps of user mode it is. Only faults of the measuring code count.
 
 use tollgate_measure::Refusal;
 use tollgate_measure::clock::Now;
@@ -30,8 +30,8 @@ pub(super) fn matched(
     for &window in windows {
         let (before, after) =
             (mapping.ticks(Stamp::User(window.before)), mapping.ticks(Stamp::User(window.after)));
-        // Both come in the order of time; what lies before this window cannot belong to a later one. The
-        // clocks are known to each other within the doubt only.
+        // Both come in the order of time; a stamp before this window cannot belong to a later one. The mapping
+        // between the clocks is known within its doubt only.
         let moment = |stamp: &KernelStamp| mapping.ticks(Stamp::Kernel(stamp.ns));
         while stamps.get(from).is_some_and(|stamp| moment(stamp) < before - mapping.doubt) {
             from += 1;
@@ -48,7 +48,7 @@ pub(super) fn matched(
     found
 }
 
-/// Makes crossings while one thing stamps them, and matches. `cross` gives the window of each.
+/// Makes crossings while `stamper` stamps them, and matches. `cross` returns the window of each.
 pub(super) fn watch(
     stamper: &mut dyn Stamper,
     now: Now,
@@ -71,26 +71,26 @@ pub(super) fn watch(
 
 /// What stamps the entry of a fault.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum By {
-    /// The software event of a page fault: nobody is refused it by default.
+pub(super) enum FaultStamp {
+    /// The software event of a page fault, which every user may count by default.
     Event,
-    /// A BPF program on the tracepoint before everything else: it adds less, and less of it before its stamp.
+    /// A BPF program on the first tracepoint of the entry: it adds less time, and less of it before its stamp.
     Tracepoint,
 }
 
-/// Which calls a stamper that is slow to switch on takes part in: the first, and then seldom.
+/// Limits a stamper that is slow to switch on to few calls: the first, and every 16th.
 #[derive(Default)]
-pub(super) struct Turn(u32);
+pub(super) struct Occasional(u32);
 
-impl Turn {
-    /// A tracepoint takes ten milliseconds to attach, a visit otherwise one or two.
+impl Occasional {
+    /// A tracepoint takes ten milliseconds to attach; a visit takes one or two.
     const EVERY: u32 = 16;
 
-    /// Whether it is this call's turn.
-    pub(super) fn comes(&mut self) -> bool {
-        let turn = self.0;
-        self.0 = turn.wrapping_add(1);
-        turn.is_multiple_of(Self::EVERY)
+    /// Whether this call is one of them.
+    pub(super) fn is_due(&mut self) -> bool {
+        let call = self.0;
+        self.0 = call.wrapping_add(1);
+        call.is_multiple_of(Self::EVERY)
     }
 }
 
@@ -109,7 +109,7 @@ impl Events {
     }
 }
 
-/// Adds the way to the stamp, the way from it, and the whole to three lanes, those that are given.
+/// Adds the way to the stamp, the way from it, and the whole to the lanes that are given.
 pub(super) fn cut(
     found: &[(Window, u64)],
     into: Option<&mut Vec<Span>>,

@@ -1,57 +1,60 @@
 //! A touch of a protected page, taken apart: the way into the kernel, to the handler, and back.
 
-use super::matched::{By, Turn, Window, cut, watch};
-use crate::fault::{OpenProtection, protection, touch};
+use super::machine::touch;
+use super::matched::{FaultStamp, Occasional, Window, cut, watch};
+use super::protected_page::ProtectedPage;
+use super::protection::PROTECTION;
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::{KernelEvent, KernelEvents, Span, Stamper, Tracepoint};
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, phase};
 
 /// `fault/protection` with its parts.
-pub(super) struct Segv {
-    meta: Meta,
-    by: By,
+pub(crate) struct SplitProtection {
+    meta: &'static Meta,
+    by: FaultStamp,
 }
 
-pub(super) static SEGV: Segv = Segv { meta: protection::META, by: By::Event };
+pub(crate) static PROTECTION_PARTS: SplitProtection =
+    SplitProtection { meta: &PROTECTION, by: FaultStamp::Event };
 
-pub(super) static SEGV_TRACEPOINT: Segv = Segv {
-    meta: Meta {
+pub(crate) static PROTECTION_TRACEPOINT: SplitProtection = SplitProtection {
+    meta: &Meta {
         id: "fault/protection-tracepoint",
         what: "write to a protected page, handled, its entry stamped by a BPF program",
-        ..protection::META
+        ..PROTECTION
     },
-    by: By::Tracepoint,
+    by: FaultStamp::Tracepoint,
 };
 
-impl Probe for Segv {
+impl Probe for SplitProtection {
     fn meta(&self) -> &Meta {
-        &self.meta
+        self.meta
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let plain = OpenProtection::new()?;
+        let plain = ProtectedPage::new()?;
         let stamper: Result<Box<dyn Stamper>, Refusal> = match self.by {
-            By::Event => KernelEvents::open(KernelEvent::Fault).map(|it| Box::new(it) as _),
-            By::Tracepoint => Ok(Box::new(Tracepoint::open(plain.plan.bad.addr(), WITHIN)?)),
+            FaultStamp::Event => KernelEvents::open(KernelEvent::Fault).map(|it| Box::new(it) as _),
+            FaultStamp::Tracepoint => Ok(Box::new(Tracepoint::open(plain.plan.bad.addr(), WITHIN)?)),
         };
-        Ok(Box::new(Open { plain, by: self.by, stamper, turn: Turn::default() }))
+        Ok(Box::new(StampedProtection { plain, by: self.by, stamper, occasional: Occasional::default() }))
     }
 }
 
-struct Open {
-    plain: OpenProtection,
-    by: By,
+struct StampedProtection {
+    plain: ProtectedPage,
+    by: FaultStamp,
     stamper: Result<Box<dyn Stamper>, Refusal>,
-    turn: Turn,
+    occasional: Occasional,
 }
 
-/// Size of the page that is protected is of no account: the address of the touch is its first byte.
+/// The touch is of the page's first byte, so the size of the page does not matter.
 const WITHIN: usize = 1;
 
-impl Open {
-    /// One touch; when it began, when the handler did, when it was over.
+impl StampedProtection {
+    /// One touch: when it began, when the handler began, when the touch was over.
     fn stamped(&mut self, now: Now) -> (Window, u64) {
         let plan = &raw mut *self.plain.plan;
         // SAFETY: the plan is ours and valid, the handler is in place and the pages are mapped as long as
@@ -66,7 +69,7 @@ impl Open {
     }
 }
 
-impl Crossing for Open {
+impl Crossing for StampedProtection {
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.plain.prepare(passes)
     }
@@ -82,15 +85,15 @@ impl Crossing for Open {
     /// Lanes: to the handler, from the handler; to the stamp of the kernel's entry, and the whole with it.
     fn dissection(&self) -> Option<Dissection> {
         let instrument = match self.by {
-            By::Event => "page_faults_event",
-            By::Tracepoint => "page_fault_user_tracepoint",
+            FaultStamp::Event => "page_faults_event",
+            FaultStamp::Tracepoint => "page_fault_user_tracepoint",
         };
         Some(Dissection {
             lanes: 4,
             parts: vec![
-                Part::lane("entry", Evidence::KernelTimestamp, 2),
-                Part::sum("delivery", Evidence::Difference, &[(1, Term::Lane(0)), (-1, Term::Lane(2))]),
-                Part::lane("sigreturn", Evidence::Measured, 1),
+                Part::lane(phase::ENTRY, Evidence::KernelTimestamp, 2),
+                Part::sum(phase::DELIVERY, Evidence::Difference, &[(1, Term::Lane(0)), (-1, Term::Lane(2))]),
+                Part::lane(phase::SIGRETURN, Evidence::Measured, 1),
             ],
             total: Term::Batches,
             instrumented: vec![(3, instrument.into())],
@@ -102,7 +105,7 @@ impl Crossing for Open {
         if let Err(refusal) = &self.stamper {
             return Err(refusal.clone());
         }
-        if self.by == By::Tracepoint && !self.turn.comes() {
+        if self.by == FaultStamp::Tracepoint && !self.occasional.is_due() {
             return Ok(());
         }
         self.plain.prepare(u64::from(count))?;
@@ -114,7 +117,7 @@ impl Crossing for Open {
             to_handler.push(Span::user(window.before, entered));
             from_handler.push(Span::user(entered, window.after));
         }
-        // With the stamp of the entry nothing but that.
+        // The stamp of the entry alone.
         self.plain.plan.now = None;
         let mut stamper = std::mem::replace(&mut self.stamper, Err(Refusal::Failed(String::new())))?;
         let mut windows = vec![Window { page: 1, ..Window::default() }; (count / 2).max(1) as usize];

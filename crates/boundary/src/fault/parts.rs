@@ -1,0 +1,315 @@
+//! Page faults that the kernel handles, with their parts: stamped by the kernel's own software events, and where that
+//! is allowed by a BPF program at the entry.
+
+use super::anonymous::{ANONYMOUS, FreshMemory, FreshTouch, ZERO_PAGE};
+use super::cached::MemoryFile;
+use super::kind::{Counted, MINOR, SteadyPages};
+use super::matched::{Events, FaultStamp, Occasional, Window, cut, watch};
+use std::ptr;
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::{Dissection, Part, Term};
+use tollgate_measure::stamps::{Span, Stamper, Tracepoint};
+use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_record::{Evidence, phase};
+
+/// A kind of fault with its parts. Its batches are those of the same kind without parts.
+pub(crate) struct SplitFault<P: 'static> {
+    meta: &'static Meta,
+    pages: fn() -> Result<P, Refusal>,
+    by: FaultStamp,
+}
+
+fn written() -> Result<FreshMemory, Refusal> {
+    FreshMemory::new(FreshTouch::Write)
+}
+
+fn read() -> Result<FreshMemory, Refusal> {
+    FreshMemory::new(FreshTouch::Read)
+}
+
+pub(crate) static ANONYMOUS_PARTS: SplitFault<FreshMemory> =
+    SplitFault { meta: &ANONYMOUS, pages: written, by: FaultStamp::Event };
+
+pub(crate) static ZERO_PAGE_PARTS: SplitFault<FreshMemory> =
+    SplitFault { meta: &ZERO_PAGE, pages: read, by: FaultStamp::Event };
+
+pub(crate) static CACHED_FILE: SplitFault<MemoryFile> = SplitFault {
+    meta: &Meta {
+        id: "fault/cached-file",
+        what: "first read of a file in the page cache: it and its neighbors are mapped",
+        proof: &[MINOR],
+        ..ANONYMOUS
+    },
+    pages: MemoryFile::new,
+    by: FaultStamp::Event,
+};
+
+/// The three once more, with the entry stamped by the tracepoint.
+pub(crate) static ANONYMOUS_TRACEPOINT: SplitFault<FreshMemory> = SplitFault {
+    meta: &Meta {
+        id: "fault/anonymous-tracepoint",
+        what: "first write to a page of anonymous memory, its entry stamped by a BPF program",
+        ..ANONYMOUS
+    },
+    pages: written,
+    by: FaultStamp::Tracepoint,
+};
+
+pub(crate) static ZERO_PAGE_TRACEPOINT: SplitFault<FreshMemory> = SplitFault {
+    meta: &Meta {
+        id: "fault/zero-page-tracepoint",
+        what: "first read of a page of anonymous memory, its entry stamped by a BPF program",
+        proof: &[MINOR],
+        ..ANONYMOUS
+    },
+    pages: read,
+    by: FaultStamp::Tracepoint,
+};
+
+pub(crate) static CACHED_FILE_TRACEPOINT: SplitFault<MemoryFile> = SplitFault {
+    meta: &Meta {
+        id: "fault/cached-file-tracepoint",
+        what: "first read of a file in the page cache, its entry stamped by a BPF program",
+        proof: &[MINOR],
+        ..ANONYMOUS
+    },
+    pages: MemoryFile::new,
+    by: FaultStamp::Tracepoint,
+};
+
+/// The most stamped touches of one visit.
+const STAMPED: usize = 256;
+
+impl<P: SteadyPages> Probe for SplitFault<P> {
+    fn meta(&self) -> &Meta {
+        self.meta
+    }
+
+    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let pages = (self.pages)()?;
+        let tracepoint = match self.by {
+            FaultStamp::Event => None,
+            FaultStamp::Tracepoint => {
+                Some(Tracepoint::open(pages.first().addr(), pages.most() * pages.step())?)
+            }
+        };
+        let plain = Counted::new(pages, self.meta.proof)?;
+        Ok(Box::new(StampedFaults {
+            plain,
+            events: Events::open(),
+            tracepoint,
+            occasional: Occasional::default(),
+        }))
+    }
+}
+
+struct StampedFaults<P> {
+    plain: Counted<P>,
+    events: Result<Events, Refusal>,
+    tracepoint: Option<Tracepoint>,
+    occasional: Occasional,
+}
+
+impl<P: SteadyPages> StampedFaults<P> {
+    fn windows(&mut self, now: Now, windows: &mut [Window]) {
+        let pages = &self.plain.pages;
+        let (mut page, step, writes) = (pages.first(), pages.step(), pages.writes());
+        for window in windows {
+            let before = now();
+            touch(page, writes);
+            let after = now();
+            *window = Window { before, after, page: page.addr() };
+            page = page.wrapping_add(step);
+        }
+    }
+
+    /// Faults watched by one stamper.
+    fn watched(
+        &mut self,
+        stamper: &mut dyn Stamper,
+        count: usize,
+        now: Now,
+    ) -> Result<Vec<(Window, u64)>, Refusal> {
+        self.plain.pages.arm(count)?;
+        // Written before, so that storing a window does not fault.
+        let mut windows = vec![Window { page: 1, ..Window::default() }; count];
+        watch(stamper, now, crate::region::page_bytes(), || {
+            self.windows(now, &mut windows);
+            windows
+        })
+    }
+
+    /// Both events in turn, and the tracepoint where there is one.
+    fn stamp(
+        &mut self,
+        events: &mut Events,
+        tracepoint: Option<&mut Tracepoint>,
+        count: usize,
+        now: Now,
+        lanes: &mut [Vec<Span>],
+    ) -> Result<(), Refusal> {
+        let entry = self.watched(&mut events.entry, count, now)?;
+        let handled = self.watched(&mut events.handled, count, now)?;
+        let traced = tracepoint.map(|it| self.watched(it, count, now)).transpose()?;
+        if let [to_entry, to_end, back, with_entry, with_end, traced_lanes @ ..] = lanes {
+            cut(&entry, Some(to_entry), None, Some(with_entry));
+            cut(&handled, Some(to_end), Some(back), Some(with_end));
+            if let (Some(traced), [to_tracepoint, with_tracepoint]) = (traced, traced_lanes) {
+                cut(&traced, Some(to_tracepoint), None, Some(with_tracepoint));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[inline(always)]
+fn touch(page: *mut u8, write: bool) {
+    // SAFETY: the caller's page is mapped, and writable if it is written.
+    unsafe {
+        if write {
+            ptr::write_volatile(page, 1);
+        } else {
+            ptr::read_volatile(page);
+        }
+    }
+}
+
+/// Lanes: to the stamp of the entry, to the stamp of the end, from there back, and the whole with either; with
+/// the tracepoint also to its stamp, and the whole with it.
+fn dissection(by: FaultStamp) -> Dissection {
+    let difference = Evidence::Difference;
+    let mut instrumented = vec![(3, "page_faults_event".into()), (4, "page_faults_min_event".into())];
+    let mut mapped = vec![(0, 1), (1, 1), (2, -1)];
+    let (lanes, entry) = match by {
+        FaultStamp::Event => (5, 0),
+        FaultStamp::Tracepoint => {
+            instrumented.push((6, "page_fault_user_tracepoint".into()));
+            mapped.push((5, 1));
+            (7, 5)
+        }
+    };
+    Dissection {
+        lanes,
+        parts: vec![
+            Part::lane(phase::ENTRY, Evidence::KernelTimestamp, entry),
+            Part::sum(phase::HANDLING, difference, &[(1, Term::Lane(1)), (-1, Term::Lane(entry))]),
+            // What an event costs is known from the run of the other one.
+            Part::sum(
+                phase::RETURN,
+                difference,
+                &[(1, Term::Lane(2)), (-1, Term::Lane(3)), (1, Term::Batches)],
+            ),
+        ],
+        total: Term::Batches,
+        instrumented,
+        mapped,
+    }
+}
+
+impl<P: SteadyPages> Crossing for StampedFaults<P> {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.plain.prepare(passes)
+    }
+
+    #[inline]
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.plain.cross(passes)
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.plain.prove(counts)
+    }
+
+    fn most_passes(&self) -> u64 {
+        self.plain.most_passes()
+    }
+
+    fn dissection(&self) -> Option<Dissection> {
+        let by = if self.tracepoint.is_some() { FaultStamp::Tracepoint } else { FaultStamp::Event };
+        Some(dissection(by))
+    }
+
+    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        if self.tracepoint.is_some() && !self.occasional.is_due() {
+            return Ok(());
+        }
+        if let Err(refusal) = &self.events {
+            return Err(refusal.clone());
+        }
+        let mut events = std::mem::replace(&mut self.events, Err(Refusal::Failed(String::new())))?;
+        let mut tracepoint = self.tracepoint.take();
+        self.plain.close_batch();
+        let count = (count as usize / 2).clamp(1, STAMPED);
+        let stamped = self.stamp(&mut events, tracepoint.as_mut(), count, now, lanes);
+        (self.events, self.tracepoint) = (Ok(events), tracepoint);
+        stamped
+    }
+
+    fn facts(&self) -> Facts {
+        self.plain.facts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::alone;
+    use tollgate_measure::clock::{Clock, Counter, Os, Source};
+
+    const SITE: Site = Site { cpu: 0, peer: None };
+    const BY_EVENT: [&dyn Probe; 3] = [&ANONYMOUS_PARTS, &ZERO_PAGE_PARTS, &CACHED_FILE];
+    const BY_TRACEPOINT: [&dyn Probe; 3] =
+        [&ANONYMOUS_TRACEPOINT, &ZERO_PAGE_TRACEPOINT, &CACHED_FILE_TRACEPOINT];
+
+    fn now() -> Now {
+        match Source::best() {
+            Source::Counter => Counter.stamper(),
+            Source::Os => Os.stamper(),
+        }
+        .unwrap()
+    }
+
+    #[test]
+    fn one_fault_for_each_touch_of_every_kind() {
+        let _turn = alone();
+        for probe in BY_EVENT {
+            let mut open = probe.open(&SITE).unwrap();
+            let mut counts = vec![None; probe.meta().proof.len()];
+            let most = open.most_passes();
+            for passes in [1, 7, most] {
+                open.prepare(passes).unwrap();
+                open.cross(passes).unwrap();
+                open.cross(passes).unwrap();
+                open.prove(&mut counts).unwrap();
+                assert_eq!(counts[0], Some(passes), "{}", probe.meta().id);
+            }
+            assert!(open.prepare(most + 1).is_err());
+        }
+    }
+
+    #[test]
+    fn every_stamped_fault_is_found_by_its_window_and_page() {
+        let _turn = alone();
+        for (probe, by_tracepoint) in
+            BY_EVENT.map(|probe| (probe, false)).into_iter().chain(BY_TRACEPOINT.map(|probe| (probe, true)))
+        {
+            let id = probe.meta().id;
+            let mut open = match probe.open(&SITE) {
+                Ok(open) => open,
+                // A kernel may refuse BPF to this user; the refusals have tests of their own.
+                Err(Refusal::Skip { .. }) if by_tracepoint => continue,
+                Err(refusal) => panic!("{id}: {refusal:?}"),
+            };
+            let mut lanes = vec![Vec::new(); open.dissection().unwrap().lanes];
+            match open.dissect(40, now(), &mut lanes) {
+                Ok(()) => {}
+                Err(Refusal::Skip { .. }) => continue,
+                Err(Refusal::Failed(why)) => panic!("{id}: {why}"),
+            }
+            // A test machine may be in the middle of anything: most, not all.
+            for (at, lane) in lanes.iter().enumerate() {
+                assert!(lane.len() >= 15 && lane.len() <= 20, "{id}, lane {at}: {}", lane.len());
+            }
+        }
+    }
+}
