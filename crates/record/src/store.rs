@@ -165,6 +165,9 @@ impl Store {
             return read(path);
         }
         let nearest = text::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str())).map(str::to_owned);
+        if wanted_id != wanted && nearest.is_none() {
+            return Err(StoreError::NoSuchFile { file: wanted.into(), dir: self.dir.clone() });
+        }
         Err(StoreError::UnknownId { id: wanted.into(), dir: self.dir.clone(), nearest })
     }
 

@@ -124,6 +124,7 @@ fn what_is_not_found_is_said() {
     says(&store.load("banana").unwrap_err(), &["no run is called `banana`", "tollgate runs"]);
     assert!(!store.load("banana").unwrap_err().to_string().contains("the nearest is"));
     says(&store.load("").unwrap_err(), &["no run is called ``"]);
+    says(&store.load("missing.json").unwrap_err(), &["there is no file 'missing.json'", "tollgate runs"]);
     says(&store.load("./missing.json").unwrap_err(), &["cannot read ./missing.json", "tollgate runs"]);
     says(&store.load("/").unwrap_err(), &["cannot read /", "one file in it"]);
     says(&store.load("\u{1b}[2J").unwrap_err(), &["`?[2J`"]);

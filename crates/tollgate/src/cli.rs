@@ -3,14 +3,15 @@
 pub(crate) mod size;
 
 use crate::sampled::List;
-use clap::error::{ContextKind, ErrorKind};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use tollgate_measure::clock::Source;
 use tollgate_measure::placement::{self, PlacementError};
 use tollgate_measure::{Site, host};
 use tollgate_record::Host;
 use tollgate_record::host::Cpu;
+use tollgate_record::text::nearest;
 
 /// The command line or an input file is wrong: exit status 2.
 #[derive(Debug, thiserror::Error)]
@@ -288,20 +289,40 @@ pub(crate) struct WorkerArgs {
     pub(crate) list: List,
 }
 
-/// What somebody may have meant by a command line that is wrong, where clap does not know.
-pub(crate) fn tip(error: &clap::Error) -> Option<String> {
-    let word = |kind| error.get(kind).map(ToString::to_string);
-    match error.kind() {
-        ErrorKind::InvalidSubcommand => {
-            let name = word(ContextKind::InvalidSubcommand)?;
-            let known = tollgate_boundary::select(std::slice::from_ref(&name)).is_ok();
-            known.then(|| format!("tip: '{name}' names probes; to measure them: tollgate run '{name}'"))
-        }
-        ErrorKind::ArgumentConflict if word(ContextKind::InvalidSubcommand).is_some() => {
-            Some("tip: options come after the command: tollgate run null --quick".into())
-        }
-        _ => None,
+/// The error of a wrong command line, with the name that was most likely meant and a tip where clap has none.
+pub(crate) fn improved(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
+        return error;
+    };
+    let tip = if error.kind() == ErrorKind::ArgumentConflict {
+        Some("options come after the command: tollgate run null --quick".into())
+    } else if tollgate_boundary::select(std::slice::from_ref(&name)).is_ok() {
+        Some(format!("'{name}' names probes; to measure them: tollgate run '{name}'"))
+    } else {
+        None
+    };
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let known = siblings(std::env::args().take_while(|word| *word != name));
+        let meant = nearest(&name, known.iter().map(String::as_str));
+        let meant = meant.map_or(ContextValue::None, |meant| ContextValue::Strings(vec![meant.into()]));
+        error.insert(ContextKind::SuggestedSubcommand, meant);
     }
+    if let Some(tip) = tip {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
+/// The commands among which the one after these words is.
+fn siblings(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut parent = Cli::command();
+    for word in words {
+        if let Some(command) = parent.find_subcommand(&word) {
+            parent = command.clone();
+        }
+    }
+    let known = parent.get_subcommands().filter(|command| !command.is_hide_set());
+    known.map(|command| command.get_name().to_owned()).collect()
 }
 
 /// Where to measure. An error names the option that is wrong.

@@ -2,6 +2,7 @@
 
 use crate::cli::{self, ClockChoice, DoctorArgs};
 use crate::output::Sink;
+use crate::progress::Progress;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use std::{io, mem};
 use tollgate_measure::doctor::{Observed, findings};
 use tollgate_measure::host;
 use tollgate_measure::noise::Watch;
-use tollgate_measure::session::self_check;
+use tollgate_measure::self_check::self_check;
 use tollgate_record::Store;
 
 /// Bytes that a long run takes in the store.
@@ -24,6 +25,8 @@ pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let site = cli::site(&facts.cpu, args.cpu, None)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let attempts = host::attempts();
+    let progress = Progress::new();
+    progress.say(format!("watching cpu {} for {} s", site.cpu, WATCH.as_secs()));
     let watch = Watch::new(site.cpu, site.peer);
     let mark = watch.mark();
     std::thread::sleep(WATCH);
@@ -40,6 +43,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         store: Some(store()),
     };
     let found = findings(&facts, &observed);
+    drop(progress);
     let text = if sink.json() {
         format!("{:#}\n", serde_json::json!({ "host": facts, "self_check": self_check, "findings": found }))
     } else {

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tollgate_record::document::{self, DocumentError};
 use tollgate_record::{Warning, warning};
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as read};
 
@@ -52,6 +53,7 @@ fn told(text: &str) -> Result<(String, String), String> {
 pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
     let bytes = contents(&args.file)?;
+    refuse_own_record(&args.file, &bytes)?;
     let importer = args.format.as_deref().and_then(Importer::named);
     let told: Told = args.tell.iter().cloned().collect();
     let (importer, imported) = read(&bytes, importer, &told)
@@ -76,6 +78,25 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
         session.run.warnings.push(Warning::new(warning::NOT_IMPORTED, left_out(&imported.ignored)));
     }
     session.finish()
+}
+
+/// A run of ours is not imported.
+fn refuse_own_record(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let name = file.display();
+    match document::from_json(bytes) {
+        Ok(_) => {
+            let file = if file.as_os_str() == "-" { Path::new("FILE") } else { file };
+            let place = if file.components().count() > 1 { "" } else { "./" };
+            Err(Usage::error(format!(
+                "{name} is a tollgate run already and needs no import; to print it: tollgate show {place}{}",
+                file.display()
+            )))
+        }
+        Err(DocumentError::Empty | DocumentError::NotJson { .. } | DocumentError::NotARecord) => Ok(()),
+        // Cut JSON may be of another tool.
+        Err(DocumentError::Truncated(_)) => Ok(()),
+        Err(error) => Err(Usage::error(format!("cannot import {name}: {error}"))),
+    }
 }
 
 /// The bytes of the file, but no more than any such file has.

@@ -33,16 +33,37 @@ use clap::Parser;
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
+/// Stack that the program needs, with a margin.
+const STACK: usize = 4 << 20;
+
 fn main() -> ExitCode {
-    let cli = Cli::try_parse_from(lat_ctx::called_as(std::env::args_os())).unwrap_or_else(|error| {
-        let tip = cli::tip(&error);
-        let _ = error.print();
-        if let Some(tip) = tip {
-            output::say(tip);
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is valid for the call to fill.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) } == 0;
+    if !known || limit.rlim_cur >= STACK as libc::rlim_t {
+        return run_command();
+    }
+    // `ulimit -s` leaves the main thread too little. Only then, because a second thread changes what a worker measures.
+    match std::thread::Builder::new().stack_size(STACK).spawn(run_command) {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::FAILURE),
+        Err(error) => {
+            output::say(format!(
+                "tollgate: cannot start a thread with a stack of {} MiB: {error}; raise the limit: ulimit -s 8192",
+                STACK >> 20
+            ));
+            ExitCode::FAILURE
         }
+    }
+}
+
+/// Parses the command line and does what it says.
+fn run_command() -> ExitCode {
+    let cli = Cli::try_parse_from(lat_ctx::called_as(std::env::args_os())).unwrap_or_else(|error| {
+        let error = cli::improved(error);
+        let _ = error.print();
         std::process::exit(error.exit_code());
     });
-    // A limit on the size of files (`ulimit -f`) is then an error that can be told, here and in what we start.
+    // A limit on the size of files (`ulimit -f`) is then an error with a message, here and in child processes.
     // SAFETY: a signal is ignored; there is no handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let done = match cli.command {

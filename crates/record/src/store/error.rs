@@ -76,6 +76,18 @@ pub enum StoreError {
         /// The id most like it, if any is.
         nearest: Option<String>,
     },
+    /// Neither a file of that name nor a run of that id.
+    #[error(
+        "there is no file '{}', and no run of that id in {}; `tollgate runs` lists the runs",
+        short(file, 200),
+        show(dir)
+    )]
+    NoSuchFile {
+        /// What was asked for: the name of a JSON file.
+        file: String,
+        /// The directory of the store.
+        dir: PathBuf,
+    },
     /// Several ids begin so.
     #[error("`{}` could be any of {} runs: {}; give more of the id", short(prefix, 60), ids.len(), several(ids))]
     Ambiguous {

@@ -52,6 +52,38 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case { name: "a command with a slip", args: "docter", says: &["'docter'", "'doctor'"], ..BAD },
     Case {
+        name: "a command with two letters swapped",
+        args: "rnu",
+        says: &["'rnu'", "'run'"],
+        then: |outcome| {
+            (BAD.then)(outcome);
+            assert!(!outcome.says("'ring'") && !outcome.says("'runs'"), "one name, the nearest");
+        },
+        ..BAD
+    },
+    Case {
+        name: "a command of another command with a slip",
+        args: "riscv tarp",
+        says: &["'tarp'", "'trap'"],
+        ..BAD
+    },
+    Case {
+        name: "a pattern like nothing",
+        args: "run nosuch/*",
+        says: &["no probe is called 'nosuch/*'"],
+        then: |outcome| {
+            (BAD.then)(outcome);
+            assert!(!outcome.says("nearest"), "nothing is like it");
+        },
+        ..BAD
+    },
+    Case {
+        name: "a report of a file that is not there",
+        args: "report nosuch.json",
+        says: &["there is no file 'nosuch.json'"],
+        ..BAD
+    },
+    Case {
         name: "a probe in place of a command",
         args: "thread/futex",
         says: &["unrecognized subcommand 'thread/futex'", "tollgate run 'thread/futex'"],

@@ -129,7 +129,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "compare a newer record",
         args: "compare old newer --store {dir}/store",
-        says: &["its schema is \"tollgate/2\"", "use a newer tollgate"],
+        says: &["its schema is \"tollgate/3\"", "use a newer tollgate"],
         scene: |scene| {
             scene.file("store/newer.json", record("newer", 1.0).replace(SCHEMA, "tollgate/3"));
             two(scene)

@@ -60,7 +60,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "an export of a newer record",
         args: "export {dir}/newer.json --format csv",
-        says: &["its schema is \"tollgate/2\"", "use a newer tollgate"],
+        says: &["its schema is \"tollgate/3\"", "use a newer tollgate"],
         scene: |scene| {
             scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/3"));
             Ok(())
@@ -221,6 +221,16 @@ pub(crate) const CASES: &[Case] = &[
             assert!(records(&outcome.path("home")).is_empty());
         },
         ..CASE
+    },
+    Case {
+        name: "an import of one of our own records",
+        args: "import {dir}/run.json --no-save",
+        says: &["{dir}/run.json is a tollgate run already", "tollgate show {dir}/run.json"],
+        scene: |scene| {
+            scene.file("run.json", json(&record()));
+            Ok(())
+        },
+        ..REFUSED
     },
     Case {
         name: "an import of nothing",

@@ -117,6 +117,18 @@ fn a_run_of_some_is_shown_again_as_it_was() {
 }
 
 #[test]
+fn the_latest_of_six_runs_is_the_last_however_quickly_they_follow() {
+    let store = tempfile::tempdir().unwrap();
+    let place = store.path().display();
+    std::fs::write(store.path().join("bench.txt"), "Simple syscall: 0.1 microseconds\n").unwrap();
+    for run in 0..6 {
+        call(&format!("import {place}/bench.txt --host host{run} --store {place}/runs"), 0);
+    }
+    let latest = call(&format!("show latest --json --store {place}/runs"), 0).printed();
+    assert_eq!(latest["host"]["name"], "host5");
+}
+
+#[test]
 fn the_table_of_a_run_says_where_it_was_saved() {
     let outcome = call("run null --quick --budget-ms 200 --store {dir}/store", 0);
     let id = outcome.saved()["id"].as_str().unwrap().to_owned();

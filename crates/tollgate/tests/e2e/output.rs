@@ -191,6 +191,16 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "progress of the doctor on a terminal",
+        args: "doctor",
+        scene: |scene| progress(scene, "xterm"),
+        then: |outcome| {
+            let screen = screen(outcome);
+            assert!(screen.contains("watching cpu"), "{screen:?}");
+        },
+        ..CASE
+    },
+    Case {
         name: "no progress on a dumb terminal",
         args: "run null --quick --budget-ms 300 --no-save",
         scene: |scene| progress(scene, "dumb"),

@@ -105,6 +105,7 @@ pub(crate) const CASES: &[Case] = &[
         exit: 2,
         says: &["the disk of the store {dir}/small is full", "free some space", "--store DIR", "--no-save"],
         scene: |scene| small_disk(scene, c"size=16k"),
+        then: |outcome| assert_eq!(outcome.stderr.matches("No space left on device").count(), 1, "said once"),
         ..CASE
     },
     Case {
@@ -221,6 +222,30 @@ pub(crate) const CASES: &[Case] = &[
         exit: crate::case::ANY,
         scene: |scene| limited(scene, libc::RLIMIT_AS, 64 << 20),
         then: |outcome| assert!(matches!(outcome.exit, Some(0 | 1))),
+        ..CASE
+    },
+    Case {
+        name: "a stack of 64 KiB, for a record",
+        args: "show {dir}/store/20260101T000000Z-aaaaaa.json",
+        prints: &["0 measured"],
+        scene: |scene| {
+            crate::stores::two_runs(scene)?;
+            limited(scene, libc::RLIMIT_STACK, 64 << 10)
+        },
+        ..CASE
+    },
+    Case {
+        name: "a stack of 64 KiB, for the list",
+        args: "list",
+        prints: &["getppid"],
+        scene: |scene| limited(scene, libc::RLIMIT_STACK, 64 << 10),
+        ..CASE
+    },
+    Case {
+        name: "a stack of 64 KiB, for a run",
+        args: "run null syscall/getppid --quick --budget-ms 300 --json --no-save",
+        scene: |scene| limited(scene, libc::RLIMIT_STACK, 64 << 10),
+        then: |outcome| assert_eq!(crate::json::statuses(&outcome.printed()), ["measured"; 2]),
         ..CASE
     },
     Case {
