@@ -16,7 +16,7 @@ use tollgate_record::number::percent;
 const LISTED: usize = 14;
 
 /// Parts are shown as shares when the totals of a family differ by more than this, or the smallest would vanish.
-const RATIO: f64 = 25.0;
+const RATIO: f64 = 8.0;
 
 /// Where the colours of causes begin, so that they are not those of the first phases.
 const CAUSES: usize = 3;
