@@ -12,13 +12,6 @@ use tollgate_record::number::percent;
 use tollgate_record::number::plural;
 use tollgate_record::{Estimate, Measurement, Status};
 
-/// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
-pub(super) fn is_rung(result: &Measurement) -> bool {
-    let has_own =
-        result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
-    !has_own
-}
-
 /// A sentence of so many bytes is not repeated in a family.
 const LONG: usize = 60;
 
@@ -30,12 +23,19 @@ struct Family<'a> {
 }
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let rows = runs.rows(|result| is_rung(result) && !super::emulated::is(result));
+    let rows = runs.rows(|result| super::runs::is_rung(result) && !super::emulated::is(result));
     figure(runs, rows, lead(runs))
 }
 
+/// The rows that an emulator made: like those of the ladder, but never among them.
+pub(super) fn emulated(runs: &Runs) -> Vec<Node> {
+    let lead = "These figures are those of software that plays a processor, or a part of it. They say what the emulator \
+                takes, nothing of what this machine's hardware would, and no bill is split by them.";
+    figure(runs, runs.rows(super::emulated::is), lead.into())
+}
+
 /// The rows as boundaries on one axis, with a table behind them; nothing when there are none.
-pub(super) fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
+fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
     if rows.is_empty() {
         return Vec::new();
     }

@@ -104,6 +104,13 @@ impl<'a> Runs<'a> {
     }
 }
 
+/// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
+pub(super) fn is_rung(result: &Measurement) -> bool {
+    let has_own =
+        result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
+    !has_own
+}
+
 /// What a family is called in a heading.
 pub(super) fn family(name: &str) -> String {
     let own = match name {
