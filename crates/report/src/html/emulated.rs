@@ -1,6 +1,6 @@
 //! What an emulator made: which rows, under which heading, with which warning.
 
-use super::runs::{Row, family, is_rung};
+use super::runs::{PageRow, family, is_rung};
 use crate::markup::{Element, clean, el};
 use crate::words;
 use tollgate_record::Measurement;
@@ -17,7 +17,7 @@ pub(super) fn title(result: &Measurement) -> String {
 }
 
 /// What is emulated, once for all rows below a heading; of sentences that differ in their figures the first.
-pub(super) fn why(rows: &[Row]) -> Vec<Element> {
+pub(super) fn why(rows: &[PageRow]) -> Vec<Element> {
     let all = rows.iter().flat_map(|row| &row.results).flat_map(|(_, it)| &it.warnings);
     let texts = all
         .filter(|warning| warning.code == words::EMULATED)
