@@ -18,6 +18,7 @@ mod memory;
 mod pmu;
 mod power;
 mod process;
+mod storage;
 
 use files::Files;
 use std::path::Path;
@@ -27,6 +28,7 @@ pub use attempt::{Attempt, Attempts, attempts};
 pub use audit::audited;
 pub use live::{is_translated, live};
 pub use pmu::why_not as why_no_pmu;
+pub use storage::usable_store;
 
 /// Everything that files below `root` tell about a machine (`/` for this one).
 #[must_use]

@@ -39,5 +39,5 @@ pub use html::html;
 pub use probes::{ProbeRow, probes};
 pub use riscv::riscv;
 pub use runs::runs;
-pub use style::Style;
+pub use style::{Place, Style};
 pub use view::view;
