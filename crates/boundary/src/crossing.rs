@@ -9,7 +9,7 @@ mod filtered;
 mod signal;
 mod state;
 
-pub use bill::{add_guest, failed};
+pub use bill::add_guest;
 pub(crate) use filtered::{BY_ARGUMENT, BY_NUMBER};
 
 use crate::{fault, syscall, vdso};

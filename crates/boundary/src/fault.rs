@@ -37,7 +37,7 @@ use riscv64 as machine;
 #[cfg(target_arch = "x86_64")]
 use x86_64 as machine;
 
-pub use bill::arrange;
+pub use bill::{arrange, move_reported};
 
 pub(crate) use parts::{
     ANONYMOUS_PARTS, ANONYMOUS_TRACEPOINT, CACHED_FILE, CACHED_FILE_TRACEPOINT, ZERO_PAGE_PARTS,

@@ -115,12 +115,12 @@ pub struct Part {
 
 impl Part {
     /// A part that is a lane.
-    pub fn lane(name: &str, evidence: Evidence, lane: usize) -> Self {
+    pub fn lane(name: impl Into<String>, evidence: Evidence, lane: usize) -> Self {
         Self::sum(name, evidence, &[(1, Term::Lane(lane))])
     }
 
     /// A part that is a sum.
-    pub fn sum(name: &str, evidence: Evidence, terms: &[(i8, Term)]) -> Self {
+    pub fn sum(name: impl Into<String>, evidence: Evidence, terms: &[(i8, Term)]) -> Self {
         Self { name: name.into(), evidence, terms: terms.into() }
     }
 }

@@ -173,7 +173,7 @@ names! {
     /// Phases: the named parts of a crossing.
     phase::PhaseName:
     ADDRESS_SPACE = "address-space", "Change of the address space.";
-    DELIVERY = "delivery", "From the sender's call to the handler's first instruction.";
+    DELIVERY = "delivery", "From the kernel's entry to the signal handler's first instruction.";
     DEVICE_WAIT = "device wait", "Off the CPU until the device has delivered the page.";
     DIRECT = "direct", "Every cycle outside the program.";
     DIRECT_SWITCH = "direct switch", "The switch itself, with all that it needs in the caches.";
@@ -181,13 +181,16 @@ names! {
     ENTRY = "entry", "From user mode to the kernel's first stamp: hardware and entry code.";
     ENTRY_AND_RETURN = "entry and return", "The exception and its return, without the work between them.";
     ENTRY_CODE = "entry code", "The kernel's entry code, without the hardware's share.";
+    EXIT_CODE = "exit code", "The kernel's exit code, without the hardware's share.";
     FIRMWARE = "firmware", "Machine mode, between the hardware and a supervisor kernel.";
     HANDLER = "handler", "What was asked for.";
+    HANDLER_TO_RETURN = "handler to return", "From the signal handler's first instruction back to the sender.";
     HANDLING = "handling", "The kernel's work between entry and return.";
     HARDWARE_ENTRY = "hardware entry", "The hardware's way in, timed in a bare guest.";
     HARDWARE_RETURN = "hardware return", "The hardware's way back, timed in a bare guest.";
     HARDWARE_TRAP = "hardware-trap", "From the trapping instruction to the handler's first one.";
     HOT_WORK = "hot work", "What a task does at each hop, with its array in the caches.";
+    KILL_TO_HANDLER = "kill to handler", "From the sender's call to the signal handler's first instruction.";
     LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and asking the device for it.";
     MAPPING = "mapping", "Entering further pages into the page table.";
     OTHER = "other", "Kernel code that belongs to no crossing; zero unless something is wrong.";
@@ -196,9 +199,9 @@ names! {
     REGISTER_RESTORE = "register-restore", "Registers from memory.";
     REGISTER_SAVE = "register-save", "Registers to memory.";
     RETURN = "return", "From the kernel's last stamp to user mode.";
-    RETURN_CODE = "return code", "The kernel's return code, without the hardware's share.";
     RUN_QUEUE = "run queue", "What more tasks in the run queue add to a switch.";
     SCHEDULE = "schedule", "Choosing the next task.";
+    SIGRETURN = "sigreturn", "From the signal handler's first instruction to the end of the touch that caused the signal.";
     STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
     SYSTEM = "system", "CPU time in the kernel.";
     UNATTRIBUTED = "unattributed", "What the named parts leave of the total.";

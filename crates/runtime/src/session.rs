@@ -362,8 +362,7 @@ fn run(
     stop: &AtomicBool,
 ) -> Result<Transcript, Halt> {
     let failed = |why: String| Halt::State(State::Failed(why));
-    let mut command = cache::command(&row.runtime.run, &row.runtime, row.folder.as_deref());
-    command.args([
+    let arguments = [
         format!("runtime={}", row.runtime.id),
         format!("mechanism={}", row.mechanism.id),
         format!("tasks={}", asked.tasks),
@@ -374,7 +373,12 @@ fn run(
         format!("singles={}", asked.singles),
         format!("memory={}", setting.room.bytes),
         "seed=1".into(),
-    ]);
+    ];
+    let command = || {
+        let mut command = cache::command(&row.runtime.run, &row.runtime, row.folder.as_deref());
+        command.args(&arguments);
+        command
+    };
     // Ten times what it should take, and something for making each task.
     let work = asked.batches as f64 * asked.batch as f64 * row.guess / 1e6;
     let patience = setting.patience_ms + most + (10.0 * work) as u64 + asked.tasks / 10;

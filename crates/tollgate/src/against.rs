@@ -80,7 +80,12 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         let own: Vec<Option<usize>> = (0..metas.len()).map(Some).collect();
         let places = if me == 0 { &other.places } else { &own };
         let worker = || if me == 0 { other.worker(&sampled.worker()) } else { sampled.worker() };
-        let bench = Renumbered { bench: Remote::new(worker, sampled.patience_ms), places };
+        let mut bench = Remote::new(worker, sampled.patience_ms);
+        if me == 0 && args.baseline.against.is_some() {
+            // The worker of an older tollgate ends unless this process is its parent.
+            bench = bench.unguarded();
+        }
+        let bench = Renumbered { bench, places };
         let mut bench = TakingTurns::new(bench, &turns, me, &begins);
         let mut refused = sampled.refusals();
         skip_missing(&mut refused, places);

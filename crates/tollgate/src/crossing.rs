@@ -5,11 +5,11 @@ use crate::cli::Sampling;
 use crate::sampled::{self, Effort, List, Sampled};
 use crate::session::Session;
 use std::process::ExitCode;
-use tollgate_boundary::crossing;
+use tollgate_boundary::{crossing, fault};
 use tollgate_measure::sampler::Plan;
 use tollgate_measure::session;
 use tollgate_microvm::hardware::Hardware;
-use tollgate_record::{Host, Measurement, Status, Warning, warning};
+use tollgate_record::{Host, Warning, warning};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate crossing\n  tollgate crossing --quick --cpu 0\n  \
@@ -32,6 +32,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     let mut units = None;
     sampled.measure(&mut session, &mut |run, harvest| {
         run.warnings.splice(0..0, coarse.clone());
+        fault::move_reported(&mut run.results);
         units = session::units(harvest, sampled.source);
     })?;
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
@@ -48,7 +49,6 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
                 let hypervisor = session.run.host.hypervisor.clone();
                 let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();
                 crossing::add_guest(&mut session.run.results, &rows);
-                skip_emulated(&mut session.run.results);
             }
             Err(why) => {
                 let text = format!("the bare guest was not run: {why}");
@@ -57,16 +57,6 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     session.finish()
-}
-
-/// A row that an emulator cannot measure is skipped, not failed.
-fn skip_emulated(results: &mut [Measurement]) {
-    let cannot = |row: &Measurement| row.status == Status::Failed && !crossing::failed(results, row);
-    let rows: Vec<usize> = (0..results.len()).filter(|&row| cannot(&results[row])).collect();
-    for row in rows {
-        results[row].status = Status::Skipped;
-        results[row].enable = Some("a processor, or KVM, that runs the guest itself".into());
-    }
 }
 
 /// What the kernel's stamps are worth when its own clock is not the time-stamp counter.

@@ -285,6 +285,41 @@ fn an_interrupt_ends_the_program_and_keeps_the_record() {
 }
 
 #[test]
+fn sigkill_leaves_no_process_of_a_runtime() {
+    let leaves = "setsid sleep 1000 & echo $! >> \"$HOME/pids\"; sh -c 'setsid sleep 1001 & echo $! >> \"$HOME/pids\"'; \
+                  echo $$ >> \"$HOME/pids\"; exec sleep 1002";
+    let scene = Scene::new().runtime("leaves", "true", leaves);
+    let home = scene.path(".");
+    let mut child = tollgate()
+        .args(["switch", "--quick", "--no-save"])
+        .args(scene.args())
+        .env("HOME", &home)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let pids = || -> Vec<i32> {
+        let text = fs::read_to_string(home.join("pids")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    };
+    let asleep = |pid: &i32| {
+        fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains("(sleep)"))
+    };
+    let until = |so: &dyn Fn() -> bool| {
+        (0..12_000).any(|_| {
+            so() || {
+                std::thread::sleep(Duration::from_millis(10));
+                false
+            }
+        })
+    };
+    assert!(until(&|| pids().len() == 3 && pids().iter().all(asleep)), "the program and its children run");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert!(until(&|| !pids().iter().any(asleep)), "left behind: {:?}", pids());
+}
+
+#[test]
 fn the_table_is_readable_and_fits() {
     let scene = Scene::new().runtime("good", "true", GOOD).runtime("silent", "true", "exit 0");
     let args = scene.args();

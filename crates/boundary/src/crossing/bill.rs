@@ -1,7 +1,7 @@
 //! Splits the entry and the return of a crossing into the hardware's share and the kernel's, where a bare guest that
 //! ran on the hardware itself measured the hardware's.
 
-use tollgate_record::{Evidence, Measurement, Phase, Status, warning};
+use tollgate_record::{Evidence, Measurement, Phase, PhaseName, Status, phase, warning};
 
 /// Which of the guest's rows is the hardware's part of which of ours.
 const SHARES: [(&str, &str); 5] = [
@@ -20,11 +20,23 @@ pub fn add_guest(results: &mut Vec<Measurement>, guest: &[Measurement]) {
         let share = SHARES.iter().find(|(ours, _)| *ours == kind);
         let row = share.and_then(|(_, theirs)| guest.iter().find(|row| row.probe == *theirs && native(row)));
         if let Some(row) = row {
-            split(result, row, "entry", ["hardware entry", "entry code"]);
-            split(result, row, "return", ["exit code", "hardware return"]);
+            split(result, row, phase::ENTRY, [(phase::HARDWARE_ENTRY, true), (phase::ENTRY_CODE, false)]);
+            split(result, row, phase::RETURN, [(phase::EXIT_CODE, false), (phase::HARDWARE_RETURN, true)]);
         }
     }
-    results.extend(guest.iter().cloned());
+    results
+        .extend(guest.iter().map(|row| if beyond_emulator(row, guest) { skipped(row) } else { row.clone() }));
+}
+
+/// Whether the row failed under an emulator that measured others: it cannot do this.
+fn beyond_emulator(row: &Measurement, guest: &[Measurement]) -> bool {
+    let emulated = |it: &Measurement| it.engine == row.engine && it.has_warning(warning::EMULATED);
+    row.status == Status::Failed && guest.iter().any(emulated)
+}
+
+fn skipped(row: &Measurement) -> Measurement {
+    let enable = Some("KVM on a processor that runs the guest's ring 0 itself".into());
+    Measurement { status: Status::Skipped, enable, ..row.clone() }
 }
 
 /// Whether the hardware itself made the guest's crossings.
@@ -33,33 +45,22 @@ fn native(row: &Measurement) -> bool {
     row.status == Status::Measured && !by_software && row.engine.starts_with("kvm-")
 }
 
-/// Whether this row failed although it could have worked. What an emulator cannot do is not such a failure.
-pub fn failed(results: &[Measurement], row: &Measurement) -> bool {
-    let emulated = |engine: &str| {
-        let marked = results.iter().any(|it| it.engine == engine && it.has_warning(warning::EMULATED));
-        engine.starts_with("qemu-") || marked
-    };
-    row.status == Status::Failed && (row.engine == "host" || !emulated(&row.engine))
-}
-
-/// Replaces the phase `of` by the hardware's share and what is left, in the order of `names`.
-fn split(result: &mut Measurement, row: &Measurement, of: &str, names: [&str; 2]) {
-    let Some(at) = result.phases.iter().position(|phase| phase.name == of) else { return };
-    let Some(theirs) = row.phases.iter().find(|phase| phase.name == of) else { return };
+/// Replaces the phase `of` by the hardware's share and the rest of it; `parts` says which is the hardware's.
+fn split(result: &mut Measurement, row: &Measurement, of: PhaseName, parts: [(PhaseName, bool); 2]) {
+    let Some(at) = result.phases.iter().position(|it| it.name == of) else { return };
+    let Some(theirs) = row.phases.iter().find(|it| it.name == of) else { return };
     let whole = result.phases[at].clone();
-    let make = |name: &str| {
-        let mut phase = if name.starts_with("hardware") {
-            Phase { name: name.into(), evidence: Evidence::Guest, ..theirs.clone() }
-        } else {
-            Phase::new(name, Evidence::Difference)
-        };
-        if !name.starts_with("hardware") {
-            phase.ns = whole.ns.zip(theirs.ns).map(|(whole, part)| whole.minus(&part));
-            phase.cycles = whole.cycles.zip(theirs.cycles).map(|(whole, part)| whole.minus(&part));
+    let part = |(name, by_hardware): (PhaseName, bool)| {
+        if by_hardware {
+            return Phase { name: name.into(), evidence: Evidence::Guest, ..theirs.clone() };
         }
-        phase
+        Phase {
+            ns: whole.ns.zip(theirs.ns).map(|(whole, hardware)| whole.minus(&hardware)),
+            cycles: whole.cycles.zip(theirs.cycles).map(|(whole, hardware)| whole.minus(&hardware)),
+            ..Phase::new(name, Evidence::Difference)
+        }
     };
-    result.phases.splice(at..=at, names.map(make));
+    result.phases.splice(at..=at, parts.map(part));
 }
 
 #[cfg(test)]
@@ -123,14 +124,19 @@ mod tests {
 
     #[test]
     fn what_an_emulator_cannot_do_is_no_failure_of_the_command() {
-        let failed = |engine: &str| Measurement::empty("hardware/iretq", engine, Per::Trap, Status::Failed);
+        let failed = |engine: &str| Measurement {
+            reason: Some("#UD in the guest".into()),
+            ..Measurement::empty("hardware/iretq", engine, Per::Trap, Status::Failed)
+        };
         let mut emulated = row("hardware/syscall", "kvm-pvm", &[]);
         emulated.warnings.push(Warning::new(warning::EMULATED, "ring 0 is emulated"));
-        let mut results = vec![row("syscall/getppid", "host", &[])];
-        let ours = failed("host");
-        add_guest(&mut results, &[ours, emulated, failed("kvm-pvm"), failed("kvm-amd"), failed("qemu-tcg")]);
+        let mut results = vec![row("syscall/getppid", "host", &[]), failed("host")];
+        add_guest(&mut results, &[emulated, failed("kvm-pvm"), failed("kvm-amd"), failed("qemu-tcg")]);
         let left: Vec<&str> =
-            results.iter().filter(|row| super::failed(&results, row)).map(|it| it.engine.as_str()).collect();
-        assert_eq!(left, ["host", "kvm-amd"], "a failure on real hardware stays one");
+            results.iter().filter(|it| it.status == Status::Failed).map(|it| it.engine.as_str()).collect();
+        assert_eq!(left, ["host", "kvm-amd", "qemu-tcg"], "other failures stay failures");
+        let skipped = &results[3];
+        assert_eq!((skipped.status, skipped.reason.as_deref()), (Status::Skipped, Some("#UD in the guest")));
+        assert!(skipped.enable.is_some());
     }
 }

@@ -3,7 +3,7 @@
 use crate::syscall::{self, raw};
 use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, phase};
 
 /// `syscall/clock_gettime` with its two parts.
 pub(super) struct Split;
@@ -25,8 +25,8 @@ struct StampedClock {
 /// The parts of the call when the whole of it is `total`; `first` is the lane of the way in.
 pub(super) fn parts(first: usize) -> Vec<Part> {
     vec![
-        Part::lane("entry", Evidence::KernelTimestamp, first),
-        Part::lane("return", Evidence::KernelTimestamp, first + 1),
+        Part::lane(phase::ENTRY, Evidence::KernelTimestamp, first),
+        Part::lane(phase::RETURN, Evidence::KernelTimestamp, first + 1),
     ]
 }
 

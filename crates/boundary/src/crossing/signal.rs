@@ -3,7 +3,7 @@
 use crate::signal::{Own, entered, stamp_with};
 use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, phase};
 
 /// `signal/self` with its parts.
 pub(super) struct Split;
@@ -39,8 +39,8 @@ impl Crossing for StampedSignal {
 
     fn dissection(&self) -> Option<Dissection> {
         let parts = vec![
-            Part::lane("kill to handler", Evidence::Measured, 0),
-            Part::lane("handler to return", Evidence::Measured, 1),
+            Part::lane(phase::KILL_TO_HANDLER, Evidence::Measured, 0),
+            Part::lane(phase::HANDLER_TO_RETURN, Evidence::Measured, 1),
         ];
         let (total, instrumented, mapped) = (Term::Batches, Vec::new(), Vec::new());
         Some(Dissection { lanes: 2, parts, total, instrumented, mapped })

@@ -1,28 +1,31 @@
-//! The bills of a minor and of a major fault, out of the kinds that were measured beside it.
+//! The bills of a minor and of a major fault, from the kinds that were measured beside them.
 
-use tollgate_record::{Estimate, Evidence, Measurement, Phase, Status, counter};
+use super::kind::{MAPPED, OFF_CPU, WALL};
+use tollgate_record::{Estimate, Evidence, Measurement, Phase, PhaseName, Status, counter, phase};
 
-/// What the probes tell without claiming it belongs to the counters, not to the proof.
-const TOLD: [&str; 3] = ["mapped_per_touch", "off_cpu_ns_per_touch", "wall_ns_per_touch"];
-
-/// Moves what was told, not claimed, to the counters, and makes the bill.
-pub fn arrange(results: &mut [Measurement]) {
-    for result in results.iter_mut() {
-        for key in TOLD {
-            if let Some(count) = result.proof.remove(key) {
-                result.counters.insert(key.into(), count);
+/// Moves the counts that a probe reports without claiming them from the proof to the counters.
+pub fn move_reported(results: &mut [Measurement]) {
+    for result in results {
+        for claim in [MAPPED, OFF_CPU, WALL] {
+            if let Some(count) = result.proof.remove(claim.key) {
+                result.counters.insert(claim.key.into(), count);
             }
         }
     }
+}
+
+/// Adds the bills, and moves the counts that are reported, not claimed, to the counters.
+pub fn arrange(results: &mut [Measurement]) {
+    move_reported(results);
     let parts = Parts::of(results);
-    // Its own stamps tell more, where the kernel gives them.
+    // A bill by the kernel's stamps is finer.
     let whole = |result: &&mut Measurement| result.probe == "fault/anonymous" && result.phases.is_empty();
     if let Some(minor) = results.iter_mut().find(whole)
         && let (Some(exception), Some(work)) = (parts.exception, parts.populated)
     {
         minor.phases = vec![
-            phase("entry and return", exception, Evidence::Difference),
-            phase("page and mapping", work, Evidence::Measured),
+            part(phase::ENTRY_AND_RETURN, exception, Evidence::Difference),
+            part(phase::PAGE_AND_MAPPING, work, Evidence::Measured),
         ];
     }
     if let Some(major) = results.iter_mut().find(|result| result.probe == "fault/major") {
@@ -62,29 +65,24 @@ impl Parts {
 fn phases(major: &Measurement, parts: &Parts) -> Vec<Phase> {
     let (Some(total), Some(share)) = (major.ns, off_cpu_share(major)) else { return Vec::new() };
     let wait = total.scaled(share);
-    let mut rest = total.scaled(1.0 - share);
-    let mut known = Vec::new();
-    for (name, part) in [("entry and return", parts.exception), ("mapping", parts.mapping)] {
-        if let Some(part) = part {
-            rest = rest.minus(&part);
-            known.push(phase(name, part, Evidence::Difference));
-        }
-    }
-    let mapping = known.iter().position(|phase| phase.name == "mapping").map(|at| known.remove(at));
-    known.push(phase("lookup and request", rest, Evidence::Difference));
-    known.push(phase("device wait", wait, Evidence::Measured));
-    known.extend(mapping);
-    known
+    let known = Estimate::sum([parts.exception, parts.mapping].into_iter().flatten());
+    let rest = total.scaled(1.0 - share).minus(&known);
+    let difference = |name| move |ns| part(name, ns, Evidence::Difference);
+    let mut phases: Vec<Phase> =
+        parts.exception.map(difference(phase::ENTRY_AND_RETURN)).into_iter().collect();
+    phases.push(part(phase::LOOKUP_AND_REQUEST, rest, Evidence::Difference));
+    phases.push(part(phase::DEVICE_WAIT, wait, Evidence::Measured));
+    phases.extend(parts.mapping.map(difference(phase::MAPPING)));
+    phases
 }
 
 /// The share of the time in which the thread was off the CPU.
 fn off_cpu_share(result: &Measurement) -> Option<f64> {
-    let count = |key: &str| result.counters.get(key).copied();
-    let share = count("off_cpu_ns_per_touch")? / count("wall_ns_per_touch")?;
+    let share = result.counter(counter::OFF_CPU)? / result.counter(counter::WALL)?;
     share.is_finite().then_some(share)
 }
 
-fn phase(name: &str, ns: Estimate, evidence: Evidence) -> Phase {
+fn part(name: PhaseName, ns: Estimate, evidence: Evidence) -> Phase {
     Phase { ns: Some(ns), ..Phase::new(name, evidence) }
 }
 

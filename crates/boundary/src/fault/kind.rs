@@ -4,17 +4,18 @@
 use std::{mem, ptr};
 use tollgate_measure::clock::monotonic_raw_ns;
 use tollgate_measure::{Claim, Crossing, Facts, Refusal};
+use tollgate_record::counter;
 
 /// The claim of exactly one minor fault for each touch.
 pub(super) const MINOR: Claim = Claim::exact("minor_per_touch");
 /// The claim of exactly one major fault for each touch.
 pub(super) const MAJOR: Claim = Claim::exact("major_per_touch");
 /// Pages that a touch maps: reported, not claimed.
-pub(super) const MAPPED: Claim = reported("mapped_per_touch");
+pub(super) const MAPPED: Claim = reported(counter::MAPPED_PER_TOUCH.name);
 /// Time off the CPU, in nanoseconds: reported, not claimed.
-pub(super) const OFF_CPU: Claim = reported("off_cpu_ns_per_touch");
+pub(super) const OFF_CPU: Claim = reported(counter::OFF_CPU.name);
 /// Time from before the touches to the reading of the counts: reported, not claimed.
-pub(super) const WALL: Claim = reported("wall_ns_per_touch");
+pub(super) const WALL: Claim = reported(counter::WALL.name);
 
 /// A count that no value contradicts.
 const fn reported(key: &'static str) -> Claim {

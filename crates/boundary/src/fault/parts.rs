@@ -8,7 +8,7 @@ use super::matched::{Events, FaultStamp, Occasional, Window, cut, watch};
 use std::ptr;
 use tollgate_measure::stamps::{Dissection, Now, Part, Span, Stamper, Term, Tracepoint};
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, phase};
 
 /// A kind of fault with its parts. Its batches are those of the same kind without parts.
 pub(crate) struct SplitFault<P: 'static> {
@@ -189,10 +189,14 @@ fn dissection(by: FaultStamp) -> Dissection {
     Dissection {
         lanes,
         parts: vec![
-            Part::lane("entry", Evidence::KernelTimestamp, entry),
-            Part::sum("handling", difference, &[(1, Term::Lane(1)), (-1, Term::Lane(entry))]),
+            Part::lane(phase::ENTRY, Evidence::KernelTimestamp, entry),
+            Part::sum(phase::HANDLING, difference, &[(1, Term::Lane(1)), (-1, Term::Lane(entry))]),
             // What an event costs is known from the run of the other one.
-            Part::sum("return", difference, &[(1, Term::Lane(2)), (-1, Term::Lane(3)), (1, Term::Batches)]),
+            Part::sum(
+                phase::RETURN,
+                difference,
+                &[(1, Term::Lane(2)), (-1, Term::Lane(3)), (1, Term::Batches)],
+            ),
         ],
         total: Term::Batches,
         instrumented,

@@ -8,7 +8,7 @@ use tollgate_measure::stamps::{
     Dissection, KernelEvent, KernelEvents, Now, Part, Span, Stamper, Term, Tracepoint,
 };
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
-use tollgate_record::Evidence;
+use tollgate_record::{Evidence, phase};
 
 /// `fault/protection` with its parts.
 pub(crate) struct SplitProtection {
@@ -91,9 +91,9 @@ impl Crossing for StampedProtection {
         Some(Dissection {
             lanes: 4,
             parts: vec![
-                Part::lane("entry", Evidence::KernelTimestamp, 2),
-                Part::sum("delivery", Evidence::Difference, &[(1, Term::Lane(0)), (-1, Term::Lane(2))]),
-                Part::lane("sigreturn", Evidence::Measured, 1),
+                Part::lane(phase::ENTRY, Evidence::KernelTimestamp, 2),
+                Part::sum(phase::DELIVERY, Evidence::Difference, &[(1, Term::Lane(0)), (-1, Term::Lane(2))]),
+                Part::lane(phase::SIGRETURN, Evidence::Measured, 1),
             ],
             total: Term::Batches,
             instrumented: vec![(3, instrument.into())],

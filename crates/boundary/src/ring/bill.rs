@@ -3,7 +3,9 @@
 use super::spec::Spec;
 use tollgate_measure::sampler::{Harvest, Outcome};
 use tollgate_measure::summary::{self, Units};
-use tollgate_record::{Asked, Estimate, Evidence, Measurement, Phase, Status, Warning, warning};
+use tollgate_record::{
+    Asked, Estimate, Evidence, Measurement, Phase, PhaseName, Status, Warning, phase, warning,
+};
 
 /// A ring, and what must be timed beside it to take its figure apart.
 ///
@@ -77,18 +79,18 @@ impl Cell {
             (0..shortest).map(|at| sum(plus, at) - sum(minus, at)).collect()
         };
         let mut phases = vec![
-            ("hot work", Evidence::Measured, apart(&[&hot], &[])),
-            ("direct switch", Evidence::Difference, apart(&[&two], &[&idle])),
+            (phase::HOT_WORK, Evidence::Measured, apart(&[&hot], &[])),
+            (phase::DIRECT_SWITCH, Evidence::Difference, apart(&[&two], &[&idle])),
         ];
         if self.same != self.two {
-            phases.push(("run queue", Evidence::Difference, apart(&[&same], &[&two])));
+            phases.push((phase::RUN_QUEUE, Evidence::Difference, apart(&[&same], &[&two])));
         }
         if spec.bytes > 0 {
-            phases.push(("refill", Evidence::Difference, apart(&[&total, &idle], &[&hot, &same])));
+            phases.push((phase::REFILL, Evidence::Difference, apart(&[&total, &idle], &[&hot, &same])));
         }
         for (name, evidence, levels) in phases {
             let Some(ns) = summary::of_levels(&levels, units) else { continue };
-            measured.phases.push(phase(name, ns, evidence, units));
+            measured.phases.push(part(name, ns, evidence, units));
         }
         unattributed(&mut measured, units);
         refill_warning(&mut measured);
@@ -96,7 +98,7 @@ impl Cell {
     }
 }
 
-fn phase(name: &str, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
+fn part(name: PhaseName, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
     let cycles = units.core.map(|core| ns.scaled(core.hz / 1e9));
     Phase { ns: Some(ns), cycles, ..Phase::new(name, evidence) }
 }
@@ -106,12 +108,12 @@ fn phase(name: &str, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
 fn unattributed(measured: &mut Measurement, units: &Units) {
     let Some(total) = measured.ns else { return };
     let ns = total.minus(&Estimate::sum(measured.phases.iter().filter_map(|phase| phase.ns)));
-    measured.phases.push(phase("unattributed", ns, Evidence::Difference, units));
+    measured.phases.push(part(phase::UNATTRIBUTED, ns, Evidence::Difference, units));
 }
 
-/// A refill below its own uncertainty, negative ones included, is said not to be one.
+/// Warns when the refill's interval includes zero or is below it.
 fn refill_warning(measured: &mut Measurement) {
-    let refill = measured.phases.iter().find(|phase| phase.name == "refill").and_then(|phase| phase.ns);
+    let refill = measured.phases.iter().find(|it| it.name == phase::REFILL).and_then(|phase| phase.ns);
     let Some(refill) = refill.filter(|refill| refill.ci[0] <= 0.0) else { return };
     let text = format!(
         "the refill cannot be distinguished from zero: {:+.0} ns, interval {:+.0} to {:+.0}",

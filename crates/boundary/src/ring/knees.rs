@@ -3,7 +3,7 @@
 use tollgate_measure::knees::{self, Found, Level, Point};
 use tollgate_record::family::{KneeAsked, KneeFound, LeftOut};
 use tollgate_record::host::Cache;
-use tollgate_record::{Asked, Estimate, Found as Facts, Measurement, Per, Run, Status};
+use tollgate_record::{Asked, Estimate, Found as Facts, Measurement, Per, Run, Status, phase};
 
 /// The id of these rows.
 const PROBE: &str = "ring/knee";
@@ -45,7 +45,7 @@ pub fn add_knees(run: &mut Run) {
 
 /// A cell's refill and what it hangs on.
 fn point(result: &Measurement) -> Option<Point> {
-    let refill = result.phases.iter().find(|phase| phase.name == "refill")?.ns?;
+    let refill = result.phases.iter().find(|it| it.name == phase::REFILL)?.ns?;
     let ring = result.asked.ring()?;
     Some(Point {
         procs: f64::from(ring.procs),

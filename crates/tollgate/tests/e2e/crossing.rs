@@ -2,7 +2,7 @@
 
 use crate::case::{ANY, CASE, Case, go_through};
 use crate::json;
-use crate::places::one_cpu;
+use crate::places::{limited, one_cpu};
 use crate::refused::{Rule, refuse};
 use serde_json::Value;
 
@@ -80,6 +80,19 @@ pub(crate) const CASES: &[Case] = &[
             let filtered = json::result(&run, "syscall/getppid-filtered");
             assert_eq!(filtered["status"], "skipped", "{filtered}");
             assert!(filtered["enable"].as_str().unwrap().contains("sandbox"), "{filtered}");
+        },
+        ..CASE
+    },
+    Case {
+        name: "crossing: exit status 1 when a row failed, with little memory for the guests",
+        args: "crossing --quick --budget-ms 400 --json --no-save",
+        exit: ANY,
+        scene: |scene| limited(scene, libc::RLIMIT_AS, 64_000_000),
+        then: |outcome| {
+            let run = outcome.printed();
+            let failed = json::statuses(&run).iter().any(|status| *status == "failed");
+            let whole = run["complete"] == true && !failed;
+            assert_eq!(outcome.exit, Some(i32::from(!whole)), "{}", outcome.describe());
         },
         ..CASE
     },
