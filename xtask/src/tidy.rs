@@ -66,7 +66,6 @@ static RULES: &[Rule] = &[
 static KNOWN: &[(&str, &str)] = &[
     ("circles", "crates/boundary/"),
     ("circles", "crates/lab/"),
-    ("circles", "crates/measure/"),
     ("circles", "crates/report/"),
     ("circles", "crates/riscv/"),
     ("circles", "crates/tollgate/"),

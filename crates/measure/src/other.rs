@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Lost, PROTOCOL, Reply, Request};
 use crate::probe::Meta;
-use crate::sampler::Outcome;
+use crate::samples::ProbeState;
 use crate::turns::Pausing;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -115,14 +115,14 @@ impl OtherProgram {
 }
 
 /// Skips the probes that have no place.
-pub fn skip_missing(refused: &mut [Option<Outcome>], places: &[Option<usize>]) {
-    for (refused, _) in refused.iter_mut().zip(places).filter(|(_, place)| place.is_none()) {
-        *refused = refused.take().or_else(|| {
-            Some(Outcome::Skipped {
+pub fn skip_missing(states: &mut [ProbeState], places: &[Option<usize>]) {
+    for (state, place) in states.iter_mut().zip(places) {
+        if place.is_none() && *state == ProbeState::Active {
+            *state = ProbeState::Skipped {
                 reason: "the other program has no such probe, or measures it in another way".into(),
                 enable: "build the other program from a version that has it".into(),
-            })
-        });
+            };
+        }
     }
 }
 
@@ -163,5 +163,56 @@ impl<B: Bench> Bench for Renumbered<'_, B> {
 impl<B: Pausing> Pausing for Renumbered<'_, B> {
     fn pause(&mut self) {
         self.bench.pause();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::Placement;
+
+    const FUTEX: Meta = meta("thread/futex", 1);
+
+    const fn meta(id: &'static str, crossings_per_pass: u32) -> Meta {
+        Meta { id, what: "", per: Per::Switch, crossings_per_pass, placement: Placement::One, proof: &[] }
+    }
+
+    fn tool() -> Tool {
+        Tool { version: "0.1.0".into(), commit: "unknown".into() }
+    }
+
+    #[test]
+    fn a_probe_has_the_place_of_the_same_probe_in_the_other_list() {
+        let theirs = Protocol::of(tool(), &[&meta("null", 1), &meta("call/direct", 2), &FUTEX]);
+        let theirs: Protocol = serde_json::from_str(&serde_json::to_string(&theirs).unwrap()).unwrap();
+        // Another number of crossings in a pass is another probe.
+        let ours = [&FUTEX, &meta("call/direct", 1), &meta("new/one", 1)];
+        let places = theirs.places(&ours);
+        assert_eq!(places, [Some(2), None, None]);
+        let mut states = [ProbeState::Active, ProbeState::Active, ProbeState::Failed("before".into())];
+        skip_missing(&mut states, &places);
+        assert_eq!(states[0], ProbeState::Active);
+        assert!(
+            matches!(&states[1], ProbeState::Skipped { enable, .. } if enable.contains("build the other"))
+        );
+        assert_eq!(states[2], ProbeState::Failed("before".into()));
+    }
+
+    #[test]
+    fn what_is_not_a_tollgate_is_refused_in_a_sentence() {
+        let ask = |words: &[&str]| {
+            OtherProgram::ask(words.iter().map(|word| (*word).into()).collect(), &[])
+                .err()
+                .unwrap()
+                .to_string()
+        };
+        assert!(ask(&["/nowhere/tollgate"]).starts_with("`/nowhere/tollgate` cannot be started: "));
+        let error = ask(&["/bin/sh", "-c", "echo wrong >&2"]);
+        assert!(
+            error.contains("is not a tollgate that can take turns (its message: wrong); build"),
+            "{error}"
+        );
+        let error = ask(&["/bin/sh", "-c", r#"echo '{"protocol":0,"version":"","commit":"","probes":[]}'"#]);
+        assert!(error.contains("speaks version 0 of the worker's protocol"), "{error}");
     }
 }

@@ -64,6 +64,7 @@ names! {
     CORE_FREQUENCY = "core-frequency", "The core's frequency changed between the beginning and the end of the run.";
     COUNTERS_ABSENT = "counters-absent", "Events that were to be counted could not be counted here.";
     CROSSINGS_DIFFER = "crossings-differ", "The simulated crossings do not all take the same instructions; the phases are means.";
+    CUT_SHORT = "cut-short", "A probe took more than its share of the time of a busy machine, so it was sampled less than planned.";
     DRIFT = "drift", "The figure moved in one direction during the run.";
     EMULATED = "emulated", "An emulator stands in for the hardware, so the figure says nothing about this machine's hardware.";
     ESTIMATORS_DISAGREE = "estimators-disagree", "Batches of two sizes give different figures, so the cost is not proportional to the number of crossings.";

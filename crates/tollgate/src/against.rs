@@ -87,10 +87,10 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         }
         let bench = Renumbered { bench, places };
         let mut bench = TakingTurns::new(bench, &turns, me, &begins);
-        let mut refused = sampled.refusals();
-        skip_missing(&mut refused, places);
+        let mut states = sampled.states();
+        skip_missing(&mut states, places);
         let begin = || begins.store(true, Ordering::Relaxed);
-        sampled.measure_on(&mut bench, refused, session, &begin, &mut |_, _| {})
+        sampled.measure_on(&mut bench, states, session, &begin, &mut |_, _| {})
     };
     let (done_theirs, done_ours) = std::thread::scope(|scope| {
         let theirs = scope.spawn(|| side(0, &mut theirs));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tollgate_measure::doctor::{Observed, findings};
 use tollgate_measure::host;
 use tollgate_measure::noise::Watch;
-use tollgate_measure::session::self_check;
+use tollgate_measure::self_check::self_check;
 use tollgate_record::Store;
 
 /// How long the machine is watched while nothing of ours runs.

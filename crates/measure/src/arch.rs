@@ -1,8 +1,8 @@
-//! What differs between architectures: one file each, the same functions in all.
+//! What differs between architectures: one file for each, with the same functions.
 //!
 //! | function | meaning |
 //! |---|---|
-//! | `counter()` | the counter of constant rate, fenced so that nothing timed leaks past it; `None` semantics by `HAS_COUNTER` |
+//! | `counter()` | the counter of constant rate, fenced so that nothing timed leaks past it; meaningless without `HAS_COUNTER` |
 //! | `invariant()` | whether that counter runs at one rate in every power state, if the processor says so |
 //! | `nominal_hz()` | its frequency as the processor or hypervisor states it |
 //! | `COUNTER` | what the record calls that counter |
@@ -11,7 +11,7 @@
 //! | `reset_float_control()` | puts the floating-point control registers into the state that the ABI starts a thread with |
 
 /// `n` rounded down to a multiple of 100 times one instruction whose result `{v}` is an operand of the next; the other
-/// operand is `{o}`. Gives how many were made.
+/// operand is `{o}`. Returns how many were made.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 macro_rules! chain {
     ($n:expr, $instruction:literal) => {{

@@ -1,51 +1,52 @@
 //! The bill of a crossing: its parts from what was stamped, epoch by epoch, and what they leave over.
 
-use crate::sampler::{Collected, Epoch};
-use crate::stamps::{Dissection, Part, Term};
+use super::headline::{epoch_levels, of_levels};
+use super::units::Units;
+use crate::dissection::{Dissection, Part, Term};
+use crate::samples::{EpochSamples, ProbeSamples};
 use crate::stats::{median_interval, quantile, sorted};
-use crate::summary::{self, Units};
 use tollgate_record::{Evidence, Phase, Warning, warning};
 
 /// Which quantile of an epoch's groups of stamped crossings stands for it. A group's median is already
 /// free of single outliers, so that fewer groups than batches are thrown away.
 const LEVEL: f64 = 0.1;
 /// The name of what the parts leave over.
-pub const REST: &str = "unattributed";
+const REST: &str = "unattributed";
 /// What the parts may leave over without a word: a share of the total, or so many ticks.
 const CLOSE: (f64, f64) = (0.02, 3.0);
 
 /// What a bill consists of.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bill {
+pub(super) struct Bill {
     /// The parts, and last what they leave over.
-    pub phases: Vec<Phase>,
+    pub(super) phases: Vec<Phase>,
     /// The total in ticks by epoch where it was stamped; empty where batches give it.
-    pub stamped_total: Vec<f64>,
+    pub(super) stamped_total: Vec<f64>,
     /// What the parts add up to, in ticks.
-    pub total: Option<f64>,
+    pub(super) total: Option<f64>,
     /// Whole crossings while something recorded: what recorded, their length in nanoseconds.
-    pub instrumented: Vec<(String, f64)>,
-    /// What to know of it.
-    pub warnings: Vec<Warning>,
+    pub(super) instrumented: Vec<(String, f64)>,
+    /// What is wrong with it.
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// The bill of a probe; `None` when it is not taken apart, a bill without phases when it could not be.
-pub fn bill(collected: &Collected, per_pass: f64, units: &Units) -> Option<Bill> {
-    let dissection = collected.dissection.as_ref()?;
+pub(super) fn bill(probe: &ProbeSamples, per_pass: f64, units: &Units) -> Option<Bill> {
+    let dissection = probe.dissection.as_ref()?;
     let mut bill = Bill::default();
-    if let Some((reason, enable)) = &collected.undissected {
+    if let Some((reason, enable)) = &probe.undissected {
         bill.warnings.push(Warning::new(warning::NOT_SPLIT, format!("not taken apart: {reason}; {enable}")));
         return Some(bill);
     }
-    let used: Vec<Values> = (0..collected.epochs.len())
-        .filter_map(|epoch| Values::of(&collected.epochs[epoch], collected, dissection, per_pass))
-        .collect();
+    let epochs = probe.epochs.iter().zip(epoch_levels(probe, per_pass));
+    let used: Vec<EpochLevels> =
+        epochs.filter_map(|(epoch, batches)| EpochLevels::of(epoch, batches, dissection)).collect();
     if used.is_empty() {
         bill.warnings
             .push(Warning::new(warning::NOT_SPLIT, "not taken apart: no crossing was stamped whole"));
         return Some(bill);
     }
-    let doubt = used.iter().map(|values| values.doubt).fold(0.0, f64::max);
+    let doubt = used.iter().map(|levels| levels.doubt).fold(0.0, f64::max);
     let of = |part: &Part| -> Vec<f64> { used.iter().map(|values| values.part(part)).collect() };
     let totals: Vec<f64> = used.iter().map(|values| values.term(dissection.total)).collect();
     let mut rest = totals.clone();
@@ -61,8 +62,8 @@ pub fn bill(collected: &Collected, per_pass: f64, units: &Units) -> Option<Bill>
     if dissection.parts.is_empty() {
         return Some(bill);
     }
-    let over = median_interval(&rest).map_or(0.0, |(median, _)| median);
-    let total = median_interval(&totals).map_or(0.0, |(median, _)| median);
+    let over = median_interval(&rest).map_or(0.0, |it| it.estimate);
+    let total = median_interval(&totals).map_or(0.0, |it| it.estimate);
     if over.abs() > (CLOSE.0 * total.abs()).max(CLOSE.1) {
         let text = format!("the parts leave {:+.1} % of the total unattributed", 100.0 * over / total);
         bill.warnings.push(Warning::new(warning::UNATTRIBUTED, text));
@@ -71,7 +72,7 @@ pub fn bill(collected: &Collected, per_pass: f64, units: &Units) -> Option<Bill>
     bill.phases.push(phase(REST, Evidence::Difference, &rest, 0.0, units));
     for (lane, by) in &dissection.instrumented {
         let levels: Vec<f64> = used.iter().map(|values| values.term(Term::Lane(*lane))).collect();
-        if let Some(ns) = summary::of_levels(&levels, units) {
+        if let Some(ns) = of_levels(&levels, units) {
             bill.instrumented.push((by.clone(), ns.estimate));
         }
     }
@@ -90,24 +91,23 @@ fn cuts(part: &Part, dissection: &Dissection) -> i8 {
 
 fn phase(name: &str, evidence: Evidence, levels: &[f64], doubt: f64, units: &Units) -> Phase {
     let mut phase = Phase::new(name, evidence);
-    phase.ns = summary::of_levels(levels, units).map(|ns| ns.widened(doubt / units.scale.hz * 1e9));
-    phase.cycles = phase.ns.zip(units.core).map(|(ns, core)| ns.scaled(core.hz / 1e9));
+    phase.ns = of_levels(levels, units).map(|ns| ns.widened(doubt / units.scale.hz * 1e9));
+    phase.cycles = phase.ns.zip(units.cycles_per_ns()).map(|(ns, cycles)| ns.scaled(cycles));
     phase
 }
 
-/// What one epoch gives.
-struct Values {
+/// The level of each term in one epoch.
+struct EpochLevels {
     batches: f64,
     lanes: Vec<f64>,
     doubt: f64,
 }
 
-impl Values {
+impl EpochLevels {
     /// `None` when a lane has nothing.
-    fn of(epoch: &Epoch, collected: &Collected, dissection: &Dissection, per_pass: f64) -> Option<Self> {
+    fn of(epoch: &EpochSamples, batches: f64, dissection: &Dissection) -> Option<Self> {
         let level = |groups: &Vec<f64>| (!groups.is_empty()).then(|| quantile(&sorted(groups), LEVEL));
         let lanes: Vec<f64> = epoch.lanes.iter().map(level).collect::<Option<_>>()?;
-        let batches = summary::level(collected, epoch, per_pass);
         let whole = lanes.len() == dissection.lanes && !lanes.is_empty() && !batches.is_nan();
         whole.then_some(Self { batches, lanes, doubt: epoch.doubt })
     }
@@ -128,8 +128,7 @@ impl Values {
 mod tests {
     use super::*;
     use crate::clock::{CoreClock, Scale};
-    use crate::probe::Facts;
-    use crate::sampler::{Batch, Outcome};
+    use crate::samples::Batch;
 
     const UNITS: Units =
         Units { scale: Scale { hz: 2e9 }, ticks: true, core: Some(CoreClock { hz: 3e9 }), core_spread: 0.0 };
@@ -156,7 +155,7 @@ mod tests {
 
     /// Epochs whose crossing takes `entry + handling + back` ticks, to which an event adds its path before
     /// and after the stamp.
-    fn collected(entry: f64, handling: f64, back: f64, event: (f64, f64)) -> Collected {
+    fn collected(entry: f64, handling: f64, back: f64, event: (f64, f64)) -> ProbeSamples {
         let (before, after) = event;
         let total = entry + handling + back;
         let one = |at: u32| {
@@ -168,21 +167,18 @@ mod tests {
                 total + before + after,
                 total + before + after,
             ];
-            Epoch {
+            EpochSamples {
                 batches: vec![Batch { passes: 1_000, ticks: (total * drift * 1_000.0) as u64 }; 8],
                 lanes: lanes.iter().map(|ticks| vec![ticks * drift; 8]).collect(),
                 doubt: 20.0,
-                ..Epoch::default()
+                ..EpochSamples::default()
             }
         };
-        Collected {
-            outcome: Outcome::Active,
-            facts: Facts::default(),
+        ProbeSamples {
             passes: 1_000,
             epochs: (0..6).map(one).collect(),
-            done: false,
             dissection: Some(fault()),
-            undissected: None,
+            ..ProbeSamples::default()
         }
     }
 
@@ -235,7 +231,7 @@ mod tests {
     }
 
     /// Other tasks lengthened two of three batches of the only epoch. Its parts are those of the undisturbed crossing,
-    /// and so is the figure that they stand under.
+    /// and so is the figure that they make up.
     #[test]
     fn the_parts_add_up_to_the_figure_where_there_is_one_epoch_only() {
         let meta = crate::probe::Meta {
