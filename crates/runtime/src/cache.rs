@@ -157,7 +157,7 @@ fn checked(
 ) -> Result<Vec<u8>, BuildError> {
     let limits = Limits { patience_ms: BUILD_MS, lines: 1_000_000, ..Limits::default() };
     let line = words.join(" ");
-    let done = process::run(command(words, runtime, folder), &limits, stop)
+    let done = process::run(|| command(words, runtime, folder), &limits, stop)
         .map_err(|error| BuildError::NotStarted(line.clone(), error))?;
     match done.fate {
         None => Ok(done.stdout),

@@ -19,7 +19,7 @@ use std::thread;
 use tollgate_measure::bench::{Bench, Reply, Request};
 use tollgate_measure::clock::{Counter, Os, Source};
 use tollgate_measure::local::Local;
-use tollgate_measure::sampler::{Core, Harvest};
+use tollgate_measure::samples::{CoreReading, RunSamples};
 use tollgate_measure::stats::median;
 use tollgate_measure::{Site, placement};
 
@@ -153,7 +153,7 @@ pub struct Session {
     /// Every row that was asked for.
     pub rows: Vec<Row>,
     /// Clock and core; it has no probes.
-    pub harvest: Harvest,
+    pub samples: RunSamples,
 }
 
 /// Tells, and may stop.
@@ -162,14 +162,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>;
 impl Session {
     /// Nothing measured yet.
     pub fn new(rows: Vec<Row>) -> Self {
-        let harvest = Harvest {
-            probes: Vec::new(),
-            moments: Vec::new(),
-            core: Vec::new(),
-            complete: false,
-            lost: None,
-        };
-        Self { rows, harvest }
+        Self { rows, samples: RunSamples::default() }
     }
 
     /// Builds and measures. What goes wrong with a row stays with that row.
@@ -217,7 +210,7 @@ impl Session {
             }
         }
         self.look_at_the_core(setting);
-        self.harvest.complete = true;
+        self.samples.complete = true;
         Ok(())
     }
 
@@ -279,8 +272,8 @@ impl Session {
                 .join()
         });
         if let Ok(Some((moments, core))) = looked {
-            self.harvest.moments.extend(moments);
-            self.harvest.core.push(core);
+            self.samples.moments.extend(moments);
+            self.samples.core.push(core);
         }
     }
 }
@@ -290,14 +283,14 @@ fn build_of(runtime: &Runtime) -> String {
     format!("{}\0{:?}", runtime.folder, runtime.build)
 }
 
-fn rates(bench: &mut impl Bench) -> Option<([tollgate_measure::clock::Moment; 2], Core)> {
+fn rates(bench: &mut impl Bench) -> Option<([tollgate_measure::clock::Moment; 2], CoreReading)> {
     let mut ask = |request| bench.ask(&request).ok();
     let Reply::Moment(before) = ask(Request::Moment)? else { return None };
     let Reply::Core { multiply, add, thousand, pair } = ask(Request::Core)? else { return None };
     let Reply::Moment(after) = ask(Request::Moment)? else { return None };
     let pair: Vec<f64> = pair.iter().map(|&ticks| ticks as f64).collect();
     let [multiply, add, thousand, pair] = [multiply, add, thousand, pair].map(|values| median(&values));
-    Some(([before, after], Core { multiply, add, thousand, pair }))
+    Some(([before, after], CoreReading { multiply, add, thousand, pair }))
 }
 
 enum Halt {
@@ -362,8 +355,7 @@ fn run(
     stop: &AtomicBool,
 ) -> Result<Transcript, Halt> {
     let failed = |why: String| Halt::State(State::Failed(why));
-    let mut command = cache::command(&row.runtime.run, &row.runtime, row.folder.as_deref());
-    command.args([
+    let arguments = [
         format!("runtime={}", row.runtime.id),
         format!("mechanism={}", row.mechanism.id),
         format!("tasks={}", asked.tasks),
@@ -374,7 +366,12 @@ fn run(
         format!("singles={}", asked.singles),
         format!("memory={}", setting.room.bytes),
         "seed=1".into(),
-    ]);
+    ];
+    let command = || {
+        let mut command = cache::command(&row.runtime.run, &row.runtime, row.folder.as_deref());
+        command.args(&arguments);
+        command
+    };
     // Ten times what it should take, and something for making each task.
     let work = asked.batches as f64 * asked.batch as f64 * row.guess / 1e6;
     let patience = setting.patience_ms + most + (10.0 * work) as u64 + asked.tasks / 10;

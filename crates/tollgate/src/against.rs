@@ -14,7 +14,7 @@ use tollgate_boundary::{PROBES, select};
 use tollgate_measure::Meta;
 use tollgate_measure::bench::{Bench, Lost, PROTOCOL, Reply, Request};
 use tollgate_measure::remote::Remote;
-use tollgate_measure::sampler::Outcome;
+use tollgate_measure::samples::ProbeState;
 use tollgate_measure::turns::{Pausing, TakingTurns, Turns};
 use tollgate_record::Tool;
 
@@ -202,14 +202,21 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
         let own: Vec<Option<usize>> = (0..metas.len()).map(Some).collect();
         let places = if me == 0 { &other.places } else { &own };
         let worker = || if me == 0 { other.worker(&sampled) } else { sampled.worker() };
-        let bench = Renumbered { bench: Remote::new(worker, sampled.patience_ms), places };
+        let mut bench = Remote::new(worker, sampled.patience_ms);
+        if me == 0 && args.baseline.against.is_some() {
+            // The worker of an older tollgate ends unless this process is its parent.
+            bench = bench.unguarded();
+        }
+        let bench = Renumbered { bench, places };
         let mut bench = TakingTurns::new(bench, &turns, me, &begins);
-        let mut refused = sampled.refusals();
-        for (refused, _) in refused.iter_mut().zip(places).filter(|(_, place)| place.is_none()) {
-            *refused = refused.take().or_else(|| Some(missing()));
+        let mut states = sampled.states();
+        for (state, place) in states.iter_mut().zip(places) {
+            if place.is_none() && *state == ProbeState::Active {
+                *state = missing();
+            }
         }
         let begin = || begins.store(true, Ordering::Relaxed);
-        sampled.measure_on(&mut bench, refused, session, &begin, &mut |_, _| {})
+        sampled.measure_on(&mut bench, states, session, &begin, &mut |_, _| {})
     };
     let (done_theirs, done_ours) = std::thread::scope(|scope| {
         let theirs = scope.spawn(|| side(0, &mut theirs));
@@ -223,8 +230,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn missing() -> Outcome {
-    Outcome::Skipped {
+fn missing() -> ProbeState {
+    ProbeState::Skipped {
         reason: "the other program has no such probe, or measures it in another way".into(),
         enable: "build the other program from a version that has it".into(),
     }

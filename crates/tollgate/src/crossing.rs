@@ -6,7 +6,7 @@ use crate::session::Session;
 use std::process::ExitCode;
 use tollgate_boundary::{crossing, fault};
 use tollgate_measure::sampler::Plan;
-use tollgate_measure::session;
+use tollgate_measure::summary;
 use tollgate_microvm::hardware::Hardware;
 use tollgate_record::{Host, Warning, warning};
 
@@ -29,10 +29,10 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     let coarse = coarse(&session.run.host);
     let sampled = Sampled::all(List::Crossings, site, args, plan);
     let mut units = None;
-    sampled.measure(&mut session, &mut |run, harvest| {
+    sampled.measure(&mut session, &mut |run, samples| {
         run.warnings.splice(0..0, coarse.clone());
         fault::move_reported(&mut run.results);
-        units = session::units(harvest, sampled.source);
+        units = summary::units(samples, sampled.source);
     })?;
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
     if let Some(units) = units.filter(|_| guest && session.run.complete) {
@@ -72,6 +72,6 @@ fn coarse(host: &Host) -> Option<Warning> {
 
 fn plan(args: &Sampling, seed: u64) -> Plan {
     let effort = |epochs, seconds, singles_ns| Effort::new(epochs, epochs, seconds, 0.0, singles_ns);
-    let efforts = [effort(6, 3.5, 500_000), effort(12, 14.0, 1_000_000), effort(30, 120.0, 2_000_000)];
+    let efforts = [effort(6, 3.0, 500_000), effort(12, 14.0, 1_000_000), effort(30, 120.0, 2_000_000)];
     sampled::plan(args, seed, efforts)
 }

@@ -11,7 +11,7 @@ use std::{io, mem};
 use tollgate_measure::doctor::{Observed, findings};
 use tollgate_measure::host;
 use tollgate_measure::noise::Watch;
-use tollgate_measure::session::self_check;
+use tollgate_measure::self_check::self_check;
 use tollgate_record::Store;
 
 /// Bytes that a long run takes in the store.

@@ -51,7 +51,7 @@ const WRONG: &[(&[&str], &str)] = &[
     ),
     (&["own", "1000000", "--memory", "100M"], "--memory is 100 MiB; use at most 11530 tasks"),
     (&["own", "--memory", "0"], "without memory nothing runs"),
-    (&["own", "--memory", "much"], "is no size"),
+    (&["own", "--memory", "much"], "is not a size"),
     (&["own", "--runtime", "tokio"], "cannot be used with"),
     (&["--growth", "--tasks", "2"], "cannot be used with"),
     (&["--program", "/nowhere/mine"], "--program /nowhere/mine: there is no program that may be run"),
@@ -234,7 +234,7 @@ fn a_program_of_ones_own_is_measured_beside_the_others() {
 /// The example of the page, run as it stands there.
 #[test]
 fn the_example_of_the_page_runs() {
-    let page = include_str!("../../../docs/reference/probes/switch.md");
+    let page = include_str!("../../../docs/howto/own-runtime.md");
     let (_, rest) = page.split_once("```python\n").expect("an example");
     let (example, _) = rest.split_once("```").expect("its end");
     if tollgate_testkit::program("python3").is_none() {
@@ -282,6 +282,41 @@ fn an_interrupt_ends_the_program_and_keeps_the_record() {
         !fs::read_to_string(format!("/proc/{program}/cmdline")).is_ok_and(|it| it.contains("program"))
     });
     assert!(gone, "process {program} is left");
+}
+
+#[test]
+fn sigkill_leaves_no_process_of_a_runtime() {
+    let leaves = "setsid sleep 1000 & echo $! >> \"$HOME/pids\"; sh -c 'setsid sleep 1001 & echo $! >> \"$HOME/pids\"'; \
+                  echo $$ >> \"$HOME/pids\"; exec sleep 1002";
+    let scene = Scene::new().runtime("leaves", "true", leaves);
+    let home = scene.path(".");
+    let mut child = tollgate()
+        .args(["switch", "--quick", "--no-save"])
+        .args(scene.args())
+        .env("HOME", &home)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let pids = || -> Vec<i32> {
+        let text = fs::read_to_string(home.join("pids")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    };
+    let asleep = |pid: &i32| {
+        fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains("(sleep)"))
+    };
+    let until = |so: &dyn Fn() -> bool| {
+        (0..12_000).any(|_| {
+            so() || {
+                std::thread::sleep(Duration::from_millis(10));
+                false
+            }
+        })
+    };
+    assert!(until(&|| pids().len() == 3 && pids().iter().all(asleep)), "the program and its children run");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert!(until(&|| !pids().iter().any(asleep)), "left behind: {:?}", pids());
 }
 
 #[test]

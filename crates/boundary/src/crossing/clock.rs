@@ -1,7 +1,9 @@
 //! The system call `clock_gettime` in two parts: the kernel reads the clock in the middle and returns the time.
 
 use crate::syscall::{self, raw};
-use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::{Dissection, Part, Term};
+use tollgate_measure::stamps::Span;
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::{Evidence, phase};
 

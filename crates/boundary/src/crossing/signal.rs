@@ -1,7 +1,9 @@
 //! A signal of a thread to itself, in two parts: to the handler, and back.
 
 use crate::signal::{Own, entered, stamp_with};
-use tollgate_measure::stamps::{Dissection, Now, Part, Span, Term};
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::{Dissection, Part, Term};
+use tollgate_measure::stamps::Span;
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::{Evidence, phase};
 

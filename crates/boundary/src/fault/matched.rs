@@ -2,8 +2,9 @@
 //! whose two stamps of user mode it is. Only faults of the measuring code count.
 
 use tollgate_measure::Refusal;
+use tollgate_measure::clock::Now;
 use tollgate_measure::stamps::{
-    Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Now, Span, Stamp, Stamper,
+    Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Span, Stamp, Stamper,
 };
 
 /// One crossing as user mode saw it.

@@ -1,6 +1,6 @@
 //! What a touch of a protected page, its handler and its probe share.
 
-use tollgate_measure::stamps::Now;
+use tollgate_measure::clock::Now;
 
 /// What the handler does for one open probe.
 pub(crate) struct Plan {

@@ -5,7 +5,7 @@ use std::{
     io,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
 };
-use tollgate_measure::stamps::Now;
+use tollgate_measure::clock::Now;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
 

@@ -1,7 +1,7 @@
 //! The runs of a page: how each is called, drawn, and which of their results are the same row.
 
 use crate::chart::Unit;
-use crate::chart::mark::Look;
+use crate::chart::mark::{COLOURS, Look};
 use crate::markup::clean;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -63,6 +63,17 @@ impl<'a> Runs<'a> {
         all.iter().map(|one| (one.look, one.letter.clone())).collect()
     }
 
+    /// The look of a run's line: among several runs the color is the run's and the shape tells its lines apart; of one run
+    /// each line has its own of both.
+    pub(super) fn line(&self, run: usize, line: usize) -> Look {
+        if self.are_several() {
+            let Look { colour, shape } = self.one(run).look;
+            Look { colour, shape: (shape + line) % COLOURS }
+        } else {
+            Look::nth(line)
+        }
+    }
+
     /// The words for a run before a figure of it: nothing when there is only one.
     pub(super) fn before(&self, n: usize) -> String {
         if self.are_several() { format!("{}: ", self.all[n].letter) } else { String::new() }
@@ -120,13 +131,13 @@ fn telling(result: &Measurement) -> Vec<String> {
         Asked::Runtime(of) if of.tasks != 2 => vec![tasks(of.tasks)],
         Asked::Knee(knee) => knee.cache.iter().cloned().collect(),
         Asked::Trap(trap) => {
-            let caches = trap.caches.as_ref().map(|caches| format!("{caches} caches"));
+            let caches = trap.caches.as_ref().map(|caches| format!("{} caches", caches.name()));
             [Some(trap.kernel.clone()), trap.core.clone(), caches].into_iter().flatten().collect()
         }
         Asked::Workload(of) => vec![of.kernel.clone(), of.core.clone()],
         Asked::Pipeline(of) => vec![of.core.clone(), of.program.clone()],
         Asked::Latency(of) => vec![of.core.clone()],
-        Asked::Icache(of) => vec![of.program.clone(), of.icache.clone()],
+        Asked::Icache(of) => vec![of.program.clone(), of.icache.to_string()],
         Asked::Imported(of) => {
             let size = of.size.map(|size| Unit::Bytes.show(size as f64));
             [of.procs.map(tasks), size].into_iter().flatten().collect()
