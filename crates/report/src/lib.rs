@@ -38,5 +38,5 @@ pub use history::{Change, Group, History, Point, Series, history, history_table}
 pub use html::html;
 pub use probes::{ProbeRow, probes};
 pub use runs::runs;
-pub use style::Style;
+pub use style::{Place, Style};
 pub use view::view;
