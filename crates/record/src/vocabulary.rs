@@ -43,7 +43,7 @@ macro_rules! names {
 
         $(#[$doc])*
         pub mod $room {
-            use super::$kind;
+            use $crate::vocabulary::$kind;
 
             /// Every name, in the order of the reference page.
             pub static ALL: &[$kind] = &[$($constant),+];
