@@ -1,8 +1,8 @@
-// From the loader to the list of phases, through it, and out.
+// Start, the loop over the phases, and the end.
 #include "layout.h"
 
 .text
-// QEMU comes here by multiboot: protected mode, flat, no paging.
+// QEMU enters here by multiboot: protected mode, flat segments, no paging.
         .code32
         .globl start32
 start32:
@@ -22,7 +22,7 @@ start32:
         lgdt gdt_pointer
         ljmp $KCODE, $start64
 
-// KVM comes here: long mode, the translation of `pml4`, interrupts off.
+// KVM enters here: long mode, the translation of `pml4`, interrupts disabled.
         .code64
         .globl start64
 start64:
@@ -85,7 +85,7 @@ start64:
         movl $0, index
         jmp start_phase
 
-// What phases can need, in eax; and the hypervisor's call of this processor's maker.
+// Finds the features that phases can need (in eax), and the hypercall instruction of this processor's vendor.
 features:
         xor %eax, %eax
         cpuid
@@ -112,8 +112,7 @@ features:
 1:      mov %esi, %eax
         ret
 
-// The phases one after another. Nothing is kept in registers from one to the next, for a phase that faults
-// leaves what it likes in them.
+// Runs the phases. No register is kept from one phase to the next, because a phase that faults may leave any value in it.
 start_phase:
         mov $stack_top, %esp
         mov index, %ebx
@@ -180,14 +179,14 @@ start_phase:
 
 stray:  ud2
 
-// Where its samples begin, in r14.
+// Its first sample, in r14.
 first_sample:
         mov index, %r14d
         imul $CAPACITY * 16, %r14d
         add $samples, %r14d
         ret
 
-// A phase that ends well comes here, from ring 0 directly.
+// A phase in ring 0 that ends normally comes here.
         .globl done
 done:   mov $DONE, %r11d
 // From here on r11 is the status.
@@ -215,8 +214,8 @@ next_phase:
 1:      incl index
         jmp start_phase
 
-// Every exception and interrupt that the phase does not answer itself: on the stack lie vector, error code
-// and the processor's frame. The ends of ring 3 are two of them.
+// Handles all exceptions and interrupts that the phase does not handle itself. The stack contains vector, error code and the
+// processor's frame. The two ends of ring 3 come here too.
 unexpected:
         mov 16(%rsp), %rax
         cmp $user_done_ud, %rax
@@ -302,7 +301,7 @@ stubs:
         .set vector, 0
         .rept 33
         .balign 16
-        // Those for which the processor pushes an error code itself.
+        // Exceptions for which the processor pushes an error code.
         .if !(vector == 8 || (vector >= 10 && vector <= 14) || vector == 17 || vector == 21 || vector == 29 || vector == 30)
         pushq $0
         .endif

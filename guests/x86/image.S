@@ -1,4 +1,4 @@
-// The image's head: what a loader must know, what it may set, and the multiboot header for QEMU.
+// The head of the image: fields for the loader, parameters, and the multiboot header for QEMU.
 #include "layout.h"
 
 .section .header, "a"
@@ -20,8 +20,8 @@ multiboot:
         .long multiboot, LOAD, image_end, memory_end, start32
 
 // Address translation: the first 2 MiB at their own place, and one page table for the phases that need a
-// translation of their own. All of it is open to ring 3. Accessed and dirty are set beforehand, so that
-// a walk never has to write.
+// translation of their own. Ring 3 may access all of it. Accessed and dirty bits are set, so that
+// a page-table walk never writes.
 .section .tables, "aw"
         .balign 4096
         .globl pml4

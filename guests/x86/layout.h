@@ -1,8 +1,8 @@
-// What the image, its parameters and its results look like in memory. crates/microvm/src/image.rs and
+// The layout of the image, its parameters and its results in memory. crates/microvm/src/image.rs and
 // table.rs read the same layout, and refuse another VERSION.
 
 #define VERSION 1
-#define LOAD 0x100000            // where the image lies, in KVM and by multiboot
+#define LOAD 0x100000            // address of the image, in KVM and by multiboot
 
 // Virtual addresses whose translation is one entry of its own in the page table `pt`.
 #define TOUCH 0x200000           // a page to read
@@ -11,21 +11,21 @@
 #define APIC 0x203000            // the local interrupt controller
 #define NOWHERE_PHYSICAL 0xd0000000
 
-#define CAPACITY 256             // most samples of a phase
+#define CAPACITY 256             // maximum number of samples of a phase
 #define PHASES 19
 
 // Parameter `flags`
 #define DUMP 1                   // write the results to port 0xe9 as well: QEMU's debugcon
 #define HAS_APIC 2               // there is a local interrupt controller
 
-// Parameter `sabotage`: what the tests break.
+// Parameter `sabotage`: faults that tests inject.
 #define TRIPLE_FAULT 1
 #define HANG 2
 #define RUBBISH 3
-#define STRAY_FAULT 4            // a fault that nobody expects, in the first phase
-#define OVERCOUNT 5              // more samples than there is room for
+#define STRAY_FAULT 4            // an unexpected fault in the first phase
+#define OVERCOUNT 5              // more samples than the capacity
 #define HALT 6
-#define UNFINISHED 7             // the end is announced before the table is complete
+#define UNFINISHED 7             // the end is signaled before the table is complete
 #define RUNAWAY 8                // port writes that never end
 
 // Status of a phase

@@ -1,8 +1,8 @@
-// What is measured. A phase is a loop that takes stamps r8d, r9d, r10d and eax around one crossing and keeps
-// them; in ring 0 it ends at `done`, in ring 3 with an exception at one of two marked places.
+// The phases. A phase is a loop that takes the stamps r8d, r9d, r10d and eax around one crossing and stores them. In ring 0
+// it ends at `done`, in ring 3 with an exception at one of two marked places.
 #include "layout.h"
 
-// The time in `reg`: what came before has ended, what comes after has not begun. Clobbers eax and edx. 32 bits are
+// Reads the time into `reg`: earlier instructions have completed, later ones have not started. Clobbers eax and edx. 32 bits are
 // enough for a difference.
 .macro stamp reg
         lfence
@@ -11,7 +11,7 @@
         mov %eax, \reg
 .endm
 
-// The last stamp, which stays in eax, and the sample to its place; then the next one, or on.
+// Takes the last stamp, which stays in eax, stores the sample, and repeats or ends the loop.
 .macro keep
         lfence
         rdtsc
@@ -58,7 +58,7 @@ phases:
         phase exit_cpuid
         phase exit_port
         phase exit_memory
-        // These two last: where they are not carried out rightly, the guest can hang in them.
+        // These two are last: the guest can hang in them if an emulator executes them incorrectly.
         phase exit_hypercall, need=HYPERVISOR
         phase wake, wake_handler, need=DEADLINE, vector=TIMER_VECTOR
 phases_end:
@@ -74,8 +74,8 @@ pair3:  whole
         keep
         jmp user_done_ud
 
-// A read of a page that is not there. The handler lets the read be repeated at another address, so that the
-// figure holds no work on tables.
+// A read of an absent page. The handler makes the read repeat at another address, so that the figure includes no work on
+// page tables.
 fault:  whole
 1:      mov $ABSENT, %edi
         stamp %r8d
@@ -155,8 +155,8 @@ interrupt_return:
 2:      keep
         jmp done
 
-// The same translation again: everything that was in the TLB is gone. Then a page is read twice, and the
-// difference of the two is what finding its translation takes.
+// Loads the same translation, which flushes the TLB. Then a page is read twice: the difference is the cost of the
+// page-table walk.
 .macro after_flush
         stamp %r9d
         mov (%rdi), %ecx
@@ -200,7 +200,7 @@ one_page:
         after_flush
         jmp done
 
-// Out of the guest: answered by KVM in the kernel, cpuid and the hypercall; by the monitor in its user space, the others.
+// Exits: KVM handles cpuid and the hypercall in the kernel; the monitor handles the others in user space.
 exit_cpuid:
         whole
 1:      stamp %r8d
@@ -260,7 +260,7 @@ wake_handler:
         movl $0, 0xb0(%rdi)             // end of interrupt
         iretq
 
-// The ends of ring 3, each for the phases that do not answer that exception themselves.
+// The two ends of ring 3, each for phases that do not handle that exception themselves.
         .globl user_done_ud, user_done_pf
 user_done_ud:
         ud2

@@ -12,8 +12,8 @@
 
 namespace {
 
-/// The fiber class. Resuming consumes the handle of the task resumed and gives, on return, the handle of the task that
-/// resumed this one.
+/// The fiber class. Resuming consumes the handle of the task to resume, and returns the handle of the task that resumed this
+/// one.
 template <class Meter>
 class Fibers {
     using Fiber = boost::context::fiber;
@@ -44,7 +44,7 @@ private:
     std::vector<Fiber> suspended_;  // destroying a handle unwinds its stack
 };
 
-/// jump_fcontext, on which the fiber class and Boost.Fiber stand.
+/// jump_fcontext, which the fiber class and Boost.Fiber use.
 template <class Meter>
 class Fcontext {
 public:

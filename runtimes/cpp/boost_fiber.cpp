@@ -1,5 +1,5 @@
-// Boost.Fiber. Every task stands in the ready queue of the round-robin scheduler, and so does the scheduler's own
-// dispatcher, whose visits are counted.
+// Boost.Fiber. The ready queue of the round-robin scheduler contains the tasks and the scheduler's own dispatcher, whose
+// visits are counted.
 #include "tollgate.hpp"
 
 #include <boost/fiber/all.hpp>
@@ -10,8 +10,8 @@
 
 namespace {
 
-/// Boost's own scheduler, counting how often it picks the dispatcher. That costs 7 % of a yield, so the timed batches go
-/// without, and as many switches are made once more with it.
+/// Boost's own scheduler, which also counts how often it picks the dispatcher. That costs 7 % of a yield, so the timed batches
+/// run without it, and the same number of switches runs once more with it.
 struct CountingScheduler final : boost::fibers::algo::round_robin {
     static inline std::uint64_t dispatched = 0;
 
@@ -30,14 +30,14 @@ struct Dispatched {
     static std::uint64_t dispatched() { return CountingScheduler::dispatched; }
 };
 
-/// Fibers that are joined when they go out of scope.
+/// Fibers that are joined at the end of their scope.
 class Crew {
 public:
     ~Crew() {
         for (auto& fiber : fibers_) fiber.join();
     }
 
-    /// Queues a fiber. (launch::dispatch would run it now, and all the others before it came back.)
+    /// Queues a fiber. (launch::dispatch would run it immediately, and all others before it returns.)
     template <class Body>
     void start(std::uint32_t mxcsr, Body body) {
         fibers_.emplace_back(boost::fibers::launch::post, std::allocator_arg,

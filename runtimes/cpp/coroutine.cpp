@@ -1,4 +1,4 @@
-// C++20 coroutines: stackless, so what is saved is what lives across the suspension.
+// C++20 coroutines: stackless, so only the variables that live across the suspension are saved.
 #include "tollgate.hpp"
 
 #include <coroutine>
@@ -31,7 +31,7 @@ public:
     }
 
     std::coroutine_handle<> handle() const { return handle_; }
-    /// As of a generator: the next value.
+    /// The next value, as in a generator.
     std::uint64_t next() const {
         handle_.resume();
         return handle_.promise().value;
@@ -42,7 +42,7 @@ private:
     std::coroutine_handle<promise_type> handle_;
 };
 
-/// Suspends this task and goes on with another, which await_suspend names: no caller stands between.
+/// Suspends this task and continues with another, which await_suspend names, without a caller between them.
 struct Transfer {
     std::coroutine_handle<> next;
     bool await_ready() const noexcept { return false; }
@@ -50,7 +50,7 @@ struct Transfer {
     void await_resume() const noexcept {}
 };
 
-/// Symmetric transfer. Task 0 counts the rounds, and returns to the caller of rounds() after the last.
+/// Symmetric transfer. Task 0 counts the rounds and returns to the caller of rounds() after the last one.
 template <class Meter>
 class Symmetric {
 public:

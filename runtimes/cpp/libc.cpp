@@ -1,4 +1,4 @@
-// What the C library has: swapcontext, and jumps between stacks.
+// Switches of the C library: swapcontext, and jumps between stacks.
 #include "stacks.hpp"
 #include "tollgate.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Makes a context that calls `body` on a stack of its own.
+/// Makes a context that calls `body` on its own stack.
 void prepare(ucontext_t& context, tollgate::Stacks& stacks, std::uint64_t task, void (*body)()) {
     if (getcontext(&context) != 0) tollgate::fail("getcontext failed");
     context.uc_stack.ss_sp = stacks.bottom(task);
@@ -43,7 +43,7 @@ private:
         std::uint32_t mxcsr;
     };
 
-    // makecontext passes only integers, so the start is read from here, before anything else starts.
+    // makecontext passes only integers, so the new context reads its start from here before another one starts.
     static void body() {
         const auto [ring, task, mxcsr] = starting_;
         auto* mine = &ring->contexts_[task];
@@ -59,8 +59,8 @@ private:
 };
 
 /// _setjmp and _longjmp between stacks that makecontext entered once. They save no mask of signals, no MXCSR and no x87
-/// control word. C++ leaves a jump to another stack undefined; the C libraries of Linux make it, and no destructor is
-/// passed over.
+/// control word. A jump to another stack is undefined in C++, but the C libraries of Linux support it, and no destructor is
+/// skipped.
 template <class Meter>
 class Setjmp {
 public:
@@ -97,7 +97,7 @@ private:
         const auto [ring, task] = starting_;
         auto& mine = ring->seats_[task];
         auto& next = ring->seats_[(task + 1) % ring->seats_.size()];
-        ucontext_t entered;  // never gone back to: the next resumption is a jump
+        ucontext_t entered;  // entered once: later resumptions are jumps
         if (_setjmp(mine.buffer) == 0) swapcontext(&entered, &ring->home_);
         for (;; pass(mine, next)) Meter::resumed(task);
     }
@@ -106,7 +106,7 @@ private:
     ucontext_t home_;
     std::vector<Seat> seats_;
     tollgate::Stacks stacks_;
-    std::uint64_t left_ = 0;  // not a local: a jump may lose those
+    std::uint64_t left_ = 0;  // not a local variable: a jump may lose those
 };
 
 }  // namespace

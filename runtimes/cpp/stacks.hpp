@@ -1,4 +1,4 @@
-// Stacks for the rows that bring their own.
+// Stacks for the rows whose runtime has none.
 #pragma once
 
 #include "tollgate.hpp"
@@ -9,8 +9,8 @@
 
 namespace tollgate {
 
-/// One stack for each task but task 0, which is the program itself. From operator new as Boost's fixedsize_stack is from
-/// malloc, so that the stacks of all stackful rows lie equally far apart and meet the same sets of the caches.
+/// One stack for each task but task 0, which is the program itself. From operator new, as Boost's fixedsize_stack is from
+/// malloc, so that the stacks of all stackful rows have the same distance and the same sets of the caches.
 class Stacks {
 public:
     explicit Stacks(std::uint64_t tasks) : stacks_(tasks) {

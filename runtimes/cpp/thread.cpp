@@ -1,4 +1,4 @@
-// std::thread: a ring of seats with a thread on each; the thread that makes the ring sits on seat 0.
+// std::thread: a ring of seats with a thread on each; the thread that creates the ring has seat 0.
 #include "tollgate.hpp"
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace {
 
 enum class Turn { none, one, last };
 
-/// A condition variable, notified after the mutex was released: a thread woken while its waker still holds the mutex
-/// goes to sleep again, which doubles the switches.
+/// A condition variable, notified after the mutex is released: a thread that wakes while its waker still holds the mutex
+/// sleeps again, which doubles the switches.
 class CondvarSeat {
 public:
     void give(Turn turn) {
@@ -36,8 +36,7 @@ private:
     Turn turn_ = Turn::none;
 };
 
-/// std::atomic's wait and notify_one. The library may try again a few times, and yield, before it sleeps; the kernel's
-/// count shows it.
+/// std::atomic's wait and notify_one. The library may spin and yield before it sleeps; the kernel's count shows it.
 class AtomicSeat {
 public:
     void give(Turn turn) {

@@ -1,17 +1,17 @@
-// The protocol's side of every C++ runtime: parameters, clock, counting, batches, and the lines that come out.
+// The protocol for all C++ runtimes: parameters, clock, counting, batches and output.
 //
 // A runtime is a class template over a meter:
 //
 //     template <class Meter> struct Ring {
-//         explicit Ring(const tollgate::Settings&);  // makes the tasks; each has run up to its first switch
-//         void rounds(std::uint64_t);                // that many rounds; the caller is task 0, or the dispatcher
-//         static std::uint64_t dispatched();         // optional: visits of what is no task, ever growing
-//         static constexpr bool threads = true;      // optional: the kernel switches, and its count is told
+//         explicit Ring(const tollgate::Settings&);  // creates the tasks; each has run up to its first switch
+//         void rounds(std::uint64_t);                // runs so many rounds; the caller is task 0 or the dispatcher
+//         static std::uint64_t dispatched();         // optional: visits of the dispatcher since the start
+//         static constexpr bool threads = true;      // optional: the kernel switches, and its count is printed
 //         struct Counting;                           // optional: dispatched() grows only while one lives
 //     };
 //
 // Each task calls Meter::resumed(task) each time it gets control, and nothing else of ours. With Count that is one
-// addition; with Stamp the clock is read there too. They are two types so that no batch pays for the choice.
+// addition; Stamp reads the clock too. They are two types, so that no batch includes the cost of the choice.
 #pragma once
 
 #include "clock.hpp"
@@ -31,17 +31,17 @@
 
 namespace tollgate {
 
-/// Bytes of every stack that is ours to choose: small, so that a million fit.
+/// Bytes of each stack whose size we choose: small, so that a million fit.
 inline constexpr std::size_t stack_bytes = 16 * 1024;
 
-/// Ends the program with a reason in place of figures.
+/// Ends the program with a reason instead of figures.
 [[noreturn]] inline void fail(const std::string& why) {
     std::printf("tollgate-runtime 1\nfail %s\nend\n", why.c_str());
     std::fflush(stdout);
     std::_Exit(0);
 }
 
-/// What the arguments ask for.
+/// The parameters.
 struct Settings {
     std::string mechanism;
     std::uint64_t tasks = 2, batches = 1, batch = 2, singles = 0;
@@ -66,7 +66,7 @@ struct Settings {
         if (tasks < 2 || batch == 0 || batch % tasks != 0) fail("batch must be a multiple of two or more tasks");
     }
 
-    /// The MXCSR that a task runs with.
+    /// The MXCSR of a task.
     std::uint32_t mxcsr(std::uint64_t task) const { return mxcsr_differs && task % 2 == 1 ? 0x1fa0 : 0x1f80; }
 
 private:
@@ -86,7 +86,7 @@ struct Count {
     static void resumed(std::uint64_t task) { ++resumes[task]; }
 };
 
-/// Counts, and times each switch: from before a task gives up the processor until after the next one has it.
+/// Counts and times each switch: from just before a task gives up the processor until just after the next one has it.
 struct Stamp {
     static inline std::vector<std::uint64_t> ticks;
     static inline std::uint64_t start;
@@ -105,14 +105,14 @@ inline std::uint64_t resident_bytes() {
     return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Context switches of this process by the kernel, voluntary or not: who is woken often takes the processor at once.
+/// Context switches of this process by the kernel, voluntary or not: a thread that is woken often preempts its waker.
 inline std::uint64_t kernel_switches() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return static_cast<std::uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw);
 }
 
-/// Measures a ring, and prints everything.
+/// Measures a ring and prints everything.
 template <template <class> class Ring>
 int measure(const Settings& settings, const char* version, const char* note) {
     const auto rounds = settings.batch / settings.tasks;
@@ -158,7 +158,7 @@ int measure(const Settings& settings, const char* version, const char* note) {
         if constexpr (requires { ring.dispatched(); }) dispatched = ring.dispatched() - dispatched;
     }
 
-    // In a second set of tasks, whose loops read the clock; a very large set is not made twice.
+    // In a second set of tasks, whose loops read the clock. A very large set is not created twice.
     const auto singles = settings.tasks <= 10'000 ? settings.singles : 0;
     std::vector<std::uint64_t> pairs(singles);
     for (auto& pair : pairs) {

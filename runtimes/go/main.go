@@ -25,9 +25,9 @@ func main() {
 	}
 }
 
-// gosched: each goroutine yields. Those that wait stand in one queue; the order in it is the scheduler's.
+// gosched: each goroutine yields. The scheduler decides the order of its queue.
 func gosched(s settings, m *meter) func(uint64) {
-	// They wait until all are made: this goroutine is interrupted every 10 ms, and all the others would have a turn.
+	// They wait until all exist: this goroutine is interrupted every 10 ms, and all others would run then.
 	start := make(chan struct{})
 	for task := 1; task < s.tasks; task++ {
 		go func(task int) {

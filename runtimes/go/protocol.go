@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// settings are what the arguments ask for.
+// settings are the parameters.
 type settings struct {
 	mechanism        string
 	tasks            int
@@ -39,16 +39,16 @@ func readSettings(arguments []string) settings {
 	return s
 }
 
-// leave ends the program with one line in place of figures.
+// leave ends the program with one line instead of figures.
 func leave(line string) {
 	fmt.Printf("tollgate-runtime 1\n%s\nend\n", line)
 	os.Exit(0)
 }
 
-// meter is what each task tells that it has control.
+// meter counts the resumptions of each task.
 type meter struct {
-	resumes    []uint64 // of each task, which alone writes it
-	dispatcher uint64   // visits of a loop that is no task
+	resumes    []uint64 // each task writes its own
+	dispatcher uint64   // visits of the dispatcher
 	timing     bool     // single switches are timed
 	start      time.Time
 	singles    []time.Duration
@@ -77,13 +77,13 @@ func (m *meter) sum() (sum uint64) {
 	return sum
 }
 
-// sample is one batch. Its switches are counted, because the scheduler need not be fair.
+// sample is one batch with its counted switches: the scheduler need not be fair.
 type sample struct {
 	switches uint64
 	elapsed  time.Duration
 }
 
-// measure runs the whole protocol. rounds makes that many rounds; before is what was resident before there were tasks.
+// measure runs the whole protocol. rounds runs so many rounds; before is the resident size before the tasks were created.
 func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
@@ -138,7 +138,7 @@ func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
 	fmt.Fprint(out, "note GOMAXPROCS=1, garbage collector off\nend\n")
 }
 
-// warmUp makes batches until the fastest of eight is no more than 2 % faster than that of the eight before, twice.
+// warmUp runs batches until the fastest of eight is at most 2 % faster than that of the eight before, twice.
 func warmUp(s settings, batch func() sample) (switches uint64, ended string) {
 	const window = 8
 	began := time.Now()

@@ -1,8 +1,8 @@
 import java.util.Arrays;
 
-/** What each task tells that it has control. */
+/** Counts and times the resumptions of each task. */
 final class Meter {
-    private final long[] resumes;  // of each task, which alone writes it
+    private final long[] resumes;  // each task writes its own
     private boolean timing;
     private long start;
     private long[] singles = {};
@@ -21,7 +21,7 @@ final class Meter {
         return Arrays.stream(resumes).sum();
     }
 
-    /** From now on times each switch by itself, up to that many. */
+    /** From now on, times single switches, up to so many. */
     void time(int most) {
         singles = new long[most];
         timed = 0;
@@ -29,7 +29,7 @@ final class Meter {
         start = System.nanoTime();
     }
 
-    /** The switches timed, in nanoseconds. */
+    /** The times of the single switches, in nanoseconds. */
     long[] singles() {
         return Arrays.copyOf(singles, timed);
     }

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
-/** The course of a measurement, and the lines that come out. */
+/** The course of a measurement and its output. */
 final class Protocol {
     private Protocol() {}
 
-    /** One batch. Its switches are counted, because a scheduler need not be fair. */
+    /** One batch with its counted switches: a scheduler need not be fair. */
     private record Sample(long switches, long nanos) {}
 
     private record Warm(long switches, String ended) {}
@@ -41,7 +41,7 @@ final class Protocol {
             pairs[i] = System.nanoTime() - start;
         }
         if (settings.singles() > 0) {
-            // The loops, with the clock in them, are compiled anew: the first events are thrown away.
+            // The loops that read the clock are compiled again: the first events are discarded.
             meter.time(settings.singles());
             rounds.accept(rounded(settings));
             meter.time(settings.singles());
@@ -71,7 +71,7 @@ final class Protocol {
         return (settings.singles() + settings.tasks() - 1) / settings.tasks();
     }
 
-    /** Batches until the fastest of eight is no more than 2 % faster than that of the eight before, twice. */
+    /** Runs batches until the fastest of eight is at most 2 % faster than that of the eight before, twice. */
     private static Warm warmUp(Settings settings, Supplier<Sample> batch) {
         final int window = 8;
         long began = System.nanoTime();
@@ -97,7 +97,7 @@ final class Protocol {
     }
 
     static long residentBytes() {
-        // In kilobytes, where statm has pages, whose size Java does not tell.
+        // In kilobytes. statm counts pages, whose size Java does not know.
         try (var lines = Files.lines(Path.of("/proc/self/status"))) {
             return lines.filter(line -> line.startsWith("VmRSS:")).map(line -> line.split("\\s+")[1])
                     .mapToLong(Long::parseLong).sum() * 1024;
@@ -119,7 +119,7 @@ final class Protocol {
         return sum;
     }
 
-    /** Ends the program with one line in place of figures. */
+    /** Ends the program with one line instead of figures. */
     static void leave(String line) {
         System.out.print("tollgate-runtime 1\n" + line + "\nend\n");
         System.out.flush();

@@ -2,7 +2,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** What the arguments, each key=value, ask for. */
+/** The parameters. */
 record Settings(String runtime, String mechanism, int tasks, int batches, long batch, long warmMinMs, long warmMaxMs,
                 int singles) {
     Settings(String[] arguments) {

@@ -4,7 +4,7 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongConsumer;
 
-/** Threads, platform or virtual, that hand over to each other in a ring. Task 0 is the thread that measures. */
+/** A ring of threads, platform or virtual. Task 0 is the thread that measures. */
 final class Tasks {
     private Tasks() {}
 
@@ -52,7 +52,7 @@ final class Tasks {
         };
     }
 
-    /** A token goes from queue to queue; such a queue holds nothing, so each side waits for the other. */
+    /** A token goes from queue to queue. The queues have no capacity, so each side waits for the other. */
     private static LongConsumer queue(Settings settings, Meter meter, Threads threads) {
         var queues = new ArrayList<SynchronousQueue<String>>();
         for (int task = 0; task < settings.tasks(); task++) queues.add(new SynchronousQueue<>());
@@ -137,7 +137,7 @@ final class Tasks {
         }
     }
 
-    /** Makes threads that are not yet started. */
+    /** Creates threads without starting them. */
     private interface Threads {
         Thread make(Runnable body);
     }
@@ -150,7 +150,7 @@ final class Tasks {
         };
     }
 
-    /** Thread.ofVirtual(), looked up, so that a JDK without it still builds the rows of platform threads. */
+    /** Thread.ofVirtual() by reflection, so that a JDK without it still builds the rows of platform threads. */
     private static Threads virtual() throws ReflectiveOperationException {
         if (Runtime.version().feature() < 21) {
             Protocol.leave("skip virtual threads need a JDK of 21 or newer: apt-get install openjdk-21-jdk-headless");

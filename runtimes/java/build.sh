@@ -1,4 +1,4 @@
-# Compiles with the newest JDK; without one, leaves it to run.sh to say so.
+# Compiles with the newest JDK. Without one, run.sh reports that it is missing.
 set -e
 sh jdk.sh > jdk
 [ -s jdk ] || exit 0

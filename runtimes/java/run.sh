@@ -1,5 +1,5 @@
-# One carrier for virtual threads; a collector that has no threads of its own. Three quarters of what may be used go to
-# the heap; the rest is for the stacks of platform threads and the virtual machine itself.
+# One carrier for virtual threads, and a collector without threads of its own. Three quarters of the memory are for the
+# heap; the rest is for the stacks of platform threads and the virtual machine itself.
 if [ ! -s jdk ]; then
     printf 'tollgate-runtime 1\nskip there is no JDK: apt-get install default-jdk-headless\nend\n'
     exit 0

@@ -1,15 +1,15 @@
-// Parameters in, lines out, and the course of a measurement between them.
+// Parameters, the course of a measurement, and output.
 
 import { readFileSync, writeSync } from "node:fs";
 
 export const now = process.hrtime.bigint;
 
-/** What the arguments, each key=value, ask for. */
+/** The parameters. */
 export function readSettings(argv) {
   const values = Object.fromEntries(argv.map((argument) => argument.split("=", 2)));
   const number = (key, otherwise) => {
     const value = Number(values[key] ?? otherwise);
-    if (!Number.isSafeInteger(value) || value < 0) leave(`fail ${key} is no number: ${values[key]}`);
+    if (!Number.isSafeInteger(value) || value < 0) leave(`fail ${key} is not a number: ${values[key]}`);
     return value;
   };
   const settings = {
@@ -27,13 +27,13 @@ export function readSettings(argv) {
   return settings;
 }
 
-/** Ends the program with one line in place of figures. */
+/** Ends the program with one line instead of figures. */
 export function leave(line) {
   print(`tollgate-runtime 1\n${line}\nend\n`);
   process.exit(0);
 }
 
-/** Writes all of a text, as standard output may be a full pipe. */
+/** Writes all of a text: standard output may be a full pipe. */
 function print(text) {
   for (let bytes = Buffer.from(text); bytes.length > 0; ) {
     try {
@@ -54,10 +54,10 @@ function kernelSwitches() {
 }
 
 /**
- * Yields how many rounds to make next, and times until it is asked again. Prints everything at the end.
+ * Yields the number of rounds to run next, and times them until it is resumed. Prints everything at the end.
  *
- * `before` is what was resident before the tasks were made, `resumes()` the sum of what the tasks counted, `visits()`
- * how often control came to what is no task. With `threads` the kernel's count is told.
+ * `before` is the resident size before the tasks were created, `resumes()` the sum of the tasks' counts, `visits()` the
+ * number of visits of the dispatcher. With `threads` the kernel's count is printed.
  */
 export function* course(settings, { before, resumes, visits, threads }) {
   const rounds = settings.batch / settings.tasks;
@@ -93,7 +93,7 @@ export function* course(settings, { before, resumes, visits, threads }) {
   for (let i = 0; i < settings.batches; i++) samples.push(yield* timed(rounds));
   const last = { resumes: resumes(), visits: visits?.(), kernel: kernelSwitches() };
 
-  // One event is a round: to read the clock at each resumption would cost more than some of the switches.
+  // One event is a round: reading the clock at each resumption would cost more than some of the switches.
   const events = Math.ceil(settings.singles / settings.tasks);
   const pairs = [];
   const singles = [];

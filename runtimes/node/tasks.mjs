@@ -1,4 +1,4 @@
-// Node's own ways to switch. Async functions and workers take turns without a loop of ours between them.
+// Switches of Node itself. Async functions and workers take turns without a loop of ours.
 
 import { MessageChannel, Worker, isMainThread, workerData } from "node:worker_threads";
 import { course, leave, readSettings, resident } from "./protocol.mjs";
@@ -21,7 +21,7 @@ function generator(settings) {
   }
 }
 
-/** Async functions that each await nothing: the queue of microtasks goes on with the next. */
+/** Async functions that each await null: the queue of microtasks continues with the next one. */
 async function awaiting(settings) {
   const before = resident();
   const resumes = new Float64Array(settings.tasks);
@@ -40,7 +40,7 @@ async function awaiting(settings) {
   }
 }
 
-/** Workers, each with a heap and an event loop of its own, that send a message on to the next. */
+/** Workers, each with its own heap and event loop, that pass a message to the next one. */
 async function messages(settings) {
   await withWorkers(settings, (ports, resumes) => {
     const received = () => new Promise((resolve) => ports.mine.once("message", resolve));
@@ -65,7 +65,7 @@ async function atomics(settings) {
   });
 }
 
-/** Starts workers on all seats but seat 0, gives the ways to hand over to `make`, and measures what it returns. */
+/** Starts workers on all seats but seat 0, passes the handover functions to `make`, and measures what it returns. */
 async function withWorkers(settings, make) {
   const before = resident();
   const resumes = new Float64Array(new SharedArrayBuffer(8 * settings.tasks));
@@ -85,7 +85,7 @@ async function withWorkers(settings, make) {
   for (const rounds of measured) await pass(rounds);
 }
 
-/** What a worker does, for ever. */
+/** The endless loop of a worker. */
 function work({ mechanism, task, resumes, turns, mine, next }) {
   if (mechanism === "atomics") {
     for (;;) {

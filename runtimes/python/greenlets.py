@@ -1,4 +1,4 @@
-"""greenlet: stackful switches, for which parts of the C stack are copied away and back."""
+"""greenlet: stackful switches, which copy parts of the C stack to the heap and back."""
 
 import sys
 
@@ -23,7 +23,7 @@ def switch(settings):
     before = resident()
     resumes = [0] * settings.tasks
     greenlets = [greenlet.getcurrent()]
-    # Each is started from here: one started by another would inherit the depth of its calls, up to the limit.
+    # All are started from here: a greenlet inherits the call depth of the one that starts it, up to the limit.
     for task in range(1, settings.tasks):
         greenlets.append(greenlet.greenlet(body))
         greenlets[task].switch(task)

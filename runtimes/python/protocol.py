@@ -1,4 +1,4 @@
-"""Parameters in, lines out, and the course of a measurement between them."""
+"""Parameters, the course of a measurement, and output."""
 
 import gc
 import platform
@@ -11,7 +11,7 @@ WINDOW = 8
 
 
 class Settings:
-    """What the arguments, each key=value, ask for."""
+    """The parameters."""
 
     def __init__(self, arguments):
         values = dict(argument.split("=", 1) for argument in arguments)
@@ -27,7 +27,7 @@ class Settings:
 
 
 def leave(line):
-    """Ends the program with one line in place of figures."""
+    """Ends the program with one line instead of figures."""
     print(f"tollgate-runtime 1\n{line}\nend", flush=True)
     sys.exit(0)
 
@@ -45,10 +45,10 @@ def kernel_switches():
 
 
 def course(settings, before, resumes, dispatched=None, threads=False, versions=(), note=None):
-    """Yields how many rounds to make next, and times until it is asked again. Prints everything at the end.
+    """Yields the number of rounds to run next, and times them until it is resumed. Prints everything at the end.
 
-    `before` is what was resident before the tasks were made. `resumes()` is the sum of what the tasks counted, and
-    `dispatched()` counts the visits of what is no task. With `threads` the kernel's count is told.
+    `before` is the resident size before the tasks were created, `resumes()` the sum of the tasks' counts, and
+    `dispatched()` the number of visits of the dispatcher. With `threads` the kernel's count is printed.
     """
     rounds = settings.batch // settings.tasks
     yield 1
@@ -80,7 +80,7 @@ def course(settings, before, resumes, dispatched=None, threads=False, versions=(
     counted, kernel = resumes() - counted, kernel_switches() - kernel
     visits = dispatched() - visits if dispatched else 0
 
-    # One event is a round: to read the clock at each resumption would cost more than some of the switches.
+    # One event is a round: reading the clock at each resumption would cost more than some of the switches.
     events = -(-settings.singles // settings.tasks)
     singles, pairs = [0] * events, [0] * events
     for event in range(events):

@@ -1,4 +1,4 @@
-"""Python's own ways to switch: generators, asyncio, threads."""
+"""Switches of Python itself: generators, asyncio, threads."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from protocol import Settings, course, leave, resident
 
 
 def generator(settings):
-    """Generators, resumed in turn by one loop, which is the dispatcher. What each yields is its own count."""
+    """Generators, resumed in turn by one loop, which is the dispatcher. Each yields its own count."""
 
     def numbers():
         resumes = 0
@@ -52,7 +52,7 @@ def in_loop(measure):
 
 @in_loop
 async def asyncio_sleep(settings, loop):
-    """Tasks that each let the loop go on by `await sleep(0)`."""
+    """Tasks that each return to the loop by `await sleep(0)`."""
 
     async def body(task):
         while True:
@@ -70,7 +70,7 @@ async def asyncio_sleep(settings, loop):
 
 @in_loop
 async def asyncio_future(settings, loop):
-    """Task i waits for its future, and completes that of task i + 1."""
+    """Task i waits for its future and completes that of task i + 1."""
 
     async def body(task):
         while True:
@@ -121,7 +121,7 @@ def thread(settings):
 
 
 def finish():
-    """Leaves without waiting for tasks that never end."""
+    """Exits without waiting for tasks that never end."""
     sys.stdout.flush()
     os._exit(0)
 

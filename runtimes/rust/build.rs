@@ -1,4 +1,4 @@
-//! Tells the program which compiler made it.
+//! Passes the version of the compiler to the program.
 
 fn main() {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());

@@ -1,50 +1,54 @@
 //! The bench: the place where probes are open and batches are timed.
 //!
-//! The sampler asks, the bench answers. [`Local`](crate::local::Local) does the work in this process,
-//! with any clock; [`Remote`](crate::remote::Remote) passes each request to a worker process, so that a
-//! probe that crashes or hangs takes nothing with it and each epoch has a fresh address space.
+//! The sampler sends requests, the bench answers. [`Local`](crate::local::Local) does the work in this process,
+//! with any clock. [`Remote`](crate::remote::Remote) passes each request to a worker process, so a probe that
+//! crashes or hangs takes nothing else with it, and each epoch has a fresh address space.
 
+use crate::dissection::Dissection;
 use crate::noise::BatchNoise;
 use crate::probe::Facts;
-use crate::stamps::Dissection;
 use serde::{Deserialize, Serialize};
 
-/// Version of what sampler and worker say to each other. It changes whenever [`Request`] or [`Reply`] does, or
-/// what they mean: two programs take turns (`tollgate run --against`) only when both speak the same.
+/// Version of the protocol between sampler and worker. It changes whenever [`Request`] or [`Reply`] changes in form or
+/// meaning: two programs can take turns (`tollgate run --against`) only if both speak the same version.
 pub const PROTOCOL: u32 = 2;
 
-/// What the sampler asks for. Probes are named by their place in the list.
+/// A request of the sampler. A probe is named by its place in the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
     /// Open a probe.
     Open {
-        /// Which.
+        /// Its place in the list.
         probe: usize,
     },
     /// Close a probe.
     Close {
-        /// Which.
+        /// Its place in the list.
         probe: usize,
     },
     /// Cross `warm` times outside the clock, then time one batch for each entry of `passes`.
     Visit {
-        /// Which.
+        /// Its place in the list.
         probe: usize,
         /// Passes before the clock starts, so that caches and predictors are this probe's again.
         warm: u64,
         /// Passes of each batch; 0 times the empty call.
         passes: Vec<u64>,
+        /// If crossing `warm` times takes longer, no batch is timed.
+        most_ticks: u64,
     },
     /// Time `count` single passes one by one.
     Singles {
-        /// Which.
+        /// Its place in the list.
         probe: usize,
         /// How many.
         count: u32,
+        /// No further pass begins after so many ticks.
+        most_ticks: u64,
     },
     /// Make about `count` single passes with stamps at their cuts.
     Dissect {
-        /// Which.
+        /// Its place in the list.
         probe: usize,
         /// How many.
         count: u32,
@@ -55,15 +59,15 @@ pub enum Request {
     Moment,
 }
 
-/// What the bench answers.
+/// An answer of the bench.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// The probe is open.
     Opened {
         /// The most passes of one batch.
         most_passes: u64,
-        /// What it says about itself, for the record.
-        facts: Facts,
+        /// What the probe says about itself, for the record.
+        facts: Box<Facts>,
         /// How its crossings are taken apart, where they are.
         dissection: Option<Dissection>,
     },
@@ -83,7 +87,7 @@ pub enum Reply {
     Closed,
     /// A visit's batches.
     Visited {
-        /// Ticks of each batch, the clock's own cost included.
+        /// Ticks of each batch, the clock's own cost included; empty if the passes before them took too long.
         ticks: Vec<u64>,
         /// Counts of the proof since the last visit.
         counts: Vec<Option<u64>>,
@@ -110,7 +114,7 @@ pub enum Reply {
     Core {
         /// Ticks for each dependent multiply, each entry from one long chain, fixed cost removed.
         multiply: Vec<f64>,
-        /// Ticks for each dependent addition, likewise.
+        /// Ticks for each dependent addition, also from one long chain.
         add: Vec<f64>,
         /// Ticks of a chain of 1,000 dependent multiplies timed as a batch is, fixed cost removed.
         thousand: Vec<f64>,
@@ -119,7 +123,7 @@ pub enum Reply {
     },
     /// The clock and the system's clock together.
     Moment(crate::clock::Moment),
-    /// Nothing can be measured by this bench: the only answer of a worker that could not be set up.
+    /// This bench cannot measure anything: the only answer of a worker that could not be set up.
     Unusable {
         /// Why, and what to do.
         reason: String,
@@ -136,15 +140,15 @@ pub trait Bench {
     /// Answers one request.
     ///
     /// # Errors
-    /// [`Lost`] when nothing more can be asked before [`Bench::restart`].
+    /// [`Lost`] when the bench answers nothing more before [`Bench::restart`].
     fn ask(&mut self, request: &Request) -> Result<Reply, Lost>;
 
-    /// Starts anew with every probe closed: the beginning of an epoch.
+    /// Starts again with every probe closed: the beginning of an epoch.
     ///
     /// # Errors
     /// [`Lost`] when it cannot be started.
     fn restart(&mut self) -> Result<(), Lost>;
 
-    /// Nanoseconds since some fixed moment, to keep to a budget with; not for measuring.
+    /// Nanoseconds since some fixed moment, for keeping to a budget and not for measuring.
     fn elapsed_ns(&self) -> u64;
 }

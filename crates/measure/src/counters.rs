@@ -1,58 +1,20 @@
 //! Event counters of the processor and the kernel, read in groups that are never multiplexed.
 //!
-//! What is read is behind [`Counters`], so that the judgement in [`count`] is tested with recorded readings: a
-//! counter may be refused, may be scheduled for part of the time only, and may open, run and still tell
-//! nothing. A figure is given only when nothing speaks against it; otherwise the reason takes its place.
+//! Readings come through [`Counters`], so tests can feed recorded ones to [`count`]. A counter may be refused, may be
+//! scheduled for part of the time only, or may open, run and count nothing. [`count`] gives a figure only when
+//! nothing speaks against it, and otherwise the reason.
 
 mod event;
 mod judge;
 mod kernel;
+mod reading;
 
 pub use event::{Counter, Event, Mode, groups};
 pub use judge::{Counted, Trouble};
 pub use kernel::Kernel;
+pub use reading::{Counters, Reading, Refused};
 
 use judge::judge;
-use std::io;
-
-/// One look at a group of one task.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// Nanoseconds since the group was enabled.
-    pub enabled: u64,
-    /// Nanoseconds of these in which it was on the processor's counters.
-    pub running: u64,
-    /// One value for each counter of the group.
-    pub values: Vec<u64>,
-}
-
-/// Why a group was not opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// Which of the group's counters.
-    pub counter: usize,
-    /// The system's error number.
-    pub errno: i32,
-}
-
-/// Where counters come from.
-pub trait Counters {
-    /// Opens these counters as one group that counts one task (0 for the caller), and starts it. The number
-    /// names the group afterwards.
-    ///
-    /// # Errors
-    /// Which counter was refused, and how.
-    fn open(&mut self, group: &[Counter], task: i32) -> Result<usize, Refused>;
-
-    /// Reads a group.
-    ///
-    /// # Errors
-    /// The system's error.
-    fn read(&mut self, group: usize) -> io::Result<Reading>;
-
-    /// Closes all groups.
-    fn close(&mut self);
-}
 
 /// Counts each group in a run of its own: `run` makes crossings in `tasks` and returns how many.
 ///

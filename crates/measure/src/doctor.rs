@@ -1,8 +1,9 @@
-//! What on this host spoils, or may spoil, a measurement: one row of a table for each thing looked at.
+//! What on this host spoils, or may spoil, a measurement: one row of a table for each check.
 //!
 //! Pure: it judges a [`Host`] and what was observed, and changes nothing. What is not known gives no
-//! finding, so that a list without a code does not mean that all is well there.
+//! finding, so a list without a code does not mean that all is well there.
 
+mod check;
 mod kernel;
 mod limits;
 mod load;
@@ -13,67 +14,14 @@ mod power;
 mod sandbox;
 mod tool;
 
-use crate::host::Attempts;
-use crate::noise::SpanNoise;
-use crate::session::SelfCheck;
+pub use check::Observed;
+
+use check::{Check, Look, View};
 use tollgate_record::{Finding, Host, Severity};
 
-/// What was seen and tried beside the facts of the host; empty when nobody watched and nothing was tried.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Observed {
-    /// A span in which we did nothing ourselves, a second or more.
-    pub span: Option<SpanNoise>,
-    /// Whether the kernel audits system calls; `None` where it does not tell.
-    pub audit: Option<bool>,
-    /// What was tried.
-    pub attempts: Attempts,
-    /// Whether the measured CPU could be pinned to, or why not.
-    pub pinned: Option<Result<(), String>>,
-    /// The harness measured by itself.
-    pub self_check: Option<SelfCheck>,
-    /// Where runs are saved, or why they cannot be.
-    pub store: Option<Result<String, String>>,
-}
-
-/// One thing to look at.
-struct Check {
-    /// Stable name of the finding.
-    code: &'static str,
-    /// What it does to a measurement, when it is not well; one sentence.
-    effect: &'static str,
-    look: fn(&View<'_>) -> Look,
-}
-
-/// What a look gives. What spoils must come with what mends it.
-enum Look {
-    /// The host does not tell, or the question does not arise.
-    Unknown,
-    Ok(String),
-    Info(String, Option<String>),
-    Spoils(String, String),
-}
-
-/// What a check may look at.
-struct View<'a> {
-    host: &'a Host,
-    watch: &'a Observed,
-    /// The measured CPU: as placed, or as it would be by default.
-    cpu: Option<usize>,
-    /// Its peer, likewise.
-    peer: Option<usize>,
-}
-
-impl View<'_> {
-    fn may(&self, capability: &str) -> bool {
-        // Without /proc the capabilities are not known; then the user decides.
-        let known = !self.host.unreadable.iter().any(|directory| directory == "/proc");
-        if known { self.host.capabilities.iter().any(|name| name == capability) } else { self.host.uid == 0 }
-    }
-}
-
-/// Every room of the list, in the order in which findings are shown. A new thing to look at is a row of its
-/// room's `CHECKS`; a new room is a file and a line here.
-static ROOMS: &[&[Check]] = &[
+/// The groups of checks, in the order in which findings are shown. A new check is a row in the `CHECKS` of its
+/// group; a new group is a file and a line here.
+static GROUPS: &[&[Check]] = &[
     machine::CHECKS,
     place::CHECKS,
     power::CHECKS,
@@ -86,7 +34,7 @@ static ROOMS: &[&[Check]] = &[
 ];
 
 fn checks() -> impl Iterator<Item = &'static Check> {
-    ROOMS.iter().copied().flatten()
+    GROUPS.iter().copied().flatten()
 }
 
 /// Every code that a finding may have with what it does to a measurement, in the order of the table.
@@ -94,7 +42,7 @@ pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
     checks().map(|check| (check.code, check.effect))
 }
 
-/// Looks at everything that is known, in the order of the table.
+/// Runs every check, in the order of the table.
 #[must_use]
 pub fn findings(host: &Host, watch: &Observed) -> Vec<Finding> {
     let chosen = crate::placement::choose(&host.cpu, host.cpu.measured, host.cpu.peer).ok();
@@ -120,7 +68,7 @@ pub fn findings(host: &Host, watch: &Observed) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Attempt;
+    use crate::host::{Attempt, Attempts};
     use std::collections::BTreeSet;
 
     #[test]
@@ -134,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_tells_nothing_is_not_called_well() {
+    fn a_host_that_shows_nothing_is_not_called_well() {
         let host = Host { unreadable: vec!["/proc".into(), "/sys".into()], uid: 1000, ..Host::default() };
         let found = findings(&host, &Observed::default());
         let codes: Vec<_> = found.iter().map(|finding| (finding.severity, finding.code.as_str())).collect();
@@ -142,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_and_refused_is_said_with_what_mends_it() {
+    fn what_was_tried_and_refused_comes_with_its_fix() {
         let refused = |errno| Some(Attempt::Refused(errno));
         let mut watch = Observed {
             attempts: Attempts {

@@ -1,14 +1,15 @@
-//! The machine, as far as it tells: everything that changes what a crossing costs.
+//! The machine: everything known of it that changes what a crossing costs.
 //!
-//! [`facts`] reads files below a root and nothing else, so that the machines of others can be read
-//! from recorded trees. [`live`] adds what only system calls and instructions of the running machine
-//! tell. A fact that cannot be read is absent; nothing here fails.
+//! [`facts`] reads files below a root and nothing else, so other machines can be read from recorded trees.
+//! [`live`] adds what only system calls and instructions of the running machine give. A fact that cannot be
+//! read is absent; nothing here fails.
 
 mod arm;
 mod attempt;
 mod audit;
 mod cache;
 mod cgroup;
+mod child;
 mod cpu;
 pub(crate) mod files;
 mod hypervisor;
@@ -18,17 +19,20 @@ mod memory;
 mod pmu;
 mod power;
 mod process;
+mod storage;
 
 use files::Files;
 use std::path::Path;
 use tollgate_record::Host;
 
-pub use attempt::{Attempt, Attempts, attempts};
+pub use attempt::{Attempts, attempts};
 pub use audit::audited;
+pub use child::Attempt;
 pub use live::{is_translated, live};
 pub use pmu::why_not as why_no_pmu;
+pub use storage::usable_store;
 
-/// Everything that files below `root` tell about a machine (`/` for this one).
+/// Everything about a machine that files below `root` contain (`/` for this one).
 #[must_use]
 pub fn facts(root: &Path) -> Host {
     let files = Files::below(root);
@@ -44,14 +48,14 @@ pub fn facts(root: &Path) -> Host {
     memory::read(&files, &mut host);
     host.cgroup = cgroup::read(&files);
     host.hypervisor = hypervisor::from_files(&files);
-    // Until somebody says which CPU is measured, the first that may be used stands for all.
+    // Until the measured CPU is known, the first that may be used stands for all.
     let first = host.cpu.allowed.first().or(host.cpu.online.first()).copied().unwrap_or(0);
     describe_cpu(&files, &mut host, first);
     host
 }
 
-/// This machine: [`facts`] of `/`, and [`live`]. Ask before pinning: afterwards the one CPU is all that
-/// the process may use.
+/// This machine: [`facts`] of `/`, and [`live`]. Call it before pinning, which reduces the
+/// allowed CPUs to one.
 #[must_use]
 pub fn here() -> Host {
     let mut host = facts(Path::new("/"));
@@ -79,9 +83,9 @@ fn describe_cpu(files: &Files, host: &mut Host, cpu: usize) {
     host.caches = cache::read(files, cpu);
 }
 
-/// The directories without which there are few facts.
+/// Missing directories without which there are few facts.
 fn missing(files: &Files) -> Vec<String> {
-    // An empty mount point is as good as none, hence something of each.
+    // An empty mount point has no facts either, so a file of each is looked up.
     DIRECTORIES
         .iter()
         .filter(|(_, file, _)| !files.exists(file))

@@ -47,7 +47,7 @@ pub struct Level {
     pub bytes: f64,
 }
 
-/// What was found of a cache.
+/// What the cells show of one cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The cache.
@@ -106,7 +106,7 @@ const CHI_95: f64 = 3.84;
 const CHI_999: f64 = 10.83;
 
 /// Fits the staircase to the cells. `levels` from the smallest cache to the largest. Cells without arrays and
-/// cells that are no numbers take no part.
+/// cells that are not finite take no part.
 pub fn fit(points: &[Point], levels: &[Level]) -> Fit {
     let usable = |point: &&Point| {
         let numbers = [point.procs, point.bytes, point.refill, point.error, point.total];
@@ -147,7 +147,7 @@ fn prediction(points: &[Point], without: &[Stairs]) -> Option<Prediction> {
     Some(Prediction { cells: errors.len(), median: crate::stats::median(&errors), worst })
 }
 
-/// The knee of one cache, when the cells tell it.
+/// The knee of one cache, if the cells show it.
 fn knee(
     points: &[Point],
     levels: &[Level],
@@ -156,23 +156,21 @@ fn knee(
     at: usize,
 ) -> Result<Knee, String> {
     let level = &levels[at];
-    // A walk that does not fit by itself pays for this cache already when it is alone.
+    // A walk that does not fit by itself misses this cache even when it is alone.
     let telling = |point: &&Point| point.bytes < level.bytes;
     let beyond = points.iter().filter(telling).filter(|point| footprint(point) > 1.2 * level.bytes).count();
     let below = points.iter().filter(|point| footprint(point) < 0.9 * level.bytes).count();
     if beyond < 2 {
-        return Err(format!(
-            "of cells beyond it, with arrays that fit it alone, there are {beyond}; 2 are needed"
-        ));
+        return Err(format!("{beyond} cells beyond it have arrays that fit it alone, and 2 are needed"));
     }
     if below < 1 {
-        return Err("no cell lies below it".into());
+        return Err("no cell is below it".into());
     }
     let freedom = points.len().saturating_sub(2 * levels.len()).max(1) as f64;
     let scatter = (best.misfit / freedom).max(1.0);
     let flat = Stairs::heights(points, &best.knees, Some(at));
     if best.heights[at] <= 0.0 || flat.misfit - best.misfit < CHI_999 * scatter {
-        return Err("the cells beyond it take no longer than their own scatter explains".into());
+        return Err("the cells beyond it take no longer than their scatter explains".into());
     }
     let fits = |place: &f64| {
         let knees = moved(&best.knees, at, *place);
@@ -181,11 +179,11 @@ fn knee(
     let near: Vec<f64> = places(level).into_iter().filter(fits).collect();
     let step = (2.0 * RANGE.ln() / (PLACES - 1) as f64 / 2.0).exp();
     let bytes = best.knees[at];
-    // Between two places tried nothing is known: half a step is added at each end.
+    // Nothing is known between two places that were tried, so half a step is added at each end.
     let low = near.first().map_or(bytes, |low| low.min(bytes)) / step;
     let high = near.last().map_or(bytes, |high| high.max(bytes)) * step;
     if low <= level.bytes / RANGE || high >= level.bytes * RANGE {
-        return Err("the cells leave its place open over the whole range that was searched".into());
+        return Err("the cells do not limit its place within the range that was searched".into());
     }
     let heights: Vec<f64> = without.iter().map(|stairs| stairs.heights[at]).collect();
     let n = heights.len() as f64;
@@ -397,11 +395,11 @@ mod tests {
         levels.push(Level { name: "L3".into(), bytes: 256.0 * 1024.0 * 1024.0 });
         let fit = fit(&matrix([48.0 * 1024.0, 2_048.0 * 1024.0], [4.0, 30.0], 0.002), &levels);
         let why = fit.levels[2].knee.as_ref().expect_err("footprints end far below it");
-        assert!(why.contains("there are 0"), "{why}");
+        assert!(why.starts_with("0 cells beyond"), "{why}");
     }
 
     #[test]
-    fn few_cells_are_said_to_be_few() {
+    fn few_cells_are_the_reason() {
         let fit = fit(&matrix([1.0, 2.0], [1.0, 1.0], 0.0)[..3], &levels());
         assert!(
             fit.levels.iter().all(|found| found.knee.as_ref().is_err_and(|why| why.starts_with("3 cells")))

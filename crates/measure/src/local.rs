@@ -4,7 +4,8 @@ use crate::arch;
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::{Clock, Moment, monotonic_raw_ns};
 use crate::noise::{BatchMark, BatchNoise};
-use crate::probe::{Crossing, Probe, Refusal, Site};
+use crate::probe::{Crossing, Probe, Site};
+use crate::refusal::Refusal;
 use crate::stamps::{self, Anchor, Mapping, Span};
 
 /// Opens probes and times batches in this process, with any clock.
@@ -29,7 +30,7 @@ impl<'p, C: Clock> Local<'p, C> {
                 let crossing = self.probes[*probe].open(&self.site)?;
                 let reply = Reply::Opened {
                     most_passes: crossing.most_passes(),
-                    facts: crossing.facts(),
+                    facts: Box::new(crossing.facts()),
                     dissection: crossing.dissection(),
                 };
                 self.open[*probe] = Some(crossing);
@@ -40,23 +41,30 @@ impl<'p, C: Clock> Local<'p, C> {
                 self.open[*probe] = None;
                 Ok(Reply::Closed)
             }
-            Request::Visit { probe, warm, passes } => self.visit(*probe, *warm, passes),
-            Request::Singles { probe, count } => self.singles(*probe, *count),
+            Request::Visit { probe, warm, passes, most_ticks } => {
+                self.visit(*probe, *warm, passes, *most_ticks)
+            }
+            Request::Singles { probe, count, most_ticks } => self.singles(*probe, *count, *most_ticks),
             Request::Dissect { probe, count } => self.dissect(*probe, *count),
             Request::Core => self.core(),
             Request::Moment => Ok(Reply::Moment(Moment::read(&self.clock, monotonic_raw_ns, 200))),
         }
     }
 
-    fn visit(&mut self, probe: usize, warm: u64, batches: &[u64]) -> Result<Reply, Refusal> {
+    fn visit(&mut self, probe: usize, warm: u64, batches: &[u64], most_ticks: u64) -> Result<Reply, Refusal> {
         let claims = self.probes[probe].meta().proof.len();
         let Some(crossing) = self.open[probe].as_mut() else {
             return Err(Refusal::Failed("it is not open".into()));
         };
         let mut noise = BatchNoise::default();
+        let mut batches = batches;
         if warm > 0 {
             crossing.prepare(warm)?;
+            let start = self.clock.now();
             crossing.cross(warm)?;
+            if elapsed(start, self.clock.now())? > most_ticks {
+                batches = &[];
+            }
         }
         let mut ticks = Vec::with_capacity(batches.len());
         for &passes in batches {
@@ -76,13 +84,17 @@ impl<'p, C: Clock> Local<'p, C> {
         Ok(Reply::Visited { ticks, counts, passes, noise })
     }
 
-    fn singles(&mut self, probe: usize, count: u32) -> Result<Reply, Refusal> {
+    fn singles(&mut self, probe: usize, count: u32, most_ticks: u64) -> Result<Reply, Refusal> {
         let Some(crossing) = self.open[probe].as_mut() else {
             return Err(Refusal::Failed("it is not open".into()));
         };
         let mut times = [Vec::with_capacity(count as usize), Vec::with_capacity(count as usize)];
+        let mut used = 0;
         arch::reset_float_control();
         for _ in 0..count {
+            if used > most_ticks {
+                break;
+            }
             // A pass, then an empty pass by the same path: the pair's cost is measured where it is paid.
             for (passes, times) in [1, 0].into_iter().zip(&mut times) {
                 crossing.prepare(passes)?;
@@ -90,10 +102,12 @@ impl<'p, C: Clock> Local<'p, C> {
                 let outcome = crossing.cross(passes);
                 let end = self.clock.now();
                 outcome?;
-                times.push(elapsed(start, end)?);
+                let ticks = elapsed(start, end)?;
+                used += ticks;
+                times.push(ticks);
             }
         }
-        self.passes[probe] += u64::from(count);
+        self.passes[probe] += times[0].len() as u64;
         let [ticks, empty] = times;
         Ok(Reply::Singles { ticks, empty })
     }
@@ -107,12 +121,11 @@ impl<'p, C: Clock> Local<'p, C> {
         };
         let mut spans: Vec<Vec<Span>> = vec![Vec::with_capacity(count as usize); dissection.lanes];
         arch::reset_float_control();
-        // Around the crossings, so that the two clocks are compared when they are used.
+        // Around the crossings, so the two clocks are compared when they are used.
         let first = Anchor::now(now);
         crossing.dissect(count, now, &mut spans)?;
         let mapping = first.zip(Anchor::now(now)).and_then(|(first, last)| Mapping::between(first, last));
-        let mapping =
-            mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
+        let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stopped or ran backwards".into()))?;
         let pair = stamps::pair_ticks(now);
         let lengths = |lane: &Vec<Span>| lane.iter().map(|&span| mapping.length(span, pair)).collect();
         Ok(Reply::Dissected { lanes: spans.iter().map(lengths).collect(), doubt: mapping.doubt })
@@ -139,8 +152,7 @@ impl<'p, C: Clock> Local<'p, C> {
             Ok::<_, Refusal>((long - short) / (many - few))
         };
         let (mut multiply, mut add, mut thousand) = (Vec::new(), Vec::new(), Vec::new());
-        // One after the other within microseconds, so that what stands at the same place in the three
-        // was timed at the same core frequency.
+        // One after the other within microseconds, so the same place in the three was timed at the same core frequency.
         for _ in 0..TRIES {
             multiply.push(slope(arch::multiply_chain)?);
             let (long, _) = timed(arch::multiply_chain, 1_000)?;

@@ -1,9 +1,9 @@
 //! The noise watch: what else happened on the measured CPU while we measured.
 //!
-//! Around each batch only two cheap things are read (`batch.rs`): was the thread pushed off its CPU, did
-//! it end on another. Around a longer span (a round, the whole run) the system's own books are read
+//! Around each batch only two cheap things are read (`batch.rs`): whether the thread was pushed off its CPU, and
+//! whether it ended on another. Around a longer span (a round, the whole run) the system's own books are read
 //! (`span.rs`): time stolen by the hypervisor, interrupts, and time that the CPU spent on tasks which are
-//! not ours. All of it is read outside the clock; what a system does not tell is `None`.
+//! not ours. All of it is read outside the clock; what a system does not show is `None`.
 
 mod batch;
 mod interrupts;

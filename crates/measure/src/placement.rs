@@ -25,8 +25,8 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     // SAFETY: the set is valid for its size; 0 is the calling thread.
     if unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &set) } != 0 {
         let error = io::Error::last_os_error();
-        // What is read back decides: who may use this CPU only is pinned, whoever did it (a cpuset, `taskset`
-        // outside of the sandbox that refuses the call).
+        // What is read back decides: a thread that may use only this CPU is pinned, whatever pinned it (a cpuset, or
+        // `taskset` outside of the sandbox that refuses the call).
         if !allowed().is_ok_and(|allowed| allowed == [cpu]) {
             return Err(io::Error::new(error.kind(), format!("pin to cpu {cpu}: {error}")));
         }
@@ -64,7 +64,7 @@ pub enum Relation {
     Sibling,
     /// Two cores.
     OtherCore,
-    /// The system does not tell.
+    /// It is not known.
     Unknown,
 }
 
@@ -83,7 +83,7 @@ impl Relation {
 pub fn relation(cpu: usize, other: usize) -> Relation {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     match fs::read_to_string(path) {
-        Ok(list) if parse_cpu_list(&list).contains(&other) => Relation::Sibling,
+        Ok(siblings) if parse_cpu_list(&siblings).contains(&other) => Relation::Sibling,
         Ok(_) => Relation::OtherCore,
         Err(_) => Relation::Unknown,
     }
@@ -98,14 +98,14 @@ pub fn relation_in(cores: &[Vec<usize>], cpu: usize, other: usize) -> Relation {
     }
 }
 
-/// Reads the kernel's list format, `0-3,8`. Parts that make no sense are left out.
+/// Reads the kernel's list format, `0-3,8`. Invalid parts are left out.
 ///
 /// ```
 /// assert_eq!(tollgate_measure::placement::parse_cpu_list("0-2,5\n"), [0, 1, 2, 5]);
 /// ```
-pub fn parse_cpu_list(list: &str) -> Vec<usize> {
+pub fn parse_cpu_list(text: &str) -> Vec<usize> {
     let mut cpus = Vec::new();
-    for part in list.trim().split(',') {
+    for part in text.trim().split(',') {
         let mut ends = part.splitn(2, '-').map(|end| end.trim().parse::<usize>());
         match (ends.next(), ends.next()) {
             (Some(Ok(one)), None) => cpus.push(one),

@@ -1,10 +1,13 @@
 //! The contract between what is crossed and how it is measured.
 //!
 //! A probe *opens* (sets up, or refuses with a reason), *crosses* n times (the only thing inside the
-//! clock), *proves* (counts since the last time it was asked), and *closes* (is dropped). It knows no
+//! clock), *proves* (counts since the last proof), and *closes* (is dropped). It has no
 //! loop of batches, no clock and no statistics.
 
-use crate::stamps::{Dissection, Now, Span};
+use crate::clock::Now;
+use crate::dissection::Dissection;
+use crate::refusal::Refusal;
+use crate::stamps::Span;
 use serde::{Deserialize, Serialize};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
 use tollgate_record::{Asked, Found, Per};
@@ -42,7 +45,7 @@ pub struct Claim {
     pub key: &'static str,
     /// What the count must be for each crossing.
     pub per_crossing: f64,
-    /// Relative disagreement that is still agreement; 0 for counts that must be exact.
+    /// Relative difference that is allowed; 0 for counts that must be exact.
     pub tolerance: f64,
     /// When the count disagrees, divide the time by it, so that the figure is per counted event.
     pub divides: bool,
@@ -100,69 +103,6 @@ pub struct CounterReading {
     pub per_crossing: Result<f64, String>,
 }
 
-/// Why a probe did not open, or stopped.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// It cannot be measured on this host.
-    #[error("{reason}")]
-    Skip {
-        /// Why, as a clause without a full stop.
-        reason: String,
-        /// What would make it measurable.
-        enable: String,
-    },
-    /// It should have worked.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl Refusal {
-    /// A skip with its reason and its remedy.
-    pub fn skip(reason: impl Into<String>, enable: impl Into<String>) -> Self {
-        Self::Skip { reason: reason.into(), enable: enable.into() }
-    }
-
-    /// What the error of the system call just made means for a probe.
-    pub fn os(what: &str) -> Self {
-        Self::of(what, &std::io::Error::last_os_error())
-    }
-
-    /// What `error`, which the call named `what` gave, means for a probe: a limit of the process or of the
-    /// system is a skip with what lifts it, anything else is a failure.
-    pub fn of(what: &str, error: &std::io::Error) -> Self {
-        let (reason, enable) = match error.raw_os_error() {
-            Some(libc::EMFILE) => (
-                "this process may open no more descriptors (RLIMIT_NOFILE)",
-                "raise the limit on open files with `ulimit -n`",
-            ),
-            Some(libc::ENFILE) => (
-                "the system's table of open files is full",
-                "close programs or have the administrator raise the sysctl fs.file-max",
-            ),
-            Some(libc::ENOMEM) => (
-                "this process may have no more memory (RLIMIT_AS, or the machine's is used up)",
-                "raise the limit with `ulimit -v`, or free some memory",
-            ),
-            Some(libc::EFBIG) => (
-                "this process may not write files of that size (RLIMIT_FSIZE)",
-                "raise the limit on the size of files with `ulimit -f`",
-            ),
-            _ => return Self::Failed(format!("{what}: {error}")),
-        };
-        Self::skip(format!("{what}: {reason}"), enable)
-    }
-}
-
-impl From<std::io::Error> for Refusal {
-    fn from(error: std::io::Error) -> Self {
-        match Self::of("a system call", &error) {
-            // Such an error often says by itself what was tried.
-            Self::Failed(_) => Self::Failed(error.to_string()),
-            limit => limit,
-        }
-    }
-}
-
 /// The measurement of one mechanism.
 pub trait Probe: Sync {
     /// What is known of it before it is opened.
@@ -195,7 +135,7 @@ pub trait Crossing {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal>;
 
     /// Writes what was counted since the last call (or since opening), one number for each claim of
-    /// [`Meta::proof`]. Counts that cannot be had on this host stay `None`.
+    /// [`Meta::proof`]. Counts that are not available on this host stay `None`.
     ///
     /// # Errors
     /// Whatever stops the probe.

@@ -1,39 +1,51 @@
 //! The bench in a worker process.
 //!
-//! A probe that crashes, hangs or is killed costs its own row only: the watchdog ends the worker's whole
-//! process group and the sampler goes on with a new one. A new process for each epoch also has a new
-//! address-space layout, so what depends on layout shows in the spread between epochs instead of hiding
-//! in the figure.
+//! A probe that crashes, hangs or is killed costs its own row only: the supervisor ends the worker with all its
+//! processes, and the sampler goes on with a new one. A new process for each epoch also has a new address-space
+//! layout, so what depends on layout shows in the spread between epochs instead of hiding in the figure.
 
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::monotonic_raw_ns;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tollgate_supervise::{Patience, Tree};
 
-/// How long a worker may take to leave. One that has thousands of processes to end is ended with them.
-const LEAVE_MS: u32 = 1_000;
+/// How often a worker is looked at that may take a moment to leave. One that has thousands of processes to end is
+/// ended with them.
+const LEAVING_LOOKS: u32 = 1_000;
 
-/// A worker process that is asked.
+/// A worker process that answers requests.
 pub struct Remote<F> {
     command: F,
     worker: Option<Worker>,
-    patience_ms: i32,
+    patience: Duration,
+    guarded: bool,
 }
 
 struct Worker {
-    child: Child,
+    tree: Tree,
     requests: Option<ChildStdin>,
     replies: ChildStdout,
     buffer: Vec<u8>,
+    patience: Patience,
 }
 
 impl<F: FnMut() -> Command> Remote<F> {
-    /// `command` makes the command that runs [`serve`](crate::worker::serve); a worker that is silent
-    /// for `patience_ms` is taken for hung.
+    /// `command` makes the command that runs [`serve`](crate::worker::serve). A worker that does not answer within
+    /// `patience_ms` is taken for hung; time in which others kept it from the CPU does not count ([`Patience`]).
     pub fn new(command: F, patience_ms: i32) -> Self {
-        Self { command, worker: None, patience_ms }
+        let patience = Duration::from_millis(patience_ms.max(0) as u64);
+        Self { command, worker: None, patience, guarded: true }
+    }
+
+    /// Starts workers as direct children: for a tollgate that checks who its parent is.
+    #[must_use]
+    pub fn unguarded(mut self) -> Self {
+        self.guarded = false;
+        self
     }
 
     /// Ends the worker, if there is one; the next is started by [`Bench::restart`].
@@ -42,11 +54,6 @@ impl<F: FnMut() -> Command> Remote<F> {
             worker.end(false);
         }
     }
-
-    /// Process id of the worker, which is also its process group's.
-    pub fn worker_id(&self) -> Option<u32> {
-        self.worker.as_ref().map(|worker| worker.child.id())
-    }
 }
 
 impl<F: FnMut() -> Command> Bench for Remote<F> {
@@ -54,7 +61,7 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
         let Some(worker) = self.worker.as_mut() else {
             return Err(Lost("there is no worker".into()));
         };
-        match worker.ask(request, self.patience_ms) {
+        match worker.ask(request) {
             Ok(Reply::Unusable { reason }) => Err(Lost(reason)),
             Ok(reply) => Ok(reply),
             Err(error) => {
@@ -63,9 +70,8 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
                 Err(Lost(match (error.kind(), fate) {
                     (io::ErrorKind::TimedOut, _) => {
                         format!(
-                            "no answer within {} s; its processes were ended: it hangs, or other tasks hold \
-                             the CPUs ('tollgate doctor' tells)",
-                            f64::from(self.patience_ms) / 1e3
+                            "no answer within {} s; its processes were ended: it hangs (--patience-ms allows more)",
+                            self.patience.as_secs_f64()
                         )
                     }
                     (_, Some(Some(fate))) => format!("the worker process {fate}"),
@@ -76,20 +82,20 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
     }
 
     fn restart(&mut self) -> Result<(), Lost> {
-        if let Some(worker) = self.worker.take() {
-            worker.end(false);
-        }
-        // What a worker that is killed leaves behind becomes ours, so that it can be waited for and not
-        // only hoped that somebody does.
-        // SAFETY: an option of this process that takes an integer.
-        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
-        let mut command = (self.command)();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        let mut child = command.spawn().map_err(|error| Lost(not_started(&error)))?;
-        let (Some(requests), Some(replies)) = (child.stdin.take(), child.stdout.take()) else {
+        self.end();
+        let mut command = || {
+            let mut command = (self.command)();
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            command
+        };
+        let started =
+            if self.guarded { Tree::start(command, None) } else { Tree::unguarded(command(), None) };
+        let mut tree = started.map_err(|error| Lost(not_started(&error)))?;
+        let (Some(requests), Some(replies)) = (tree.stdin.take(), tree.stdout.take()) else {
             return Err(Lost("the worker process has no pipes".into()));
         };
-        self.worker = Some(Worker { child, requests: Some(requests), replies, buffer: Vec::new() });
+        let patience = Patience::new(self.patience);
+        self.worker = Some(Worker { tree, requests: Some(requests), replies, buffer: Vec::new(), patience });
         Ok(())
     }
 
@@ -107,23 +113,28 @@ impl<F> Drop for Remote<F> {
 }
 
 impl Worker {
-    fn ask(&mut self, request: &Request, patience_ms: i32) -> io::Result<Reply> {
+    fn ask(&mut self, request: &Request) -> io::Result<Reply> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         requests.write_all(&line)?;
-        let deadline = monotonic_raw_ns() + patience_ms as u64 * 1_000_000;
+        self.patience.renew();
+        let (mut asked, mut wait) = (Instant::now(), self.patience.allowed());
         loop {
             if let Some(end) = self.buffer.iter().position(|&byte| byte == b'\n') {
                 let reply = serde_json::from_slice(&self.buffer[..end])?;
                 self.buffer.drain(..=end);
                 return Ok(reply);
             }
-            let left = deadline.saturating_sub(monotonic_raw_ns()) / 1_000_000;
+            let left = wait.saturating_sub(asked.elapsed()).as_millis().min(i32::MAX as u128);
             let mut poll = libc::pollfd { fd: self.replies.as_raw_fd(), events: libc::POLLIN, revents: 0 };
             // SAFETY: one valid pollfd.
             match unsafe { libc::poll(&mut poll, 1, left as i32) } {
-                0 => return Err(io::ErrorKind::TimedOut.into()),
+                0 => {
+                    let more = self.patience.after(asked.elapsed(), self.tree.id());
+                    wait = more.ok_or(io::ErrorKind::TimedOut)?;
+                    asked = Instant::now();
+                }
                 -1 => {
                     let error = io::Error::last_os_error();
                     if error.kind() != io::ErrorKind::Interrupted {
@@ -141,58 +152,29 @@ impl Worker {
         }
     }
 
-    /// Ends the worker and everything in its process group; says how the worker had ended by itself, if
-    /// it had.
+    /// Ends the worker with all its processes; says how the worker had ended by itself, if it had.
     fn end(mut self, hung: bool) -> Option<String> {
         drop(self.requests.take());
-        // A worker whose input has ended closes its probes and leaves; it is given a moment.
-        let by_itself = !hung
-            && (0..LEAVE_MS).any(|_| {
-                self.has_ended() || {
-                    pause();
-                    false
-                }
-            });
-        // SAFETY: signals the process group that was made for this worker. The worker has not been
-        // reaped yet, so its id, which is the group's, cannot have been given to another.
-        unsafe { libc::kill(-(self.child.id() as i32), libc::SIGKILL) };
-        let group = self.child.id() as i32;
-        let status = self.child.wait();
-        collect(group);
-        let status = status.ok()?;
-        by_itself.then(|| match (status.code(), status.signal()) {
-            (Some(code), _) => format!("ended with status {code}"),
-            (_, Some(signal)) => {
-                format!("was ended by signal {signal} ({}){}", signal_name(signal), sender(signal))
+        // A worker whose input has ended closes its probes and leaves.
+        let looks = if hung { 0 } else { LEAVING_LOOKS };
+        let by_itself = (0..looks).any(|_| {
+            self.tree.ended().is_some() || {
+                std::thread::sleep(Duration::from_millis(1));
+                false
             }
-            _ => "ended".into(),
-        })
-    }
-
-    /// Whether the worker has ended; it is left unreaped.
-    fn has_ended(&self) -> bool {
-        // SAFETY: siginfo_t is plain data for which all zeroes is valid.
-        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: `info` is valid for writing, and the process is our child.
-        unsafe { libc::waitid(libc::P_PID, self.child.id(), &mut info, options) == 0 && info.si_pid() != 0 }
+        });
+        let status = self.tree.end().status;
+        by_itself.then(|| fate(status))
     }
 }
 
-/// Waits for what was left of a process group that has been killed. A process that the kernel cannot end
-/// at once (it waits for a device) is not waited for longer than a few seconds.
-fn collect(group: i32) {
-    let mut pauses = 0;
-    while pauses < 5_000 {
-        // SAFETY: no status is asked for. __WALL, because peers of a ring do not signal by SIGCHLD.
-        match unsafe { libc::waitpid(-group, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) } {
-            0 => {
-                pauses += 1;
-                pause();
-            }
-            -1 => return,
-            _ => {}
+fn fate(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with status {code}"),
+        (_, Some(signal)) => {
+            format!("was ended by signal {signal} ({}){}", signal_name(signal), sender(signal))
         }
+        _ => "ended".into(),
     }
 }
 
@@ -209,10 +191,6 @@ fn not_started(error: &io::Error) -> String {
         _ => "",
     };
     format!("the worker process could not be started: {error}{remedy}")
-}
-
-fn pause() {
-    std::thread::sleep(std::time::Duration::from_millis(1));
 }
 
 fn signal_name(signal: i32) -> &'static str {

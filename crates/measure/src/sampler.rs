@@ -7,10 +7,10 @@
 //! thus meets all probes alike, and what differs from process to process shows between epochs.
 
 use crate::bench::{Bench, Lost, Reply, Request};
-use crate::clock::{Moment, Scale};
-use crate::probe::{Facts, Meta};
-use crate::stamps::Dissection;
+use crate::probe::Meta;
+use crate::samples::{Batch, CoreReading, EpochSamples, ProbeSamples, ProbeState, RunSamples};
 use crate::stats::{is_steady, median};
+use crate::summary::relative_half_width;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -35,117 +35,7 @@ pub struct Plan {
     pub singles_ns: u64,
 }
 
-/// What became of a probe so far.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// It gave samples, or is about to.
-    Active,
-    /// It cannot be measured here.
-    Skipped {
-        /// Why.
-        reason: String,
-        /// What would make it measurable.
-        enable: String,
-    },
-    /// It failed.
-    Failed(String),
-}
-
-/// A timed batch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Batch {
-    /// Passes made.
-    pub passes: u64,
-    /// Ticks taken, the clock's own cost included.
-    pub ticks: u64,
-}
-
-/// What one probe gave in one epoch.
-#[derive(Clone, Debug, Default)]
-pub struct Epoch {
-    /// Batches of the usual length.
-    pub batches: Vec<Batch>,
-    /// Batches of twice that length, for the second estimator.
-    pub doubles: Vec<Batch>,
-    /// Ticks of empty batches: the clock and the call.
-    pub empty: Vec<u64>,
-    /// Counts of the proof.
-    pub counts: Vec<Option<u64>>,
-    /// Passes that those counts cover.
-    pub passes: u64,
-    /// Visits in which another task took the CPU.
-    pub interrupted: u64,
-    /// Visits that ended on another CPU than they began on.
-    pub migrated: u64,
-    /// Visits in all.
-    pub visits: u64,
-    /// Single passes, in ticks, the clock's cost included.
-    pub singles: Vec<u64>,
-    /// Empty passes timed the same way.
-    pub singles_empty: Vec<u64>,
-    /// Whether warming up reached a steady state.
-    pub steady: bool,
-    /// For each lane of the dissection the median ticks of each group of stamped crossings.
-    pub lanes: Vec<Vec<f64>>,
-    /// How far the kernel's stamps were from the counter at the most, in ticks.
-    pub doubt: f64,
-}
-
-/// What one probe gave in all.
-#[derive(Clone, Debug)]
-pub struct Collected {
-    /// What became of it.
-    pub outcome: Outcome,
-    /// What it says about itself, for the record.
-    pub facts: Facts,
-    /// Passes of a batch, found by calibration.
-    pub passes: u64,
-    /// One entry for each epoch it took part in.
-    pub epochs: Vec<Epoch>,
-    /// Whether it reached the target and was left out of further epochs.
-    pub done: bool,
-    /// How its crossings are taken apart, where they are.
-    pub dissection: Option<Dissection>,
-    /// Why they were not, after all, and what would enable it.
-    pub undissected: Option<(String, String)>,
-}
-
-/// Frequencies, as measured at one moment.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Core {
-    /// Ticks for each dependent multiply.
-    pub multiply: f64,
-    /// Ticks for each dependent addition.
-    pub add: f64,
-    /// Ticks of 1,000 dependent multiplies timed as a batch is.
-    pub thousand: f64,
-    /// Median ticks of an empty clock pair.
-    pub pair: f64,
-}
-
-/// Everything that a run collected.
-#[derive(Clone, Debug)]
-pub struct Harvest {
-    /// One entry for each probe.
-    pub probes: Vec<Collected>,
-    /// The clock against the system's, first and last.
-    pub moments: Vec<Moment>,
-    /// The core's frequency, once at the start of each epoch and once at the end.
-    pub core: Vec<Core>,
-    /// Whether it ended by itself.
-    pub complete: bool,
-    /// Why the bench could not be started any more, when that ended it.
-    pub lost: Option<Lost>,
-}
-
-impl Harvest {
-    /// The clock's rate over the whole run so far.
-    pub fn scale(&self) -> Option<Scale> {
-        self.moments.first()?.scale_until(self.moments.last()?)
-    }
-}
-
-/// What the caller is told between two requests, when nothing is being timed.
+/// What the caller hears between two requests, when nothing is being timed.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// An epoch begins: its number from 0, and how many there will be at the most.
@@ -155,51 +45,39 @@ pub enum Event<'a> {
     /// Every active probe is open and warm: sampling begins.
     Sampling,
     /// A round has ended; share of the budget used, and everything so far.
-    Round(f64, &'a Harvest),
+    Round(f64, &'a RunSamples),
     /// An epoch has ended.
-    Ended(&'a Harvest),
+    Ended(&'a RunSamples),
 }
 
-/// Judges whether a probe is precise enough, from what was collected: half width of the interval as a
-/// share of the figure.
-pub type Judge<'a> = &'a dyn Fn(&Meta, &Collected) -> Option<f64>;
-
-/// Runs a plan on a bench. `tell` hears what goes on, and may stop it.
+/// Runs a plan on a bench. `states` says which probes to measure; without an entry a probe is measured. `tell`
+/// hears what goes on, and may stop it.
 ///
 /// # Errors
 /// [`Lost`] when the bench was gone before anything was sampled; later than that, what was sampled is
-/// returned with [`Harvest::lost`].
+/// returned with [`RunSamples::lost`].
 pub fn run(
     bench: &mut impl Bench,
     metas: &[&Meta],
-    refused: Vec<Option<Outcome>>,
+    states: Vec<ProbeState>,
     plan: &Plan,
-    judge: Judge<'_>,
     tell: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
-) -> Result<Harvest, Lost> {
-    let probes = (0..metas.len())
-        .map(|probe| Collected {
-            outcome: refused.get(probe).cloned().flatten().unwrap_or(Outcome::Active),
-            facts: Facts::default(),
-            passes: 0,
-            epochs: Vec::new(),
-            done: false,
-            dissection: None,
-            undissected: None,
-        })
-        .collect();
-    let harvest = Harvest { probes, moments: Vec::new(), core: Vec::new(), complete: false, lost: None };
+) -> Result<RunSamples, Lost> {
+    let mut probes = vec![ProbeSamples::default(); metas.len()];
+    probes.iter_mut().zip(states).for_each(|(probe, state)| probe.state = state);
+    let samples = RunSamples { probes, ..RunSamples::default() };
     let rng = ChaCha8Rng::seed_from_u64(plan.seed);
-    let mut run = Running { bench, metas, plan, harvest, rng, tell, open: vec![false; metas.len()] };
-    match run.epochs(judge) {
-        Ok(()) => run.harvest.complete = true,
+    let (open, used_ns) = (vec![false; metas.len()], vec![0; metas.len()]);
+    let mut sampler = Sampler { bench, metas, plan, samples, rng, tell, open, used_ns, allowed_ns: u64::MAX };
+    match sampler.epochs() {
+        Ok(()) => sampler.samples.complete = true,
         Err(Halt::Stopped) => {}
-        Err(Halt::Lost(lost)) if run.harvest.probes.iter().all(|probe| probe.epochs.is_empty()) => {
+        Err(Halt::Lost(lost)) if sampler.samples.probes.iter().all(|probe| probe.epochs.is_empty()) => {
             return Err(lost);
         }
-        Err(Halt::Lost(lost)) => run.harvest.lost = Some(lost),
+        Err(Halt::Lost(lost)) => sampler.samples.lost = Some(lost),
     }
-    Ok(run.harvest)
+    Ok(sampler.samples)
 }
 
 /// Why a run does not go on.
@@ -210,14 +88,18 @@ enum Halt {
     Lost(Lost),
 }
 
-struct Running<'a, B> {
+struct Sampler<'a, B> {
     bench: &'a mut B,
     metas: &'a [&'a Meta],
     plan: &'a Plan,
-    harvest: Harvest,
+    samples: RunSamples,
     rng: ChaCha8Rng,
     tell: &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     open: Vec<bool>,
+    /// Time that each probe took in this epoch.
+    used_ns: Vec<u64>,
+    /// Time that one probe may take in this epoch.
+    allowed_ns: u64,
 }
 
 /// Batches that a warm-up may take at the most.
@@ -225,6 +107,10 @@ const MOST_WARM: usize = 24;
 /// Time that a warm-up may take at the most, in planned batches: a probe whose single pass takes
 /// milliseconds (a wake-up on a busy machine) must not hold up all others.
 const MOST_WARM_TIME: f64 = 30.0;
+/// A batch may take so many times as long as planned; beyond that its passes are counted anew.
+const MOST_BATCH_TIME: f64 = 8.0;
+/// A probe may take so many times its equal share of an epoch.
+const MOST_OF_SHARE: u64 = 8;
 /// One round in so many times batches of double length; the round after it empty ones as well.
 const DOUBLE_EVERY: u64 = 4;
 /// Percent of the budget after which no further epoch is begun, even when fewer were made than planned:
@@ -237,8 +123,8 @@ const SINGLES: (u64, u64) = (8, 2_000);
 /// Stamped crossings of a visit: at least and at most.
 const STAMPED: (u64, u64) = (8, 256);
 
-impl<B: Bench> Running<'_, B> {
-    fn epochs(&mut self, judge: Judge<'_>) -> Result<(), Halt> {
+impl<B: Bench> Sampler<'_, B> {
+    fn epochs(&mut self) -> Result<(), Halt> {
         let start = self.bench.elapsed_ns();
         // What an epoch does after its rounds takes time, too; the one before tells how much.
         let mut closing = 0;
@@ -249,6 +135,9 @@ impl<B: Bench> Running<'_, B> {
             }
             self.say(|_| Event::Epoch(epoch, self.plan.most_epochs))?;
             self.restart()?;
+            self.used_ns.fill(0);
+            let share = self.plan.budget_ns / u64::from(self.plan.most_epochs);
+            self.allowed_ns = share * MOST_OF_SHARE / self.active().len().max(1) as u64;
             self.core()?;
             self.open_all()?;
             self.say(|_| Event::Sampling)?;
@@ -262,9 +151,10 @@ impl<B: Bench> Running<'_, B> {
             self.singles()?;
             self.core()?;
             closing = self.bench.elapsed_ns() - rounds_ended;
-            for (meta, probe) in self.metas.iter().zip(&mut self.harvest.probes) {
-                if epoch + 1 >= self.plan.epochs && !probe.done {
-                    probe.done = judge(meta, probe).is_some_and(|width| width <= self.plan.target);
+            if epoch + 1 >= self.plan.epochs {
+                for (meta, probe) in self.metas.iter().zip(&mut self.samples.probes) {
+                    probe.precise |=
+                        relative_half_width(meta, probe).is_some_and(|it| it <= self.plan.target);
                 }
             }
             self.say(Event::Ended)?;
@@ -275,16 +165,19 @@ impl<B: Bench> Running<'_, B> {
         Ok(())
     }
 
-    fn say<'h>(&'h mut self, event: impl FnOnce(&'h Harvest) -> Event<'h>) -> Result<(), Halt> {
-        match (self.tell)(event(&self.harvest)) {
+    fn say<'h>(&'h mut self, event: impl FnOnce(&'h RunSamples) -> Event<'h>) -> Result<(), Halt> {
+        match (self.tell)(event(&self.samples)) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Halt::Stopped),
         }
     }
 
     fn active(&self) -> Vec<usize> {
-        let probes = self.harvest.probes.iter().enumerate();
-        probes.filter(|(_, probe)| probe.outcome == Outcome::Active && !probe.done).map(|(i, _)| i).collect()
+        let probes = self.samples.probes.iter().enumerate();
+        probes
+            .filter(|(_, probe)| probe.state == ProbeState::Active && !probe.precise)
+            .map(|(i, _)| i)
+            .collect()
     }
 
     fn restart(&mut self) -> Result<(), Halt> {
@@ -314,23 +207,30 @@ impl<B: Bench> Running<'_, B> {
     /// Asks something of a probe. `None` when the probe is out: it refused, failed, or took the bench
     /// with it, in which case the bench is started anew with the others open.
     fn ask_probe(&mut self, probe: usize, request: &Request) -> Result<Option<Reply>, Halt> {
-        match self.bench.ask(request) {
-            Ok(Reply::Skipped { reason, enable }) => self.out(probe, Outcome::Skipped { reason, enable }),
-            Ok(Reply::Failed { reason }) => self.out(probe, Outcome::Failed(reason)),
+        let start = self.bench.elapsed_ns();
+        let reply = self.bench.ask(request);
+        self.used_ns[probe] += self.bench.elapsed_ns() - start;
+        match reply {
+            Ok(Reply::Skipped { reason, enable }) if matches!(request, Request::Dissect { .. }) => {
+                self.samples.probes[probe].undissected = Some((reason, enable));
+            }
+            Ok(Reply::Skipped { reason, enable }) => self.out(probe, ProbeState::Skipped { reason, enable }),
+            Ok(Reply::Failed { reason }) => self.out(probe, ProbeState::Failed(reason)),
             Ok(reply) => return Ok(Some(reply)),
             Err(Lost(reason)) => {
-                self.out(probe, Outcome::Failed(reason));
+                self.out(probe, ProbeState::Failed(reason));
                 self.recover()?;
             }
         }
         Ok(None)
     }
 
-    fn out(&mut self, probe: usize, outcome: Outcome) {
-        self.harvest.probes[probe].outcome = outcome;
+    fn out(&mut self, probe: usize, state: ProbeState) {
+        self.samples.probes[probe].state = state;
         self.open[probe] = false;
     }
 
+    /// The most passes that the probe can make at once; `None` when it is out.
     fn open(&mut self, probe: usize) -> Result<Option<u64>, Halt> {
         let Some(Reply::Opened { most_passes, facts, dissection }) =
             self.ask_probe(probe, &Request::Open { probe })?
@@ -338,14 +238,14 @@ impl<B: Bench> Running<'_, B> {
             return Ok(None);
         };
         self.open[probe] = true;
-        self.harvest.probes[probe].dissection = dissection;
-        self.harvest.probes[probe].facts = facts;
+        self.samples.probes[probe].dissection = dissection;
+        self.samples.probes[probe].facts = *facts;
         Ok(Some(most_passes))
     }
 
     fn moment(&mut self) -> Result<(), Halt> {
         if let Reply::Moment(moment) = self.ask(&Request::Moment)? {
-            self.harvest.moments.push(moment);
+            self.samples.moments.push(moment);
         }
         Ok(())
     }
@@ -357,7 +257,7 @@ impl<B: Bench> Running<'_, B> {
             let pair: Vec<f64> = pair.iter().map(|&ticks| ticks as f64).collect();
             let [multiply, add, thousand, pair] =
                 [multiply, add, thousand, pair].map(|values| median(&values));
-            self.harvest.core.push(Core { multiply, add, thousand, pair });
+            self.samples.core.push(CoreReading { multiply, add, thousand, pair });
         }
         self.moment()
     }
@@ -369,20 +269,43 @@ impl<B: Bench> Running<'_, B> {
         for probe in order {
             self.say(|_| Event::Warming(probe))?;
             let Some(most) = self.open(probe)? else { continue };
-            self.harvest.probes[probe].epochs.push(Epoch::default());
-            if self.harvest.probes[probe].passes == 0 {
-                // A batch that was fitted to a cold probe is too short for a warm one.
-                if !self.calibrate(probe, most)? || !self.warm(probe)? || !self.calibrate(probe, most)? {
-                    continue;
-                }
+            self.samples.probes[probe].epochs.push(EpochSamples::default());
+            if self.fit(probe, most)? {
+                self.warm(probe)?;
             }
-            self.warm(probe)?;
         }
         Ok(())
     }
 
+    fn ticks(&self, ns: u64) -> f64 {
+        ns as f64 * self.samples.scale().map_or(1.0, |scale| scale.hz / 1e9)
+    }
+
     fn batch_ticks(&self) -> f64 {
-        self.plan.batch_ns as f64 * self.harvest.scale().map_or(1.0, |scale| scale.hz / 1e9)
+        self.ticks(self.plan.batch_ns)
+    }
+
+    /// Ticks after which the bench gives up a request of one probe.
+    fn most_ticks(&self) -> u64 {
+        self.ticks(self.allowed_ns / 4) as u64
+    }
+
+    fn has_time(&self, probe: usize) -> bool {
+        self.used_ns[probe] < self.allowed_ns
+    }
+
+    /// Finds the number of passes that fills a batch, and checks the one of an earlier epoch. False when the probe
+    /// is out.
+    fn fit(&mut self, probe: usize, most: u64) -> Result<bool, Halt> {
+        let passes = self.samples.probes[probe].passes;
+        if passes == 0 {
+            // A batch that was fitted to a cold probe is too short for a warm one.
+            return Ok(self.calibrate(probe, most)? && self.warm(probe)? && self.calibrate(probe, most)?);
+        }
+        // If other tasks hold the CPUs now, whole batches of a probe that waits take the time of all others.
+        let Some(ticks) = self.visit(probe, 0, vec![(passes / 8).max(1)])? else { return Ok(false) };
+        let slow = ticks.iter().any(|&ticks| ticks as f64 > MOST_BATCH_TIME * self.batch_ticks());
+        if slow && passes > 1 { self.calibrate(probe, most) } else { Ok(true) }
     }
 
     /// Finds the number of passes that fills a batch, by trying longer ones. False when the probe is out.
@@ -396,7 +319,7 @@ impl<B: Bench> Running<'_, B> {
             if ticks >= wanted / 8.0 || passes >= most {
                 let fitting = (passes as f64 * wanted / ticks).round().max(1.0) as u64;
                 // Half of what the probe allows, so that a double batch fits.
-                self.harvest.probes[probe].passes = fitting.min((most / 2).max(1));
+                self.samples.probes[probe].passes = fitting.min((most / 2).max(1));
                 return Ok(true);
             }
             passes = passes.saturating_mul(4).min(most);
@@ -405,7 +328,7 @@ impl<B: Bench> Running<'_, B> {
 
     /// Times batches until they no longer fall or rise. False when the probe is out.
     fn warm(&mut self, probe: usize) -> Result<bool, Halt> {
-        let passes = self.harvest.probes[probe].passes;
+        let passes = self.samples.probes[probe].passes;
         let mut times: Vec<f64> = Vec::new();
         let most_ticks = MOST_WARM_TIME * self.batch_ticks();
         while times.len() < MOST_WARM && !is_steady(&times) && times.iter().sum::<f64>() < most_ticks {
@@ -413,19 +336,20 @@ impl<B: Bench> Running<'_, B> {
             times.extend(ticks.iter().map(|&ticks| ticks as f64));
         }
         let steady = is_steady(&times);
-        if let Some(epoch) = self.harvest.probes[probe].epochs.last_mut() {
+        if let Some(epoch) = self.samples.probes[probe].epochs.last_mut() {
             // What was counted while warming does not belong to the samples.
-            *epoch = Epoch { steady, ..Epoch::default() };
+            *epoch = EpochSamples { steady, ..EpochSamples::default() };
         }
         Ok(true)
     }
 
-    /// One visit; its counts are booked, its times returned.
+    /// One visit: adds its counts to the epoch and returns the ticks of its batches. There are none if the passes
+    /// before them took too long already.
     fn visit(&mut self, probe: usize, warm: u64, passes: Vec<u64>) -> Result<Option<Vec<u64>>, Halt> {
-        let request = Request::Visit { probe, warm, passes };
+        let request = Request::Visit { probe, warm, passes, most_ticks: self.most_ticks() };
         let Some(reply) = self.ask_probe(probe, &request)? else { return Ok(None) };
         let Reply::Visited { ticks, counts, passes, noise } = reply else { return Ok(None) };
-        if let Some(epoch) = self.harvest.probes[probe].epochs.last_mut() {
+        if let Some(epoch) = self.samples.probes[probe].epochs.last_mut() {
             epoch.visits += 1;
             epoch.interrupted += u64::from(noise.involuntary.is_some_and(|times| times > 0));
             epoch.migrated += u64::from(noise.migrated == Some(true));
@@ -445,7 +369,8 @@ impl<B: Bench> Running<'_, B> {
     fn rounds(&mut self, start: u64, deadline: u64) -> Result<(), Halt> {
         let mut round = 0;
         while round < FEWEST_ROUNDS || self.bench.elapsed_ns() < deadline {
-            let mut order: Vec<usize> = self.active().into_iter().filter(|&probe| self.open[probe]).collect();
+            let mut order = self.active();
+            order.retain(|&probe| self.takes_part(probe));
             if order.is_empty() {
                 break;
             }
@@ -457,22 +382,37 @@ impl<B: Bench> Running<'_, B> {
             }
             round += 1;
             let used = (self.bench.elapsed_ns() - start) as f64 / self.plan.budget_ns as f64;
-            self.say(|harvest| Event::Round(used.min(1.0), harvest))?;
+            self.say(|samples| Event::Round(used.min(1.0), samples))?;
         }
         self.moment()
     }
 
+    /// Whether the probe is open and has time left in this epoch, or no batch yet.
+    fn takes_part(&mut self, probe: usize) -> bool {
+        let has_time = self.has_time(probe);
+        let Some(epoch) = self.samples.probes[probe].epochs.last_mut() else { return false };
+        epoch.cut = !has_time && !epoch.batches.is_empty();
+        self.open[probe] && !epoch.cut
+    }
+
     /// The visit of one round.
     fn sample(&mut self, probe: usize, round: u64) -> Result<(), Halt> {
-        let usual = self.harvest.probes[probe].passes;
+        let usual = self.samples.probes[probe].passes;
         let kinds: &[u64] = match round % DOUBLE_EVERY {
-            0 => &[2],
+            0 if self.has_time(probe) => &[2],
             1 => &[1, 0],
             _ => &[1],
         };
         let passes: Vec<u64> = kinds.iter().map(|kind| kind * usual).collect();
         let Some(ticks) = self.visit(probe, (usual / 8).max(1), passes)? else { return Ok(()) };
-        if let Some(epoch) = self.harvest.probes[probe].epochs.last_mut() {
+        let samples = &mut self.samples.probes[probe];
+        if let Some(epoch) = samples.epochs.last_mut() {
+            if ticks.is_empty() {
+                // Batches of one epoch have one length.
+                samples.passes = (usual / 8).max(1);
+                epoch.batches.clear();
+                epoch.doubles.clear();
+            }
             for (kind, ticks) in kinds.iter().zip(ticks) {
                 match kind {
                     0 => epoch.empty.push(ticks),
@@ -481,50 +421,41 @@ impl<B: Bench> Running<'_, B> {
                 }
             }
         }
-        self.dissect(probe)
+        if samples.dissection.is_some() && samples.undissected.is_none() {
+            self.dissect(probe)
+        } else {
+            Ok(())
+        }
     }
 
-    /// As many stamped crossings as make about a batch. A probe that cannot be taken apart is asked once.
+    /// As many stamped crossings as make about a batch.
     fn dissect(&mut self, probe: usize) -> Result<(), Halt> {
-        let collected = &self.harvest.probes[probe];
-        if collected.dissection.is_none() || collected.undissected.is_some() {
-            return Ok(());
-        }
-        let count = collected.passes.clamp(STAMPED.0, STAMPED.1) as u32;
-        let reply = match self.bench.ask(&Request::Dissect { probe, count }) {
-            Ok(reply) => reply,
-            Err(Lost(reason)) => {
-                self.out(probe, Outcome::Failed(reason));
-                return self.recover();
+        let count = self.samples.probes[probe].passes.clamp(STAMPED.0, STAMPED.1) as u32;
+        let reply = self.ask_probe(probe, &Request::Dissect { probe, count })?;
+        if let (Some(Reply::Dissected { lanes, doubt }), Some(epoch)) =
+            (reply, self.samples.probes[probe].epochs.last_mut())
+        {
+            epoch.lanes.resize(lanes.len().max(epoch.lanes.len()), Vec::new());
+            for (all, lane) in epoch.lanes.iter_mut().zip(lanes).filter(|(_, lane)| !lane.is_empty()) {
+                all.push(median(&lane));
             }
-        };
-        let collected = &mut self.harvest.probes[probe];
-        match reply {
-            Reply::Dissected { lanes, doubt } => {
-                if let Some(epoch) = collected.epochs.last_mut() {
-                    epoch.lanes.resize(lanes.len().max(epoch.lanes.len()), Vec::new());
-                    for (all, lane) in epoch.lanes.iter_mut().zip(lanes).filter(|(_, lane)| !lane.is_empty())
-                    {
-                        all.push(median(&lane));
-                    }
-                    epoch.doubt = epoch.doubt.max(doubt);
-                }
-            }
-            Reply::Skipped { reason, enable } => collected.undissected = Some((reason, enable)),
-            Reply::Failed { reason } => self.out(probe, Outcome::Failed(reason)),
-            _ => {}
+            epoch.doubt = epoch.doubt.max(doubt);
         }
         Ok(())
     }
 
     /// Single passes of every active probe.
     fn singles(&mut self) -> Result<(), Halt> {
-        for probe in self.active().into_iter().filter(|&probe| self.open[probe]).collect::<Vec<_>>() {
-            let in_time = self.plan.singles_ns * self.harvest.probes[probe].passes / self.plan.batch_ns;
+        for probe in self.active() {
+            if !self.open[probe] {
+                continue;
+            }
+            let in_time = self.plan.singles_ns * self.samples.probes[probe].passes / self.plan.batch_ns;
             let count = in_time.clamp(SINGLES.0, SINGLES.1) as u32;
-            let Some(reply) = self.ask_probe(probe, &Request::Singles { probe, count })? else { continue };
-            if let (Reply::Singles { ticks, empty }, Some(epoch)) =
-                (reply, self.harvest.probes[probe].epochs.last_mut())
+            let request = Request::Singles { probe, count, most_ticks: self.most_ticks() };
+            let reply = self.ask_probe(probe, &request)?;
+            if let (Some(Reply::Singles { ticks, empty }), Some(epoch)) =
+                (reply, self.samples.probes[probe].epochs.last_mut())
             {
                 epoch.singles = ticks;
                 epoch.singles_empty = empty;

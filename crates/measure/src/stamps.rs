@@ -14,14 +14,9 @@ pub use event::{KernelEvent, KernelEvents};
 pub use ring::{KernelStamp, Taken, parse};
 pub use tracepoint::Tracepoint;
 
-use crate::clock::monotonic_raw_ns;
-use crate::probe::Refusal;
+use crate::clock::{Now, monotonic_raw_ns};
+use crate::refusal::Refusal;
 use crate::stats::median;
-use serde::{Deserialize, Serialize};
-use tollgate_record::Evidence;
-
-/// Reads the clock that stamps in user mode.
-pub type Now = fn() -> u64;
 
 /// Something in the kernel that stamps crossings of the calling thread while it is on.
 pub trait Stamper {
@@ -76,55 +71,6 @@ impl Span {
     }
 }
 
-/// What a dissected crossing records, and how its parts follow from that.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Dissection {
-    /// How many lanes of spans there are.
-    pub lanes: usize,
-    /// The parts of the bill.
-    pub parts: Vec<Part>,
-    /// What the parts add up to.
-    pub total: Term,
-    /// Lanes of whole crossings that were made while something recorded, with the name of what did; none
-    /// where stamping changes nothing but for the clock.
-    pub instrumented: Vec<(usize, String)>,
-    /// Lanes with one stamp of the kernel's, and which way they go: 1 into the kernel, -1 out of it. How far
-    /// its clock may be from ours widens what they give, and drops out of the difference of two.
-    pub mapped: Vec<(usize, i8)>,
-}
-
-/// Something that was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Term {
-    /// The crossing as it is, by batches, with nothing recorded.
-    Batches,
-    /// A lane of spans.
-    Lane(usize),
-}
-
-/// A part of a bill: a sum of terms with signs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// Its name.
-    pub name: String,
-    /// How it is known.
-    pub evidence: Evidence,
-    /// What is added (1) and taken off (-1).
-    pub terms: Vec<(i8, Term)>,
-}
-
-impl Part {
-    /// A part that is a lane.
-    pub fn lane(name: impl Into<String>, evidence: Evidence, lane: usize) -> Self {
-        Self::sum(name, evidence, &[(1, Term::Lane(lane))])
-    }
-
-    /// A part that is a sum.
-    pub fn sum(name: impl Into<String>, evidence: Evidence, terms: &[(i8, Term)]) -> Self {
-        Self { name: name.into(), evidence, terms: terms.into() }
-    }
-}
-
 /// A reading of the system's clock between two of the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bracket {
@@ -159,14 +105,14 @@ impl Anchor {
             let ns = monotonic_raw_ns();
             *bracket = Bracket { before, ns, after: now() };
         }
-        // The reading lies behind the first stamp and before the second, not inside of them.
+        // The reading is after the first stamp and before the second, not inside of them.
         let pair = pair_ticks(now);
         Self::of(&brackets).map(|it| Self { width: (it.width - pair).max(0.0), ..it })
     }
 
     /// From the tighter quarter of the brackets: the middle of each is the moment of its reading, and
-    /// their mean is finer than the whole nanoseconds that the system's clock is read in. A bracket that
-    /// ran backwards is none; `None` when there is no other.
+    /// their mean is finer than the whole nanoseconds of the system's clock. Brackets that ran backwards are
+    /// ignored; `None` when there is no other.
     pub fn of(brackets: &[Bracket]) -> Option<Self> {
         let mut usable: Vec<(u64, &Bracket)> =
             brackets.iter().filter_map(|it| Some((it.after.checked_sub(it.before)?, it))).collect();
@@ -194,12 +140,12 @@ impl Anchor {
 pub struct Mapping {
     first: Anchor,
     rate: f64,
-    /// Half the width of the wider bracket, in ticks: the moment of an anchor lies within so much of it.
+    /// Half the width of the wider bracket, in ticks: by so much the moment of an anchor may be wrong.
     pub doubt: f64,
 }
 
 impl Mapping {
-    /// `None` when the anchors do not lie apart in order.
+    /// `None` when the anchors are not in order.
     pub fn between(first: Anchor, last: Anchor) -> Option<Self> {
         let (ticks, ns) = (last.ticks - first.ticks, last.ns - first.ns);
         let forward = ticks > 0.0 && ns > 0.0;

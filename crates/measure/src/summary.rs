@@ -1,107 +1,164 @@
-//! From what was collected to what is recorded.
+//! From what a run collected to its record.
+//!
+//! [`measurement`] makes the row of one probe, [`record_run`] fills in a whole run.
 
-use crate::bill::{Bill, bill};
-use crate::clock::{CoreClock, Nanos, Scale, Ticks};
+mod bill;
+mod core_clock;
+mod headline;
+mod singles;
+mod units;
+mod warnings;
+
+pub use headline::{HEADLINE_QUANTILE, headline, levels, of_levels, relative_half_width};
+pub use singles::histogram_of;
+pub use units::Units;
+
+use crate::arch;
+use crate::clock::{Scale, Source};
+use crate::dissection::Term;
+use crate::host::is_translated;
 use crate::probe::{Claim, Meta};
-use crate::sampler::{Batch, Collected, Epoch, Outcome};
-use crate::stamps::Term;
-use crate::stats::{self, FEWEST_GROUPS, median_interval, quantile, sorted};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
-use tollgate_record::{EpochFigure, Estimate, Measurement, Single, Status, Warning, warning};
+use crate::samples::{EpochSamples, ProbeSamples, ProbeState, RunSamples};
+use crate::stats::{self, FEWEST_GROUPS, median, median_interval};
+use bill::{Bill, bill};
+use tollgate_record::{EpochFigure, Estimate, Measurement, Run, Status, Warning, warning};
 
-/// Which quantile of an epoch's samples the headline is made of.
-///
-/// Batches on a shared machine are the crossing's own cost plus, in some of them, what others did to
-/// it: the distribution has a sharp lower flank and a ragged upper one. The lowest fiftieth lies on the
-/// flank, does not hang on the single luckiest batch as a minimum does, and stays there until nearly
-/// all batches are disturbed. METHOD.md has its repeatability beside other choices.
-pub const HEADLINE_QUANTILE: f64 = 0.02;
-
-/// How ticks become time, and time becomes core cycles.
-#[derive(Clone, Copy, Debug)]
-pub struct Units {
-    /// The clock's rate.
-    pub scale: Scale,
-    /// Whether ticks are those of a counter, so that they are worth recording.
-    pub ticks: bool,
-    /// The core's rate, where it could be measured.
-    pub core: Option<CoreClock>,
-    /// By how much that rate varied, as a share of it: 1.96 standard deviations of its readings, the half
-    /// width of what 95 % of normally distributed ones lie in. Zero where it is not known.
-    pub core_spread: f64,
+/// The units of a run's figures; `None` before the clock has been compared with the system's.
+pub fn units(samples: &RunSamples, source: Source) -> Option<Units> {
+    let scale = samples.scale()?;
+    Some(Units {
+        scale,
+        ticks: source == Source::Counter,
+        core: core_clock::core_clock(&samples.core, scale),
+        core_spread: core_clock::core_spread(&samples.core, scale),
+    })
 }
 
-impl Units {
-    fn nanos(&self, ticks: f64) -> f64 {
-        let Nanos(nanos) = self.scale.nanos(Ticks(ticks));
-        nanos
+/// Writes into `run` everything that was collected: one result for each probe that was asked for, clock,
+/// frequencies, and what spoiled the run as a whole. Warnings of the run that others added stay.
+pub fn record_run(run: &mut Run, metas: &[&Meta], samples: &RunSamples, source: Source) {
+    let Some(units) = units(samples, source) else { return };
+    let scale = units.scale;
+    let asked = metas.iter().zip(&samples.probes).filter(|(_, probe)| probe.state != ProbeState::NotAsked);
+    run.results = asked
+        .map(|(meta, probe)| {
+            let mut result = measurement(meta, probe, &units);
+            let taken = probe.epochs.len();
+            core_clock::put_frequencies(&mut result.epochs, taken, &samples.core, scale);
+            result
+        })
+        .collect();
+    if is_translated(&run.host) {
+        run.results.iter_mut().for_each(skip_what_the_emulator_left_out);
+    }
+    run.complete = samples.complete;
+    if let Some(lost) = &samples.lost {
+        run.warnings.push(Warning::new(warning::WORKER_LOST, format!("the run ended early: {lost}")));
+    }
+    write_clock(run, samples, scale, source);
+    for warning in core_clock::warnings(&samples.core, scale, run.host.clock.nominal_hz) {
+        if run.warnings.iter().all(|there| there.code != warning.code) {
+            run.warnings.push(warning);
+        }
     }
 }
 
-/// A figure in ticks for each crossing, and how it came about.
-#[derive(Clone, Copy, Debug)]
-struct Figure {
-    median: f64,
-    interval: [f64; 2],
+fn write_clock(run: &mut Run, samples: &RunSamples, scale: Scale, source: Source) {
+    let clock = &mut run.host.clock;
+    clock.source = source.name().into();
+    clock.hz = scale.hz;
+    clock.pair_ticks = median(&samples.core.iter().map(|reading| reading.pair).collect::<Vec<_>>());
+    if source == Source::Counter {
+        clock.nominal_hz = arch::nominal_hz();
+        clock.invariant = arch::invariant();
+    }
+    let hz = |reading| core_clock::hz(reading, scale);
+    run.host.cpu.core_hz_before = samples.core.first().and_then(hz);
+    run.host.cpu.core_hz_after = samples.core.last().and_then(hz);
 }
 
-impl Figure {
-    /// The figure with the interval that holds when the core runs at another of the rates it was seen to
-    /// run at. Epochs of one run meet much the same rate; the next run may meet another.
-    fn at_other_rates(&self, spread: f64) -> Self {
-        let [low, high] = self.interval;
-        Self { median: self.median, interval: [low - spread * low.abs(), high + spread * high.abs()] }
-    }
-
-    /// The figure at another place, with an interval that holds it too.
-    fn at(&self, median: f64) -> Self {
-        let [low, high] = self.interval;
-        Self { median, interval: [low.min(median), high.max(median)] }
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        self.interval[0] <= other.interval[1] && other.interval[0] <= self.interval[1]
-    }
-}
-
-/// Half the width of the headline's interval as a share of the headline, from what was collected so
-/// far; the sampler stops by it.
-pub fn relative_half_width(meta: &Meta, collected: &Collected) -> Option<f64> {
-    let figure = headline(collected, f64::from(meta.crossings_per_pass))?;
-    Some((figure.interval[1] - figure.interval[0]) / 2.0 / figure.median.abs())
+/// An emulator of one program may take a call and do nothing. A row whose proof shows that has no figure.
+fn skip_what_the_emulator_left_out(row: &mut Measurement) {
+    let disagrees = |it: &&Warning| it.code == warning::PROOF_DISAGREES;
+    let Some(disagreement) = row.warnings.iter().find(disagrees) else { return };
+    let reason = format!("the emulator that runs this program does not do it: {}", disagreement.text);
+    let (asked, found) = (std::mem::take(&mut row.asked), std::mem::take(&mut row.found));
+    *row = Measurement::empty(&row.probe, &row.engine, row.per, Status::Skipped);
+    (row.asked, row.found, row.reason) = (asked, found, Some(reason));
+    row.enable = Some("a machine, or an emulated one, of this architecture".into());
 }
 
 /// The record of one probe.
-pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measurement {
+pub fn measurement(meta: &Meta, probe: &ProbeSamples, units: &Units) -> Measurement {
     let mut result = Measurement::empty(meta.id, "host", meta.per, Status::Measured);
-    result.asked = collected.facts.asked.clone();
-    result.found = collected.facts.found.clone();
-    match &collected.outcome {
-        Outcome::Skipped { reason, enable } => {
-            result.status = Status::Skipped;
-            result.reason = Some(reason.clone());
-            result.enable = Some(enable.clone());
-            return result;
-        }
-        Outcome::Failed(reason) => {
-            result.status = Status::Failed;
-            result.reason = Some(reason.clone());
-            return result;
-        }
-        Outcome::Active => {}
+    result.asked = probe.facts.asked.clone();
+    result.found = probe.facts.found.clone();
+    match &probe.state {
+        ProbeState::Active => measured(result, meta, probe, units),
+        ProbeState::NotAsked => skipped(result, "it was not asked for", None),
+        ProbeState::Skipped { reason, enable } => skipped(result, reason, Some(enable)),
+        ProbeState::Failed(reason) => failed(result, reason),
     }
-    let passes: u64 = collected.epochs.iter().map(|epoch| epoch.passes).sum();
-    let claimed = passes as f64 * f64::from(meta.crossings_per_pass);
+}
+
+fn skipped(result: Measurement, reason: &str, enable: Option<&String>) -> Measurement {
+    let reason = Some(reason.into());
+    Measurement { status: Status::Skipped, reason, enable: enable.cloned(), ..result }
+}
+
+fn failed(result: Measurement, reason: &str) -> Measurement {
+    Measurement { status: Status::Failed, reason: Some(reason.into()), ..result }
+}
+
+/// What the figures of a row are made of, in ticks for each crossing.
+struct Figures {
+    headline: Estimate,
+    samples: Vec<f64>,
+    epochs: Vec<f64>,
+}
+
+fn measured(mut result: Measurement, meta: &Meta, probe: &ProbeSamples, units: &Units) -> Measurement {
+    let per_pass = prove(&mut result, meta, probe);
+    let Some(headline) = headline(probe, per_pass) else {
+        return failed(result, "the run ended before it gave a sample");
+    };
+    let bill = bill(probe, per_pass, units).unwrap_or_default();
+    let stamped_lane = match probe.dissection.as_ref().map(|it| it.total) {
+        Some(Term::Lane(lane)) => Some(lane),
+        Some(Term::Batches) | None => None,
+    };
+    let figures = if let Some(lane) = stamped_lane {
+        let Some(figures) = by_stamps(probe, lane, &bill) else { return not_stamped(result, probe, &bill) };
+        figures
+    } else {
+        by_batches(probe, per_pass, headline, &bill)
+    };
+    let to_ns = units.ns_per_tick();
+    write_figures(&mut result, meta, probe, &figures, units);
+    if stamped_lane.is_none() {
+        let shape = warnings::shape(probe, &figures.headline, &figures.samples, per_pass);
+        result.warnings.extend(shape);
+        // What is prepared anew for each crossing cannot be timed by single passes of the harness.
+        if let Some((single, histogram)) = singles::singles(probe, per_pass, to_ns) {
+            (result.single, result.histogram) = (Some(single), histogram);
+        }
+    }
+    result.warnings.extend(warnings::disturbance(meta, probe));
+    result.instrumented_ns = bill.instrumented.into_iter().collect();
+    result.phases = bill.phases;
+    result.warnings.extend(bill.warnings);
+    result
+}
+
+/// Writes the proof, and returns the crossings of a pass: those claimed, or those counted if the claim says so.
+fn prove(result: &mut Measurement, meta: &Meta, probe: &ProbeSamples) -> f64 {
     let mut per_pass = f64::from(meta.crossings_per_pass);
+    let passes: u64 = probe.epochs.iter().map(|epoch| epoch.passes).sum();
+    let claimed = passes as f64 * per_pass;
     for (place, claim) in meta.proof.iter().enumerate() {
-        let Some(counted) = total(&collected.epochs, place) else {
-            result.warnings.push(Warning::new(
-                warning::UNPROVEN,
-                format!("{} could not be counted here", words(claim.key)),
-            ));
+        let Some(counted) = total(&probe.epochs, place) else {
+            let text = format!("{} could not be counted here", words(claim.key));
+            result.warnings.push(Warning::new(warning::UNPROVEN, text));
             continue;
         };
         let ratio = counted as f64 / claimed;
@@ -114,84 +171,11 @@ pub fn measurement(meta: &Meta, collected: &Collected, units: &Units) -> Measure
             result.warnings.push(warning);
         }
     }
-    let Some(figure) = headline(collected, per_pass) else {
-        result.status = Status::Failed;
-        result.reason = Some("the run ended before it gave a sample".into());
-        return result;
-    };
-    let bill = bill(collected, per_pass, units).unwrap_or_default();
-    // With too few epochs for an interval the figure is of runs of batches within them, and the parts are of whole
-    // epochs: then it is what they add up to.
-    let figure = match bill.total {
-        Some(total) if collected.epochs.len() < FEWEST_GROUPS => figure.at(total),
-        _ => figure,
-    };
-    let stamped = stamped_total(collected, &bill);
-    if stamped.is_none() && collected.dissection.as_ref().is_some_and(|it| it.total != Term::Batches) {
-        let why = bill.warnings.first().map_or("no crossing was stamped", |warning| &warning.text);
-        result.status = if collected.undissected.is_some() { Status::Skipped } else { Status::Failed };
-        result.reason = Some(why.into());
-        result.enable = collected.undissected.as_ref().map(|(_, enable)| enable.clone());
-        return result;
-    }
-    let by_batches = stamped.is_none();
-    let of_epochs = if by_batches { epoch_levels(collected, per_pass) } else { bill.stamped_total.clone() };
-    let (figure, samples) = stamped.unwrap_or_else(|| (figure, samples(collected, per_pass)));
-    let ticks = estimate(&figure.at_other_rates(units.core_spread), &samples);
-    let to_ns = units.nanos(1.0);
-    let ns = ticks.scaled(to_ns);
-    result.cycles = units.core.map(|core| ns.scaled(core.cycles(Nanos(1.0)).0));
-    result.ns = Some(ns);
-    result.ticks = units.ticks.then_some(ticks);
-    result.epochs = of_epochs.iter().map(|&level| EpochFigure { ns: level * to_ns, core_hz: None }).collect();
-    result.samples = samples.len() as u64;
-    result.crossings = collected
-        .epochs
-        .iter()
-        .flat_map(|epoch| epoch.batches.iter().chain(&epoch.doubles))
-        .map(|batch| batch.passes * u64::from(meta.crossings_per_pass))
-        .sum();
-    result.outliers = stats::outliers(&samples);
-    if by_batches {
-        result.warnings.extend(shape_warnings(collected, &figure, &samples, per_pass));
-    }
-    result.warnings.extend(disturbance_warnings(meta, collected));
-    result.instrumented_ns = bill.instrumented.iter().cloned().collect();
-    result.phases = bill.phases;
-    result.warnings.extend(bill.warnings);
-    // What is prepared anew for each crossing cannot be timed by single passes of the harness.
-    if !by_batches {
-        return result;
-    }
-    if let Some((single, histogram)) = singles(collected, per_pass, to_ns) {
-        result.single = Some(single);
-        result.histogram = histogram;
-    }
-    result
-}
-
-/// The total where stamps and not batches give it, and its samples.
-fn stamped_total(collected: &Collected, bill: &Bill) -> Option<(Figure, Vec<f64>)> {
-    let Term::Lane(lane) = collected.dissection.as_ref()?.total else { return None };
-    let (median, interval) = median_interval(&bill.stamped_total)?;
-    let groups = collected.epochs.iter().filter_map(|epoch| epoch.lanes.get(lane)).flatten().copied();
-    Some((Figure { median, interval }, groups.collect()))
-}
-
-/// The headline's quantile of one epoch's batches, in ticks for each crossing; not a number without any.
-pub(crate) fn level(collected: &Collected, epoch: &Epoch, per_pass: f64) -> f64 {
-    let values: Vec<f64> = of_batches(&epoch.batches, empty_ticks(collected), per_pass).collect();
-    quantile(&sorted(&values), HEADLINE_QUANTILE)
-}
-
-/// The headline's quantile of each epoch that has batches, in ticks for each crossing.
-fn epoch_levels(collected: &Collected, per_pass: f64) -> Vec<f64> {
-    let epochs = collected.epochs.iter().filter(|epoch| !epoch.batches.is_empty());
-    epochs.map(|epoch| level(collected, epoch, per_pass)).collect()
+    per_pass
 }
 
 /// A count of the proof over all epochs; `None` when any part of it is missing.
-fn total(epochs: &[Epoch], place: usize) -> Option<u64> {
+fn total(epochs: &[EpochSamples], place: usize) -> Option<u64> {
     let counts = epochs
         .iter()
         .filter(|epoch| epoch.visits > 0)
@@ -215,232 +199,83 @@ fn disagreement(claim: &Claim, ratio: f64) -> Option<Warning> {
     })
 }
 
-/// Samples in ticks for each crossing, the empty batch taken off.
-fn samples(collected: &Collected, per_pass: f64) -> Vec<f64> {
-    let empty = empty_ticks(collected);
-    collected.epochs.iter().flat_map(|epoch| of_batches(&epoch.batches, empty, per_pass)).collect()
-}
-
-fn of_batches(batches: &[Batch], empty: f64, per_pass: f64) -> impl Iterator<Item = f64> {
-    batches.iter().map(move |batch| (batch.ticks as f64 - empty) / (batch.passes as f64 * per_pass))
-}
-
-/// Median ticks of an empty batch.
-fn empty_ticks(collected: &Collected) -> f64 {
-    let all: Vec<f64> =
-        collected.epochs.iter().flat_map(|epoch| &epoch.empty).map(|&ticks| ticks as f64).collect();
-    if all.is_empty() { 0.0 } else { stats::median(&all) }
-}
-
-/// The groups whose quantiles are taken for independent: the epochs, or, when there are too few for an
-/// interval, runs of consecutive batches within them.
-fn groups(collected: &Collected) -> Vec<&[Batch]> {
-    let epochs: Vec<&[Batch]> = collected
-        .epochs
-        .iter()
-        .map(|epoch| &epoch.batches[..])
-        .filter(|batches| !batches.is_empty())
-        .collect();
-    if epochs.len() >= FEWEST_GROUPS || epochs.is_empty() {
-        return epochs;
-    }
-    let parts = FEWEST_GROUPS.div_ceil(epochs.len());
-    epochs.iter().flat_map(|batches| batches.chunks(batches.len().div_ceil(parts))).collect()
-}
-
-/// The headline in ticks for each crossing, and its interval, when a pass makes `per_pass` crossings.
-pub fn headline_ticks(collected: &Collected, per_pass: f64) -> Option<(f64, [f64; 2])> {
-    headline(collected, per_pass).map(|figure| (figure.median, figure.interval))
-}
-
-/// The headline's quantile of each epoch, in ticks for each crossing: the values whose median the headline
-/// is. Epochs that several probes shared can be compared one by one.
-pub fn levels(collected: &Collected, per_pass: f64) -> Vec<f64> {
-    let empty = empty_ticks(collected);
-    let of_group = |batches: &&[Batch]| {
-        let values: Vec<f64> = of_batches(batches, empty, per_pass).collect();
-        quantile(&sorted(&values), HEADLINE_QUANTILE)
-    };
-    groups(collected).iter().map(of_group).collect()
-}
-
-/// The estimate in nanoseconds from a level in ticks for each epoch, or from differences of such.
-pub fn of_levels(levels: &[f64], units: &Units) -> Option<Estimate> {
-    let (median, interval) = median_interval(levels)?;
-    Some(estimate(&Figure { median, interval }, levels).scaled(units.nanos(1.0)))
-}
-
-fn headline(collected: &Collected, per_pass: f64) -> Option<Figure> {
-    let (median, interval) = median_interval(&levels(collected, per_pass))?;
-    // What was subtracted from each level is itself uncertain.
-    let doubt = empty_doubt(collected) / (collected.passes.max(1) as f64 * per_pass);
-    let headline = Estimate::within(median, interval).minus(&Estimate::within(0.0, [-doubt, doubt]));
-    Some(Figure { median: headline.estimate, interval: headline.ci })
-}
-
-/// Half the width of the interval of the empty batch's median, in ticks.
-fn empty_doubt(collected: &Collected) -> f64 {
-    let of_epoch = |epoch: &Epoch| {
-        let empty: Vec<f64> = epoch.empty.iter().map(|&ticks| ticks as f64).collect();
-        (!empty.is_empty()).then(|| stats::median(&empty))
-    };
-    let medians: Vec<f64> = collected.epochs.iter().filter_map(of_epoch).collect();
-    median_interval(&medians).map_or(0.0, |(_, [low, high])| (high - low) / 2.0)
-}
-
-/// The second estimator: what one pass adds when the batch is twice as long. Whatever a batch costs
-/// besides its passes drops out of it.
-fn slope(collected: &Collected, per_pass: f64) -> Option<Figure> {
-    let levels: Vec<f64> = collected
-        .epochs
-        .iter()
-        .filter(|epoch| epoch.doubles.len() >= 2 && epoch.batches.len() >= 2)
-        .map(|epoch| {
-            let level = |batches: &[Batch]| {
-                let ticks: Vec<f64> = batches.iter().map(|batch| batch.ticks as f64).collect();
-                quantile(&sorted(&ticks), HEADLINE_QUANTILE)
-            };
-            (level(&epoch.doubles) - level(&epoch.batches)) / (collected.passes as f64 * per_pass)
-        })
-        .collect();
-    let (median, interval) = median_interval(&levels)?;
-    Some(Figure { median, interval })
-}
-
-fn estimate(figure: &Figure, samples: &[f64]) -> Estimate {
-    let ascending = sorted(samples);
-    Estimate {
-        estimate: figure.median,
-        ci: figure.interval,
-        min: quantile(&ascending, 0.0),
-        p10: quantile(&ascending, 0.1),
-        p50: quantile(&ascending, 0.5),
-        p90: quantile(&ascending, 0.9),
-        p99: quantile(&ascending, 0.99),
-        mean: samples.iter().sum::<f64>() / samples.len() as f64,
-    }
-}
-
-/// Relative difference of the two estimators that is worth a warning.
-const ESTIMATORS_APART: f64 = 0.03;
-/// Difference of the two estimators in ticks below which it is the clock's own grain.
-const CLOCK_GRAIN: f64 = 0.5;
-
-fn shape_warnings(collected: &Collected, figure: &Figure, samples: &[f64], per_pass: f64) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    let percent = |share: f64| share * 100.0;
-    if let Some(slope) = slope(collected, per_pass) {
-        let apart = slope.median - figure.median;
-        if !slope.overlaps(figure) && apart.abs() > (ESTIMATORS_APART * figure.median.abs()).max(CLOCK_GRAIN)
-        {
-            let text = format!(
-                "batches of N and of 2N give {:+.1} % another figure than batches of N alone",
-                percent(apart / figure.median)
-            );
-            warnings.push(Warning::new(warning::ESTIMATORS_DISAGREE, text));
+fn by_batches(probe: &ProbeSamples, per_pass: f64, headline: Estimate, bill: &Bill) -> Figures {
+    // With too few epochs for an interval the headline is of runs of batches within them, and the parts are of whole
+    // epochs: then it is what they add up to.
+    let headline = match bill.total {
+        Some(total) if probe.epochs.len() < FEWEST_GROUPS => {
+            let [low, high] = headline.ci;
+            Estimate::within(total, [low.min(total), high.max(total)])
         }
+        _ => headline,
+    };
+    let levels = headline::epoch_levels(probe, per_pass);
+    let with_batches = levels.into_iter().filter(|level| !level.is_nan());
+    Figures { headline, samples: headline::samples(probe, per_pass), epochs: with_batches.collect() }
+}
+
+/// The figures where stamps and not batches give the total; `None` if nothing was stamped.
+fn by_stamps(probe: &ProbeSamples, lane: usize, bill: &Bill) -> Option<Figures> {
+    let groups = probe.epochs.iter().filter_map(|epoch| epoch.lanes.get(lane)).flatten();
+    Some(Figures {
+        headline: median_interval(&bill.stamped_total)?,
+        samples: groups.copied().collect(),
+        epochs: bill.stamped_total.clone(),
+    })
+}
+
+fn not_stamped(result: Measurement, probe: &ProbeSamples, bill: &Bill) -> Measurement {
+    let why = bill.warnings.first().map_or("no crossing was stamped", |warning| &warning.text);
+    match &probe.undissected {
+        Some((_, enable)) => skipped(result, why, Some(enable)),
+        None => failed(result, why),
     }
-    let unsteady = collected.epochs.iter().filter(|epoch| !epoch.steady).count();
-    if unsteady * 2 > collected.epochs.len() {
-        let text = format!(
-            "still warming up when sampling began, in {unsteady} of {} epochs",
-            collected.epochs.len()
-        );
-        warnings.push(Warning::new(warning::NOT_STEADY, text));
-    }
-    if collected.epochs.len() < FEWEST_GROUPS {
-        let text = format!(
-            "{} epochs only: the interval does not show how processes differ",
-            collected.epochs.len()
-        );
-        warnings.push(Warning::new(warning::FEW_EPOCHS, text));
-    }
-    // What is finer than the clock is the clock's.
-    if let Some(levels) = stats::two_levels(samples).filter(|levels| levels.high - levels.low > CLOCK_GRAIN) {
-        let text = format!(
-            "two levels: {:.0} % of the batches take {:.2} times as long as the others",
-            percent(levels.high_share),
-            levels.high / levels.low
-        );
-        warnings.push(Warning::new(warning::TWO_LEVELS, text));
-    }
-    let levels: Vec<f64> = groups(collected)
-        .iter()
-        .map(|batches| stats::median(&of_batches(batches, 0.0, per_pass).collect::<Vec<_>>()))
-        .collect();
-    let drift = stats::drift(&levels).filter(|change| (change * figure.median).abs() > CLOCK_GRAIN);
-    if let Some(change) = drift {
-        warnings.push(Warning::new(
-            warning::DRIFT,
-            format!("drifted by {:+.1} % during the run", percent(change)),
+}
+
+fn write_figures(
+    result: &mut Measurement,
+    meta: &Meta,
+    probe: &ProbeSamples,
+    figures: &Figures,
+    units: &Units,
+) {
+    // The next run may meet another of the rates that the core was seen to run at.
+    let [low, high] = figures.headline.ci;
+    let ci = [low - units.core_spread * low.abs(), high + units.core_spread * high.abs()];
+    let headline = Estimate { ci, ..figures.headline };
+    let ticks = headline::with_distribution(&headline, &figures.samples);
+    let to_ns = units.ns_per_tick();
+    let ns = ticks.scaled(to_ns);
+    result.ns = Some(ns);
+    result.cycles = units.cycles_per_ns().map(|cycles| ns.scaled(cycles));
+    result.ticks = units.ticks.then_some(ticks);
+    result.epochs =
+        figures.epochs.iter().map(|&level| EpochFigure { ns: level * to_ns, core_hz: None }).collect();
+    result.samples = figures.samples.len() as u64;
+    let batches = probe.epochs.iter().flat_map(|epoch| epoch.batches.iter().chain(&epoch.doubles));
+    result.crossings = batches.map(|batch| batch.passes * u64::from(meta.crossings_per_pass)).sum();
+    result.outliers = stats::outliers(&figures.samples);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate_record::Per;
+
+    #[test]
+    fn what_an_emulator_left_undone_has_no_figure() {
+        let mut row = Measurement::empty("fault/x", "host", Per::Touch, Status::Measured);
+        row.samples = 7;
+        row.warnings.push(Warning::new(warning::DRIFT, "it drifted"));
+        let before = row.clone();
+        skip_what_the_emulator_left_out(&mut row);
+        assert_eq!(row, before);
+        row.warnings.push(Warning::new(
+            warning::PROOF_DISAGREES,
+            "minor per touch: 0.000 counted where 1 was claimed",
         ));
+        skip_what_the_emulator_left_out(&mut row);
+        assert_eq!((row.status, row.samples), (Status::Skipped, 0));
+        assert!(row.reason.is_some_and(|reason| reason.contains("0.000")) && row.enable.is_some());
     }
-    warnings
-}
-
-/// Share of visits disturbed by another task that is worth a warning.
-const DISTURBED: f64 = 0.1;
-
-fn disturbance_warnings(meta: &Meta, collected: &Collected) -> Vec<Warning> {
-    let sum = |of: fn(&Epoch) -> u64| collected.epochs.iter().map(of).sum::<u64>();
-    let (visits, interrupted, migrated) =
-        (sum(|epoch| epoch.visits), sum(|epoch| epoch.interrupted), sum(|epoch| epoch.migrated));
-    let mut warnings = Vec::new();
-    if migrated > 0 {
-        let text = format!("moved to another CPU in {migrated} of {visits} visits, in spite of the pin");
-        warnings.push(Warning::new(warning::MIGRATED, text));
-    }
-    // A probe that switches tasks is preempted by its own peer all the time: that tells nothing.
-    let switches = meta.proof.iter().any(|claim| claim.key.starts_with("switches"));
-    let share = interrupted as f64 / visits.max(1) as f64;
-    if !switches && share > DISTURBED {
-        let text = format!("another task took the CPU in {:.0} % of the visits", share * 100.0);
-        warnings.push(Warning::new(warning::PREEMPTED, text));
-    }
-    warnings
-}
-
-/// Most significant digits that the histogram keeps.
-const HISTOGRAM_DIGITS: u8 = 3;
-
-fn singles(collected: &Collected, per_pass: f64, to_ns: f64) -> Option<(Single, Option<String>)> {
-    let all = |of: fn(&Epoch) -> &Vec<u64>| -> Vec<f64> {
-        collected.epochs.iter().flat_map(of).map(|&ticks| ticks as f64).collect()
-    };
-    let empty = all(|epoch| &epoch.singles_empty);
-    let (overhead, [low, high]) = median_interval(&empty)?;
-    let net: Vec<f64> =
-        all(|epoch| &epoch.singles).iter().map(|ticks| (ticks - overhead) / per_pass * to_ns).collect();
-    let ascending = sorted(&net);
-    let at = |q| quantile(&ascending, q);
-    let single = Single {
-        count: net.len() as u64,
-        pair_overhead_ns: overhead * to_ns,
-        pair_overhead_error_ns: (high - low) / 2.0 * to_ns,
-        min: *ascending.first()?,
-        p10: at(0.1),
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        max: *ascending.last()?,
-        mean: net.iter().sum::<f64>() / net.len() as f64,
-    };
-    Some((single, histogram(&net)))
-}
-
-/// HdrHistogram V2 of whole nanoseconds, base64. What the subtraction brought below zero stands at zero
-/// there, for the format knows no sign; `single.min` has the true value.
-fn histogram(nanos: &[f64]) -> Option<String> {
-    histogram_of(nanos.iter().map(|&nanos| (nanos, 1)))
-}
-
-/// The same from values with how often each occurred.
-pub fn histogram_of(values: impl IntoIterator<Item = (f64, u64)>) -> Option<String> {
-    let mut histogram = Histogram::<u64>::new(HISTOGRAM_DIGITS).ok()?;
-    for (nanos, times) in values {
-        histogram.record_n(nanos.round().max(0.0) as u64, times).ok()?;
-    }
-    let mut bytes = Vec::new();
-    V2Serializer::new().serialize(&histogram, &mut bytes).ok()?;
-    Some(STANDARD.encode(bytes))
 }

@@ -1,8 +1,8 @@
 //! Two runs whose epochs take turns: A B A B.
 //!
-//! Each run goes on in a thread of its own and asks a bench of its own. A bench waits at the beginning of an
-//! epoch until it is its turn, and ends its worker before it lets the other go on, so that never more than one
-//! has anything open. Whatever drifts on the machine then meets both alike.
+//! Each run has a thread and a bench of its own. At the beginning of an epoch a bench waits for its turn; it ends its
+//! worker before it passes the turn on, so at most one worker exists at a time. Whatever drifts on the machine then
+//! affects both runs alike.
 
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::remote::Remote;
@@ -28,7 +28,7 @@ impl Turns {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until it is the turn of `me`, or nobody else is there.
+    /// Waits until it is the turn of `me`, or the other has left.
     fn take(&self, me: usize) {
         let mut state = self.state();
         while state.turn != me && !state.left[1 - me] {
@@ -47,9 +47,9 @@ impl Turns {
     }
 }
 
-/// A bench that can let go of what is open.
+/// A bench that can close what is open.
 pub trait Pausing: Bench {
-    /// Ends what is open; only [`Bench::restart`] is asked next.
+    /// Ends what is open; [`Bench::restart`] is the next call.
     fn pause(&mut self);
 }
 
@@ -71,8 +71,8 @@ pub struct TakingTurns<'t, B: Pausing> {
 }
 
 impl<'t, B: Pausing> TakingTurns<'t, B> {
-    /// The bench of side `me`, 0 or 1; side 0 begins. Whoever is told of
-    /// [`Event::Epoch`](crate::sampler::Event::Epoch) sets `begins`.
+    /// The bench of side `me`, 0 or 1; side 0 begins. The caller sets `begins` on
+    /// [`Event::Epoch`](crate::sampler::Event::Epoch).
     pub fn new(bench: B, turns: &'t Turns, me: usize, begins: &'t AtomicBool) -> Self {
         Self { bench, turns, me: me.min(1), begins, has_turn: false, waited_ns: 0 }
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_more_to_do_goes_on_alone() {
+    fn the_one_with_more_epochs_goes_on_alone() {
         assert_eq!(epochs(1, 3), "a+a-b+b-b+b-b+b-");
         assert_eq!(epochs(0, 1), "a-b+b-");
     }

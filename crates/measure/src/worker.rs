@@ -9,22 +9,17 @@ use std::{
     io::{self, BufRead, Write},
     thread,
 };
+use tollgate_supervise::end_with_parent;
 
 /// Pins this thread, then answers requests until the input ends. When it cannot be pinned, that is the
 /// only answer: what an unpinned thread measures would be wrong.
 ///
-/// The process asks the kernel to be killed when its parent dies, so that no worker outlives a
-/// supervisor that was killed.
+/// A worker that was started without a guard ends with the process `parent`.
 ///
 /// # Errors
 /// A parent that is gone, or a broken line in either direction.
 pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> io::Result<()> {
-    // SAFETY: PR_SET_PDEATHSIG takes a signal number and touches no memory.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    // SAFETY: no arguments. The parent may have died before the request took effect.
-    if unsafe { libc::getppid() } as u32 != parent {
-        return Err(io::Error::other("the process that started this worker is gone"));
-    }
+    end_with_parent(parent)?;
     if let Err(error) = placement::pin(site.cpu) {
         return answer(&mut Unpinned(unpinned(&error)));
     }
@@ -35,8 +30,8 @@ pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> 
     }
 }
 
-/// What answers in place of a bench that cannot be. It answers each request, because one who leaves
-/// without having read may leave before he is asked.
+/// Answers every request with the reason why nothing can be measured. Exiting early would race with the first
+/// request.
 struct Unpinned(String);
 
 impl Bench for Unpinned {
@@ -53,7 +48,7 @@ impl Bench for Unpinned {
     }
 }
 
-/// What a failed pin means for the run.
+/// The consequence of a failed pin, and what to do.
 pub fn unpinned(error: &io::Error) -> String {
     format!(
         "{error}; nothing is measured without a pin: choose another CPU with --cpu, run outside the sandbox (a \
@@ -64,10 +59,9 @@ pub fn unpinned(error: &io::Error) -> String {
 
 /// Makes this a process of more than one thread, for good.
 ///
-/// What threads share is dearer than what one thread has alone: with several, each system call that takes
-/// a descriptor counts the use of the file atomically. Whether the other probes of a run have made threads
-/// must not decide that, so there is always one, which never runs. Where no thread may be made there are
-/// those of no probe either.
+/// In a process with several threads, each system call that takes a descriptor counts the use of the file
+/// atomically, which costs more. Whether other probes of the run have started threads must not change that, so
+/// there is always a second thread, which never runs. Where no thread can be made, no probe has any either.
 fn be_threaded() {
     // SAFETY: sigset_t is plain data, which the calls fill.
     let before = unsafe {

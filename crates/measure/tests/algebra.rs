@@ -90,8 +90,7 @@ fn differences_of_headlines_cover() {
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let headline = |truth: f64, spread: f64, epochs: usize, rng: &mut ChaCha8Rng| {
         let levels: Vec<f64> = (0..epochs).map(|_| truth + spread * normal(rng)).collect();
-        let (median, ci) = median_interval(&levels).expect("levels");
-        Estimate::within(median, ci)
+        median_interval(&levels).expect("levels")
     };
     let mut found = Vec::new();
     for epochs in [6, 12, 20] {

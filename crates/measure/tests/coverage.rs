@@ -6,9 +6,9 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use tollgate_measure::sampler::{Batch, Collected, Epoch, Outcome};
+use tollgate_measure::samples::{Batch, EpochSamples, ProbeSamples};
 use tollgate_measure::stats::{median, quantile, sorted};
-use tollgate_measure::summary::{HEADLINE_QUANTILE, headline_ticks};
+use tollgate_measure::summary::{HEADLINE_QUANTILE, headline};
 
 /// One process's samples.
 type Process = fn(&mut ChaCha8Rng) -> Vec<f64>;
@@ -51,7 +51,7 @@ fn drifting(rng: &mut ChaCha8Rng) -> Vec<f64> {
     (0..BATCHES).map(|i| 1_000.0 + slope * (i as f64 / BATCHES as f64) + 5.0 * normal(rng)).collect()
 }
 
-/// Neighbouring batches alike (AR(1), 0.8), as with slow disturbances.
+/// Neighboring batches alike (AR(1), 0.8), as with slow disturbances.
 fn sluggish(rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut state = normal(rng) / (1.0_f64 - 0.64).sqrt();
     (0..BATCHES)
@@ -62,7 +62,7 @@ fn sluggish(rng: &mut ChaCha8Rng) -> Vec<f64> {
         .collect()
 }
 
-/// A neighbour that doubles a varying share of the batches.
+/// A neighbor that doubles a varying share of the batches.
 fn disturbed(rng: &mut ChaCha8Rng) -> Vec<f64> {
     let share = 0.6 * rng.random::<f64>();
     (0..BATCHES)
@@ -86,25 +86,15 @@ fn truth(shape: Process, rng: &mut ChaCha8Rng) -> f64 {
     median(&levels)
 }
 
-fn collected(shape: Process, epochs: usize, rng: &mut ChaCha8Rng) -> Collected {
+fn probe(shape: Process, epochs: usize, rng: &mut ChaCha8Rng) -> ProbeSamples {
     // A thousand passes a batch, so that whole ticks are fine enough.
     let batch = |ticks: f64| Batch { passes: 1_000, ticks: (ticks * 1_000.0) as u64 };
-    let epochs = (0..epochs)
-        .map(|_| Epoch {
-            batches: shape(rng).into_iter().map(batch).collect(),
-            steady: true,
-            ..Epoch::default()
-        })
-        .collect();
-    Collected {
-        outcome: Outcome::Active,
-        facts: tollgate_measure::Facts::default(),
-        passes: 1_000,
-        epochs,
-        done: false,
-        dissection: None,
-        undissected: None,
-    }
+    let epoch = |_| EpochSamples {
+        batches: shape(rng).into_iter().map(batch).collect(),
+        steady: true,
+        ..EpochSamples::default()
+    };
+    ProbeSamples { passes: 1_000, epochs: (0..epochs).map(epoch).collect(), ..ProbeSamples::default() }
 }
 
 #[test]
@@ -116,7 +106,7 @@ fn nominal_95_percent_is_93_to_97_percent() {
         for epochs in [6, 12, 20] {
             let hits = (0..RUNS)
                 .filter(|_| {
-                    let (_, [low, high]) = headline_ticks(&collected(shape, epochs, &mut rng), 1.0).unwrap();
+                    let [low, high] = headline(&probe(shape, epochs, &mut rng), 1.0).unwrap().ci;
                     low <= truth && truth <= high
                 })
                 .count();

@@ -191,7 +191,7 @@ fn a_small_board() {
     let found = judged(&host);
     assert_eq!(codes(&found, Severity::Spoils), ["governor", "process-limit", "open-files", "low-memory"]);
     assert_eq!(codes(&found, Severity::Info), ["one-cpu", "cpu-set", "perf-event-paranoid", "unprivileged"]);
-    // Nothing tells whether page-table isolation is on, so nothing is said.
+    // Nothing tells whether page-table isolation is on, so nothing is reported.
     assert!(!found.iter().any(|finding| finding.code == "page-table-isolation"));
 }
 

@@ -6,7 +6,8 @@ use tollgate_measure::bench::{Bench, Lost, Reply, Request};
 use tollgate_measure::clock::{Clock, Moment, Scale, Scripted};
 use tollgate_measure::local::Local;
 use tollgate_measure::noise::BatchNoise;
-use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
+use tollgate_measure::sampler::{self, Event, Plan};
+use tollgate_measure::samples::{ProbeState, RunSamples};
 use tollgate_measure::summary::{self, Units};
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::{Measurement, Per, Status, warning};
@@ -31,11 +32,11 @@ struct Known {
     meta: Meta,
     ticks: u64,
     switches: u64,
-    behaviour: Behaviour,
+    behavior: Behavior,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Behaviour {
+enum Behavior {
     Works,
     CannotOpen,
     FailsAfter(u64),
@@ -43,17 +44,19 @@ enum Behaviour {
     WarmsUp,
     /// A batch costs this much besides its passes.
     Overhead(u64),
+    /// From this moment on other tasks hold the CPUs: a pass takes 3,000 times as long.
+    WaitsFrom(u64),
 }
 
-struct Open {
+struct OpenKnown {
     ticks: u64,
     switches: u64,
-    behaviour: Behaviour,
+    behavior: Behavior,
     made: Cell<u64>,
     counted: u64,
 }
 
-const fn known(id: &'static str, ticks: u64, switches: u64, behaviour: Behaviour) -> Known {
+const fn known(id: &'static str, ticks: u64, switches: u64, behavior: Behavior) -> Known {
     const PROOF: &[Claim] = &[Claim::switches()];
     let meta = Meta {
         id,
@@ -63,7 +66,7 @@ const fn known(id: &'static str, ticks: u64, switches: u64, behaviour: Behaviour
         placement: Placement::One,
         proof: PROOF,
     };
-    Known { meta, ticks, switches, behaviour }
+    Known { meta, ticks, switches, behavior }
 }
 
 impl Probe for Known {
@@ -72,28 +75,31 @@ impl Probe for Known {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        if self.behaviour == Behaviour::CannotOpen {
+        if self.behavior == Behavior::CannotOpen {
             return Err(Refusal::skip("it is forbidden here", "allow it"));
         }
-        let Self { ticks, switches, behaviour, .. } = *self;
-        Ok(Box::new(Open { ticks, switches, behaviour, made: Cell::new(0), counted: 0 }))
+        let Self { ticks, switches, behavior, .. } = *self;
+        Ok(Box::new(OpenKnown { ticks, switches, behavior, made: Cell::new(0), counted: 0 }))
     }
 }
 
-impl Crossing for Open {
+impl Crossing for OpenKnown {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         advance(CALL);
         for _ in 0..passes {
             let made = self.made.get();
-            let slow = self.behaviour == Behaviour::WarmsUp && made < 1_000;
-            advance(if slow { 10 * self.ticks * (1_000 - made) / 1_000 } else { self.ticks });
+            advance(match self.behavior {
+                Behavior::WarmsUp if made < 1_000 => 10 * self.ticks * (1_000 - made) / 1_000,
+                Behavior::WaitsFrom(moment) if now() >= moment => 3_000 * self.ticks,
+                _ => self.ticks,
+            });
             self.made.set(made + 1);
         }
-        if let (Behaviour::Overhead(ticks), true) = (self.behaviour, passes > 0) {
+        if let (Behavior::Overhead(ticks), true) = (self.behavior, passes > 0) {
             advance(ticks);
         }
-        match self.behaviour {
-            Behaviour::FailsAfter(passes) if self.made.get() > passes => {
+        match self.behavior {
+            Behavior::FailsAfter(passes) if self.made.get() > passes => {
                 Err(Refusal::Failed("the peer died".into()))
             }
             _ => Ok(()),
@@ -112,6 +118,8 @@ impl Crossing for Open {
 struct Scene<'p> {
     local: Local<'p, Scripted>,
     restarts: u32,
+    /// Whether each visit ends on another CPU.
+    migrates: bool,
 }
 
 impl Bench for Scene<'_> {
@@ -132,7 +140,7 @@ impl Bench for Scene<'_> {
             // The scheduler of the machine that tests has no part in the scene.
             _ => Ok(match self.local.ask(request)? {
                 Reply::Visited { ticks, counts, passes, .. } => {
-                    let noise = BatchNoise { involuntary: Some(0), migrated: Some(false) };
+                    let noise = BatchNoise { involuntary: Some(2), migrated: Some(self.migrates) };
                     Reply::Visited { ticks, counts, passes, noise }
                 }
                 other => other,
@@ -150,6 +158,8 @@ impl Bench for Scene<'_> {
     }
 }
 
+const UNITS: Units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None, core_spread: 0.0 };
+
 const PLAN: Plan = Plan {
     seed: 42,
     epochs: 6,
@@ -164,14 +174,13 @@ fn measure(
     probes: &[Known],
     plan: &Plan,
     tell: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
-) -> (Harvest, u32) {
+) -> (RunSamples, u32) {
     let list: Vec<&dyn Probe> = probes.iter().map(|probe| probe as &dyn Probe).collect();
     let metas: Vec<&Meta> = probes.iter().map(|probe| &probe.meta).collect();
     let local = Local::new(CLOCK.with(Clone::clone), &list, Site { cpu: 0, peer: None });
-    let mut scene = Scene { local, restarts: 0 };
-    let harvest =
-        sampler::run(&mut scene, &metas, Vec::new(), plan, &summary::relative_half_width, tell).unwrap();
-    (harvest, scene.restarts)
+    let mut scene = Scene { local, restarts: 0, migrates: false };
+    let samples = sampler::run(&mut scene, &metas, Vec::new(), plan, tell).unwrap();
+    (samples, scene.restarts)
 }
 
 fn go_on(_: Event<'_>) -> ControlFlow<()> {
@@ -179,19 +188,18 @@ fn go_on(_: Event<'_>) -> ControlFlow<()> {
 }
 
 fn results(probes: &[Known], plan: &Plan) -> Vec<Measurement> {
-    let (harvest, _) = measure(probes, plan, &mut go_on);
-    assert!(harvest.complete);
-    let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None, core_spread: 0.0 };
+    let (samples, _) = measure(probes, plan, &mut go_on);
+    assert!(samples.complete);
     probes
         .iter()
-        .zip(&harvest.probes)
-        .map(|(probe, collected)| summary::measurement(&probe.meta, collected, &units))
+        .zip(&samples.probes)
+        .map(|(probe, samples)| summary::measurement(&probe.meta, samples, &UNITS))
         .collect()
 }
 
 #[test]
 fn a_known_cost_is_found_exactly_and_the_call_is_taken_off() {
-    let result = &results(&[known("a", 1_000, 20, Behaviour::Works)], &PLAN)[0];
+    let result = &results(&[known("a", 1_000, 20, Behavior::Works)], &PLAN)[0];
     let ticks = result.ticks.unwrap();
     // A pass of 1,000 ticks makes two crossings.
     assert_eq!((ticks.estimate, ticks.ci, ticks.min, ticks.p99), (500.0, [500.0, 500.0], 500.0, 500.0));
@@ -205,20 +213,20 @@ fn a_known_cost_is_found_exactly_and_the_call_is_taken_off() {
 
 #[test]
 fn the_interval_holds_at_the_other_rates_of_the_core() {
-    let probes = [known("a", 1_000, 20, Behaviour::Works)];
-    let (harvest, _) = measure(&probes, &PLAN, &mut go_on);
+    let probes = [known("a", 1_000, 20, Behavior::Works)];
+    let (samples, _) = measure(&probes, &PLAN, &mut go_on);
     let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None, core_spread: 0.03 };
-    let ticks = summary::measurement(&probes[0].meta, &harvest.probes[0], &units).ticks.unwrap();
+    let ticks = summary::measurement(&probes[0].meta, &samples.probes[0], &units).ticks.unwrap();
     assert_eq!((ticks.estimate, ticks.ci), (500.0, [485.0, 515.0]));
 }
 
 #[test]
 fn a_clock_that_runs_backwards_is_a_failure_and_no_figure() {
-    let probe = known("a", 0, 20, Behaviour::Works);
+    let probe = known("a", 0, 20, Behavior::Works);
     let list: Vec<&dyn Probe> = vec![&probe];
     for request in [
-        Request::Visit { probe: 0, warm: 0, passes: vec![1] },
-        Request::Singles { probe: 0, count: 1 },
+        Request::Visit { probe: 0, warm: 0, passes: vec![1], most_ticks: u64::MAX },
+        Request::Singles { probe: 0, count: 1, most_ticks: u64::MAX },
         Request::Core,
     ] {
         let mut local = Local::new(Scripted::reading(&[100, 50]), &list, Site { cpu: 0, peer: None });
@@ -230,15 +238,15 @@ fn a_clock_that_runs_backwards_is_a_failure_and_no_figure() {
 
 #[test]
 fn a_batch_is_about_as_long_as_planned() {
-    let (harvest, _) = measure(&[known("a", 700, 20, Behaviour::Works)], &PLAN, &mut go_on);
-    let passes = harvest.probes[0].passes;
+    let (samples, _) = measure(&[known("a", 700, 20, Behavior::Works)], &PLAN, &mut go_on);
+    let passes = samples.probes[0].passes;
     // 0.3 ms at 2 GHz are 600,000 ticks.
     assert!((600_000 / 700 - 20..=600_000 / 700 + 20).contains(&passes), "{passes}");
 }
 
 #[test]
 fn a_switch_that_happens_twice_is_divided_by_what_was_counted() {
-    let result = &results(&[known("a", 1_000, 40, Behaviour::Works)], &PLAN)[0];
+    let result = &results(&[known("a", 1_000, 40, Behavior::Works)], &PLAN)[0];
     assert_eq!(result.proof["switches_per_crossing"], 2.0);
     assert_eq!(result.ticks.unwrap().estimate, 250.0);
     assert!(result.has_warning(warning::PER_COUNTED));
@@ -246,17 +254,17 @@ fn a_switch_that_happens_twice_is_divided_by_what_was_counted() {
 
 #[test]
 fn a_switch_that_never_happens_is_no_figure_to_trust() {
-    let result = &results(&[known("a", 1_000, 0, Behaviour::Works)], &PLAN)[0];
+    let result = &results(&[known("a", 1_000, 0, Behavior::Works)], &PLAN)[0];
     assert!(result.has_warning(warning::PROOF_DISAGREES), "{:?}", result.warnings);
 }
 
 #[test]
 fn skipped_and_failed_probes_leave_the_others_alone() {
     let probes = [
-        known("a", 1_000, 20, Behaviour::Works),
-        known("b", 1_000, 20, Behaviour::CannotOpen),
-        known("c", 1_000, 20, Behaviour::FailsAfter(5_000)),
-        known("d", 3_000, 20, Behaviour::Works),
+        known("a", 1_000, 20, Behavior::Works),
+        known("b", 1_000, 20, Behavior::CannotOpen),
+        known("c", 1_000, 20, Behavior::FailsAfter(5_000)),
+        known("d", 3_000, 20, Behavior::Works),
     ];
     let results = results(&probes, &PLAN);
     let status: Vec<Status> = results.iter().map(|result| result.status).collect();
@@ -268,21 +276,90 @@ fn skipped_and_failed_probes_leave_the_others_alone() {
 
 #[test]
 fn warm_up_is_waited_for() {
-    let result = &results(&[known("a", 1_000, 20, Behaviour::WarmsUp)], &PLAN)[0];
+    let result = &results(&[known("a", 1_000, 20, Behavior::WarmsUp)], &PLAN)[0];
     assert_eq!(result.ticks.unwrap().p99, 500.0, "a slow pass got into the samples");
     assert!(!result.has_warning(warning::NOT_STEADY));
 }
 
 #[test]
 fn a_cost_of_the_batch_itself_is_found_by_the_second_estimator() {
-    let result = &results(&[known("a", 1_000, 20, Behaviour::Overhead(60_000))], &PLAN)[0];
+    let result = &results(&[known("a", 1_000, 20, Behavior::Overhead(60_000))], &PLAN)[0];
     assert!(result.has_warning(warning::ESTIMATORS_DISAGREE), "{:?}", result.warnings);
+}
+
+#[test]
+fn a_visit_that_ends_on_another_cpu_is_a_warning() {
+    let probe = known("a", 1_000, 20, Behavior::Works);
+    let list: Vec<&dyn Probe> = vec![&probe];
+    let local = Local::new(CLOCK.with(Clone::clone), &list, Site { cpu: 0, peer: None });
+    let mut scene = Scene { local, restarts: 0, migrates: true };
+    let samples = sampler::run(&mut scene, &[&probe.meta], Vec::new(), &PLAN, &mut go_on).unwrap();
+    let result = summary::measurement(&probe.meta, &samples.probes[0], &UNITS);
+    let visits: u64 = samples.probes[0].epochs.iter().map(|epoch| epoch.visits).sum();
+    assert!(samples.probes[0].epochs.iter().all(|epoch| epoch.interrupted == epoch.visits));
+    let warning = result.warnings.iter().find(|it| it.code == warning::MIGRATED).expect("it migrated");
+    assert_eq!(
+        warning.text,
+        format!("moved to another CPU in {visits} of {visits} visits, in spite of the pin")
+    );
+}
+
+#[test]
+fn a_probe_that_is_not_asked_for_is_never_opened() {
+    let probes = [known("a", 1_000, 20, Behavior::Works), known("b", 1_000, 20, Behavior::CannotOpen)];
+    let list: Vec<&dyn Probe> = probes.iter().map(|probe| probe as &dyn Probe).collect();
+    let metas: Vec<&Meta> = probes.iter().map(|probe| &probe.meta).collect();
+    let local = Local::new(CLOCK.with(Clone::clone), &list, Site { cpu: 0, peer: None });
+    let mut scene = Scene { local, restarts: 0, migrates: false };
+    let states = vec![ProbeState::Active, ProbeState::NotAsked];
+    let samples = sampler::run(&mut scene, &metas, states, &PLAN, &mut go_on).unwrap();
+    assert_eq!(samples.probes[0].epochs.len(), 6);
+    assert_eq!(samples.probes[1].state, ProbeState::NotAsked);
+    let mut run = tollgate_record::Run {
+        schema: tollgate_record::SCHEMA.into(),
+        id: "a".into(),
+        started: String::new(),
+        seed: 0,
+        tool: tollgate_record::Tool { version: String::new(), commit: String::new() },
+        command: Vec::new(),
+        complete: false,
+        interleaved_with: None,
+        host: tollgate_record::Host::default(),
+        warnings: Vec::new(),
+        checksum: Default::default(),
+        results: Vec::new(),
+    };
+    summary::record_run(&mut run, &metas, &samples, tollgate_measure::clock::Source::Os);
+    assert_eq!(run.results.iter().map(|result| result.probe.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert!(run.complete);
+}
+
+/// Among 20 probes, one begins to wait for other tasks in the first epoch, when its batches have 300 passes.
+#[test]
+fn a_probe_that_waits_for_other_tasks_does_not_take_the_time_of_the_others() {
+    let start = now();
+    let probe = |at| match at {
+        7 => known("b", 1_000, 20, Behavior::WaitsFrom(start + 100_000_000)),
+        _ => known("a", 1_000, 20, Behavior::Works),
+    };
+    let probes: Vec<Known> = (0..20).map(probe).collect();
+    let plan = Plan { budget_ns: 2_000_000_000, ..PLAN };
+    let (samples, _) = measure(&probes, &plan, &mut go_on);
+    let elapsed_ns = (now() - start) / 2;
+    // Without a limit each of its batches takes 0.9 s, and a run makes more than 24 of them.
+    assert!(elapsed_ns < plan.budget_ns + plan.budget_ns / 4, "{elapsed_ns}");
+    assert!(samples.probes[0].epochs.len() >= 5);
+    let result = |at: usize| summary::measurement(&probes[at].meta, &samples.probes[at], &UNITS);
+    assert_eq!(result(7).status, Status::Measured);
+    assert!(result(7).has_warning(warning::CUT_SHORT), "{:?}", result(7).warnings);
+    assert!(!result(0).has_warning(warning::CUT_SHORT));
+    assert_eq!(result(0).ticks.unwrap().estimate, 500.0);
 }
 
 #[test]
 fn each_epoch_starts_anew_and_the_budget_is_kept() {
     let start = now();
-    let (_, restarts) = measure(&[known("a", 1_000, 20, Behaviour::Works)], &PLAN, &mut go_on);
+    let (_, restarts) = measure(&[known("a", 1_000, 20, Behavior::Works)], &PLAN, &mut go_on);
     let elapsed_ns = (now() - start) / 2;
     assert_eq!(restarts, 6);
     assert!(elapsed_ns < PLAN.budget_ns + PLAN.budget_ns / 10, "{elapsed_ns}");
@@ -291,8 +368,8 @@ fn each_epoch_starts_anew_and_the_budget_is_kept() {
 #[test]
 fn a_probe_that_is_exact_enough_needs_no_further_epoch() {
     let plan = Plan { most_epochs: 40, target: 0.01, ..PLAN };
-    let (harvest, restarts) = measure(&[known("a", 1_000, 20, Behaviour::Works)], &plan, &mut go_on);
-    assert_eq!((restarts, harvest.probes[0].epochs.len()), (6, 6));
+    let (samples, restarts) = measure(&[known("a", 1_000, 20, Behavior::Works)], &plan, &mut go_on);
+    assert_eq!((restarts, samples.probes[0].epochs.len()), (6, 6));
 }
 
 #[test]
@@ -302,11 +379,10 @@ fn stopping_keeps_what_there_is() {
         rounds += usize::from(matches!(event, Event::Round(..)));
         if rounds == 10 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let probes = [known("a", 1_000, 20, Behaviour::Works)];
-    let (harvest, _) = measure(&probes, &PLAN, &mut tell);
-    assert!(!harvest.complete);
-    let units = Units { scale: Scale { hz: 2e9 }, ticks: true, core: None, core_spread: 0.0 };
-    let result = summary::measurement(&probes[0].meta, &harvest.probes[0], &units);
+    let probes = [known("a", 1_000, 20, Behavior::Works)];
+    let (samples, _) = measure(&probes, &PLAN, &mut tell);
+    assert!(!samples.complete);
+    let result = summary::measurement(&probes[0].meta, &samples.probes[0], &UNITS);
     assert_eq!(result.ticks.unwrap().estimate, 500.0);
     assert!(result.has_warning(warning::FEW_EPOCHS));
 }
@@ -316,7 +392,7 @@ fn the_seed_decides_the_order() {
     let order = |seed| {
         let mut warmed = Vec::new();
         let probes: Vec<Known> =
-            ["a", "b", "c", "d", "e", "f"].map(|id| known(id, 1_000, 20, Behaviour::Works)).into();
+            ["a", "b", "c", "d", "e", "f"].map(|id| known(id, 1_000, 20, Behavior::Works)).into();
         measure(&probes, &Plan { seed, ..PLAN }, &mut |event| {
             if let Event::Warming(probe) = event {
                 warmed.push(probe);
@@ -352,22 +428,22 @@ impl Bench for Fragile<'_> {
 #[test]
 fn a_probe_that_takes_the_worker_with_it_costs_its_own_row_only() {
     let probes = [
-        known("a", 1_000, 20, Behaviour::Works),
-        known("b", 1_000, 20, Behaviour::Works),
-        known("c", 2_000, 20, Behaviour::Works),
+        known("a", 1_000, 20, Behavior::Works),
+        known("b", 1_000, 20, Behavior::Works),
+        known("c", 2_000, 20, Behavior::Works),
     ];
     let list: Vec<&dyn Probe> = probes.iter().map(|probe| probe as &dyn Probe).collect();
     let metas: Vec<&Meta> = probes.iter().map(|probe| &probe.meta).collect();
     let local = Local::new(CLOCK.with(Clone::clone), &list, Site { cpu: 0, peer: None });
-    let mut bench = Fragile(Scene { local, restarts: 0 });
-    let harvest = sampler::run(&mut bench, &metas, Vec::new(), &PLAN, &|_, _| None, &mut go_on).unwrap();
+    let mut bench = Fragile(Scene { local, restarts: 0, migrates: false });
+    let samples = sampler::run(&mut bench, &metas, Vec::new(), &PLAN, &mut go_on).unwrap();
     assert_eq!(
-        harvest.probes[1].outcome,
-        Outcome::Failed("the worker process was ended by signal 11".into())
+        samples.probes[1].state,
+        ProbeState::Failed("the worker process was ended by signal 11".into())
     );
     for probe in [0, 2] {
-        assert_eq!(harvest.probes[probe].outcome, Outcome::Active);
-        assert_eq!(harvest.probes[probe].epochs.len(), 6);
+        assert_eq!(samples.probes[probe].state, ProbeState::Active);
+        assert_eq!(samples.probes[probe].epochs.len(), 6);
     }
     assert_eq!(bench.0.restarts, 7);
 }
@@ -394,18 +470,18 @@ impl Bench for Mortal<'_> {
 
 #[test]
 fn what_was_sampled_before_the_bench_was_lost_for_good_is_kept() {
-    let probes = [known("a", 1_000, 20, Behaviour::Works)];
+    let probes = [known("a", 1_000, 20, Behavior::Works)];
     let list: Vec<&dyn Probe> = probes.iter().map(|probe| probe as &dyn Probe).collect();
     let metas: Vec<&Meta> = probes.iter().map(|probe| &probe.meta).collect();
     let run = |visits| {
         let local = Local::new(CLOCK.with(Clone::clone), &list, Site { cpu: 0, peer: None });
-        let mut bench = Mortal(Scene { local, restarts: 0 }, visits);
-        sampler::run(&mut bench, &metas, Vec::new(), &PLAN, &|_, _| None, &mut go_on)
+        let mut bench = Mortal(Scene { local, restarts: 0, migrates: false }, visits);
+        sampler::run(&mut bench, &metas, Vec::new(), &PLAN, &mut go_on)
     };
     let lost = Lost("no process may be made".into());
     assert_eq!(run(0).unwrap_err(), lost);
-    let harvest = run(60).unwrap();
-    assert!(!harvest.complete);
-    assert_eq!(harvest.lost, Some(lost));
-    assert!(harvest.probes[0].epochs[0].batches.len() > 10);
+    let samples = run(60).unwrap();
+    assert!(!samples.complete);
+    assert_eq!(samples.lost, Some(lost));
+    assert!(samples.probes[0].epochs[0].batches.len() > 10);
 }

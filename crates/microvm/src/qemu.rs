@@ -5,10 +5,11 @@ use crate::{Image, Params, RunError, Stays, Table, Visit};
 use std::fs;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, tempfile};
+use tollgate_supervise::{Patience, Tree};
 
 /// The program's name.
 pub const PROGRAM: &str = "qemu-system-x86_64";
@@ -29,17 +30,21 @@ pub fn run(program: &Path, counting: bool, params: &Params, patience: Duration) 
     let mut said = tempfile().map_err(RunError::host("make a temporary file"))?;
     let sink = said.try_clone().map_err(RunError::host("share a temporary file"))?;
 
-    let mut command = Command::new(program);
-    command.args(["-accel", "tcg", "-m", "16", "-nodefaults", "-display", "none", "-no-reboot"]);
-    command.args(["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-chardev"]);
-    command.arg(format!("file,id=told,path={}", told.path().display().to_string().replace(',', ",,")));
-    command.args(["-device", "isa-debugcon,iobase=0xe9,chardev=told"]);
-    if counting {
-        command.args(["-icount", "shift=0"]);
-    }
-    command.arg("-kernel").arg(kernel.path());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(sink);
-    let status = wait(&mut command, patience)?;
+    let command = || {
+        let mut command = Command::new(program);
+        command.args(["-accel", "tcg", "-m", "16", "-nodefaults", "-display", "none", "-no-reboot"]);
+        command.args(["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-chardev"]);
+        command.arg(format!("file,id=told,path={}", told.path().display().to_string().replace(',', ",,")));
+        command.args(["-device", "isa-debugcon,iobase=0xe9,chardev=told"]);
+        if counting {
+            command.args(["-icount", "shift=0"]);
+        }
+        command.arg("-kernel").arg(kernel.path());
+        let stderr = sink.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+        command
+    };
+    let status = wait(program, command, patience)?;
     if status.code() != Some(WELL) {
         let mut text = String::new();
         // What it said only makes a better sentence.
@@ -51,48 +56,34 @@ pub fn run(program: &Path, counting: bool, params: &Params, patience: Duration) 
     Ok(Visit { table: Table::parse(&bytes)?, stays: Stays::default() })
 }
 
-fn wait(command: &mut Command, patience: Duration) -> Result<std::process::ExitStatus, RunError> {
-    let start = Instant::now();
-    end_with_us(command);
-    let mut child = command.spawn().map_err(|error| match error.kind() {
+fn wait(
+    program: &Path,
+    command: impl FnMut() -> Command,
+    patience: Duration,
+) -> Result<ExitStatus, RunError> {
+    let mut tree = Tree::start(command, None).map_err(|error| match error.kind() {
         ErrorKind::NotFound => RunError::not_here(
-            format!("{} is not installed", Path::new(command.get_program()).display()),
+            format!("{} is not installed", program.display()),
             "apt-get install qemu-system-x86",
         ),
         ErrorKind::PermissionDenied => RunError::not_here(
-            format!("{} may not be executed", Path::new(command.get_program()).display()),
+            format!("{} may not be executed", program.display()),
             "permission to execute it",
         ),
         _ => RunError::host("start QEMU")(error),
     })?;
+    let milliseconds = patience.as_millis();
+    let mut patience = Patience::new(patience);
+    let (mut since, mut wait) = (Instant::now(), patience.allowed());
     loop {
-        if let Some(status) = child.try_wait().map_err(RunError::host("wait for QEMU"))? {
-            return Ok(status);
+        if let Some(ended) = tree.ended() {
+            return Ok(ended.status);
         }
-        if start.elapsed() > patience {
-            // It may have ended by itself just now; either way it is gone afterwards.
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(RunError::Hung { milliseconds: patience.as_millis() });
+        if since.elapsed() > wait {
+            let more = patience.after(since.elapsed(), tree.id());
+            wait = more.ok_or(RunError::Hung { milliseconds })?;
+            since = Instant::now();
         }
         thread::sleep(Duration::from_millis(2));
     }
 }
-
-/// Nothing is left running when this process is killed.
-#[cfg(target_os = "linux")]
-fn end_with_us(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-    let ask = || {
-        // SAFETY: one system call with plain numbers, which touches no memory and is allowed between fork and exec.
-        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: the closure makes only that call.
-    unsafe { command.pre_exec(ask) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn end_with_us(_: &mut Command) {}

@@ -50,8 +50,11 @@ fn is_there(need: &Need, stop: &AtomicBool) -> bool {
 
 fn succeeds(words: &[String], stop: &AtomicBool) -> bool {
     let [program, rest @ ..] = words else { return false };
-    let mut command = Command::new(program);
-    command.args(rest);
+    let command = || {
+        let mut command = Command::new(program);
+        command.args(rest);
+        command
+    };
     let limits = Limits { patience_ms: 30_000, ..Limits::default() };
     process::run(command, &limits, stop).is_ok_and(|done| done.fate.is_none())
 }

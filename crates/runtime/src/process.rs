@@ -1,21 +1,22 @@
 //! A foreign program, run so that whatever it does costs its own row only and leaves nothing behind.
 //!
-//! It has a process group of its own and asks the kernel to be killed when we are. Its output is read while it
-//! runs, so that neither a full pipe nor a flood of lines gets anywhere. When it has ended, or has to, its group
-//! is killed, and then whatever carries its mark in its environment: what left the group is ours all the same.
+//! The supervisor ends it with everything that it started. Its output is read while it runs, so that neither a full
+//! pipe nor a flood of lines does harm.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tollgate_supervise::{Patience, Prepare, Tree};
 
 /// What a program may do.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Milliseconds until it is taken for hung.
+    /// Milliseconds until it is taken for hung; time in which others kept it from the CPU does not count.
     pub patience_ms: u64,
     /// Lines on its standard output.
     pub lines: usize,
@@ -33,12 +34,12 @@ impl Default for Limits {
     }
 }
 
-/// What became of a program.
+/// How a program ended.
 #[derive(Clone, Debug, Default)]
-pub struct Done {
+pub struct ProgramEnd {
     /// What it printed, as far as it was read.
     pub stdout: Vec<u8>,
-    /// The last lines of its standard error.
+    /// The last lines of its standard error, up to 8 KiB.
     pub stderr: Vec<String>,
     /// Why its output is worth nothing, as a clause: it hung, crashed, was stopped. `None` when it ended by itself
     /// with status 0.
@@ -54,7 +55,7 @@ pub enum Fate {
     /// It took too long.
     #[error("no end within {} s; its processes were ended", *.0 as f64 / 1e3)]
     Hung(u64),
-    /// It printed more than it was asked for.
+    /// It printed more than expected.
     #[error("it printed more than the {0} {1} that were asked for")]
     Flood(usize, &'static str),
     /// It used more memory than it may.
@@ -68,46 +69,25 @@ pub enum Fate {
     Signal(i32),
 }
 
-/// Lines of standard error that are kept.
-const LAST_LINES: usize = 8;
 /// How often the watchdog looks.
 const LOOK: Duration = Duration::from_millis(50);
-/// The name of the mark in the environment.
-const MARK: &str = "TOLLGATE_RUNTIME_OF";
-
-static STARTED: AtomicU64 = AtomicU64::new(0);
-
-/// Runs the command to its end, or to the end of patience. `stop` ends it early.
+/// Runs the command to its end, or until it breaks a limit. `stop` ends it early.
 ///
 /// # Errors
-/// It could not be started.
-pub fn run(mut command: Command, limits: &Limits, stop: &AtomicBool) -> io::Result<Done> {
-    let mark = format!("{}.{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
-    command.env(MARK, &mark).process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let (cpu, parent) = (limits.cpu, std::process::id());
-    // SAFETY: between fork and exec only system calls are made, on memory of this frame.
-    unsafe { command.pre_exec(move || settle(cpu, parent)) };
-    // What outlives its parent becomes ours and can be waited for.
-    // SAFETY: an option of this process that takes an integer.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
-    let child = command.spawn()?;
-    let mut running = Running { child, mark, status: None };
-    let done = running.watch(limits, stop);
-    running.end();
-    done
-}
-
-/// In the new process: to die with its parent, and to stay on one CPU.
-fn settle(cpu: Option<usize>, parent: u32) -> io::Result<()> {
-    // SAFETY: PR_SET_PDEATHSIG takes a signal number; getppid has no arguments.
-    let orphan = unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 || libc::getppid() as u32 != parent
+/// It cannot be started.
+pub fn run(
+    mut command: impl FnMut() -> Command,
+    limits: &Limits,
+    stop: &AtomicBool,
+) -> io::Result<ProgramEnd> {
+    let command = || {
+        let mut command = command();
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
     };
-    if orphan {
-        return Err(io::Error::from_raw_os_error(libc::ESRCH));
-    }
-    cpu.map_or(Ok(()), pin)
+    let prepare = limits.cpu.map(|cpu| Arc::new(move || pin(cpu)) as Prepare);
+    let mut running = Running { tree: Tree::start(command, prepare)? };
+    running.watch(limits, stop)
 }
 
 /// Pins the calling process and reads that back. Nothing is allocated, because a thread that holds the
@@ -141,24 +121,22 @@ fn pin(cpu: usize) -> io::Result<()> {
 }
 
 struct Running {
-    child: Child,
-    mark: String,
-    status: Option<ExitStatus>,
+    tree: Tree,
 }
 
 impl Running {
-    fn watch(&mut self, limits: &Limits, stop: &AtomicBool) -> io::Result<Done> {
-        let (Some(mut out), Some(mut err)) = (self.child.stdout.take(), self.child.stderr.take()) else {
+    fn watch(&mut self, limits: &Limits, stop: &AtomicBool) -> io::Result<ProgramEnd> {
+        let (Some(mut out), Some(mut err)) = (self.tree.stdout.take(), self.tree.stderr.take()) else {
             return Err(io::Error::other("the program has no pipes"));
         };
-        let began = Instant::now();
-        let patience = Duration::from_millis(limits.patience_ms);
-        let mut done = Done::default();
+        let mut patience = Patience::new(Duration::from_millis(limits.patience_ms));
+        let (mut since, mut wait) = (Instant::now(), patience.allowed());
+        let mut end = ProgramEnd::default();
         let (mut lines, mut tail, mut open) = (0, Tail::default(), [true, true]);
         loop {
-            let fds = [out.as_raw_fd(), err.as_raw_fd()];
+            let descriptors = [out.as_raw_fd(), err.as_raw_fd()];
             let mut polls = [0, 1].map(|at| libc::pollfd {
-                fd: if open[at] { fds[at] } else { -1 },
+                fd: if open[at] { descriptors[at] } else { -1 },
                 events: libc::POLLIN,
                 revents: 0,
             });
@@ -172,116 +150,61 @@ impl Running {
                 let read = out.read(&mut chunk)?;
                 open[0] = read > 0;
                 lines += chunk[..read].iter().filter(|byte| **byte == b'\n').count();
-                done.stdout.extend_from_slice(&chunk[..read]);
+                end.stdout.extend_from_slice(&chunk[..read]);
             }
             if ready > 0 && polls[1].revents != 0 {
                 let read = err.read(&mut chunk)?;
                 open[1] = read > 0;
                 tail.add(&chunk[..read]);
             }
+            if since.elapsed() > wait {
+                wait = patience.after(since.elapsed(), self.tree.id()).unwrap_or_default();
+                since = Instant::now();
+            }
             let fate = if stop.load(Ordering::Relaxed) {
                 Some(Fate::Stopped)
             } else if lines > limits.lines {
                 Some(Fate::Flood(limits.lines, "lines"))
-            } else if done.stdout.len() > limits.bytes {
+            } else if end.stdout.len() > limits.bytes {
                 Some(Fate::Flood(limits.bytes, "bytes"))
             } else if let Some(over) = self.over(limits.memory) {
                 Some(over)
-            } else if began.elapsed() > patience {
+            } else if wait.is_zero() {
                 Some(Fate::Hung(limits.patience_ms))
             } else {
                 None
             };
-            // The leader's end is the program's end, even when something that it left holds the pipes open.
-            if fate.is_some() || open == [false, false] && self.has_ended() || ready == 0 && self.has_ended()
-            {
-                done.stderr = tail.lines();
-                done.fate = fate.or_else(|| self.end());
-                return Ok(done);
+            // The program's end counts, even when a process that it left holds the pipes open.
+            let closed = open == [false, false];
+            if fate.is_some() || (closed || ready == 0) && self.tree.ended().is_some() {
+                end.stderr = tail.lines();
+                let status = self.tree.end().status;
+                end.fate = fate.or_else(|| bad_end(status));
+                return Ok(end);
             }
-            if open == [false, false] {
+            if closed {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
     }
 
-    /// Whether more memory is resident than may be.
+    /// Whether more memory is resident than allowed.
     fn over(&self, limit: Option<u64>) -> Option<Fate> {
         let limit = limit?;
-        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).ok()?;
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.tree.id())).ok()?;
         let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
         // SAFETY: no memory is touched.
         let used = pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
         (used > limit).then_some(Fate::Memory(used, limit))
     }
-
-    /// Whether the program has ended; it is left unreaped.
-    fn has_ended(&self) -> bool {
-        // SAFETY: siginfo_t is plain data for which all zeroes is valid.
-        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: `info` is valid for writing, and the process is our child.
-        unsafe { libc::waitid(libc::P_PID, self.child.id(), &mut info, options) == 0 && info.si_pid() != 0 }
-    }
-
-    /// Ends everything that the program started and says how it had ended; `None` for status 0.
-    fn end(&mut self) -> Option<Fate> {
-        if self.status.is_none() {
-            let group = self.child.id() as i32;
-            // SAFETY: the group was made for this program, which has not been reaped yet, so that its id, which is
-            // the group's, cannot have been given to another.
-            unsafe { libc::kill(-group, libc::SIGKILL) };
-            self.status = self.child.wait().ok();
-            collect(group);
-            end_marked(&self.mark);
-        }
-        let status = self.status?;
-        match (status.code(), status.signal()) {
-            (Some(0), _) => None,
-            (Some(code), _) => Some(Fate::Status(code)),
-            (_, signal) => Some(Fate::Signal(signal.unwrap_or(0))),
-        }
-    }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// Waits for what was left of a process group that has been killed, a few seconds at the most.
-fn collect(group: i32) {
-    for _ in 0..5_000 {
-        // SAFETY: no status is asked for.
-        match unsafe { libc::waitpid(-group, std::ptr::null_mut(), libc::WNOHANG) } {
-            0 => std::thread::sleep(Duration::from_millis(1)),
-            -1 => return,
-            _ => {}
-        }
-    }
-}
-
-/// Kills every process that carries the mark: what a program put into a group or session of its own.
-fn end_marked(mark: &str) {
-    let wanted = format!("{MARK}={mark}");
-    // One that is just being made may be missed once, not twice.
-    for _ in 0..2 {
-        let Ok(processes) = std::fs::read_dir("/proc") else { return };
-        for entry in processes.flatten() {
-            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-                continue;
-            };
-            let Ok(environment) = std::fs::read(entry.path().join("environ")) else { continue };
-            if environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes()) {
-                // SAFETY: signals a process that carries a mark that only this program was given. If it is ours by
-                // inheritance it is waited for.
-                unsafe {
-                    libc::kill(id, libc::SIGKILL);
-                    libc::waitpid(id, std::ptr::null_mut(), 0);
-                }
-            }
-        }
+/// What was wrong with the end of a program; `None` for status 0.
+fn bad_end(status: ExitStatus) -> Option<Fate> {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(Fate::Status(code)),
+        (_, signal) => Some(Fate::Signal(signal.unwrap_or(0))),
     }
 }
 
@@ -302,9 +225,7 @@ impl Tail {
     fn lines(self) -> Vec<String> {
         let bytes: Vec<u8> = self.bytes.into();
         let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<String> =
-            text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(Into::into).collect();
-        lines[lines.len().saturating_sub(LAST_LINES)..].to_vec()
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(Into::into).collect()
     }
 }
 

@@ -4,10 +4,10 @@ use crate::session::{Row, Session, State};
 use crate::transcript::{Sample, Transcript};
 use std::collections::BTreeMap;
 use tollgate_measure::clock::{Scale, Source};
-use tollgate_measure::sampler::{Batch, Collected, Epoch, Outcome};
+use tollgate_measure::samples::{Batch, EpochSamples, ProbeSamples};
 use tollgate_measure::stats::median;
 use tollgate_measure::summary::{self, Units};
-use tollgate_measure::{Claim, Facts, Meta, Placement, session};
+use tollgate_measure::{Claim, Meta, Placement};
 use tollgate_record::family::{RuntimeAsked, RuntimeFound};
 use tollgate_record::{Asked, Found, Measurement, Per, Run, Series, Status, Warning, warning};
 
@@ -23,16 +23,17 @@ const KERNEL_APART: f64 = 0.025;
 
 /// Writes into `run` what the session tells: results, clock, frequencies. Warnings that others added stay.
 pub fn record(run: &mut Run, session: &Session, source: Source) {
-    session::record(run, &[], &session.harvest, source);
-    let core = session::units(&session.harvest, source);
+    summary::record_run(run, &[], &session.samples, source);
+    let core = summary::units(&session.samples, source);
     let units = Units {
         scale: PICOSECONDS,
         ticks: false,
         core: core.and_then(|units| units.core),
         core_spread: core.map_or(0.0, |units| units.core_spread),
     };
-    run.results = session.rows.iter().map(|row| measurement(row, &units)).collect();
-    run.complete = session.harvest.complete;
+    let begun = |row: &&Row| row.state != State::Active || !row.epochs.is_empty();
+    run.results = session.rows.iter().filter(begun).map(|row| measurement(row, &units)).collect();
+    run.complete = session.samples.complete;
     curves(&mut run.results);
 }
 
@@ -50,7 +51,7 @@ fn measurement(row: &Row, units: &Units) -> Measurement {
                 placement: Placement::One,
                 proof: &PROOF,
             };
-            summary::measurement(&meta, &collected(row), units)
+            summary::measurement(&meta, &samples(row), units)
         }
         State::Skipped(reason, enable) => Measurement {
             reason: Some(reason.clone()),
@@ -109,11 +110,11 @@ fn proof(row: &Row, result: &mut Measurement) {
 }
 
 /// What the statistics take.
-fn collected(row: &Row) -> Collected {
+fn samples(row: &Row) -> ProbeSamples {
     let ticks = |ns: f64| (ns * 1e3).round() as u64;
     let epochs = row.epochs.iter().map(|said| {
         let pair = if said.pairs.is_empty() { 0.0 } else { median(&said.pairs) };
-        Epoch {
+        EpochSamples {
             batches: said
                 .samples
                 .iter()
@@ -125,18 +126,10 @@ fn collected(row: &Row) -> Collected {
             singles: said.singles.iter().map(|single| ticks(alone(single, pair))).collect(),
             singles_empty: said.pairs.iter().map(|pair| ticks(*pair)).collect(),
             steady: said.steady,
-            ..Epoch::default()
+            ..EpochSamples::default()
         }
     });
-    Collected {
-        outcome: Outcome::Active,
-        facts: Facts::default(),
-        passes: row.batch,
-        epochs: epochs.collect(),
-        done: false,
-        dissection: None,
-        undissected: None,
-    }
+    ProbeSamples { passes: row.batch, epochs: epochs.collect(), ..ProbeSamples::default() }
 }
 
 /// One switch of several that were timed as one event, with the pair's whole cost still on it.

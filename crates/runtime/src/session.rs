@@ -19,7 +19,7 @@ use std::thread;
 use tollgate_measure::bench::{Bench, Reply, Request};
 use tollgate_measure::clock::{Counter, Os, Source};
 use tollgate_measure::local::Local;
-use tollgate_measure::sampler::{Core, Harvest};
+use tollgate_measure::samples::{CoreReading, RunSamples};
 use tollgate_measure::stats::median;
 use tollgate_measure::{Site, placement};
 
@@ -143,8 +143,8 @@ pub enum Event<'a> {
     Building(String),
     /// A row is about to be run; share of the work done.
     Running(f64, &'a str),
-    /// An epoch has ended.
-    Epoch(&'a Session),
+    /// A row has been run once more: worth saving.
+    Measured(&'a Session),
 }
 
 /// Rows, and what the harness measured of the machine beside them.
@@ -153,7 +153,7 @@ pub struct Session {
     /// Every row that was asked for.
     pub rows: Vec<Row>,
     /// Clock and core; it has no probes.
-    pub harvest: Harvest,
+    pub samples: RunSamples,
 }
 
 /// Tells, and may stop.
@@ -162,14 +162,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>;
 impl Session {
     /// Nothing measured yet.
     pub fn new(rows: Vec<Row>) -> Self {
-        let harvest = Harvest {
-            probes: Vec::new(),
-            moments: Vec::new(),
-            core: Vec::new(),
-            complete: false,
-            lost: None,
-        };
-        Self { rows, harvest }
+        Self { rows, samples: RunSamples::default() }
     }
 
     /// Builds and measures. What goes wrong with a row stays with that row.
@@ -185,9 +178,9 @@ impl Session {
     ) -> Result<(), BuildError> {
         self.build(setting, stop, tell)?;
         let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
-        let steps = f64::from(plan.epochs + 1) * self.rows.len().max(1) as f64;
+        let steps = f64::from(plan.epochs) * self.rows.len().max(1) as f64;
         let mut made = 0.0;
-        for epoch in 0..=plan.epochs {
+        for epoch in 0..plan.epochs {
             self.look_at_the_core(setting);
             let mut order: Vec<usize> = (0..self.rows.len()).collect();
             order.shuffle(&mut rng);
@@ -201,23 +194,19 @@ impl Session {
                     return Ok(());
                 }
                 let row = &mut self.rows[at];
-                let done = if epoch == 0 {
-                    calibrate(row, plan, setting, stop)
-                } else {
-                    visit(row, plan, setting, stop)
-                };
-                match done {
+                let calibrated = if epoch == 0 { calibrate(row, plan, setting, stop) } else { Ok(()) };
+                match calibrated.and_then(|()| visit(row, plan, setting, stop)) {
                     Ok(()) => {}
                     Err(Halt::Stopped) => return Ok(()),
                     Err(Halt::State(state)) => row.state = state,
                 }
-            }
-            if tell(Event::Epoch(self)).is_break() {
-                return Ok(());
+                if tell(Event::Measured(self)).is_break() {
+                    return Ok(());
+                }
             }
         }
         self.look_at_the_core(setting);
-        self.harvest.complete = true;
+        self.samples.complete = true;
         Ok(())
     }
 
@@ -225,19 +214,20 @@ impl Session {
     fn build(&mut self, setting: &Setting, stop: &AtomicBool, tell: Tell<'_>) -> Result<(), BuildError> {
         type Built = Result<PathBuf, State>;
         let mut by_runtime: BTreeMap<String, Built> = BTreeMap::new();
-        let mut broken: BTreeMap<String, String> = BTreeMap::new();
+        let mut failed: BTreeMap<String, State> = BTreeMap::new();
         for row in &mut self.rows {
             if row.state != State::Active || row.folder.is_some() {
                 continue;
             }
+            let name = row.name();
             let runtime = &row.runtime;
             if !by_runtime.contains_key(&runtime.id) {
                 let built: Built = if let Some(missing) = needs::missing(runtime, stop) {
                     Err(State::Skipped(missing.reason, missing.enable))
-                } else if let Some(why) = broken.get(&build_of(runtime)) {
-                    Err(State::Failed(why.clone()))
+                } else if let Some(state) = failed.get(&build_of(runtime)) {
+                    Err(state.clone())
                 } else {
-                    // Whoever wants to stop says so by the flag, which ends the build.
+                    // The flag ends the build if the user wants to stop.
                     let mut say = |line| {
                         let _ = tell(Event::Building(line));
                     };
@@ -246,8 +236,12 @@ impl Session {
                         Err(error @ BuildError::Cache { .. }) => return Err(error),
                         Err(BuildError::Stopped) => return Ok(()),
                         Err(error) => {
-                            broken.insert(build_of(runtime), error.to_string());
-                            Err(State::Failed(error.to_string()))
+                            row.state = State::Failed(error.to_string());
+                            // The reason is long, and the same for all rows of the build.
+                            let state = State::Failed(format!("its build failed: see {name}"));
+                            failed.insert(build_of(runtime), state.clone());
+                            by_runtime.insert(runtime.id.clone(), Err(state));
+                            continue;
                         }
                     }
                 };
@@ -279,8 +273,8 @@ impl Session {
                 .join()
         });
         if let Ok(Some((moments, core))) = looked {
-            self.harvest.moments.extend(moments);
-            self.harvest.core.push(core);
+            self.samples.moments.extend(moments);
+            self.samples.core.push(core);
         }
     }
 }
@@ -290,14 +284,14 @@ fn build_of(runtime: &Runtime) -> String {
     format!("{}\0{:?}", runtime.folder, runtime.build)
 }
 
-fn rates(bench: &mut impl Bench) -> Option<([tollgate_measure::clock::Moment; 2], Core)> {
+fn rates(bench: &mut impl Bench) -> Option<([tollgate_measure::clock::Moment; 2], CoreReading)> {
     let mut ask = |request| bench.ask(&request).ok();
     let Reply::Moment(before) = ask(Request::Moment)? else { return None };
     let Reply::Core { multiply, add, thousand, pair } = ask(Request::Core)? else { return None };
     let Reply::Moment(after) = ask(Request::Moment)? else { return None };
     let pair: Vec<f64> = pair.iter().map(|&ticks| ticks as f64).collect();
     let [multiply, add, thousand, pair] = [multiply, add, thousand, pair].map(|values| median(&values));
-    Some(([before, after], Core { multiply, add, thousand, pair }))
+    Some(([before, after], CoreReading { multiply, add, thousand, pair }))
 }
 
 enum Halt {
@@ -362,8 +356,7 @@ fn run(
     stop: &AtomicBool,
 ) -> Result<Transcript, Halt> {
     let failed = |why: String| Halt::State(State::Failed(why));
-    let mut command = cache::command(&row.runtime.run, &row.runtime, row.folder.as_deref());
-    command.args([
+    let arguments = [
         format!("runtime={}", row.runtime.id),
         format!("mechanism={}", row.mechanism.id),
         format!("tasks={}", asked.tasks),
@@ -374,7 +367,12 @@ fn run(
         format!("singles={}", asked.singles),
         format!("memory={}", setting.room.bytes),
         "seed=1".into(),
-    ]);
+    ];
+    let command = || {
+        let mut command = cache::command(&row.runtime.run, &row.runtime, row.folder.as_deref());
+        command.args(&arguments);
+        command
+    };
     // Ten times what it should take, and something for making each task.
     let work = asked.batches as f64 * asked.batch as f64 * row.guess / 1e6;
     let patience = setting.patience_ms + most + (10.0 * work) as u64 + asked.tasks / 10;

@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use tollgate_supervise::Prepare;
 
 /// Prefix of a group's name, before the process id.
 const NAME: &str = "tollgate-scan-";
@@ -49,54 +50,36 @@ impl MemoryLimit {
         }
     }
 
-    /// The command that runs `words` under the limit, and the group that must live as long.
-    pub(crate) fn command(&self, words: &[OsString]) -> io::Result<(Command, Option<Group>)> {
+    /// The control group that one process joins, unless systemd makes it.
+    pub(crate) fn group(&self) -> io::Result<Option<Group>> {
         match &self.enforcer {
-            Enforcer::Group(parent, version) => {
-                let group = Group::make(parent, *version, self.bytes)?;
-                let mut command = plain_command(words);
-                let procs = group.procs.try_clone()?;
-                let join = move || {
-                    // SAFETY: write(2) of one valid byte; "0" stands for the process that writes.
-                    match unsafe { libc::write(procs.as_raw_fd(), b"0".as_ptr().cast(), 1) } {
-                        1 => Ok(()),
-                        _ => Err(io::Error::last_os_error()),
-                    }
-                };
-                // SAFETY: the closure makes one system call and allocates nothing.
-                unsafe { command.pre_exec(join) };
-                Ok((command, Some(group)))
-            }
-            Enforcer::Systemd { user } => {
-                let mut command = systemd(*user);
-                command.arg("-p").arg(format!("MemoryMax={}", self.bytes)).arg("--").args(words);
-                Ok((command, None))
-            }
+            Enforcer::Group(parent, version) => Group::make(parent, *version, self.bytes).map(Some),
+            Enforcer::Systemd { .. } => Ok(None),
         }
     }
-}
 
-/// The command that runs `words` without a limit.
-pub(crate) fn plain_command(words: &[OsString]) -> Command {
-    let mut command = Command::new(words.first().cloned().unwrap_or_default());
-    command.args(words.iter().skip(1));
-    command
-}
-
-fn systemd(user: bool) -> Command {
-    let mut command = Command::new("systemd-run");
-    if user {
-        command.arg("--user");
+    /// The words of the command that runs `program` under the limit.
+    pub(crate) fn words(&self, program: &[OsString]) -> Vec<OsString> {
+        let Enforcer::Systemd { user } = &self.enforcer else { return program.to_vec() };
+        let before = systemd(*user, self.bytes);
+        before.into_iter().map(Into::into).chain(program.iter().cloned()).collect()
     }
-    command.args(["--scope", "--quiet", "--collect"]);
-    command
+}
+
+/// The words before a command that runs in a scope of systemd's with a limit.
+fn systemd(user: bool, bytes: u64) -> Vec<String> {
+    let mut words = vec!["systemd-run".to_owned()];
+    words.extend(user.then(|| "--user".to_owned()));
+    words.extend(["--scope", "--quiet", "--collect", "-p"].map(str::to_owned));
+    words.extend([format!("MemoryMax={bytes}"), "--".to_owned()]);
+    words
 }
 
 /// A control group, removed when dropped.
 pub(crate) struct Group {
     directory: PathBuf,
     version: Version,
-    procs: File,
+    procs: Arc<File>,
 }
 
 impl Group {
@@ -115,12 +98,24 @@ impl Group {
             .and_then(|mut limit| limit.write_all(bytes.to_string().as_bytes()))
             .and_then(|()| OpenOptions::new().write(true).open(directory.join("cgroup.procs")));
         match limited {
-            Ok(procs) => Ok(Self { directory, version, procs }),
+            Ok(procs) => Ok(Self { directory, version, procs: Arc::new(procs) }),
             Err(error) => {
                 let _ = fs::remove_dir(&directory);
                 Err(error)
             }
         }
+    }
+
+    /// Moves the process that calls it into the group.
+    pub(crate) fn join(&self) -> Prepare {
+        let procs = Arc::clone(&self.procs);
+        Arc::new(move || {
+            // SAFETY: write(2) of one valid byte; "0" means the process that writes.
+            match unsafe { libc::write(procs.as_raw_fd(), b"0".as_ptr().cast(), 1) } {
+                1 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        })
     }
 
     /// How many processes of the group the out-of-memory killer has ended.
@@ -168,8 +163,9 @@ pub(crate) fn find(bytes: u64) -> Result<MemoryLimit, ScanError> {
         }
     }
     for user in [true, false] {
-        let mut command = systemd(user);
-        command.args(["-p", "MemoryMax=64M", "--", "true"]).stdin(Stdio::null());
+        let words = systemd(user, 64 << 20);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg("true").stdin(Stdio::null());
         match command.output() {
             Ok(output) if output.status.success() => {
                 return Ok(MemoryLimit { bytes, enforcer: Enforcer::Systemd { user } });

@@ -4,13 +4,13 @@ use crate::file::ScannedFile;
 use crate::memory_limit::{Group, MemoryLimit};
 use crate::touch::{TouchJob, Touched, Usage};
 use crate::{ScanError, ScanPlan};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use std::{io, mem};
+use tollgate_supervise::{Ended, Patience, Tree};
 
 /// How a scan ended.
 pub(crate) struct ScanEnd {
@@ -44,18 +44,20 @@ pub(crate) fn run(
     };
     let job = serde_json::to_string(&job).map_err(io::Error::from);
     let job = job.map_err(ScanError::system("write the job of the scan"))?;
-    let (mut command, group) = match limit {
-        Some(limit) => limit.command(&plan.toucher).map_err(ScanError::system("make a control group"))?,
-        None => (crate::memory_limit::plain_command(&plan.toucher), None),
+    let group =
+        limit.map(MemoryLimit::group).transpose().map_err(ScanError::system("make a control group"))?;
+    let group = group.flatten();
+    let words = limit.map_or_else(|| plan.toucher.clone(), |limit| limit.words(&plan.toucher));
+    let command = || {
+        let mut command = Command::new(words.first().cloned().unwrap_or_default());
+        command.args(words.iter().skip(1)).arg(&job);
+        let input = file.file.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
     };
-    let input = file.file.try_clone().map_err(ScanError::system("share the scanned file"))?;
-    command.arg(job).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // In a process group of its own it does not receive the terminal's Ctrl-C: it is asked to end, and then
-    // reports how far it has come.
-    command.process_group(0);
     let start = Instant::now();
-    let mut child = match command.spawn() {
-        Ok(child) => child,
+    let mut tree = match Tree::start(command, group.as_ref().map(Group::join)) {
+        Ok(tree) => tree,
         Err(error) => {
             let why = match limit {
                 Some(limit) => too_small(limit, group.as_ref(), &error.to_string()),
@@ -64,12 +66,12 @@ pub(crate) fn run(
             return Ok(ScanEnd { touched: Err(why), usage: Usage::default(), elapsed: start.elapsed() });
         }
     };
-    let output = listen(&mut child, stop);
-    let (status, usage) = wait(&child).map_err(ScanError::system("wait for the scan"))?;
-    let elapsed = start.elapsed();
+    let output = listen(&mut tree, stop);
+    let Ended { status, usage } = tree.wait();
+    let (elapsed, usage) = (start.elapsed(), Usage::of(&usage));
     let message = || {
         let mut text = String::new();
-        if let Some(stderr) = &mut child.stderr {
+        if let Some(stderr) = &mut tree.stderr {
             let _ = stderr.read_to_string(&mut text);
         }
         text.trim().trim_start_matches("tollgate: ").to_owned()
@@ -82,10 +84,10 @@ pub(crate) fn run(
 }
 
 /// Reads all that the process prints, and passes on that it should stop.
-fn listen(child: &mut Child, stop: &AtomicBool) -> Vec<u8> {
+fn listen(tree: &mut Tree, stop: &AtomicBool) -> Vec<u8> {
     let mut output = Vec::new();
-    let Some(mut stdout) = child.stdout.take() else { return output };
-    let id = child.id() as libc::pid_t;
+    let Some(mut stdout) = tree.stdout.take() else { return output };
+    let mut patience = Patience::new(LEAVE);
     let mut asked: Option<Instant> = None;
     let mut buffer = [0_u8; 1 << 16];
     loop {
@@ -100,34 +102,18 @@ fn listen(child: &mut Child, stop: &AtomicBool) -> Vec<u8> {
                 Err(_) => return output,
             }
         }
-        if stop.load(Ordering::Relaxed) {
-            let signal = match asked {
-                None => Some(libc::SIGTERM),
-                Some(since) if since.elapsed() > LEAVE => Some(libc::SIGKILL),
-                Some(_) => None,
-            };
-            asked.get_or_insert_with(Instant::now);
-            if let Some(signal) = signal {
-                // SAFETY: the child is ours and has not been waited for.
-                unsafe { libc::kill(id, signal) };
+        match asked {
+            None if stop.load(Ordering::Relaxed) => {
+                tree.signal(libc::SIGTERM as u8);
+                asked = Some(Instant::now());
             }
-        }
-    }
-}
-
-/// Waits for the process, and reads what it used.
-fn wait(child: &Child) -> io::Result<(ExitStatus, Usage)> {
-    let mut status = 0;
-    // SAFETY: rusage is plain data for which all zeroes is valid.
-    let mut usage: libc::rusage = unsafe { mem::zeroed() };
-    loop {
-        // SAFETY: both are valid places to write to, and nobody else waits for this child.
-        if unsafe { libc::wait4(child.id() as libc::pid_t, &mut status, 0, &mut usage) } >= 0 {
-            return Ok((ExitStatus::from_raw(status), Usage::of(&usage)));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
+            Some(since) if since.elapsed() > LEAVE => {
+                if patience.after(since.elapsed(), tree.id()).is_none() {
+                    tree.end();
+                }
+                asked = Some(Instant::now());
+            }
+            _ => {}
         }
     }
 }

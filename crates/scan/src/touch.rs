@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tollgate_measure::clock::{Clock, Counter, Moment, Os, Source, monotonic_raw_ns};
 use tollgate_measure::placement;
+use tollgate_supervise::end_with_parent;
 
 /// The job of the process that touches.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,12 +97,8 @@ const MARKS: u64 = 200;
 pub fn touch(job: &str, out: &mut dyn Write) -> Result<(), ScanError> {
     let job: TouchJob =
         serde_json::from_str(job).map_err(|error| ScanError::Wrong(format!("the job: {error}")))?;
-    // SAFETY: PR_SET_PDEATHSIG takes a signal number and touches no memory.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    // SAFETY: no arguments. The parent may have died before the request took effect.
-    if unsafe { libc::getppid() } as u32 != job.parent {
-        return Err(ScanError::Refused("the process that started this one is gone".into()));
-    }
+    end_with_parent(job.parent)
+        .map_err(|_| ScanError::Refused("the process that started this one is gone".into()))?;
     placement::pin(job.cpu).map_err(|error| ScanError::Refused(error.to_string()))?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,8 +1,7 @@
 //! A real browser for tests of pages: Debian's Chromium, driven by Playwright from Node.
 //!
-//! The packages are pinned in `crates/report/tests/browser` and come from npm's registry on first use, into a
-//! folder below `target/` that has their lockfile's hash in its name. Nothing is installed elsewhere, and no browser
-//! is ever downloaded.
+//! The packages are pinned in `crates/report/tests/browser`. On first use npm installs them into a folder below `target/`
+//! whose name contains the hash of the lock file. Nothing is installed elsewhere, and no browser is downloaded.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -14,10 +13,10 @@ use std::process::{Command, Stdio};
 
 use crate::program;
 
-/// What names the packages and their versions.
+/// The files that pin the packages.
 const PINS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 
-/// Words with which npm says that there is no registry to be reached, and not that something is wrong.
+/// Words in npm's errors that mean that the registry cannot be reached.
 const UNREACHED: [&str; 9] = [
     "ENOTFOUND",
     "EAI_AGAIN",
@@ -30,7 +29,7 @@ const UNREACHED: [&str; 9] = [
     "ERR_SOCKET_TIMEOUT",
 ];
 
-/// A browser and what drives it.
+/// A browser and the programs that drive it.
 #[derive(Clone, Debug)]
 pub struct Browser {
     node: PathBuf,
@@ -39,12 +38,12 @@ pub struct Browser {
     scripts: PathBuf,
 }
 
-/// Why there is none.
+/// Why there is no browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoBrowser {
-    /// Something is not on this machine, or the registry cannot be reached: the sentence for a skip.
+    /// A program is missing or the registry cannot be reached: the reason for a skip.
     Missing(String),
-    /// Something is wrong with what the tree pins.
+    /// The pinned packages cannot be installed.
     Broken(String),
 }
 
@@ -58,10 +57,10 @@ impl fmt::Display for NoBrowser {
 impl std::error::Error for NoBrowser {}
 
 impl Browser {
-    /// Finds the programs and installs the packages if they are not there.
+    /// Finds the programs, and installs the packages unless they are installed.
     ///
     /// # Errors
-    /// A program that is missing, a registry that cannot be reached, packages that cannot be installed.
+    /// When a program is missing, the registry cannot be reached, or the packages cannot be installed.
     pub fn find() -> Result<Self, NoBrowser> {
         let need = |name: &str, package: &str| {
             program(name)
@@ -89,7 +88,7 @@ impl Browser {
     }
 }
 
-/// The folder with the packages that the pins in `from` name, below `cache`.
+/// The folder below `cache` with the packages that the files in `from` pin.
 fn install(npm: &Path, from: &Path, cache: &Path) -> Result<PathBuf, NoBrowser> {
     let broken = |what: &str, error: io::Error| NoBrowser::Broken(format!("{what}: {error}"));
     let mut hasher = DefaultHasher::new();
@@ -100,7 +99,7 @@ fn install(npm: &Path, from: &Path, cache: &Path) -> Result<PathBuf, NoBrowser> 
     if folder.join("node_modules").is_dir() {
         return Ok(folder);
     }
-    // Two tests may be here at once: each makes its own, and the first to be done gives the folder its name.
+    // Two tests may run this at the same time: each fills its own folder, and the first to finish renames it.
     let made = cache.join(format!("making-{}-{:?}", std::process::id(), std::thread::current().id()));
     fs::create_dir_all(&made).map_err(|error| broken("target/browser", error))?;
     for name in PINS {
@@ -116,16 +115,18 @@ fn install(npm: &Path, from: &Path, cache: &Path) -> Result<PathBuf, NoBrowser> 
         .stdin(Stdio::null())
         .output()
         .map_err(|error| broken("npm", error))?;
-    let said = String::from_utf8_lossy(&done.stderr);
+    let error = String::from_utf8_lossy(&done.stderr);
     let result = if done.status.success() {
         match fs::rename(&made, &folder) {
             Err(error) if !folder.join("node_modules").is_dir() => Err(broken("target/browser", error)),
             _ => Ok(folder),
         }
-    } else if UNREACHED.iter().any(|word| said.contains(word)) {
-        Err(NoBrowser::Missing("npm's registry cannot be reached, and the packages are not there yet".into()))
+    } else if UNREACHED.iter().any(|word| error.contains(word)) {
+        Err(NoBrowser::Missing(
+            "npm's registry cannot be reached, and the packages are not installed yet".into(),
+        ))
     } else {
-        Err(NoBrowser::Broken(format!("npm ci in crates/report/tests/browser failed: {}", said.trim())))
+        Err(NoBrowser::Broken(format!("npm ci in crates/report/tests/browser failed: {}", error.trim())))
     };
     let _ = fs::remove_dir_all(&made);
     result
@@ -138,7 +139,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
 
-    /// A folder with pins and a program in npm's place that does what the script says.
+    /// A folder with pins, and a script in place of npm.
     fn place(name: &str, script: &str) -> (PathBuf, PathBuf) {
         let folder = std::env::temp_dir().join(format!("tollgate-testkit-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
@@ -156,19 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn no_registry_is_a_reason_to_skip_and_a_bad_lockfile_is_not() {
+    fn an_unreachable_registry_is_a_skip_and_a_bad_lockfile_is_an_error() {
         let (folder, npm) = place("unreached", "echo npm error code EAI_AGAIN >&2; exit 1");
         assert!(matches!(tried(&folder, &npm), Err(NoBrowser::Missing(_))));
         fs::remove_dir_all(folder).expect("removed");
         let (folder, npm) = place("broken", "echo npm error code EINTEGRITY >&2; exit 1");
-        let said = tried(&folder, &npm);
-        assert!(matches!(&said, Err(NoBrowser::Broken(why)) if why.contains("EINTEGRITY")), "{said:?}");
-        assert_eq!(fs::read_dir(folder.join("cache")).expect("a folder").count(), 0, "nothing half-made");
+        let result = tried(&folder, &npm);
+        assert!(matches!(&result, Err(NoBrowser::Broken(why)) if why.contains("EINTEGRITY")), "{result:?}");
+        assert_eq!(fs::read_dir(folder.join("cache")).expect("a folder").count(), 0, "nothing unfinished");
         fs::remove_dir_all(folder).expect("removed");
     }
 
     #[test]
-    fn what_is_installed_is_not_installed_again_and_new_pins_are() {
+    fn packages_are_installed_once_for_each_set_of_pins() {
         let (folder, npm) = place("again", "mkdir node_modules; echo x >> ../../ran");
         let first = tried(&folder, &npm).expect("installed");
         assert_eq!(tried(&folder, &npm).expect("there"), first);

@@ -1,7 +1,7 @@
-//! What tests share: finding programs and a browser, and skipping with a reason that is counted.
+//! Shared by tests and developer commands: finding programs and a browser, skipping with a reason, and recorded files.
 //!
-//! A test that cannot run here says so and returns; libtest would count it as passed, so the skip is also
-//! written to a file that `cargo xtask test` reads, counts and lists:
+//! A test that cannot run here prints the reason and returns. libtest counts it as passed, so the skip is also written to a
+//! file, which `cargo xtask test` reads, counts and lists:
 //!
 //! ```no_run
 //! fn agrees_with_qemu() {
@@ -23,7 +23,7 @@ pub use programs::{fast, program, program_in};
 pub use recorded::{BLESS, Recorded};
 pub use skips::{SKIPS, Skip, skipped};
 
-/// Skips the test that calls it: `return skip!("why: what would enable it")`. Takes what `format!` takes.
+/// Skips the test that calls it: `return skip!("why: what would enable it")`. The arguments are those of `format!`.
 #[macro_export]
 macro_rules! skip {
     ($($reason:tt)+) => {{
@@ -32,7 +32,7 @@ macro_rules! skip {
     }};
 }
 
-/// Skips one case of a test that goes on with the others: `skip_case!("tmpfs", "not root")`.
+/// Skips one case of a test that continues with the others: `skip_case!("tmpfs", "not root")`.
 #[macro_export]
 macro_rules! skip_case {
     ($case:expr, $($reason:tt)+) => {{

@@ -1,18 +1,18 @@
-//! What is installed here, and how long a test may take.
+//! Installed programs, and the budget of tests.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// The absolute path of a program that `PATH` offers, or of a file that is given by its absolute path.
+/// The absolute path of a program on `PATH`, or of a file that is given by its absolute path.
 #[must_use]
 pub fn program(name: &str) -> Option<PathBuf> {
     program_in(&std::env::var_os("PATH").unwrap_or_default(), name)
 }
 
-/// [`program`] with the search path given.
+/// [`program`] with this search path.
 #[must_use]
 pub fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
-    // Joining an absolute name gives that name, so a file is looked for where it says.
+    // Joining an absolute path gives that path, so such a file is found on any search path.
     std::env::split_paths(path)
         .map(|folder| folder.join(name))
         .find(|file| file.is_absolute() && (name.starts_with('/') && file.exists() || is_executable(file)))
@@ -23,7 +23,7 @@ fn is_executable(file: &std::path::Path) -> bool {
     file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether `cargo xtask test --fast` asked for smaller budgets (random streams, simulations).
+/// Whether tests must use smaller budgets (random streams, simulations), as in `cargo xtask test --fast`.
 #[must_use]
 pub fn fast() -> bool {
     std::env::var_os("TOLLGATE_FAST").is_some_and(|value| value == "1")
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_folder_and_a_plain_file_are_no_programs() {
+    fn a_relative_folder_and_a_plain_file_are_not_programs() {
         assert_eq!(program_in(".".as_ref(), "Cargo.toml"), None);
         assert_eq!(program_in("/etc".as_ref(), "passwd"), None);
     }

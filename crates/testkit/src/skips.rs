@@ -1,4 +1,4 @@
-//! A skip: its one-line form, and the file that collects them.
+//! Skips: their one-line form, and the file that collects them.
 
 use std::fmt;
 use std::io::Write;
@@ -11,7 +11,7 @@ pub const SKIPS: &str = "TOLLGATE_SKIPS";
 pub struct Skip {
     /// The path of the test: `crate::module::test`.
     pub test: String,
-    /// The case, when the test's other cases ran.
+    /// The case, if the test's other cases ran.
     pub case: Option<String>,
     /// Why, and what would enable it.
     pub reason: String,
@@ -32,7 +32,7 @@ impl Skip {
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let rest = line.strip_prefix("skipped: ")?;
-        // A case may hold a colon, so its closing bracket is looked for first.
+        // A case may contain a colon, so its closing bracket is searched for first.
         let (test, case, reason) = match rest.split_once(" [") {
             Some((test, rest)) if !test.contains(": ") => {
                 let (case, reason) = rest.split_once("]: ")?;
@@ -47,11 +47,11 @@ impl Skip {
     }
 }
 
-/// What [`crate::skip!`] and [`crate::skip_case!`] call: prints the line, past libtest's capture, and appends it
-/// to the file that [`SKIPS`] names.
+/// For [`crate::skip!`] and [`crate::skip_case!`]: prints the line past libtest's capture, and appends it to the file that
+/// [`SKIPS`] names.
 pub fn skipped(here: &str, case: Option<&str>, reason: &str) {
     let line = format!("{}\n", describe(here, case, reason));
-    // A test is not failed by a closed standard error or an unwritable list: the skip itself stays true.
+    // A closed standard error or a list that cannot be written must not fail the test.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(list) = std::env::var_os(SKIPS) {
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(list);
@@ -85,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn a_skip_is_one_line_and_knows_its_test() {
+    fn a_skip_is_one_line_with_the_name_of_its_test() {
         fn here() {}
         let name = std::any::type_name_of_val(&here);
         let skip = describe(name, None, "two\n lines");
         assert_eq!(skip.to_string().lines().count(), 1);
-        assert!(skip.test.ends_with("::a_skip_is_one_line_and_knows_its_test"), "{}", skip.test);
+        assert!(skip.test.ends_with("::a_skip_is_one_line_with_the_name_of_its_test"), "{}", skip.test);
 
         let in_closure = || {
             fn here() {}

@@ -1,5 +1,4 @@
-//! `tollgate crossing`: measure the crossings with their parts, add what a bare guest tells of the hardware
-//! alone, show the bills.
+//! `tollgate crossing`: measures the crossings with their parts, and adds the hardware's share from a bare guest.
 
 use crate::cli::Sampling;
 use crate::sampled::{self, Effort, List, Sampled};
@@ -7,7 +6,7 @@ use crate::session::Session;
 use std::process::ExitCode;
 use tollgate_boundary::{crossing, fault};
 use tollgate_measure::sampler::Plan;
-use tollgate_measure::session;
+use tollgate_measure::summary;
 use tollgate_microvm::hardware::Hardware;
 use tollgate_record::{Host, Warning, warning};
 
@@ -30,10 +29,10 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     let coarse = coarse(&session.run.host);
     let sampled = Sampled::all(List::Crossings, site, args, plan);
     let mut units = None;
-    sampled.measure(&mut session, &mut |run, harvest| {
+    sampled.measure(&mut session, &mut |run, samples| {
         run.warnings.splice(0..0, coarse.clone());
         fault::move_reported(&mut run.results);
-        units = session::units(harvest, sampled.source);
+        units = summary::units(samples, sampled.source);
     })?;
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
     if let Some(units) = units.filter(|_| guest && session.run.complete) {
@@ -43,7 +42,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
             Err("it counts with the time-stamp counter, and another clock timed this run (--clock tsc)"
                 .into())
         };
-        // The calling thread runs the guest: where it cannot be pinned there is no figure.
+        // The calling thread runs the guest: without a pin there is no figure.
         match pinned {
             Ok(()) => {
                 let hypervisor = session.run.host.hypervisor.clone();
@@ -59,13 +58,13 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     session.finish()
 }
 
-/// What the kernel's stamps are worth when its own clock is not the time-stamp counter.
+/// A warning if the kernel's clock, which makes its stamps, is not the processor's counter.
 fn coarse(host: &Host) -> Option<Warning> {
     let source = host.clock.kernel_clocksource.as_deref()?;
     (!matches!(source, "tsc" | "kvm-clock" | "arch_sys_counter" | "riscv_clocksource")).then(|| {
         let text = format!(
             "the kernel's clock is {source}, not the processor's counter: parts by kernel stamps are as coarse and as \
-             dear as that clock"
+             slow as that clock"
         );
         Warning::new(warning::KERNEL_CLOCK, text)
     })
@@ -73,6 +72,6 @@ fn coarse(host: &Host) -> Option<Warning> {
 
 fn plan(args: &Sampling, seed: u64) -> Plan {
     let effort = |epochs, seconds, singles_ns| Effort::new(epochs, epochs, seconds, 0.0, singles_ns);
-    let efforts = [effort(6, 3.5, 500_000), effort(12, 14.0, 1_000_000), effort(30, 120.0, 2_000_000)];
+    let efforts = [effort(6, 3.0, 500_000), effort(12, 14.0, 1_000_000), effort(30, 120.0, 2_000_000)];
     sampled::plan(args, seed, efforts)
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{self, ListArgs};
 use crate::output::Sink;
-use crate::sampled::{List, refusal};
+use crate::sampled::{List, state};
 use crate::worker;
 use anyhow::anyhow;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use tollgate_measure::bench::{Bench, Lost, Reply, Request};
 use tollgate_measure::clock::Source;
 use tollgate_measure::host;
 use tollgate_measure::remote::Remote;
-use tollgate_measure::sampler::Outcome;
+use tollgate_measure::samples::ProbeState;
 use tollgate_report::ProbeRow;
 
 /// A worker that takes longer to open a probe is taken for hung.
@@ -28,14 +28,14 @@ pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
     bench.ask(&Request::Moment).map_err(lost)?;
     let mut rows = Vec::new();
     for (probe, meta) in PROBES.iter().map(|probe| probe.meta()).enumerate() {
-        let outcome = match refusal(meta, true, site) {
-            Some(outcome) => outcome,
-            None => open(&mut bench, probe)?,
+        let state = match state(meta, true, site) {
+            ProbeState::Active => open(&mut bench, probe)?,
+            refused => refused,
         };
-        let (reason, enable) = match outcome {
-            Outcome::Active => (None, None),
-            Outcome::Skipped { reason, enable } => (Some(reason), Some(enable)),
-            Outcome::Failed(reason) => (Some(reason), None),
+        let (reason, enable) = match state {
+            ProbeState::Active | ProbeState::NotAsked => (None, None),
+            ProbeState::Skipped { reason, enable } => (Some(reason), Some(enable)),
+            ProbeState::Failed(reason) => (Some(reason), None),
         };
         rows.push(ProbeRow { id: meta.id.into(), what: meta.what.into(), per: meta.per, reason, enable });
     }
@@ -49,7 +49,7 @@ pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Opens a probe and closes it.
-fn open(bench: &mut impl Bench, probe: usize) -> anyhow::Result<Outcome> {
+fn open(bench: &mut impl Bench, probe: usize) -> anyhow::Result<ProbeState> {
     let answer = bench.ask(&Request::Open { probe }).and_then(|reply| {
         if let Reply::Opened { .. } = reply {
             bench.ask(&Request::Close { probe })?;
@@ -57,12 +57,12 @@ fn open(bench: &mut impl Bench, probe: usize) -> anyhow::Result<Outcome> {
         Ok(reply)
     });
     Ok(match answer {
-        Ok(Reply::Skipped { reason, enable }) => Outcome::Skipped { reason, enable },
-        Ok(Reply::Failed { reason }) => Outcome::Failed(reason),
-        Ok(_) => Outcome::Active,
+        Ok(Reply::Skipped { reason, enable }) => ProbeState::Skipped { reason, enable },
+        Ok(Reply::Failed { reason }) => ProbeState::Failed(reason),
+        Ok(_) => ProbeState::Active,
         Err(Lost(reason)) => {
             bench.restart().map_err(|lost| anyhow!(lost.0))?;
-            Outcome::Failed(reason)
+            ProbeState::Failed(reason)
         }
     })
 }

@@ -13,12 +13,13 @@ use tollgate_measure::bench::Bench;
 use tollgate_measure::clock::Source;
 use tollgate_measure::noise::{self, SpanNoise, Watch};
 use tollgate_measure::remote::Remote;
-use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
-use tollgate_measure::{Meta, Placement, Probe, Site, session, summary};
+use tollgate_measure::sampler::{self, Event, Plan};
+use tollgate_measure::samples::{ProbeState, RunSamples};
+use tollgate_measure::{Meta, Placement, Probe, Site, summary};
 use tollgate_record::{Run, Warning};
 
 /// How often a run that is going on is saved.
-const SAVE_EVERY: Duration = Duration::from_millis(700);
+pub(crate) const SAVE_EVERY: Duration = Duration::from_millis(700);
 
 /// Which list the numbers of probes refer to.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -72,30 +73,30 @@ impl Sampled {
         worker::of_list(self.site, self.source, self.list)
     }
 
-    /// Why each probe is not even tried; `None` if it is.
-    pub(crate) fn refusals(&self) -> Vec<Option<Outcome>> {
+    /// Which probes of the list are to be measured, and why others are not.
+    pub(crate) fn states(&self) -> Vec<ProbeState> {
         let metas = self.list.metas().into_iter().enumerate();
-        metas.map(|(probe, meta)| refusal(meta, self.wanted.contains(&probe), self.site)).collect()
+        metas.map(|(probe, meta)| state(meta, self.wanted.contains(&probe), self.site)).collect()
     }
 
-    /// Measures in worker processes. `amend` changes the record each time that it was written anew from the harvest.
+    /// Measures in worker processes. `amend` changes the record each time that it is written anew from the samples.
     pub(crate) fn measure(
         &self,
         session: &mut Session<'_>,
-        amend: &mut dyn FnMut(&mut Run, &Harvest),
+        amend: &mut dyn FnMut(&mut Run, &RunSamples),
     ) -> anyhow::Result<()> {
         let mut bench = Remote::new(|| self.worker(), self.patience_ms);
-        self.measure_on(&mut bench, self.refusals(), session, &|| {}, amend)
+        self.measure_on(&mut bench, self.states(), session, &|| {}, amend)
     }
 
     /// [`Sampled::measure`] on any bench; `begins` is called at the beginning of each epoch.
     pub(crate) fn measure_on(
         &self,
         bench: &mut impl Bench,
-        refused: Vec<Option<Outcome>>,
+        states: Vec<ProbeState>,
         session: &mut Session<'_>,
         begins: &dyn Fn(),
-        amend: &mut dyn FnMut(&mut Run, &Harvest),
+        amend: &mut dyn FnMut(&mut Run, &RunSamples),
     ) -> anyhow::Result<()> {
         let stop = session.stop_on_signal()?;
         let metas = self.list.metas();
@@ -103,9 +104,9 @@ impl Sampled {
         let (mut mark, mut spans) = (None, Vec::new());
         let (mut share, mut doing) = (0.0, String::new());
         let mut saved = Instant::now();
-        let mut write = |session: &mut Session<'_>, harvest: &Harvest, spans: &[SpanNoise]| {
-            self.record(&mut session.run, &metas, harvest, spans);
-            amend(&mut session.run, harvest);
+        let mut write = |session: &mut Session<'_>, samples: &RunSamples, spans: &[SpanNoise]| {
+            self.record(&mut session.run, &metas, samples, spans);
+            amend(&mut session.run, samples);
             session.save();
         };
         let mut observe = |event: Event<'_>| {
@@ -116,37 +117,31 @@ impl Sampled {
                     doing = format!("epoch {} of at most {most}", epoch + 1);
                 }
                 Event::Warming(probe) => doing = format!("warming {}", metas[probe].id),
-                Event::Round(done, harvest) => {
+                Event::Round(done, samples) => {
                     share = done;
                     if saved.elapsed() >= SAVE_EVERY {
-                        write(session, harvest, &spans);
+                        write(session, samples, &spans);
                         saved = Instant::now();
                     }
                 }
-                Event::Ended(harvest) => {
+                Event::Ended(samples) => {
                     spans.extend(mark.take().map(|mark| watch.span(&mark, &watch.mark())));
-                    write(session, harvest, &spans);
+                    write(session, samples, &spans);
                 }
             }
             session.progress(share, doing.as_str());
             if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let harvest =
-            sampler::run(bench, &metas, refused, &self.plan, &summary::relative_half_width, &mut observe)
-                .map_err(|lost| anyhow!("nothing could be measured: {lost}"))?;
-        write(session, &harvest, &spans);
+        let samples = sampler::run(bench, &metas, states, &self.plan, &mut observe)
+            .map_err(|lost| anyhow!("nothing could be measured: {lost}"))?;
+        write(session, &samples, &spans);
         Ok(())
     }
 
     /// Writes the record anew: the rows that were asked for, and what else happened on their CPUs.
-    fn record(&self, run: &mut Run, metas: &[&Meta], harvest: &Harvest, spans: &[SpanNoise]) {
+    fn record(&self, run: &mut Run, metas: &[&Meta], samples: &RunSamples, spans: &[SpanNoise]) {
         run.warnings.clear();
-        session::record(run, metas, harvest, self.source);
-        let mut place = 0;
-        run.results.retain(|_| {
-            place += 1;
-            self.wanted.contains(&(place - 1))
-        });
+        summary::record_run(run, metas, samples, self.source);
         run.warnings.extend(self.noise(metas, spans));
     }
 
@@ -156,15 +151,18 @@ impl Sampled {
     }
 }
 
-/// Why a probe is not even tried.
-pub(crate) fn refusal(meta: &Meta, wanted: bool, site: Site) -> Option<Outcome> {
+/// Whether a probe is to be measured here.
+pub(crate) fn state(meta: &Meta, wanted: bool, site: Site) -> ProbeState {
     if !wanted {
-        return Some(Outcome::Failed(String::new()));
+        return ProbeState::NotAsked;
     }
-    (meta.placement == Placement::Pair && site.peer.is_none()).then(|| Outcome::Skipped {
-        reason: "it needs two CPUs and only one may be used".into(),
-        enable: "give the process a second CPU (taskset, cpuset, the size of the machine)".into(),
-    })
+    if meta.placement == Placement::Pair && site.peer.is_none() {
+        return ProbeState::Skipped {
+            reason: "it needs two CPUs and only one may be used".into(),
+            enable: "give the process a second CPU (taskset, cpuset, the size of the machine)".into(),
+        };
+    }
+    ProbeState::Active
 }
 
 /// How long, how often, how exactly.

@@ -12,7 +12,7 @@ use tollgate_measure::bench::{Bench, Lost, Reply, Request};
 use tollgate_measure::clock::{Clock, Moment, Scripted, Source};
 use tollgate_measure::local::Local;
 use tollgate_measure::sampler::{self, Plan};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site, session, summary};
+use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site, summary};
 use tollgate_record::{Host, Per, Run, SCHEMA, Tool};
 use tollgate_report::{Options, Verdict, compare};
 
@@ -179,8 +179,7 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
         singles_ns: 0,
     };
     let go_on = &mut |_: sampler::Event<'_>| ControlFlow::Continue(());
-    let harvest =
-        sampler::run(&mut scene, &metas, Vec::new(), &plan, &summary::relative_half_width, go_on).unwrap();
+    let samples = sampler::run(&mut scene, &metas, Vec::new(), &plan, go_on).unwrap();
     let mut run = Run {
         schema: SCHEMA.into(),
         checksum: None,
@@ -195,7 +194,7 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
         warnings: Vec::new(),
         results: Vec::new(),
     };
-    session::record(&mut run, &metas, &harvest, Source::Counter);
+    summary::record_run(&mut run, &metas, &samples, Source::Counter);
     assert!(run.complete && run.results.iter().all(|result| result.epochs.len() == epochs as usize));
     run
 }

@@ -1,5 +1,5 @@
-// What every assembly file of the guests shares: phase marks, the two privilege modes a kernel can be built
-// for, the trap frame, and register lists.
+// Shared by all assembly files of the guests: phase marks, the two privilege modes that a kernel can be built for, the
+// trap frame, and register lists.
 #ifndef TOLL_ASM_H
 #define TOLL_ASM_H
 
@@ -35,24 +35,24 @@
 #define FRAME_SIZE (38 * 8)
 #define FRAME_SIZE_FP (70 * 8)
 
-// Where the numbers in mstatus and sstatus agree.
+// Fields with the same position in mstatus and sstatus.
 #define STATUS_FS 0x6000
 #define STATUS_FS_CLEAN 0x4000
 #define STATUS_SIE 0x2
 #define STATUS_SPP 0x100
 
-// System call numbers below this are looked up; the table is in kernel/calls.c.
+// The table in kernel/calls.c has entries for system call numbers below this.
 #define CALL_TABLE_SIZE 256
 #define CALL_YIELD 124
 
-// How long a task runs before the timer takes the hart from it: far longer than a switch takes, short enough to
-// see a thousand of them. All engines tick once in a hundred instructions.
+// How long a task runs until the timer interrupts it: far longer than a switch, but short enough for a thousand switches.
+// All engines tick once per hundred instructions.
 #define SLICE_TICKS 20
 #define SLICE_INSTRUCTIONS (SLICE_TICKS * 100)
 
 #ifdef __ASSEMBLER__
 
-// From here to the next mark, whatever the address, instructions belong to this phase of the bill.
+// Instructions from here to the next mark in the source belong to this phase of the bill, whatever their address.
 .macro PHASE name
 phase.\name\().\@:
 .endm
@@ -78,9 +78,9 @@ toll.end.\@:
         .endr
 .endm
 
-// Every integer register but the stack pointer (x2), which each kernel moves in its own way.
+// All integer registers except the stack pointer (x2), which each kernel saves in its own way.
 #define ALL_BUT_SP 1,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
-// What the calling convention lets a C function overwrite: ra, t0-t2, a0-a7, t3-t6.
+// The caller-saved registers: ra, t0-t2, a0-a7, t3-t6.
 #define CALLER_SAVED 1,5,6,7,10,11,12,13,14,15,16,17,28,29,30,31
 #define ALL_FP 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
 
@@ -95,7 +95,7 @@ toll.end.\@:
         .endr
 .endm
 
-// Enters the first task on the way out of booting.
+// Enters the first task after booting.
 .macro FIRST_TASK
         la      t0, user_start
         csrw    X_EPC, t0
@@ -114,7 +114,7 @@ toll.end.\@:
         sd      t0, 16(sp)
         sd      t1, FRAME_EPC(sp)
 .endm
-// And back, sp last.
+// The full restore; sp is loaded last.
 .macro RESTORE_FULL
         ld      t0, FRAME_STATUS(sp)
         ld      t1, FRAME_EPC(sp)
@@ -124,8 +124,8 @@ toll.end.\@:
         ld      sp, 16(sp)
 .endm
 
-// Finds the handler of the system call in a7 and calls it: seven instructions, or three when there is none.
-// The handler's own code lies in the handler phase by the linker script; its result is left in a0.
+// Calls the handler of the system call in a7: seven instructions, or three if the number is out of range. The linker script
+// puts the handler's code into the handler phase. The result is in a0.
 .macro CALL_HANDLER
         li      t0, CALL_TABLE_SIZE
         bgeu    a7, t0, 8f

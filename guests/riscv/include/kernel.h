@@ -1,4 +1,4 @@
-// What the C files of the kernel tell each other.
+// Declarations that the C files of the kernel share.
 #ifndef TOLL_KERNEL_H
 #define TOLL_KERNEL_H
 
@@ -6,7 +6,7 @@ typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long u64;
 
-// The physical map that every engine shares. RAM: kernel, user program, two private user pages, 2 MiB each.
+// The physical map, the same on all engines. RAM: kernel, user program, two private user pages, 2 MiB each.
 #define CLINT_MSIP 0x2000000UL
 #define CLINT_MTIME 0x200bff8UL
 #define UART 0x10000000UL

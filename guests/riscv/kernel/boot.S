@@ -1,5 +1,5 @@
-// From reset to the user program: one hart goes on, devices are found, counters opened, traps delegated or
-// kept, and the first task entered. What is left to the machine-mode side of a supervisor kernel is here too.
+// From reset to the user program: parks all harts but one, finds the devices, enables the counters, delegates traps, and
+// enters the first task. The machine-mode part of a supervisor kernel is here too.
 #include "asm.h"
 
         .section .text.boot, "ax"
@@ -13,14 +13,14 @@ _start:
         la      t0, boot_fault
         csrw    mtvec, t0
         la      sp, kernel_stack_top
-        // Floating point is on, and untouched as far as anyone can tell (mstatus.FS = Initial).
+        // Floating point is enabled, with clean registers (mstatus.FS = Initial).
         li      t0, STATUS_FS
         csrs    mstatus, t0
         csrw    fcsr, zero
         csrc    mstatus, t0
         li      t0, 0x2000
         csrs    mstatus, t0
-        // U and S may use all memory; a machine without PMP traps here, and goes on.
+        // U and S may use all memory. A machine without PMP traps here and continues.
         la      t0, 2f
         csrw    mtvec, t0
         li      t0, -1
@@ -43,21 +43,21 @@ _start:
         csrw    mtvec, t0
         li      t0, 0x1800              // mstatus.MPP = U
         csrc    mstatus, t0
-        li      t0, 0x80                // mstatus.MPIE: harmless below M, where machine interrupts are always open
+        li      t0, 0x80                // mstatus.MPIE: no effect below M, where machine interrupts are always enabled
         csrs    mstatus, t0
         li      t0, 8                   // mie.MSIE
         csrw    mie, t0
 #else
-        // All that a user program can raise goes to the supervisor; so do its software and timer interrupts.
+        // Exceptions of user programs are delegated to the supervisor, with its software and timer interrupts.
         li      t0, 0xb1ff
         csrw    medeleg, t0
         li      t0, 0x222
         csrw    mideleg, t0
         la      t0, trap_vector
         csrw    stvec, t0
-        li      t0, 0x22                // sie: STIE, SSIE; in U they are open, in S only when a kernel says so
+        li      t0, 0x22                // sie: STIE, SSIE; always enabled in U, in S only if the kernel enables them
         csrw    sie, t0
-        // Step down to S to take the rest from there, under translation.
+        // Continue in S, under translation.
         li      t0, 0x1800
         csrc    mstatus, t0
         li      t0, 0x0800
@@ -81,8 +81,8 @@ boot_fault:
         la      sp, kernel_stack_top
         call    fault_c
 
-// Machine mode below a supervisor kernel: what firmware does for a timer on a machine without Sstc. The timer
-// interrupt is passed down as the supervisor's; the supervisor's ecall sets the next one (a0 ticks from now).
+// Machine mode below a supervisor kernel: emulates a timer as firmware does on a machine without Sstc. The timer interrupt
+// is forwarded to the supervisor, whose ecall sets the next one (a0 ticks from now).
         .balign 4
 machine_trap:
         PHASE   firmware
@@ -117,7 +117,7 @@ machine_timer:
         mret
 
         PHASE   fault
-// What no kernel here handles: say so and stop.
+// A trap that no kernel handles: print it and stop.
         .globl  unexpected_trap
 unexpected_trap:
         csrr    a0, X_CAUSE

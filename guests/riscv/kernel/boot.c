@@ -1,9 +1,9 @@
-// The part of booting that is easier said in C.
+// The part of booting that is simpler in C.
 #include "kernel.h"
 
 u64 first_satp, second_satp;
 
-// Written into the image before it is loaded: whether the kernel that switches tasks also does so by the timer.
+// Written into the image before it is loaded: whether the switching kernel also switches tasks on timer interrupts.
 volatile u64 toll_wants_timer __attribute__((section(".data")));
 
 void boot_c(const void *tree) {

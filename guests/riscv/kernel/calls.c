@@ -1,21 +1,21 @@
-// The system calls: Linux numbers and Linux results, as small as they can honestly be. Everything in this file
-// is the handler phase of the bill.
+// The system calls, with the numbers and results of Linux and as little work as possible. All code in this file belongs to
+// the handler phase of the bill.
 #include "asm.h"
 #include "kernel.h"
 
 enum { ENOSYS = 38, EBADF = 9, EFAULT = 14, EINVAL = 22 };
 
-// What a kernel knows of the running program.
+// The state of the running program.
 struct process {
     int pid, uid;
 };
 static volatile struct process current = {.pid = 1, .uid = 0};
 
-// Ticks in a second, from the device tree.
+// Ticks per second, from the device tree.
 u64 timebase;
 
-// Written bytes wait here until fsync, exit or a full buffer, so that a write costs the same on every engine:
-// how long a host takes to accept a character is not a property of the kernel.
+// Written bytes stay here until fsync, exit or a full buffer, so that a write costs the same on every engine: the time that
+// a host takes to accept a character is not a cost of the kernel.
 static u8 console[4096];
 static u64 console_used;
 
@@ -25,7 +25,7 @@ void console_flush(void) {
 }
 
 // A supervisor may read and write user memory only while status.SUM is set (privileged specification,
-// 10.1.1.2); in machine mode without translation there is nothing to switch.
+// 10.1.1.2). Machine mode without translation needs no such switch.
 static inline void user_memory(int open) {
 #ifndef KERNEL_M
     if (open)
@@ -88,8 +88,8 @@ static long sys_exit(u64 status) { power_off(status & 0xff); }
 
 long sys_unimplemented(void) { return -ENOSYS; }
 
-// Two calls of our own, in the range that Linux leaves to architectures. The first raises an interrupt of the
-// kernel's own mode while the call is being handled; where interrupts are open it nests, at once.
+// Two calls of our own, in the range that Linux reserves for architectures. The first raises an interrupt of the kernel's
+// own mode during the call. A kernel with interrupts enabled takes it immediately, nested.
 static long sys_nest(void) {
 #ifdef KERNEL_M
     *(volatile u32 *)CLINT_MSIP = 1;
@@ -99,12 +99,12 @@ static long sys_nest(void) {
     return 0;
 }
 
-// How often the kernel has switched tasks.
+// Number of task switches.
 volatile u64 switches;
 static long sys_switches(void) { return switches; }
 
 #ifdef WORKLOAD
-// A kernel with data of its own: reads as much of it as it is asked to, a line at a time.
+// A kernel with a working set: reads as many bytes of it as the parameter says, line by line.
 static volatile u8 kernel_data[1 << 20];
 static long sys_touch(u64 bytes) {
     if (bytes > sizeof kernel_data) return -EINVAL;
@@ -114,7 +114,7 @@ static long sys_touch(u64 bytes) {
 }
 #endif
 
-// The software interrupt's handler: acknowledge, and tell whoever waits.
+// The handler of the software interrupt: acknowledges it and sets the flag that the program polls.
 extern volatile u64 toll_flag;
 void soft_interrupt(void) {
 #ifdef KERNEL_M

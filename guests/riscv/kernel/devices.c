@@ -1,5 +1,5 @@
-// Where characters go and how the machine is switched off: Spike's host-target interface, or the 16550 UART
-// and the test finisher of QEMU's virt machine. The device tree decides, so that one image runs on both.
+// The console and power-off: Spike's host-target interface, or the 16550 UART and the test finisher of QEMU's virt machine.
+// The device tree decides, so that one image runs on both.
 #include "kernel.h"
 
 // Spike and QEMU find these two words by their symbols in the ELF.
@@ -9,7 +9,7 @@ volatile u64 fromhost __attribute__((section(".htif"), aligned(64)));
 static int have_uart;
 
 void devices_find(const void *tree) {
-    // Spike has a UART as well, but no finisher: HTIF first, and HTIF too where there is no tree at all.
+    // Spike also has a UART but no finisher: HTIF is tried first, and used without a device tree.
     have_uart = !devicetree_has(tree, "ucb,htif0") && devicetree_has(tree, "ns16550a");
 }
 

@@ -1,5 +1,5 @@
-// The little of the flattened device tree format (Devicetree specification, chapter 5) that is needed to tell
-// the machines apart: walk the structure block and look at properties, whatever node they are in.
+// A minimal reader of flattened device trees (Devicetree specification, chapter 5): walks the structure block and finds
+// properties by name, in any node.
 #include "kernel.h"
 
 enum { MAGIC = 0xd00dfeed, BEGIN_NODE = 1, END_NODE = 2, PROP = 3, NOP = 4 };
@@ -17,7 +17,7 @@ static u64 length(const char *s) {
     return n;
 }
 
-// The next property called `name` after `*at`, or null; `*at` is where to go on. Starts at `*at` = 0.
+// The next property called `name` after `*at`, or null. `*at` is the position of the search and starts at 0.
 static const u8 *next_property(const u8 *tree, const char *name, u64 *at, u32 *size) {
     if (!tree || big_endian(tree) != MAGIC) return 0;
     u64 structure = big_endian(tree + 8), strings = big_endian(tree + 12), total = big_endian(tree + 4);
@@ -46,7 +46,7 @@ int devicetree_has(const void *tree, const char *compatible) {
     u32 size;
     const u8 *value;
     while ((value = next_property(tree, "compatible", &at, &size)))
-        // The value is a list of strings, each with its zero.
+        // The value is a list of zero-terminated strings.
         for (u64 i = 0; i < size; i += length((const char *)value + i) + 1)
             if (equal((const char *)value + i, compatible)) return 1;
     return 0;

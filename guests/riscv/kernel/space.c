@@ -1,5 +1,5 @@
 // Page tables for Sv39 (privileged specification, 10.4): everything at its own address, in pages of 1 GiB for
-// devices and 2 MiB for memory. In space 1 the private region is backed by other memory than in space 0.
+// devices and 2 MiB for memory. The private region of space 1 has other memory than that of space 0.
 #include "kernel.h"
 
 enum { V = 1, R = 2, W = 4, X = 8, U = 16, G = 32, A = 64, D = 128 };
@@ -10,7 +10,7 @@ static u64 middle[2][512] __attribute__((aligned(4096)));
 static u64 entry(u64 address, u64 flags) { return address >> 12 << 10 | flags | V; }
 
 #ifdef WORKLOAD
-// Pages of 4 KiB, as programs have them: the entries of the TLB are what a trap costs, too.
+// Pages of 4 KiB, as programs have: TLB entries are a part of the cost of a trap.
 static u64 leaf[4][512] __attribute__((aligned(4096)));
 
 static u64 region(int which, u64 address, u64 flags) {
@@ -21,7 +21,7 @@ static u64 region(int which, u64 address, u64 flags) {
 
 u64 space_make(int which, int asid) {
     u64 data = R | W | A | D;
-    // The kernel's own pages are global; a flush of one address space need not drop them.
+    // The kernel's pages are global: a flush of one address space keeps them.
     root[which][0] = entry(0, data | G);
     root[which][2] = entry((u64)middle[which], 0);
     middle[which][0] = entry(KERNEL_BASE, data | X | G);

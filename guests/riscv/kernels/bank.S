@@ -1,7 +1,7 @@
 // image: bank
 // For a machine with a second register bank (our extension xtollbank): the trap switches banks, so nothing is
-// saved, and the bank's own stack pointer is there already. The call's number and its six arguments are moved
-// over, the result is moved back.
+// saved, and the bank has its own stack pointer. The number of the call and its six arguments are moved to the
+// bank of the kernel, and the result is moved back.
 #include "asm.h"
 
 #define TOLLBANK 0x5c0
@@ -29,7 +29,7 @@ kernel_enter:
 trap_vector:
         PHASE   dispatch
         csrr    t0, scause
-        bltz    t0, unexpected_trap     // interrupts are told apart first, as in full.S
+        bltz    t0, unexpected_trap     // interrupts are checked first, as in full.S
         li      t2, CAUSE_USER_ECALL
         bne     t0, t2, unexpected_trap
         csrr    t1, sepc

@@ -1,7 +1,7 @@
 // image: caller
-// Saves only what a C function may overwrite: the callee-saved registers survive because the handler keeps
-// them. The user's stack pointer stays in sscratch, its pc in sepc and sstatus untouched, which is right as
-// long as nothing traps inside the kernel and no other task is switched to from here.
+// Saves only the caller-saved registers: the handler preserves the others. The user's stack pointer stays in
+// sscratch, its pc in sepc, and sstatus is not changed. This is correct while nothing traps inside the kernel and
+// no task is switched.
 #include "asm.h"
 
         .section .text.trap, "ax"
@@ -21,7 +21,7 @@ trap_vector:
         SAVE    sp, CALLER_SAVED
         PHASE   dispatch
         csrr    t0, X_CAUSE
-        bltz    t0, unexpected_trap     // interrupts are told apart first, as in full.S
+        bltz    t0, unexpected_trap     // interrupts are checked first, as in full.S
         li      t2, CAUSE_USER_ECALL
         bne     t0, t2, unexpected_trap
         csrr    t1, X_EPC

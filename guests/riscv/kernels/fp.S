@@ -1,8 +1,8 @@
 // image: fp-eager -DEAGER
 // image: fp-lazy
-// The full save with floating point. Eager: 32 registers and fcsr go out and come back at every trap. Lazy:
-// they go out only when sstatus.FS says Dirty (privileged specification, 3.1.6.6), are then marked Clean, and
-// need not come back, since the kernel itself uses none.
+// The full save with floating point. Eager: every trap saves and restores 32 registers and fcsr. Lazy:
+// a trap saves them only if sstatus.FS is Dirty (privileged specification, 3.1.6.6), marks them Clean, and does
+// not restore them, because the kernel uses no floating point.
 #include "asm.h"
 
         .section .text.trap, "ax"
@@ -27,7 +27,7 @@ trap_vector:
 #else
         li      t4, STATUS_FS
         and     t5, t2, t4
-        bne     t5, t4, 1f              // Dirty is all ones
+        bne     t5, t4, 1f              // Dirty: both bits are set
         SAVE_FP sp
         csrr    t3, fcsr
         sd      t3, FRAME_FCSR(sp)
@@ -37,7 +37,7 @@ trap_vector:
 #endif
         PHASE   dispatch
         csrr    t0, X_CAUSE
-        bltz    t0, unexpected_trap     // interrupts are told apart first, as in full.S
+        bltz    t0, unexpected_trap     // interrupts are checked first, as in full.S
         li      t2, CAUSE_USER_ECALL
         bne     t0, t2, unexpected_trap
         addi    t1, t1, 4

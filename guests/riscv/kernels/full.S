@@ -1,7 +1,7 @@
 // image: full
 // image: full-m -DKERNEL_M
 // The plain kernel: every trap saves all registers, pc and status in a frame on the kernel stack, as the proxy
-// kernel and Linux do, whatever the call then needs. Also built for machine mode, where interrupts come direct.
+// kernel and Linux do. Also built for machine mode, where interrupts are not delegated.
 #include "asm.h"
 
         .section .text.trap, "ax"
@@ -39,7 +39,7 @@ resume:
 
         PHASE   dispatch
 interrupt:
-        // One entry for every cause: software looks the handler up.
+        // One entry for all causes: software finds the handler.
         slli    t0, t0, 3
         la      t1, interrupt_table
         add     t0, t0, t1

@@ -1,6 +1,6 @@
 // image: nested
-// A full save that can itself be interrupted: sscratch is zero while the kernel runs, so the entry can tell
-// where it came from and which stack to use, and interrupts are open while a call is handled.
+// A full save that can itself be interrupted: sscratch is zero while the kernel runs, so the entry knows whether
+// it came from the kernel and which stack to use. Interrupts are enabled while a call is handled.
 #include "asm.h"
 
         .section .text.trap, "ax"
@@ -16,7 +16,7 @@ trap_vector:
         PHASE   stack
         csrrw   sp, sscratch, sp
         bnez    sp, 1f
-        csrr    sp, sscratch            // from the kernel: its own stack goes on
+        csrr    sp, sscratch            // from the kernel: continue on its stack
 1:
         PHASE   save
         addi    sp, sp, -FRAME_SIZE
@@ -42,7 +42,7 @@ resume:
         PHASE   stack
         ld      t0, FRAME_STATUS(sp)
         andi    t1, t0, STATUS_SPP
-        bnez    t1, 2f                  // back into the kernel: sscratch stays zero
+        bnez    t1, 2f                  // return to the kernel: sscratch stays zero
         addi    t1, sp, FRAME_SIZE
         csrw    sscratch, t1
 2:

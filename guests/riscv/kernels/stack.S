@@ -1,7 +1,7 @@
 // image: stack
-// For a machine that stacks in hardware as Cortex-M does (our extension xtollstack): the trap stores what a C
-// function may overwrite and the return loads it, so the handler begins where a function would. The result
-// goes into the frame, from where the return takes it.
+// For a machine that saves registers in hardware as Cortex-M does (our extension xtollstack): the trap stores the
+// caller-saved registers and the return loads them, so the handler can be a C function. The result is written into
+// the frame, from where the return loads it.
 #include "asm.h"
 
 #define STOLLSP 0x5c1
@@ -25,7 +25,7 @@ trap_vector:
         csrrw   sp, sscratch, sp
         PHASE   dispatch
         csrr    t0, scause
-        bltz    t0, unexpected_trap     // interrupts are told apart first, as in full.S
+        bltz    t0, unexpected_trap     // interrupts are checked first, as in full.S
         li      t2, CAUSE_USER_ECALL
         bne     t0, t2, unexpected_trap
         csrr    t1, sepc

@@ -2,8 +2,8 @@
 // image: switch-space -DSPACE -DFLUSH
 // image: switch-asid -DSPACE
 // The full context switch: two user tasks, each with a context block that sscratch points to while it runs.
-// sched_yield and the timer save one context and load the other; the same address space, another one with a
-// flush of the TLB, or another one whose address space identifier makes the flush unnecessary.
+// sched_yield and the timer save one context and load the other. The two share an address space, or have two with a
+// flush of the TLB, or two whose identifiers make the flush unnecessary.
 #include "asm.h"
 
         .section .text.trap, "ax"
@@ -18,7 +18,7 @@ kernel_enter:
         csrr    t2, sstatus
         sd      t2, FRAME_STATUS(t1)
 #ifdef SPACE
-        // The same addresses, other memory.
+        // The same addresses with other memory.
         li      t2, 0x80600000
         ld      t3, first_satp
         ld      t4, second_satp
@@ -31,7 +31,7 @@ kernel_enter:
         csrw    sscratch, t0
         la      t0, user_start
         csrw    sepc, t0
-        // The timer ticks only if the image was told so; see boot.c.
+        // The timer ticks only if a parameter of the image enables it; see boot.c.
         ld      t0, toll_wants_timer
         beqz    t0, 1f
         li      a0, SLICE_TICKS

@@ -1,6 +1,6 @@
 // image: vectored -DKERNEL_M
 // The full save of full-m with mtvec in vectored mode (privileged specification, 3.1.7): an interrupt arrives
-// at base + 4 * cause, so its handler is known without looking at mcause. Exceptions still share one entry.
+// at base + 4 * cause, so its handler is known without reading mcause. Exceptions still share one entry.
 #include "asm.h"
 
         .section .text.trap, "ax"
@@ -29,7 +29,7 @@ trap_vector:
         .endr
         .option pop
 
-// What both entries do: the save of full.S.
+// Shared by both entries: the save of full.S.
 .macro ENTER
         PHASE   stack
         csrrw   sp, mscratch, sp

@@ -1,8 +1,8 @@
 // image: ctx_switch kernel=full
 // image: ctx_switch-linux linux
 // One getpid between two reads of the cycle counter, in C. The three instructions are one asm statement: with
-// a helper around rdcycle and no optimisation, the compiler spills between them and may reuse a7, and the
-// figure is wrong without a word.
+// a helper around rdcycle and without optimization, the compiler spills between them and may reuse a7, and the
+// figure is wrong without a warning.
 #include "lib.h"
 
 int main(void) {

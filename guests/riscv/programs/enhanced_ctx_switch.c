@@ -43,7 +43,7 @@ static void measure(const char *name, long number, long first, long second, long
 }
 
 int main(void) {
-    // Not static: a data segment of zeros alone is more than the proxy kernel can load.
+    // Not static: the proxy kernel cannot load a data segment that contains only zeros.
     long pair[2] = {0, 0};
     measure("getpid", 172, 0, 0, 0);
     measure("settimeofday, the note's number", 170, 0, 0, 0);
@@ -51,7 +51,7 @@ int main(void) {
     measure("clock_gettime", 113, 1, (long)pair, 0);
     measure("gettimeofday", 169, (long)pair, 0, 0);
     measure("unimplemented", 255, 0, 0, 0);
-    // No bytes, or a thousand of them would be on the terminal.
+    // Writes no bytes: a thousand of them would be on the terminal.
     measure("write of nothing", 64, 1, (long)pair, 0);
     return 0;
 }

@@ -1,14 +1,14 @@
 // image: enhanced_ctx_switch-asm kernel=full
 // image: enhanced_ctx_switch-asm-linux linux
-// getpid 1,000 times between reads of the cycle counter, in assembly: the least, the mean and the most.
+// getpid 1,000 times between reads of the cycle counter, in assembly: minimum, mean and maximum.
         .text
         .globl  main
 main:
         addi    sp, sp, -16
         sd      ra, 0(sp)
-        li      s2, 1000                // to go
-        li      s3, -1                  // least, unsigned
-        li      s4, 0                   // most
+        li      s2, 1000                // remaining
+        li      s3, -1                  // minimum, unsigned
+        li      s4, 0                   // maximum
         li      s5, 0                   // sum
 1:      li      a7, 172
         rdcycle s0
@@ -35,7 +35,7 @@ main:
         addi    sp, sp, 16
         ret
 
-// Writes a0 in decimal and a new line.
+// Writes a0 in decimal and a line feed.
 put_line:
         la      t0, line_end - 1
         li      t1, 10

@@ -1,6 +1,6 @@
 // image: forbidden bare
-// Asks the host, through Spike's host-target interface, to open a file that it was not given, and ends with
-// the error number as its status.
+// Asks the host, through Spike's host-target interface, to open a file that it may not open, and ends with the
+// error number as its status.
         .text
         .globl  _start
 _start:
@@ -8,7 +8,7 @@ _start:
         la      a1, tohost
         fence
         sd      a0, 0(a1)
-        // The host answers in fromhost, and leaves the result where the number was.
+        // The host answers in fromhost, and replaces the number by the result.
         la      a2, fromhost
 1:      ld      t0, 0(a2)
         beqz    t0, 1b

@@ -4,7 +4,7 @@
 // image: icache-rv32imc-O2 alone -march=rv32imc -O2
 // What the C extension does for the instruction cache: a loop of 14 instructions, 56 bytes without it, goes around
 // 1,024 times in each of ten calls. There is no start-up code, so execution begins at the first function of .text:
-// with -O1 that is `mix`, which is called by nobody and runs once; with -O2 main comes first.
+// with -O1 that is `mix`, which has no caller and runs once; with -O2 main comes first.
 __attribute__((noinline)) unsigned mix(unsigned x) {
     unsigned y = 1;
     for (unsigned i = 0; i < 1024; i++) {

@@ -1,7 +1,7 @@
 // image: latency bare
 // A loop that the timer interrupts twice, the second time with everything in the caches. How far into the loop the
-// interrupts come is a parameter, written into the image before it is loaded: that many instructions are done
-// before the loop begins. The loop has what makes a pipeline wait: a load whose value is needed at once, a
+// interrupts come is a parameter, written into the image before it is loaded: so many instructions run before the
+// loop begins. The loop contains the causes of pipeline stalls: a load whose value is used immediately, a
 // multiplication, a division, a taken branch.
         .option norvc
         .equ    MTIME, 0x200bff8

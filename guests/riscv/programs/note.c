@@ -1,8 +1,8 @@
 // image: note-linux linux
 // image: note-O0-linux linux -O0
 // The measurement as it is often written: a helper around rdcycle, the call's number in a register variable.
-// Optimised, the helper is inlined and the figure is right. Without, the helper's own instructions are counted
-// and its result comes back in a0, where the system call's was. 170 is the number that is often copied for
+// Optimized, the helper is inlined and the figure is right. Without, the helper's own instructions are counted
+// and its result is returned in a0, which held that of the system call. 170 is the number that is often copied for
 // getpid; it is settimeofday.
 #include "lib.h"
 

@@ -1,6 +1,6 @@
 // image: workload kernel=full -DWORKLOAD
-// A program with a working set that is trapped into again and again by a kernel with one of its own. What it does
-// between two traps is written into the image before it is loaded.
+// A program and a kernel that each have a working set, with many traps. What the program does between two traps is
+// written into the image before it is loaded.
 #include "lib.h"
 
 enum kind { WALK, CHASE, COMPUTE, OWN };
@@ -12,14 +12,14 @@ volatile struct {
     u64 steps;  // of the loop below, between two traps
     u64 traps;
     u64 touch;  // bytes that the kernel touches in each
-    // Somebody's own program, `void work(char *set, unsigned long bytes)`, which was loaded beside this one.
+    // The user's program, `void work(char *set, unsigned long bytes)`, if one is loaded beside this one.
     void (*own)(u8 *set, u64 bytes);
 } toll_workload = {0x31304b524f57, WALK, 16384, 1000, 10, 0, 0};
 
-// Behind the program; its pages are there from the start.
+// After the program. Its pages are mapped from the start.
 static u8 *const set = (u8 *)0x80400000;
 
-// Every line of the working set in turn: 5 instructions a step, and one more at the end of a round.
+// Each line of the working set in order: 5 instructions per step, and one more at the end of a round.
 static u8 *walk(u8 *at, u64 bytes, u64 steps) {
     __asm__ volatile(
         "1: ld t0, 0(%0)\n\t"
@@ -34,7 +34,7 @@ static u8 *walk(u8 *at, u64 bytes, u64 steps) {
     return at;
 }
 
-// From line to line in an order that no prefetcher guesses, each load waiting for the one before: 3 a step.
+// From line to line in an order that no prefetcher predicts; each load depends on the previous one: 3 per step.
 static u8 *chase(u8 *at, u64 steps) {
     __asm__ volatile(
         "1: ld %0, 0(%0)\n\t"
@@ -44,7 +44,7 @@ static u8 *chase(u8 *at, u64 steps) {
     return at;
 }
 
-// No memory at all: 4 a step.
+// No memory accesses: 4 per step.
 static void compute(u64 steps) {
     __asm__ volatile(
         "1: mul t0, t0, t1\n\t"
@@ -83,7 +83,7 @@ int main(void) {
     u64 lines = toll_workload.bytes / LINE;
     if (lines == 0 || toll_workload.bytes > MOST || toll_workload.steps == 0) return 1;
     shuffle(lines);
-    // Three rounds, so that what can be cached is.
+    // Three rounds fill the caches.
     u8 *at = work(set, toll_workload.kind == OWN ? 3 : 3 * lines);
     system_call(250, toll_workload.touch, 0, 0);
     at = work(at, toll_workload.steps);

@@ -1,11 +1,11 @@
-// The program whose crossings the bill takes apart. It measures with its own counter reads as well, so that
-// what the machine says from outside can be checked against what the program sees from inside.
+// The program whose crossings are billed. It also measures with its own counter reads, so that the counts of the machine can
+// be compared with those of the program.
 #include "asm.h"
 #include "lib.h"
 
 enum kind { SYSTEM_CALL, SOFT_INTERRUPT, YIELD, TIMER };
 
-// Written into the image before it is loaded; these are the values without that. Number -1: the six usual calls.
+// Written into the image before it is loaded; these are the defaults. Number -1: the six usual calls.
 volatile struct {
     u64 magic, kind;
     long number;
@@ -13,7 +13,7 @@ volatile struct {
 } toll_params = {0x31304c4c4f54, SYSTEM_CALL, -1, 1000, 0};
 
 extern volatile u64 toll_flag;
-static volatile u64 shared;  // the counter that one task hands to the other
+static volatile u64 shared;  // the counter that one task passes to the other
 
 long toll_system_call(long number, const long *arguments, long *result);
 long toll_soft_interrupt(volatile u64 *flag);
@@ -83,7 +83,7 @@ static void system_calls(long number) {
     while (wanted()) {
         if (toll_params.dirty_fp) toll_dirty_fp();
         record(toll_system_call(number, arguments, &result));
-        // What was written leaves here, not inside a crossing.
+        // Written bytes are sent here, not inside a crossing.
         if (number == 64) system_call(82, 1, 0, 0);
     }
     if (number == 64) put("\n");
@@ -112,8 +112,8 @@ int main(void) {
         yield_forever(0);
         report("yield", 124, 0);
     } else {
-        // No counter can be read at the moment of an interrupt: the switches are only counted. The time between
-        // two looks is spent in user mode, where the timer should find us.
+        // No counter can be read at the moment of an interrupt, so the switches are only counted. The program waits
+        // in user mode, where the timer interrupts it.
         do {
             u64 start = instret();
             while (instret() - start < (toll_params.iterations + 2) * 2 * SLICE_INSTRUCTIONS) {}

@@ -7,7 +7,7 @@
 user_partner:
         call    partner
 
-// What a C library does for a system call: move the number into place, ecall, return.
+// A system call as in a C library: move the number into a7, ecall, return.
 stub:
         mv      a7, t1
         ecall
@@ -60,8 +60,8 @@ toll_soft_interrupt:
         END     s3
         LEAVE
 
-// long toll_yield(volatile long *begin): the task that yields leaves its counter in shared memory, the task
-// that runs next reads it: from one task's program to the other's, one way.
+// long toll_yield(volatile long *begin): the task that yields writes its counter to shared memory, and the task that runs
+// next reads it. This measures one way, from the program of one task to that of the other.
         .globl  toll_yield
 toll_yield:
         ENTER
@@ -74,7 +74,7 @@ toll_yield:
         ld      s2, 0(t3)
         LEAVE
 
-// Makes the floating-point registers dirty.
+// Makes the floating-point state dirty.
         .globl  toll_dirty_fp
 toll_dirty_fp:
         fmv.d.x f0, zero

@@ -1,8 +1,8 @@
-// Where a static program on Linux or the proxy kernel begins and ends.
+// Start and end of a static program on Linux or the proxy kernel.
         .text
         .globl  user_start
 user_start:
-        // The default linker script lets small data be addressed from gp.
+        // With the default linker script, small data is addressed relative to gp.
         .option push
         .option norelax
         la      gp, __global_pointer$

@@ -1,4 +1,4 @@
-// Where a program on one of our kernels begins and ends.
+// Start and end of a program on one of our kernels.
         .text
         .globl  user_start
 user_start:
@@ -6,7 +6,7 @@ user_start:
         li      a7, 93
         ecall
 
-        // Set by the handler of the software interrupt, watched by whoever raised it.
+        // Set by the handler of the software interrupt; the program that raised it polls it.
         .data
         .balign 8
         .globl  toll_flag

@@ -1,4 +1,4 @@
-//! Futures of the language, polled in turn by a loop: what async costs before an executor is added.
+//! Futures of the language, polled in turn by a loop: the cost of async without an executor.
 
 use crate::protocol::{Counts, Course, Params, Stamps, resident};
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Pending once, then ready.
+/// A future that is pending once and then ready.
 pub struct Yield(pub bool);
 
 impl Future for Yield {

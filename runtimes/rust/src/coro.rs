@@ -10,7 +10,7 @@ const STACK: usize = 16 << 10;
 
 type Task = Coroutine<(), (), (), DefaultStack>;
 
-/// As many tasks, each with its own count. With `stamps`, each looks at the clock.
+/// Creates the tasks, each with its own count. With `stamps`, each reads the clock.
 fn tasks(params: &Params, stamps: Option<*mut Stamps>) -> (Vec<Task>, Vec<Rc<Cell<u64>>>) {
     (0..params.tasks)
         .map(|_| {
@@ -57,7 +57,7 @@ pub fn run(params: &Params) -> ! {
     round(&mut ring);
     let count = || {
         let resumes: u64 = counts.iter().map(|count| count.get()).sum();
-        // Each resumption comes from the loop and goes back to it.
+        // Each resumption returns to the loop.
         Counts { resumes, dispatcher: resumes }
     };
     let mut course = Course::new(params, before);

@@ -1,4 +1,4 @@
-//! Rust's own runtimes, spoken to as `runtimes/PROTOCOL.md` says.
+//! The runtimes in Rust, with the protocol of `runtimes/PROTOCOL.md`.
 
 mod bare_async;
 mod clock;
@@ -12,7 +12,7 @@ mod tokio_tasks;
 use protocol::{Params, skip};
 
 fn main() {
-    // Tasks of some runtimes must outlive everything.
+    // Tasks of some runtimes must live until the process exits.
     let params: &'static Params = Box::leak(Box::new(Params::read()));
     match (params.runtime.as_str(), params.mechanism.as_str()) {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]

@@ -1,9 +1,8 @@
-//! Our own stack switch, inlined: what the compiler has live it keeps itself, so that the switch saves the two
-//! registers that it may not give up and the address to go on at.
+//! Our own stack switch, inlined: the compiler saves its live registers, so that the switch saves only the two registers that
+//! cannot be declared clobbered, and the address to continue at.
 //!
-//! Four forms: ended by a jump or by a return (which the processor predicts to return to the stack just left, and
-//! misses), each with and without the control registers of the floating-point unit. The switches themselves are in
-//! one file for each architecture.
+//! Four forms: by a jump or by a return (which the processor mispredicts, because it expects a return to the stack just left),
+//! each with and without the control registers of the floating-point unit. Each architecture has its own file.
 
 #[cfg(target_arch = "aarch64")]
 #[path = "own/aarch64.rs"]
@@ -19,7 +18,7 @@ use crate::protocol::{Counts, Course, Params, Stamps, resident, skip};
 use machine::{CONTROL, enter, jmp, jmp_fp, ret, ret_fp, words};
 use std::ptr;
 
-/// The part of a task's stack that is mapped for it.
+/// Bytes of the mapping for a task's stack.
 const STACK: usize = 64 << 10;
 
 /// A task, at the top of its own stack.
@@ -31,14 +30,14 @@ pub struct Task {
     stamps: *mut Stamps,
 }
 
-/// The four forms, for the code that is made once for each.
+/// The four forms, as constants for generic code.
 const JMP: u8 = 0;
 const RET: u8 = 1;
 const JMP_FP: u8 = 2;
 const RET_FP: u8 = 3;
 
 /// # Safety
-/// As the forms.
+/// As for the forms.
 #[inline(always)]
 unsafe fn switch<const FORM: u8>(from: *mut Task, to: *mut Task) {
     // SAFETY: the caller's promise.
@@ -52,7 +51,7 @@ unsafe fn switch<const FORM: u8>(from: *mut Task, to: *mut Task) {
     }
 }
 
-/// A task: counts, passes on, for ever. It owns nothing, so its stack may be taken from it.
+/// A task: counts and switches to the next one in an endless loop. It owns nothing, so its stack may be unmapped.
 unsafe extern "C" fn body<const FORM: u8, const STAMP: bool>(task: *mut Task) -> ! {
     loop {
         // SAFETY: the ring outlives all that runs on it, and one task runs at a time.
@@ -69,7 +68,7 @@ unsafe extern "C" fn body<const FORM: u8, const STAMP: bool>(task: *mut Task) ->
     }
 }
 
-/// A ring of tasks; the first is whoever made it.
+/// A ring of tasks. The first one is the thread that created it.
 struct Ring {
     first: Box<Task>,
     memory: *mut u8,
@@ -80,7 +79,7 @@ impl Ring {
     fn new<const FORM: u8, const STAMP: bool>(tasks: usize, stamps: *mut Stamps) -> Self {
         let bytes = (tasks - 1) * STACK;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping that nothing else knows.
+        // SAFETY: a new mapping, which nothing else uses.
         let memory =
             unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         if memory == libc::MAP_FAILED {
@@ -89,7 +88,7 @@ impl Ring {
                 std::io::Error::last_os_error()
             ));
         }
-        // A huge page would give every task 32 neighbours' memory.
+        // A huge page would be shared by 32 tasks, and make all their memory resident.
         // SAFETY: advice on our own mapping.
         unsafe { libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE) };
         let mut first =
@@ -97,11 +96,11 @@ impl Ring {
         let memory = memory.cast::<u8>();
         let mut next: *mut Task = &mut *first;
         for at in (0..tasks - 1).rev() {
-            // Tops at the same place of every stack would all fall into one set of the cache.
-            let colour = 128 * (at % 16);
+            // Tops at the same offset of every stack would all be in one set of the cache.
+            let shift = 128 * (at % 16);
             // SAFETY: within the stack of this task.
             unsafe {
-                let task = memory.add((at + 1) * STACK - 64 - colour).cast::<Task>();
+                let task = memory.add((at + 1) * STACK - 64 - shift).cast::<Task>();
                 let code = body::<FORM, STAMP> as *const () as usize;
                 let words = words(enter as *const () as usize, task.expose_provenance(), code);
                 let frame = task.cast::<usize>().sub(8);
@@ -174,7 +173,7 @@ fn measure<const FORM: u8>(params: &Params) -> ! {
     course.finish("tollgate 0.1.0", &notes, &singles::<FORM>(params), false)
 }
 
-/// Switches of a ring whose tasks look at the clock.
+/// Switches of a ring whose tasks read the clock.
 fn singles<const FORM: u8>(params: &Params) -> Vec<u64> {
     if params.singles == 0 {
         return Vec::new();
@@ -182,7 +181,7 @@ fn singles<const FORM: u8>(params: &Params) -> Vec<u64> {
     let stamps = Box::into_raw(Box::new(Stamps::new(params.singles)));
     crate::clock::reset_float_control();
     let mut ring = Ring::new::<FORM, true>(params.tasks, stamps);
-    // What the first rounds meet for the first time is not the switch.
+    // The first rounds pay for cold caches and page faults.
     ring.round::<FORM>();
     ring.round::<FORM>();
     // SAFETY: one task runs at a time, and the ring is gone before the stamps are.

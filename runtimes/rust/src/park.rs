@@ -1,11 +1,11 @@
-//! Threads of the system that hand a token on with `park` and `unpark`.
+//! Threads of the system that pass a token with `park` and `unpark`.
 
 use crate::protocol::{Counts, Course, Params, Stamps, fail, resident, skip};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, Thread};
 
-/// A place of the ring.
+/// A seat of the ring.
 #[derive(Default)]
 struct Place {
     turn: AtomicBool,
@@ -23,7 +23,7 @@ impl Place {
         self.resumes.store(self.resumes.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// Gives the token to whoever waits here.
+    /// Gives the token to the thread that waits here.
     #[inline(always)]
     fn give(&self) {
         self.turn.store(true, Ordering::Release);
@@ -104,7 +104,7 @@ pub fn run(params: &Params) -> ! {
 }
 
 impl Ring {
-    /// Looks at the clock when that was asked for, and gives the token on.
+    /// Reads the clock if switches are timed, and passes the token.
     #[inline(always)]
     fn pass(&self, next: usize) {
         if self.stamping.load(Ordering::Relaxed)

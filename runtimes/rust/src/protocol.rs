@@ -1,11 +1,11 @@
-//! Parameters in, lines out, and the course of a measurement between them.
+//! Parameters, the course of a measurement, and output.
 
 use crate::clock;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-/// What the harness asks for.
+/// The parameters.
 pub struct Params {
     pub runtime: String,
     pub mechanism: String,
@@ -32,7 +32,7 @@ impl Params {
         for argument in std::env::args().skip(1) {
             let Some((key, value)) = argument.split_once('=') else { continue };
             let number =
-                || value.parse::<u64>().unwrap_or_else(|_| fail(&format!("{key}={value} is no number")));
+                || value.parse::<u64>().unwrap_or_else(|_| fail(&format!("{key}={value} is not a number")));
             match key {
                 "runtime" => params.runtime = value.into(),
                 "mechanism" => params.mechanism = value.into(),
@@ -52,12 +52,12 @@ impl Params {
     }
 }
 
-/// Says why there are no samples, and leaves.
+/// Prints why there are no samples, and exits.
 pub fn skip(why: &str) -> ! {
     leave(&format!("tollgate-runtime 1\nskip {why}\nend\n"))
 }
 
-/// Says what went wrong, and leaves.
+/// Prints the error, and exits.
 pub fn fail(why: &str) -> ! {
     leave(&format!("tollgate-runtime 1\nfail {why}\nend\n"))
 }
@@ -87,7 +87,7 @@ fn kernel_switches() -> u64 {
     (usage.ru_nvcsw + usage.ru_nivcsw) as u64
 }
 
-/// What the tasks have counted so far.
+/// The counts of the tasks so far.
 #[derive(Clone, Copy, Default)]
 pub struct Counts {
     pub resumes: u64,
@@ -99,8 +99,8 @@ enum Stage {
     Sampling,
 }
 
-/// The course of a measurement. Whoever makes the switches asks [`Course::begin`] how many rounds to make, makes
-/// them, and calls [`Course::end`], until there are none to make.
+/// The course of a measurement. The caller repeats: [`Course::begin`] returns the number of rounds, the caller runs them and
+/// calls [`Course::end`].
 pub struct Course<'p> {
     params: &'p Params,
     stage: Stage,
@@ -123,7 +123,7 @@ pub struct Course<'p> {
 }
 
 impl<'p> Course<'p> {
-    /// `before` is what was resident before the tasks were made. Call it when each task has run once.
+    /// `before` is the resident size before the tasks were created. Call it when each task has run once.
     pub fn new(params: &'p Params, before: u64) -> Self {
         Self {
             params,
@@ -146,7 +146,7 @@ impl<'p> Course<'p> {
         }
     }
 
-    /// The tasks are threads: what the kernel counted is told as well.
+    /// The tasks are threads: the kernel's count is printed as well.
     pub fn threads(mut self) -> Self {
         self.threads = true;
         self
@@ -158,7 +158,7 @@ impl<'p> Course<'p> {
         self
     }
 
-    /// How many rounds to make now; `None` when there is nothing more to do. `counts` is called outside the clock.
+    /// The number of rounds to run now; `None` at the end. `counts` is called outside the clock.
     #[inline(never)]
     pub fn begin(&mut self, counts: impl Fn() -> Counts) -> Option<u64> {
         if let Stage::Warming { steady } = self.stage {
@@ -185,7 +185,7 @@ impl<'p> Course<'p> {
         Some(rounds)
     }
 
-    /// The rounds have been made.
+    /// Call it when the rounds have run.
     #[inline(never)]
     pub fn end(&mut self) {
         let ticks = clock::now().wrapping_sub(self.start);
@@ -204,9 +204,9 @@ impl<'p> Course<'p> {
         }
     }
 
-    /// Prints everything and leaves. `singles` holds the ticks of switches timed one by one.
+    /// Prints everything and exits. `singles` contains the ticks of single switches.
     pub fn finish(self, version: &str, notes: &[String], singles: &[u64], dispatches: bool) -> ! {
-        // The counter's rate, over the whole measurement.
+        // The rate of the counter over the whole measurement.
         let ticks = (clock::now() - self.first_tick) as f64;
         let ns = self.started.elapsed().as_nanos() as f64 / ticks;
         if !clock::constant() {
@@ -248,7 +248,7 @@ impl<'p> Course<'p> {
     }
 }
 
-/// Empty pairs of readings.
+/// Times of two successive readings.
 fn pairs(count: usize) -> Vec<u64> {
     let pair = |_| {
         let start = clock::now();
@@ -257,16 +257,15 @@ fn pairs(count: usize) -> Vec<u64> {
     (0..count).map(pair).collect()
 }
 
-/// The smallest step between two lengths that the clock tells apart, in ticks: some counters advance by many
-/// ticks at once.
+/// The smallest difference of two durations, in ticks: some counters advance by many ticks at once.
 fn grain() -> f64 {
     let mut lengths = pairs(2_000);
     lengths.sort_unstable();
-    // Neighbours are one step that was rounded either way.
+    // Two adjacent values are one step that was rounded up and down.
     lengths.windows(2).map(|two| two[1] - two[0]).filter(|step| *step > 1).min().unwrap_or(1) as f64
 }
 
-/// Switches timed one at a time: each task stamps when it has the CPU and just before it gives it up.
+/// Times single switches: each task takes a stamp when it has the CPU and just before it gives it up.
 pub struct Stamps {
     left: u64,
     pub ticks: Vec<u64>,
@@ -277,7 +276,7 @@ impl Stamps {
         Self { left: clock::now(), ticks: Vec::with_capacity(singles) }
     }
 
-    /// A task has the CPU.
+    /// Call it when a task has the CPU.
     #[inline(always)]
     pub fn arrived(&mut self) {
         let ticks = clock::now() - self.left;
@@ -286,7 +285,7 @@ impl Stamps {
         }
     }
 
-    /// A task is about to give it up.
+    /// Call it just before a task gives up the CPU.
     #[inline(always)]
     pub fn leaving(&mut self) {
         self.left = clock::now();

@@ -10,11 +10,11 @@ use tokio::task::{LocalSet, spawn_local, yield_now};
 
 const VERSION: &str = "tokio 1.53.1";
 
-/// What the tasks share.
+/// The state that the tasks share.
 struct Shared {
     counts: Vec<Cell<u64>>,
     stamps: RefCell<Option<Stamps>>,
-    /// The tasks end when it is set.
+    /// The tasks end when this is set.
     over: Cell<bool>,
 }
 
@@ -29,7 +29,7 @@ impl Shared {
         Counts { resumes, dispatcher: resumes }
     }
 
-    /// Task `at` has the CPU.
+    /// Call it when task `at` has the CPU.
     #[inline(always)]
     fn arrived<const STAMP: bool>(&self, at: usize) {
         if STAMP && let Some(stamps) = self.stamps.borrow_mut().as_mut() {
@@ -47,7 +47,7 @@ impl Shared {
     }
 }
 
-/// Runs `first`, which spawns the other tasks, as one task among them.
+/// Runs `first`, which spawns the other tasks, as one of the tasks.
 fn block_on<T: 'static>(first: impl Future<Output = T> + 'static) -> T {
     let runtime = Builder::new_current_thread()
         .build()
@@ -56,7 +56,7 @@ fn block_on<T: 'static>(first: impl Future<Output = T> + 'static) -> T {
     let result = tasks.block_on(&runtime, async {
         spawn_local(first).await.unwrap_or_else(|error| fail(&format!("a task panicked: {error}")))
     });
-    // The other tasks wait for ever; the process ends soon.
+    // The other tasks wait forever; the process ends soon.
     std::mem::forget(tasks);
     result
 }
@@ -111,7 +111,7 @@ async fn singles_yielding(params: &'static Params) -> Vec<u64> {
     shared.stamps.take().map(|stamps| stamps.ticks).unwrap_or_default()
 }
 
-/// The ends that the first task holds.
+/// The ends of the channels of the first task.
 struct Ends {
     out: Sender<()>,
     back: Receiver<()>,

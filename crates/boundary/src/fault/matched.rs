@@ -2,8 +2,9 @@
 //! whose two stamps of user mode it is. Only faults of the measuring code count.
 
 use tollgate_measure::Refusal;
+use tollgate_measure::clock::Now;
 use tollgate_measure::stamps::{
-    Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Now, Span, Stamp, Stamper,
+    Anchor, KernelEvent, KernelEvents, KernelStamp, Mapping, Span, Stamp, Stamper,
 };
 
 /// One crossing as user mode saw it.
@@ -60,7 +61,7 @@ pub(super) fn watch(
     let last = Anchor::now(now);
     stamper.disable()?;
     let mapping = first.zip(last).and_then(|(first, last)| Mapping::between(first, last));
-    let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
+    let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stopped or ran backwards".into()))?;
     let taken = stamper.take();
     if taken.broken {
         return Err(Refusal::Failed("the kernel's stamps cannot be read".into()));

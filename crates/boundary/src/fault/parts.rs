@@ -6,7 +6,9 @@ use super::cached::MemoryFile;
 use super::kind::{Counted, MINOR, SteadyPages};
 use super::matched::{Events, FaultStamp, Occasional, Window, cut, watch};
 use std::ptr;
-use tollgate_measure::stamps::{Dissection, Now, Part, Span, Stamper, Term, Tracepoint};
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::{Dissection, Part, Term};
+use tollgate_measure::stamps::{Span, Stamper, Tracepoint};
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::{Evidence, phase};
 

@@ -4,9 +4,9 @@ use super::machine::touch;
 use super::matched::{FaultStamp, Occasional, Window, cut, watch};
 use super::protected_page::ProtectedPage;
 use super::protection::PROTECTION;
-use tollgate_measure::stamps::{
-    Dissection, KernelEvent, KernelEvents, Now, Part, Span, Stamper, Term, Tracepoint,
-};
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::{Dissection, Part, Term};
+use tollgate_measure::stamps::{KernelEvent, KernelEvents, Span, Stamper, Tracepoint};
 use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
 use tollgate_record::{Evidence, phase};
 

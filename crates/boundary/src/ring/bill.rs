@@ -1,18 +1,18 @@
-//! The bill of a cell: from the rings that were timed side by side to the parts of one hop.
+//! The bill of a cell: the parts of one hop, from rings that were timed side by side.
 
 use super::spec::Spec;
-use tollgate_measure::sampler::{Harvest, Outcome};
+use tollgate_measure::samples::{ProbeState, RunSamples};
 use tollgate_measure::summary::{self, Units};
 use tollgate_record::{
     Asked, Estimate, Evidence, Measurement, Phase, PhaseName, Status, Warning, phase, warning,
 };
 
-/// A ring, and what must be timed beside it to take its figure apart.
+/// A ring, and the rings that are timed beside it for its bill.
 ///
 /// With `T(n, s)` for the time of a hop in a ring of `n` tasks with arrays of `s` bytes, `T(1, s)` being one
 /// task that passes the token to itself:
 ///
-/// - hot work: `T(1, S)`; what lmbench calls overhead
+/// - hot work: `T(1, S)`; lmbench calls it overhead
 /// - direct switch: `T(2, 0) - T(1, 0)`
 /// - run queue: `T(N, 0) - T(2, 0)`
 /// - refill: the rest, `T(N, S) - T(1, S) - (T(N, 0) - T(1, 0))`
@@ -46,20 +46,20 @@ impl Cell {
         &self.specs
     }
 
-    /// Which of them is one task with the cell's array.
+    /// The index of the ring of one task with the cell's array.
     pub fn hot(&self) -> usize {
         self.hot
     }
 
-    /// The record of the cell. `measured` is what the record says of its own ring.
-    pub fn bill(&self, mut measured: Measurement, harvest: &Harvest, units: &Units) -> Measurement {
+    /// The record of the cell; `measured` is that of its own ring.
+    pub fn bill(&self, mut measured: Measurement, samples: &RunSamples, units: &Units) -> Measurement {
         let spec = &self.specs[0];
         measured.asked = Asked::Ring(spec.asked());
         if measured.status != Status::Measured {
             return measured;
         }
-        for (spec, collected) in self.specs.iter().zip(&harvest.probes).skip(1) {
-            if let Outcome::Skipped { reason, .. } | Outcome::Failed(reason) = &collected.outcome {
+        for (spec, probe) in self.specs.iter().zip(&samples.probes).skip(1) {
+            if let ProbeState::Skipped { reason, .. } | ProbeState::Failed(reason) = &probe.state {
                 let text = format!(
                     "the ring of {} with {} bytes beside it failed: {reason}",
                     spec.procs, spec.bytes
@@ -68,9 +68,9 @@ impl Cell {
             }
         }
         let levels = |ring: usize| {
-            let of = &harvest.probes[ring];
+            let of = &samples.probes[ring];
             let per_pass = f64::from(self.specs[ring].procs.max(1));
-            if of.outcome == Outcome::Active { summary::levels(of, per_pass) } else { Vec::new() }
+            if of.state == ProbeState::Active { summary::levels(of, per_pass) } else { Vec::new() }
         };
         let [total, same, two, hot, idle] = [0, self.same, self.two, self.hot, self.idle].map(levels);
         let apart = |plus: &[&[f64]], minus: &[&[f64]]| -> Vec<f64> {
@@ -99,7 +99,7 @@ impl Cell {
 }
 
 fn part(name: PhaseName, ns: Estimate, evidence: Evidence, units: &Units) -> Phase {
-    let cycles = units.core.map(|core| ns.scaled(core.hz / 1e9));
+    let cycles = units.cycles_per_ns().map(|cycles| ns.scaled(cycles));
     Phase { ns: Some(ns), cycles, ..Phase::new(name, evidence) }
 }
 
@@ -125,60 +125,42 @@ fn refill_warning(measured: &mut Measurement) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::{Link, Pages, Walk};
-    use tollgate_measure::Facts;
     use tollgate_measure::clock::Scale;
-    use tollgate_measure::sampler::{Batch, Collected, Epoch};
+    use tollgate_measure::samples::{Batch, EpochSamples, ProbeSamples};
     use tollgate_record::Per;
 
     fn spec(procs: u32, bytes: u64) -> Spec {
-        Spec {
-            link: Link::Pipe,
-            threads: false,
-            procs,
-            bytes,
-            walk: Walk::Sum,
-            pages: Pages::Base,
-            cpus: vec![0],
-            warm_us: 0,
-            counters: false,
-        }
+        Spec::like_lmbench(procs, bytes, 0)
     }
 
-    /// A harvest in which each ring of the cell took so many nanoseconds for a hop, a little more in each
+    /// Samples in which each ring of the cell took so many nanoseconds for a hop, a little more in each
     /// further epoch.
-    fn harvest(cell: &Cell, ns: impl Fn(&Spec) -> f64) -> Harvest {
+    fn samples(cell: &Cell, ns: impl Fn(&Spec) -> f64) -> RunSamples {
         let probe = |spec: &Spec| {
             let epoch = |at: u32| {
                 let ticks = (ns(spec) * f64::from(spec.procs) * 100.0) as u64 + u64::from(at);
-                Epoch { batches: vec![Batch { passes: 100, ticks }; 12], visits: 12, ..Epoch::default() }
+                EpochSamples {
+                    batches: vec![Batch { passes: 100, ticks }; 12],
+                    visits: 12,
+                    ..EpochSamples::default()
+                }
             };
-            Collected {
-                outcome: Outcome::Active,
-                facts: Facts::default(),
-                passes: 100,
-                epochs: (0..6).map(epoch).collect(),
-                done: false,
-                dissection: None,
-                undissected: None,
-            }
+            ProbeSamples { passes: 100, epochs: (0..6).map(epoch).collect(), ..ProbeSamples::default() }
         };
-        Harvest {
+        RunSamples {
             probes: cell.specs().iter().map(probe).collect(),
-            moments: Vec::new(),
-            core: Vec::new(),
             complete: true,
-            lost: None,
+            ..RunSamples::default()
         }
     }
 
     const UNITS: Units = Units { scale: Scale { hz: 1e9 }, ticks: true, core: None, core_spread: 0.0 };
 
-    fn bill(cell: &Cell, harvest: &Harvest) -> Measurement {
+    fn bill(cell: &Cell, samples: &RunSamples) -> Measurement {
         let mut measured = Measurement::empty("ring/pipe", "host", Per::Switch, Status::Measured);
-        let total = summary::levels(&harvest.probes[0], f64::from(cell.specs()[0].procs));
+        let total = summary::levels(&samples.probes[0], f64::from(cell.specs()[0].procs));
         measured.ns = summary::of_levels(&total, &UNITS);
-        cell.bill(measured, harvest, &UNITS)
+        cell.bill(measured, samples, &UNITS)
     }
 
     fn ns(measured: &Measurement, name: &str) -> Option<f64> {
@@ -189,14 +171,14 @@ mod tests {
     fn the_parts_are_the_differences_and_sum_to_the_whole() {
         let cell = Cell::new(spec(8, 65_536));
         assert_eq!(cell.specs().len(), 5);
-        let harvest = harvest(&cell, |spec| match (spec.procs, spec.bytes) {
+        let samples = samples(&cell, |spec| match (spec.procs, spec.bytes) {
             (8, 65_536) => 10_000.0,
             (8, 0) => 3_000.0,
             (2, 0) => 2_000.0,
             (1, 65_536) => 4_000.0,
             _ => 500.0,
         });
-        let measured = bill(&cell, &harvest);
+        let measured = bill(&cell, &samples);
         for (name, expected) in
             [("hot work", 4_000.0), ("direct switch", 1_500.0), ("run queue", 1_000.0), ("refill", 3_500.0)]
         {
@@ -213,7 +195,7 @@ mod tests {
     fn a_ring_without_arrays_has_no_refill_and_two_tasks_no_queue() {
         let cell = Cell::new(spec(2, 0));
         assert_eq!(cell.specs().len(), 2, "the ring is its own baseline");
-        let measured = bill(&cell, &harvest(&cell, |spec| if spec.procs == 1 { 500.0 } else { 2_000.0 }));
+        let measured = bill(&cell, &samples(&cell, |spec| if spec.procs == 1 { 500.0 } else { 2_000.0 }));
         let names: Vec<&str> = measured.phases.iter().map(|phase| phase.name.as_str()).collect();
         assert_eq!(names, ["hot work", "direct switch", "unattributed"]);
         assert!(ns(&measured, "unattributed").expect("always there").abs() < 0.1);
@@ -222,13 +204,13 @@ mod tests {
     #[test]
     fn a_negative_refill_is_signed_and_said_to_be_none() {
         let cell = Cell::new(spec(2, 4096));
-        let harvest = harvest(&cell, |spec| match (spec.procs, spec.bytes) {
+        let samples = samples(&cell, |spec| match (spec.procs, spec.bytes) {
             (2, 4096) => 2_100.0,
             (2, 0) => 2_000.0,
             (1, 4096) => 800.0,
             _ => 500.0,
         });
-        let measured = bill(&cell, &harvest);
+        let measured = bill(&cell, &samples);
         assert!(ns(&measured, "refill").expect("it is there") < -190.0);
         let warning = measured.warnings.iter().find(|warning| warning.code == warning::REFILL_INDISTINCT);
         assert!(warning.expect("warned of").text.contains("cannot be distinguished from zero: -200 ns"));
@@ -237,9 +219,9 @@ mod tests {
     #[test]
     fn a_baseline_that_failed_leaves_its_parts_out() {
         let cell = Cell::new(spec(8, 4096));
-        let mut harvest = harvest(&cell, |_| 1_000.0);
-        harvest.probes[cell.same].outcome = Outcome::Failed("gone".into());
-        let measured = bill(&cell, &harvest);
+        let mut samples = samples(&cell, |_| 1_000.0);
+        samples.probes[cell.same].state = ProbeState::Failed("gone".into());
+        let measured = bill(&cell, &samples);
         assert_eq!(ns(&measured, "run queue"), None);
         assert_eq!(ns(&measured, "refill"), None);
         assert!(ns(&measured, "hot work").is_some());

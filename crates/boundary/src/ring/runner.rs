@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use tollgate_measure::bench::{Bench as _, Lost, Reply, Request};
 use tollgate_measure::clock::Source;
 use tollgate_measure::remote::Remote;
-use tollgate_measure::sampler::{self, Event, Harvest, Outcome, Plan};
-use tollgate_measure::stats::median_interval;
-use tollgate_measure::{Meta, Probe, Site, session, summary};
+use tollgate_measure::sampler::{self, Event, Plan};
+use tollgate_measure::samples::{ProbeState, RunSamples};
+use tollgate_measure::stats::median;
+use tollgate_measure::{Meta, Probe, Site, summary};
 use tollgate_record::{Asked, Measurement, Per, Run, Status, Warning, warning};
 
 /// Starts a worker process on this site that answers for these rings.
@@ -49,7 +50,7 @@ pub struct MeasuredCell {
     pub switch_us: Option<f64>,
 }
 
-/// Time for opening a ring, in watchdog seconds for each task.
+/// Watchdog seconds for opening a ring, for each task.
 const SECONDS_EACH: f64 = 0.005;
 /// The watchdog for a small ring, in seconds.
 const PATIENCE_S: f64 = 10.0;
@@ -99,14 +100,14 @@ impl CellRunner<'_> {
         let mut bench = Remote::new(|| (self.worker)(self.site, specs), self.patience_ms(specs[0].procs));
         let mut reported = Instant::now();
         let mut tell = |event: Event<'_>| {
-            let (Event::Round(_, harvest) | Event::Ended(harvest)) = event else {
+            let (Event::Round(_, samples) | Event::Ended(samples)) = event else {
                 return proceed(stop.load(Ordering::Relaxed));
             };
             // Without its ring a cell has no figure, whatever its baselines give.
-            let lost = harvest.probes[0].outcome != Outcome::Active;
+            let lost = samples.probes[0].state != ProbeState::Active;
             if !lost && (matches!(event, Event::Ended(_)) || reported.elapsed() >= REPORT_EVERY) {
                 let mut unfinished = Run { complete: false, ..run.clone() };
-                let measured = self.evaluate(cell, &metas, harvest, &mut unfinished);
+                let measured = self.evaluate(cell, &metas, samples, &mut unfinished);
                 if measured.result.status == Status::Measured {
                     unfinished.results.push(measured.result);
                     keep(&unfinished);
@@ -115,14 +116,11 @@ impl CellRunner<'_> {
             }
             proceed(lost || stop.load(Ordering::Relaxed))
         };
-        let refused = vec![None; metas.len()];
-        let harvest =
-            sampler::run(&mut bench, &metas, refused, &plan, &summary::relative_half_width, &mut tell);
-        match harvest {
-            Ok(Harvest { lost: Some(lost), .. }) => Some(failed(&specs[0], &lost.to_string())),
-            Ok(harvest) => {
-                let interrupted = harvest.probes[0].outcome == Outcome::Active && !harvest.complete;
-                let measured = self.evaluate(cell, &metas, &harvest, run);
+        match sampler::run(&mut bench, &metas, Vec::new(), &plan, &mut tell) {
+            Ok(RunSamples { lost: Some(lost), .. }) => Some(failed(&specs[0], &lost.to_string())),
+            Ok(samples) => {
+                let interrupted = samples.probes[0].state == ProbeState::Active && !samples.complete;
+                let measured = self.evaluate(cell, &metas, &samples, run);
                 (!interrupted || measured.result.status == Status::Measured).then_some(measured)
             }
             Err(lost) => Some(failed(&specs[0], &format!("nothing could be measured: {lost}"))),
@@ -175,16 +173,16 @@ impl CellRunner<'_> {
         run.warnings.extend(warnings.into_iter().filter(|it| !run.warnings.contains(it)).collect::<Vec<_>>());
     }
 
-    fn evaluate(&self, cell: &Cell, metas: &[&Meta], harvest: &Harvest, run: &mut Run) -> MeasuredCell {
-        let Some(units) = session::units(harvest, self.source) else {
+    fn evaluate(&self, cell: &Cell, metas: &[&Meta], samples: &RunSamples, run: &mut Run) -> MeasuredCell {
+        let Some(units) = summary::units(samples, self.source) else {
             return failed(&cell.specs()[0], "the run ended before the clock was compared");
         };
         let mut scratch = Run { results: Vec::new(), ..run.clone() };
-        session::record(&mut scratch, metas, harvest, self.source);
+        summary::record_run(&mut scratch, metas, samples, self.source);
         run.host = scratch.host;
         run.warnings = scratch.warnings;
-        let own = summary::measurement(metas[0], &harvest.probes[0], &units);
-        let mut result = cell.bill(own, harvest, &units);
+        let own = summary::measurement(metas[0], &samples.probes[0], &units);
+        let mut result = cell.bill(own, samples, &units);
         if result.status == Status::Skipped {
             // A cell was asked for by its numbers: a limit that forbids it is a failure of this command.
             let enable = result.enable.take().map_or(String::new(), |enable| format!("; {enable}"));
@@ -193,13 +191,10 @@ impl CellRunner<'_> {
         }
         let hot = cell.hot();
         let (total, hot) = (
-            summary::levels(&harvest.probes[0], f64::from(cell.specs()[0].procs)),
-            summary::levels(&harvest.probes[hot], 1.0),
+            summary::levels(&samples.probes[0], f64::from(cell.specs()[0].procs)),
+            summary::levels(&samples.probes[hot], 1.0),
         );
-        let us = |levels: &[f64]| {
-            let (median, _) = median_interval(levels)?;
-            Some(units.scale.nanos(tollgate_measure::clock::Ticks(median)).0 / 1e3)
-        };
+        let us = |levels: &[f64]| (!levels.is_empty()).then(|| median(levels) * units.ns_per_tick() / 1e3);
         let rest: Vec<f64> = total.iter().zip(&hot).map(|(total, hot)| total - hot).collect();
         MeasuredCell { result, overhead_us: us(&hot), switch_us: us(&rest) }
     }

@@ -18,7 +18,7 @@ pub const MULTIPLY_CYCLES: Option<f64> = Some(3.0);
 ///
 /// The first `lfence` waits until all earlier instructions have completed, so the work timed is inside;
 /// the second keeps later ones from starting before the read (Intel SDM vol. 2, RDTSC; AMD APM vol. 3,
-/// where LFENCE is dispatch serialising, as Linux sets it). A bare `rdtsc` reads 4 ticks for 46.
+/// where LFENCE is dispatch serializing, as Linux sets it). A bare `rdtsc` reads 4 ticks for 46.
 #[inline(always)]
 pub fn counter() -> u64 {
     let (low, high): (u32, u32);

@@ -1,8 +1,7 @@
 //! The processor's counter.
 
-use super::Clock;
+use super::{Clock, Now};
 use crate::arch;
-use crate::stamps::Now;
 
 /// The processor's counter of constant rate, fenced.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,15 +1,14 @@
-//! The system's clock: coarser and dearer than a counter, and right everywhere.
+//! The system's clock: coarser and slower than a counter, and right everywhere.
 
-use super::Clock;
-use crate::stamps::Now;
+use super::{Clock, Now};
 use std::sync::atomic::{Ordering, compiler_fence};
 
-/// CLOCK_MONOTONIC_RAW in nanoseconds: not slewed by time synchronisation.
+/// CLOCK_MONOTONIC_RAW in nanoseconds: not slewed by time synchronization.
 pub fn monotonic_raw_ns() -> u64 {
     ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
-/// CLOCK_MONOTONIC, which BPF programs stamp with, in nanoseconds. Its rate is steered.
+/// CLOCK_MONOTONIC, which BPF programs stamp with, in nanoseconds. Time synchronization adjusts its rate.
 pub fn monotonic_ns() -> u64 {
     ns(libc::CLOCK_MONOTONIC)
 }

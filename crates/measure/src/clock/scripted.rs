@@ -1,4 +1,4 @@
-//! A clock for tests: it shows what it was told, or what was added to it.
+//! A clock for tests.
 
 use super::Clock;
 use std::cell::{Cell, RefCell};
@@ -13,7 +13,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A clock that shows these readings one after the other, and then stands.
+    /// A clock that shows these readings one after the other and then stops.
     pub fn reading(readings: &[u64]) -> Self {
         Self { time: Rc::default(), readings: Rc::new(RefCell::new(readings.iter().copied().collect())) }
     }

@@ -11,11 +11,11 @@ pub enum Event {
     CacheReferences,
     /// Those that missed.
     CacheMisses,
-    /// Loads that looked into the first data cache.
+    /// Loads from the first data cache.
     L1dLoads,
     /// Those that missed.
     L1dLoadMisses,
-    /// Loads that looked into the data TLB.
+    /// Loads that used the data TLB.
     DtlbLoads,
     /// Those that missed.
     DtlbLoadMisses,
@@ -60,13 +60,13 @@ impl Event {
         }
     }
 
-    /// Whether none at all is impossible while a program runs.
+    /// Whether a running program always causes some.
     pub(super) fn never_zero(self) -> bool {
         matches!(self, Self::Instructions | Self::Cycles | Self::L1dLoads | Self::DtlbLoads)
     }
 }
 
-/// In which mode of the processor events count.
+/// The mode of the processor in which events count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// In programs.
@@ -80,9 +80,9 @@ pub enum Mode {
 /// An event and the mode in which it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// What.
+    /// The event.
     pub event: Event,
-    /// Where.
+    /// The mode.
     pub mode: Mode,
 }
 

@@ -3,12 +3,12 @@
 use super::{Counter, Event, Reading, Refused};
 use std::fmt;
 
-/// A counter and what it told.
+/// A counter and its figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// Which.
+    /// The counter.
     pub counter: Counter,
-    /// Events for each crossing, or why there is no such figure.
+    /// Events for each crossing, or why there is no figure.
     pub per_crossing: Result<f64, Trouble>,
 }
 
@@ -21,7 +21,7 @@ pub enum Trouble {
     Unreadable(i32),
     /// It was never on the processor's counters.
     NeverRan,
-    /// It was there for this share of the time only; the figure would be an extrapolation.
+    /// It counted for this share of the time only; the figure would be an extrapolation.
     Multiplexed(f64),
     /// It fell.
     Backwards,
@@ -46,7 +46,7 @@ impl fmt::Display for Trouble {
             }
             Self::Backwards => out.write_str("ran backwards"),
             Self::Zero => out.write_str("opens but stays at zero: the event is not implemented here"),
-            Self::MoreThanWhole => out.write_str("tells of more misses than accesses"),
+            Self::MoreThanWhole => out.write_str("counts more misses than accesses"),
             Self::Constant(cycles) => {
                 write!(
                     out,
@@ -59,7 +59,9 @@ impl fmt::Display for Trouble {
 
 fn refusal(errno: i32) -> &'static str {
     match errno {
-        libc::ENOENT => "there is no such event: no counters are exposed here, or the processor lacks it",
+        libc::ENOENT => {
+            "there is no such event: no counters are exposed here, or the processor does not have it"
+        }
         libc::EOPNOTSUPP | libc::ENODEV | libc::ENXIO => "no counters are exposed here",
         libc::EACCES | libc::EPERM => {
             "is refused: kernel.perf_event_paranoid, a seccomp filter or a security module forbids it"
@@ -73,13 +75,13 @@ fn refusal(errno: i32) -> &'static str {
     }
 }
 
-/// Fewest counts from which an exact ratio is no chance.
+/// Fewest counts for which an exact ratio is not chance.
 const MANY: u64 = 10_000;
 
 /// Events for each crossing of one group, summed over all tasks; one entry for each counter.
 ///
 /// # Errors
-/// What speaks against the group as a whole.
+/// What is wrong with the group as a whole.
 pub(super) fn judge(
     group: &[Counter],
     before: &[Reading],
@@ -114,7 +116,7 @@ pub(super) fn judge(
             return Err(Trouble::MoreThanWhole);
         }
     }
-    // A simulator's instructions are those that were executed; only its cycles are none.
+    // A simulator executes the instructions that it counts; only its cycles are made up.
     let constant = match (of(Event::Instructions), of(Event::Cycles)) {
         (Some(instructions), Some(cycles)) if instructions > MANY && cycles.is_multiple_of(instructions) => {
             Some(cycles / instructions)

@@ -1,7 +1,8 @@
-//! Recorded readings through the real judgement: every way in which a counter can mislead.
+//! Recorded readings through the real checks: every way in which a counter can mislead.
 
 use super::*;
 use std::collections::VecDeque;
+use std::io;
 
 /// What each opening and each reading gives, in order.
 #[derive(Default)]
@@ -93,7 +94,7 @@ fn every_refusal_has_its_reason() {
         let opens = [Err(Refused { counter: 1, errno }), Err(Refused { counter: 0, errno })].into();
         let mut recorded = Recorded { opens, ..Recorded::default() };
         let run = || -> Result<u64, ()> { panic!("nothing is run for a group that was refused") };
-        let counted = count(&mut recorded, &pair(CLOCKS), &[0], run).expect("a refusal is no error");
+        let counted = count(&mut recorded, &pair(CLOCKS), &[0], run).expect("a refusal is not an error");
         let why = counted[0].per_crossing.clone().expect_err("refused").to_string();
         assert!(why.contains(word), "{errno}: {why}");
     }
@@ -135,14 +136,14 @@ fn a_counter_that_is_refused_costs_its_own_figure_only() {
 }
 
 #[test]
-fn what_was_multiplexed_is_no_count() {
+fn what_was_multiplexed_is_not_a_count() {
     let found = trouble(CLOCKS, reading(0, 0, &[0, 0]), reading(100, 40, &[9, 9]));
     assert_eq!(found, Trouble::Multiplexed(0.4));
     assert!(found.to_string().contains("40 %"));
 }
 
 #[test]
-fn what_never_ran_is_no_zero() {
+fn what_never_ran_is_not_zero() {
     assert_eq!(trouble(CACHE, reading(0, 0, &[0, 0]), reading(100, 0, &[0, 0])), Trouble::NeverRan);
 }
 
@@ -168,7 +169,7 @@ fn more_misses_than_accesses_are_false() {
 #[test]
 fn a_simulators_cycles_are_found_out() {
     let simulated = counted(CLOCKS, reading(0, 0, &[0, 0]), reading(9, 9, &[40_000, 80_000]));
-    // The instructions were executed; only the cycles are none.
+    // The instructions were executed; only the cycles are made up.
     assert_eq!(simulated[0].per_crossing, Ok(400.0));
     assert_eq!(simulated[1].per_crossing, Err(Trouble::Constant(2)));
     // With few counts an exact ratio may be chance.

@@ -1,6 +1,6 @@
 //! What the kernel does at a crossing.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {
@@ -15,7 +15,7 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "huge-pages",
-        effect: "A first touch may be given 2 MiB instead of one page, so faults are fewer and each is dearer.",
+        effect: "A first touch may be given 2 MiB instead of one page, so faults are fewer and each is slower.",
         look: huge_pages,
     },
     Check {

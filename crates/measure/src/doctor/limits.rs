@@ -1,6 +1,6 @@
 //! What is limited or short.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {
@@ -50,13 +50,13 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "swap",
-        effect: "Memory that was written out comes back through a major fault, a thousand times dearer than a minor one.",
+        effect: "Memory that was written out comes back through a major fault, a thousand times slower than a minor one.",
         look: swap,
     },
 ];
 
 const MIB: u64 = 1 << 20;
-/// Bytes that the probes of faults and files want to have without pressure.
+/// Bytes that the probes of faults and files need without memory pressure.
 const MEMORY: u64 = 512 * MIB;
 /// Tasks of one run at its widest, the ring of 96 processes included, with room for the tool's own.
 const TASKS: u64 = 128;
@@ -114,7 +114,7 @@ fn tasks_limit(view: &View<'_>) -> Look {
 fn processes(view: &View<'_>) -> Look {
     let Some(limit) = view.host.limits.processes else { return Look::Unknown };
     let what = format!("the user may have {limit} processes and threads");
-    // The kernel does not hold the privileged to it.
+    // The limit does not bind privileged processes.
     let binds = !(view.may("sys_resource") || view.may("sys_admin") || view.host.uid == 0);
     if binds && limit < USER_TASKS {
         Look::Spoils(what, format!("ulimit -u {USER_TASKS} (or nproc in /etc/security/limits.conf)"))
@@ -158,7 +158,7 @@ fn file_size(view: &View<'_>) -> Look {
 fn locked(view: &View<'_>) -> Look {
     let Some(bytes) = view.host.limits.locked_bytes else { return Look::Unknown };
     let what = format!("the process may lock {} KiB of memory", bytes >> 10);
-    // The kernel does not hold the privileged to it.
+    // The limit does not bind privileged processes.
     if bytes < LOCKED && !view.may("ipc_lock") {
         return Look::Info(what, Some(format!("ulimit -l {}", LOCKED >> 10)));
     }

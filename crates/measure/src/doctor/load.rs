@@ -1,6 +1,6 @@
 //! What went on while the host was watched.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 use crate::noise;
 
 pub(super) static CHECKS: &[Check] = &[

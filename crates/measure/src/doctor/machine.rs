@@ -1,6 +1,6 @@
 //! The machine: real or virtual, its counters and its clock.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {

@@ -1,6 +1,6 @@
 //! What is forbidden, or listened to.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {
@@ -71,7 +71,10 @@ fn io_uring(view: &View<'_>) -> Look {
         0 => Look::Ok("io_uring may be used".into()),
         1 if view.may("sys_admin") => Look::Ok("io_uring may be used by this privileged process".into()),
         1 => Look::Spoils("kernel.io_uring_disabled is 1: for a privileged group only".into(), fix.into()),
-        other => Look::Spoils(format!("kernel.io_uring_disabled is {other}: for nobody"), fix.into()),
+        other => Look::Spoils(
+            format!("kernel.io_uring_disabled is {other}: io_uring is off for everyone"),
+            fix.into(),
+        ),
     }
 }
 
@@ -121,7 +124,7 @@ fn privilege(view: &View<'_>) -> Look {
     }
     let wanted: Vec<String> = missing.iter().map(|name| format!("cap_{name}")).collect();
     Look::Info(
-        format!("this process (user {}) lacks {}", view.host.uid, wanted.join(", ")),
+        format!("this process (user {}) does not have {}", view.host.uid, wanted.join(", ")),
         Some(format!("sudo setcap {}=ep $(command -v tollgate), or run it by sudo", wanted.join(","))),
     )
 }

@@ -1,6 +1,6 @@
 //! Which CPUs there are to measure on.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 use crate::placement::{Relation, list, relation_in};
 use tollgate_record::host::Cpu;
 

@@ -1,6 +1,6 @@
 //! Frequency and idle states.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {

@@ -1,6 +1,6 @@
-//! What a sandbox takes away, found out by trying.
+//! What a sandbox refuses, found out by trying.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 use crate::host::Attempt;
 
 pub(super) static CHECKS: &[Check] = &[
@@ -22,7 +22,7 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "hidden-processes",
-        effect: "What disturbs a measurement can be noticed and not named, and facts of the system are missing.",
+        effect: "What disturbs a measurement is noticed but not named, and facts of the system are missing.",
         look: hidden,
     },
     Check {
@@ -40,7 +40,7 @@ pub(super) static CHECKS: &[Check] = &[
 /// How to start it where the call is allowed.
 const OUTSIDE: &str = "(docker run --security-opt seccomp=FILE; systemd: SystemCallFilter=)";
 
-/// The look at one call: `doubt` is the error number that says that the kernel lacks it.
+/// The check of one call, which needs a kernel with `config`.
 fn tried(attempt: Option<Attempt>, call: &str, config: &str) -> Look {
     let Some(attempt) = attempt else { return Look::Unknown };
     let Some(words) = attempt.words() else { return Look::Ok(format!("{call} works")) };
@@ -55,7 +55,7 @@ fn tried(attempt: Option<Attempt>, call: &str, config: &str) -> Look {
 
 fn perf(view: &View<'_>) -> Look {
     let refused = |errno| view.watch.attempts.perf == Some(Attempt::Refused(errno));
-    // That finding says it, and what mends it.
+    // The finding for that setting has the fix.
     let by_level = view.host.kernel.perf_event_paranoid.is_some_and(|level| level > 2);
     if by_level && !view.may("perfmon") && !view.may("sys_admin") && refused(libc::EACCES) {
         return Look::Unknown;
@@ -64,7 +64,7 @@ fn perf(view: &View<'_>) -> Look {
 }
 
 fn io_uring(view: &View<'_>) -> Look {
-    // That finding says it, and what mends it.
+    // The finding for that setting has the fix.
     if view.host.kernel.io_uring_disabled.is_some_and(|setting| setting != 0) {
         return Look::Unknown;
     }
@@ -94,7 +94,7 @@ fn hidden(view: &View<'_>) -> Look {
     if host.unreadable.iter().any(|directory| directory == "/proc") {
         return Look::Unknown;
     }
-    // Who may trace others sees them whatever the option says.
+    // A process that may trace others sees them whatever the option says.
     let sees = |option: &String| option.starts_with("hidepid=") && view.may("sys_ptrace");
     let options: Vec<&str> =
         host.proc_options.iter().filter(|option| !sees(option)).map(String::as_str).collect();
@@ -123,7 +123,7 @@ fn time(view: &View<'_>) -> Look {
         None => Look::Unknown,
         Some(seconds) => Look::Info(
             format!("the monotonic clock of this time namespace is {seconds} s from the machine's"),
-            Some("none is needed for figures; compare times of day instead".into()),
+            Some("figures do not need one; compare times of day instead".into()),
         ),
     }
 }

@@ -1,11 +1,11 @@
 //! Whether the tool itself can do its work here.
 
-use super::{Check, Look, View};
+use super::check::{Check, Look, View};
 
 pub(super) static CHECKS: &[Check] = &[
     Check {
         code: "pin",
-        effect: "Nothing can be measured: what a task that may wander measures would be wrong.",
+        effect: "Nothing can be measured: a task that may move between CPUs measures wrong figures.",
         look: pin,
     },
     Check {

@@ -1,7 +1,7 @@
 //! The names of Arm cores, which the kernel prints as numbers only.
 
-/// Implementer, part, name: from the "Main ID Register" page of each core's manual. Cores that Linux
-/// servers, boards, phones and laptops carry.
+/// Implementer, part, name: from the "Main ID Register" page of each core's manual. Cores of Linux
+/// servers, boards, phones and laptops.
 const CORES: &[(&str, &str, &str)] = &[
     ("0x41", "0xd03", "Cortex-A53"),
     ("0x41", "0xd04", "Cortex-A35"),

@@ -1,37 +1,10 @@
 //! System calls that a sandbox may refuse, found out by trying.
-//!
-//! Each is tried in a child process, because there are filters that end whoever makes a forbidden call
-//! (a systemd unit with `SystemCallFilter=` does, unless `SystemCallErrorNumber=` is set).
 
-use std::{io, mem, ptr};
+use super::child::{Attempt, answer, errno, in_child};
+use super::pmu::software_event;
+use std::{mem, ptr};
 
-/// What came of trying a system call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attempt {
-    /// It did what it should.
-    Works,
-    /// It did nothing, without an error.
-    Idle,
-    /// It was refused with this error number.
-    Refused(i32),
-    /// Whoever makes it is ended by a filter.
-    Killed,
-}
-
-impl Attempt {
-    /// How a sentence goes on after the name of the call; `None` when it works.
-    #[must_use]
-    pub fn words(self) -> Option<String> {
-        match self {
-            Self::Works => None,
-            Self::Idle => Some("does nothing".into()),
-            Self::Refused(errno) => Some(format!("is refused: {}", io::Error::from_raw_os_error(errno))),
-            Self::Killed => Some("ends the process that calls it (SIGSYS)".into()),
-        }
-    }
-}
-
-/// What was tried on this machine; what could not even be tried is absent.
+/// What was tried on this machine; what could not be tried is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attempts {
     /// `perf_event_open` of a software event in user mode.
@@ -55,63 +28,8 @@ pub fn attempts() -> Attempts {
     }
 }
 
-/// What a child says that did nothing; no error has this number.
-pub(super) const IDLE: u8 = 254;
-
-/// Runs `act` in a child that ends with it. `act` answers 0, [`IDLE`] or an error number, and must only
-/// make system calls. `None` when there can be no child.
-pub(super) fn in_child(act: fn() -> u8) -> Option<Attempt> {
-    // SAFETY: the child makes system calls only and ends without returning.
-    let child = unsafe { libc::fork() };
-    match child {
-        -1 => None,
-        0 => {
-            // No core file is written when a filter ends it.
-            // SAFETY: an option that takes a number, and the end of the process.
-            unsafe {
-                libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
-                libc::_exit(act().into())
-            }
-        }
-        child => {
-            let mut status = 0;
-            loop {
-                // SAFETY: the status is valid for writing; the child is ours.
-                if unsafe { libc::waitpid(child, &mut status, 0) } == child {
-                    break;
-                }
-                if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                    return None;
-                }
-            }
-            if libc::WIFSIGNALED(status) {
-                return Some(Attempt::Killed);
-            }
-            Some(match libc::WEXITSTATUS(status) {
-                0 => Attempt::Works,
-                code if code == i32::from(IDLE) => Attempt::Idle,
-                code => Attempt::Refused(code),
-            })
-        }
-    }
-}
-
-/// The answer for what a system call returned.
-fn answer(result: libc::c_long) -> u8 {
-    if result < 0 { errno() } else { 0 }
-}
-
-/// The last error, as a child may answer it.
-pub(super) fn errno() -> u8 {
-    io::Error::last_os_error().raw_os_error().and_then(|code| code.try_into().ok()).unwrap_or(u8::MAX)
-}
-
-fn software_event() -> u8 {
-    super::pmu::software_event()
-}
-
 fn io_uring() -> u8 {
-    // struct io_uring_params: 120 bytes that ask for nothing special.
+    // struct io_uring_params: 120 bytes without any option.
     let mut parameters = [0_u64; 15];
     // SAFETY: the parameters are valid for the call to read and fill.
     answer(unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) })
@@ -135,30 +53,9 @@ fn affinity() -> u8 {
     })
 }
 
-/// Whether a seccomp filter is in force, asked of the kernel where /proc does not tell.
+/// Whether a seccomp filter is in force, from the kernel itself where /proc does not show it.
 pub(super) fn seccomp() -> Option<bool> {
     // SAFETY: an option without arguments.
     let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, ptr::null::<u8>()) };
     (mode >= 0).then_some(mode > 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_child_tells_by_its_status() {
-        assert_eq!(in_child(|| 0), Some(Attempt::Works));
-        assert_eq!(in_child(|| IDLE), Some(Attempt::Idle));
-        assert_eq!(in_child(|| libc::EPERM as u8), Some(Attempt::Refused(libc::EPERM)));
-        // SAFETY: ends the calling process.
-        assert_eq!(in_child(|| unsafe { libc::abort() }), Some(Attempt::Killed));
-    }
-
-    #[test]
-    fn what_does_not_work_is_said() {
-        assert_eq!(Attempt::Works.words(), None);
-        assert!(Attempt::Refused(libc::EPERM).words().unwrap().contains("not permitted"));
-        assert!(Attempt::Killed.words().unwrap().contains("SIGSYS"));
-    }
 }

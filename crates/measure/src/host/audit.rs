@@ -1,4 +1,4 @@
-//! Whether the kernel's audit system looks at system calls.
+//! Whether the kernel's audit system records system calls.
 
 use super::files::Files;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -8,7 +8,7 @@ const NETLINK_AUDIT: i32 = 9;
 const AUDIT_GET: u16 = 1000;
 
 /// Whether audit is on, which gives every task started since a record of its system calls: the kernel's own
-/// answer where this process may ask, else what the kernel was started with. `None` where neither tells.
+/// answer if this process may ask, or else the kernel's command line. `None` if neither is known.
 pub fn audited() -> Option<bool> {
     ask().or_else(|| at_start(&Files::below("/".as_ref()).text("proc/cmdline")?))
 }

@@ -3,7 +3,7 @@
 use super::files::Files;
 use tollgate_record::host::Cache;
 
-/// The caches of a CPU, in the order of the system's list; empty where it tells none.
+/// The caches of a CPU, in the order of the system's list; empty if it lists none.
 pub(super) fn read(files: &Files, cpu: usize) -> Vec<Cache> {
     let directory = format!("sys/devices/system/cpu/cpu{cpu}/cache");
     files
@@ -14,7 +14,7 @@ pub(super) fn read(files: &Files, cpu: usize) -> Vec<Cache> {
             Some(Cache {
                 level: files.number(&path("level"))?,
                 kind: files.word(&path("type"))?,
-                // Some firmware describes a cache without its size; such an entry tells nothing.
+                // Some firmware describes a cache without its size; such an entry is ignored.
                 bytes: bytes(&files.word(&path("size"))?)?,
                 line_bytes: files.number(&path("coherency_line_size")),
                 ways: files.number(&path("ways_of_associativity")).filter(|&ways: &u32| ways > 0),

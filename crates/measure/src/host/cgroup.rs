@@ -1,12 +1,12 @@
 //! The limits of the control group, of both versions.
 //!
-//! A limit of any ancestor binds, so that the tightest on the way up is the one in force. Inside a
+//! The limits of all ancestors bind, so the tightest on the way up is in force. Inside a
 //! container only the ancestors that its mount shows can be read.
 
 use super::files::Files;
 use tollgate_record::host::Cgroup;
 
-/// A limit at or above this means none: version 1 writes "none" as the largest number of pages.
+/// A limit at or above this means no limit: version 1 writes the largest number of pages.
 const NO_LIMIT: u64 = 1 << 62;
 
 /// Reads the tightest limits; empty without control groups.
@@ -28,7 +28,7 @@ pub(super) fn read(files: &Files) -> Cgroup {
         } else {
             for controller in controllers.split(',').filter(|name| matches!(*name, "cpu" | "memory" | "pids"))
             {
-                // The version is that of the hierarchy that holds the limits.
+                // The version is that of the hierarchy with the limits.
                 found.version = Some(1);
                 let mount = mounts.iter().find(|mount| {
                     mount.kind == "cgroup" && mount.options.split(',').any(|o| o == controller)
@@ -118,7 +118,7 @@ fn tighter(limit: &mut Option<u64>, other: Option<u64>) {
     }
 }
 
-/// A quota of -1 is none.
+/// A quota of -1 means no limit.
 fn cpus(limit: &mut Option<f64>, quota: f64, period: f64) {
     let cpus = quota / period;
     if cpus.is_finite() && cpus > 0.0 {

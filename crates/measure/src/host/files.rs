@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// More than any file of interest holds; keeps a hostile tree from filling memory.
+/// More than any file of interest has; a hostile tree cannot fill memory.
 const MOST_BYTES: u64 = 8 << 20;
 
 /// A root below which files are read. Paths are given without the leading slash.
@@ -26,10 +26,10 @@ impl Files {
         self.path(path).exists()
     }
 
-    /// The whole text, or nothing when it cannot be read. Bytes that are no UTF-8 are replaced.
+    /// The whole text, or nothing when it cannot be read. Invalid UTF-8 is replaced.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let path = self.path(path);
-        // Opening a pipe that somebody put there would wait for its writer.
+        // Opening a pipe would wait for its writer.
         if !fs::metadata(&path).ok()?.is_file() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Whether this is a virtual machine, and whose.
+//! Whether this is a virtual machine, and of which hypervisor.
 
 use super::files::{Files, value};
 
@@ -85,7 +85,7 @@ pub(super) fn from_cpuid() -> Option<String> {
     })
 }
 
-/// Other architectures have no instruction that tells.
+/// Other architectures have no such instruction.
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 pub(super) fn from_cpuid() -> Option<String> {
     None

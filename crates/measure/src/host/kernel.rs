@@ -1,11 +1,11 @@
-//! The kernel: its version, what it was told at boot, what it defends against.
+//! The kernel: its version, its command line, and its mitigations.
 
 use super::files::Files;
 use std::collections::BTreeMap;
 use tollgate_record::Host;
 
 /// Words of the boot command line that change what a crossing costs. A name that ends in a dot stands
-/// for all parameters of that module. Written with underscores; the kernel takes dashes as the same.
+/// for all parameters of that module. Written with underscores, which the kernel does not distinguish from dashes.
 const WORDS: &[&str] = &[
     // Mitigations of hardware vulnerabilities.
     "mitigations",

@@ -1,11 +1,11 @@
-//! What only system calls and instructions of the running machine tell.
+//! Facts that only system calls and instructions of the running machine give.
 
 use super::{hypervisor, pmu};
 use std::mem;
 use tollgate_record::Host;
 
-/// Lays the facts of the running process and machine over those that files gave, and tries the
-/// hardware counters. A call that is refused leaves the fact as it was.
+/// Replaces the facts from files by those of the running process and machine, and tries the
+/// hardware counters. If a call is refused, the fact stays as it was.
 pub fn live(host: &mut Host) {
     // The architecture that runs is the one that this was built for, whatever the kernel is.
     let kernel = mem::replace(&mut host.arch, std::env::consts::ARCH.into());
@@ -56,14 +56,14 @@ pub fn live(host: &mut Host) {
 /// How the name of a translator of one program begins.
 const TRANSLATOR: &str = "QEMU TCG (a program for ";
 
-/// Whether [`live`] found that the program, and not the machine, is emulated.
+/// Whether [`live`] found that only the program is emulated, not the machine.
 #[must_use]
 pub fn is_translated(host: &Host) -> bool {
     host.hypervisor.as_ref().is_some_and(|name| name.starts_with(TRANSLATOR))
 }
 
-/// Whether a program for one architecture runs on a kernel of another, which only an emulator makes possible. What
-/// the kernel tells about its processor is then about another one than the program sees.
+/// Whether a program for one architecture runs on a kernel of another, which only an emulator makes possible. The
+/// kernel's facts about the processor are then not those of the processor that the program sees.
 pub(super) fn translated(host: &mut Host, kernel: &str) {
     const APART: [&str; 3] = ["x86_64", "aarch64", "riscv64"];
     if kernel == host.arch || !APART.contains(&kernel) || !APART.contains(&host.arch.as_str()) {
@@ -96,7 +96,7 @@ type Resource = libc::__rlimit_resource_t;
 #[cfg(not(target_env = "gnu"))]
 type Resource = libc::c_int;
 
-/// The soft limit, `Some(None)` when there is none to it.
+/// The soft limit; `Some(None)` if there is no limit.
 fn soft_limit(resource: Resource) -> Option<Option<u64>> {
     // SAFETY: rlimit is plain numbers for which all zeroes is valid.
     let mut limit: libc::rlimit = unsafe { mem::zeroed() };

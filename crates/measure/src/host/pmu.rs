@@ -1,6 +1,6 @@
 //! Whether hardware counters can be read here, found out by trying.
 
-use super::attempt::{Attempt, IDLE, errno, in_child};
+use super::child::{Attempt, IDLE, errno, in_child};
 use std::{io, mem};
 use tollgate_record::host::{Host, Pmu};
 
@@ -31,7 +31,7 @@ const PAGE_FAULTS: (u32, u64) = (1, 2);
 /// Opens a counter of user-mode cycles, makes it count, and says what happened.
 pub(super) fn attempt(host: &Host) -> Pmu {
     let outcome = in_child(cycles).unwrap_or_else(|| match cycles() {
-        // Where there can be no child it is tried here.
+        // Without a child it is tried here.
         0 => Attempt::Works,
         IDLE => Attempt::Idle,
         code => Attempt::Refused(code.into()),
@@ -40,7 +40,7 @@ pub(super) fn attempt(host: &Host) -> Pmu {
         Attempt::Works => return Pmu { present: true, reason: None },
         Attempt::Idle => "the cycle counter opens but stays at zero".into(),
         Attempt::Refused(errno) => why_not(errno, host),
-        Attempt::Killed => "the seccomp filter in force ends whoever calls perf_event_open".into(),
+        Attempt::Killed => "the seccomp filter in force ends a process that calls perf_event_open".into(),
     };
     Pmu { present: false, reason: Some(reason) }
 }
@@ -112,10 +112,10 @@ pub fn why_not(errno: i32, host: &Host) -> String {
             None => "the kernel has no driver for this processor's counters".into(),
         },
         libc::EACCES | libc::EPERM => match host.kernel.perf_event_paranoid {
-            // Up to level 2 everybody may count user-mode cycles: something else refuses.
+            // Up to level 2 every user may count user-mode cycles, so something else refuses.
             Some(level) if level > 2 => format!("refused: kernel.perf_event_paranoid is {level}"),
             _ if host.kernel.seccomp == Some(true) => {
-                "refused, by the seccomp filter in force most likely".into()
+                "refused, probably by the seccomp filter in force".into()
             }
             _ => "refused by a security module or the kernel's lockdown".into(),
         },
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_refusal_is_told_from_the_others() {
+    fn each_refusal_has_its_own_reason() {
         let mut host = Host::default();
         assert!(why_not(libc::ENOENT, &host).contains("no driver"));
         host.hypervisor = Some("KVM".into());

@@ -1,4 +1,4 @@
-//! This process: where it may run, what watches it, what it may use.
+//! This process: its CPUs, tracer, privileges and limits.
 
 use super::files::{Files, value};
 use tollgate_record::Host;
@@ -27,7 +27,7 @@ pub(super) fn read(files: &Files, host: &mut Host) {
     host.kernel.traced = get("TracerPid").and_then(|pid| pid.parse::<u32>().ok()).map(|pid| pid != 0);
     host.user_namespace = files.text("proc/self/uid_map").map(|map| !is_whole(&map));
     let mask = get("CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
-    // What root of a user namespace may do ends at its border, and counters and tracing are beyond it.
+    // The capabilities of a user namespace's root do not cover counters and tracing, which belong to the machine.
     let mask = if host.user_namespace == Some(true) { 0 } else { mask };
     host.capabilities = CAPABILITIES
         .iter()
@@ -70,7 +70,7 @@ fn proc_options(mountinfo: &str) -> Vec<String> {
     options.unwrap_or_default().split(',').filter(hides).map(str::to_owned).collect()
 }
 
-/// The soft limit in a line of `/proc/self/limits`; `unlimited` is none.
+/// The soft limit in a line of `/proc/self/limits`; `unlimited` means no limit.
 fn soft(limits: &str, name: &str) -> Option<u64> {
     limits.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?.parse().ok()
 }

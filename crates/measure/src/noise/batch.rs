@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::mem;
 
-/// Where the calling thread stood before a batch.
+/// The state of the calling thread before a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchMark {
     /// Involuntary switches of the thread since its start.
@@ -52,7 +52,7 @@ impl BatchMark {
 }
 
 impl BatchNoise {
-    /// What happened in this batch or that one; what only one of them knows is known.
+    /// What happened in this batch or that one; what is known of one is kept.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         fn either<T>(a: Option<T>, b: Option<T>, both: impl FnOnce(T, T) -> T) -> Option<T> {

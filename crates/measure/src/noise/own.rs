@@ -1,5 +1,5 @@
-//! How much CPU time our own processes have used, and where: without it, our work cannot be told from
-//! that of others in the books of a CPU.
+//! How much CPU time our own processes have used, and where: the counts of a CPU do not tell our work from
+//! that of others.
 
 use super::stat;
 use crate::host::files::Files;

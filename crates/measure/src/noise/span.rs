@@ -1,6 +1,5 @@
 //! Around a span: the difference of two readings of the system's books.
 
-use super::batch::BatchNoise;
 use super::interrupts::Interrupts;
 use super::own::OwnMark;
 use super::stat::CpuTimes;
@@ -31,7 +30,7 @@ pub struct Mark {
     pub peer: Option<CpuMark>,
     /// Nanoseconds that the marking thread has waited, ready to run, since its start.
     pub queued_ns: Option<u64>,
-    /// CPU time of our own processes; a caller that knows better may replace it.
+    /// CPU time of our own processes; a caller may replace it.
     pub own: Option<OwnMark>,
 }
 
@@ -102,17 +101,11 @@ pub struct SpanNoise {
     /// Nanoseconds that the measuring thread waited, ready to run; waiting for our own other side on
     /// the same CPU is part of it.
     pub queued_ns: Option<u64>,
-    /// Batches noted with [`SpanNoise::note`].
-    pub batches: u64,
-    /// Involuntary switches in those batches.
-    pub involuntary: u64,
-    /// Batches that ended on another CPU than they started on.
-    pub migrated: u64,
 }
 
 impl SpanNoise {
-    /// Several spans as one: times and counts added up, shares weighted by length. What one of them does
-    /// not know, the whole does not know.
+    /// Several spans as one: times and counts added up, shares weighted by length. What is unknown of one is
+    /// unknown of the whole.
     #[must_use]
     pub fn total(spans: &[Self]) -> Option<Self> {
         let (first, rest) = spans.split_first()?;
@@ -121,17 +114,7 @@ impl SpanNoise {
             measured: sum.measured.and(sum.elapsed_ns, &span.measured, span.elapsed_ns),
             peer: sum.peer.zip(span.peer).map(|(a, b)| a.and(sum.elapsed_ns, &b, span.elapsed_ns)),
             queued_ns: sum.queued_ns.zip(span.queued_ns).map(|(a, b)| a + b),
-            batches: sum.batches + span.batches,
-            involuntary: sum.involuntary + span.involuntary,
-            migrated: sum.migrated + span.migrated,
         }))
-    }
-
-    /// Adds what happened during one batch of the span.
-    pub fn note(&mut self, batch: &BatchNoise) {
-        self.batches += 1;
-        self.involuntary = self.involuntary.saturating_add(batch.involuntary.unwrap_or(0));
-        self.migrated += u64::from(batch.migrated == Some(true));
     }
 }
 
@@ -147,7 +130,6 @@ pub(super) fn between(from: &Mark, to: &Mark, tick_ns: u64) -> SpanNoise {
         measured: one(&from.measured, &to.measured),
         peer: from.peer.as_ref().zip(to.peer.as_ref()).map(|(before, after)| one(before, after)),
         queued_ns: from.queued_ns.zip(to.queued_ns).map(|(before, after)| after.saturating_sub(before)),
-        ..SpanNoise::default()
     }
 }
 
@@ -165,7 +147,7 @@ fn cpu(
         ..CpuNoise::default()
     };
     let Some((a, b)) = before.times.zip(after.times) else { return noise };
-    // The kernel's idle time may run backwards by a little; such a difference is none.
+    // The kernel's idle time may run backwards by a little; such a difference counts as zero.
     let ns = |a: u64, b: u64| b.saturating_sub(a).saturating_mul(tick_ns);
     let tasks = ns(a.user, b.user).saturating_add(ns(a.system, b.system));
     let interrupt = ns(a.interrupt, b.interrupt);
@@ -205,7 +187,7 @@ fn other(tasks: u64, interrupt: u64, own: (u64, u64), elapsed_ns: u64, tick_ns: 
     }
 }
 
-/// CLOCK_MONOTONIC in nanoseconds; 0 on a system that lacks it.
+/// CLOCK_MONOTONIC in nanoseconds; 0 on a system without it.
 pub(super) fn now_ns() -> u64 {
     // SAFETY: timespec is plain numbers for which all zeroes is valid.
     let mut time: libc::timespec = unsafe { mem::zeroed() };
@@ -298,13 +280,5 @@ mod tests {
         assert_eq!(noise.measured.other, None);
         let huge = between(&mark(0, 0, 0, 0, 0), &mark(1, u64::MAX, u64::MAX, u64::MAX, u64::MAX), TICK);
         assert_eq!(huge.measured.steal_ns, Some(u64::MAX));
-    }
-
-    #[test]
-    fn batches_add_up() {
-        let mut noise = SpanNoise::default();
-        noise.note(&BatchNoise { involuntary: Some(2), migrated: Some(true) });
-        noise.note(&BatchNoise::default());
-        assert_eq!((noise.batches, noise.involuntary, noise.migrated), (2, 2, 1));
     }
 }

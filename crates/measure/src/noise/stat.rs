@@ -1,4 +1,4 @@
-//! `/proc/stat` and `schedstat`: the kernel's books on CPU time.
+//! `/proc/stat` and `schedstat`: the kernel's accounts of CPU time.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct CpuTimes {
     pub idle: u64,
     /// Interrupts, hard and soft.
     pub interrupt: u64,
-    /// Ready to run while the hypervisor ran somebody else.
+    /// Ready to run while the hypervisor ran another guest.
     pub steal: u64,
 }
 

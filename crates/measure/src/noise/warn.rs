@@ -1,18 +1,18 @@
-//! What of the noise a reader of the figures must know.
+//! Warnings about noise.
 
 use super::span::{CpuNoise, SpanNoise};
 use tollgate_record::{Warning, warning};
 
-/// Share of the time that others must have had for certain before it is said.
+/// Share of the time that other tasks took for certain from which on there is a warning.
 const OTHER_SHARE: f64 = 0.01;
-/// Share of the time stolen by the hypervisor that is said: as much as the headline's usual interval is wide.
+/// Share of the time stolen by the hypervisor from which on there is a warning: the usual width of the headline's interval.
 const STEAL_SHARE: f64 = 0.005;
 /// Ticks by which a difference of stolen time may be off.
 const STEAL_ROUNDING_NS: u64 = 20_000_000;
-/// Device interrupts a second that are said: then one batch of a third of a millisecond in three is hit.
+/// Device interrupts a second from which on there is a warning: they hit one in three batches of a third of a millisecond.
 const DEVICE_INTERRUPTS: f64 = 1_000.0;
 
-/// The warnings that a span gives: `other-task`, `steal`, `interrupts`, `migrated`, each with its
+/// The warnings that a span gives: `other-task`, `steal` and `interrupts`, each with its
 /// figures. Those of the peer CPU only when something was measured that uses it.
 #[must_use]
 pub fn warnings(span: &SpanNoise, with_peer: bool) -> Vec<Warning> {
@@ -22,15 +22,6 @@ pub fn warnings(span: &SpanNoise, with_peer: bool) -> Vec<Warning> {
         all.extend(other_task(cpu));
         all.extend(steal(cpu, span.elapsed_ns));
         all.extend(interrupts(cpu, span.elapsed_ns));
-    }
-    if span.migrated > 0 {
-        all.push(Warning::new(
-            warning::MIGRATED,
-            format!(
-                "{} of {} batches ended on another CPU than they started on, although pinned",
-                span.migrated, span.batches
-            ),
-        ));
     }
     all
 }
@@ -57,7 +48,7 @@ fn steal(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
     let share = cpu.steal_ns? as f64 / elapsed_ns as f64;
     Some(Warning::new(
         warning::STEAL,
-        format!("the hypervisor ran somebody else on cpu {} for {} % of the time", cpu.cpu, percent(share)),
+        format!("the hypervisor ran another guest on cpu {} for {} % of the time", cpu.cpu, percent(share)),
     ))
 }
 
@@ -72,7 +63,7 @@ fn interrupts(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
     })
 }
 
-/// Two digits are all that such shares are worth.
+/// Such shares are known to two digits.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent.abs() < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
@@ -98,8 +89,6 @@ mod tests {
                 other: Some(Share { estimate: 0.98, low: 0.9, high: 1.02 }),
                 ..CpuNoise::default()
             }),
-            batches: 50,
-            migrated: 2,
             ..SpanNoise::default()
         }
     }
@@ -112,10 +101,9 @@ mod tests {
             texts,
             [
                 ("other-task", "another task ran on cpu 1 for 2.1 % of the time (1.5 to 3.0 %)"),
-                ("steal", "the hypervisor ran somebody else on cpu 1 for 3.0 % of the time"),
+                ("steal", "the hypervisor ran another guest on cpu 1 for 3.0 % of the time"),
                 ("interrupts", "cpu 1 took 1234 device interrupts a second"),
                 ("other-task", "another task ran on cpu 0 for 98 % of the time (90 to 102 %)"),
-                ("migrated", "2 of 50 batches ended on another CPU than they started on, although pinned"),
             ]
         );
         assert!(!warnings(&span(), false).iter().any(|one| one.text.contains("cpu 0")));
@@ -127,7 +115,6 @@ mod tests {
         quiet.measured.other = Some(Share { estimate: 0.05, low: 0.009, high: 0.1 });
         quiet.measured.steal_ns = Some(60_000_000);
         quiet.measured.interrupts = Some(Interrupts { timer: 1 << 40, device: 9_999, other: 0 });
-        quiet.migrated = 0;
         assert!(warnings(&quiet, false).is_empty());
         // A span of no length has no rate.
         assert!(

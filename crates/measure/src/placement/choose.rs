@@ -4,21 +4,21 @@ use super::{Relation, relation_in};
 use crate::probe::Site;
 use tollgate_record::host::Cpu;
 
-/// Why a choice of CPUs cannot be had, as a sentence that names what can.
+/// Why CPUs cannot be chosen so, as a sentence that names those that can.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// No such CPU is built in.
     #[error("cpu {cpu} does not exist; this machine has {}", list(.present))]
     NoSuchCpu {
-        /// The CPU asked for.
+        /// The chosen CPU.
         cpu: usize,
-        /// Those that there are.
+        /// Those that exist.
         present: Vec<usize>,
     },
     /// The CPU is there and switched off.
     #[error("cpu {cpu} is offline; online are {}", list(.online))]
     Offline {
-        /// The CPU asked for.
+        /// The chosen CPU.
         cpu: usize,
         /// Those that are online.
         online: Vec<usize>,
@@ -26,7 +26,7 @@ pub enum PlacementError {
     /// The CPU is outside the set that the process may use.
     #[error("cpu {cpu} is outside the set of CPUs that this process may use: {}", list(.allowed))]
     NotAllowed {
-        /// The CPU asked for.
+        /// The chosen CPU.
         cpu: usize,
         /// Those that may be used.
         allowed: Vec<usize>,
@@ -35,16 +35,16 @@ pub enum PlacementError {
     #[error("the peer must be another CPU than the measured one, which is cpu {0}")]
     SamePeer(usize),
     /// Nothing is known to be allowed.
-    #[error("the system does not tell which CPUs this process may use; choose one with --cpu")]
+    #[error("the CPUs that this process may use are not known; choose one with --cpu")]
     NothingKnown,
 }
 
 /// Chooses where to measure.
 ///
 /// The measured CPU is the highest-numbered that may be used, because CPU 0 takes most interrupts. Its
-/// peer is the nearest CPU of another core, in the same socket where that can be had; a hardware
+/// peer is the nearest CPU of another core, in the same socket if possible; a hardware
 /// thread of the same core only when there is nothing else ([`Relation`] says so in the record); and
-/// nobody when only one CPU may be used.
+/// `None` when only one CPU may be used.
 ///
 /// # Errors
 /// A sentence when a CPU that was asked for does not exist, is offline or is not allowed, or when the
@@ -102,7 +102,7 @@ fn nearest(cpu: &Cpu, measured: usize) -> Option<usize> {
 /// CPUs as people write them: `0-3,8`.
 pub(crate) fn list(cpus: &[usize]) -> String {
     if cpus.is_empty() {
-        return "none that is known".into();
+        return "no known CPU".into();
     }
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &cpu in cpus {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_highest_cpu_is_measured_and_its_peer_is_another_core() {
-        // Siblings are neighbours, as on many laptops.
+        // Siblings are neighbors, as on many laptops.
         let paired = machine(&[0, 1, 2, 3, 4, 5], &[&[0, 1], &[2, 3], &[4, 5]], &[]);
         assert_eq!(chosen(&paired, None, None), (5, Some(3)));
         assert_eq!(chosen(&paired, Some(2), None), (2, Some(1)));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_in_the_same_socket_is_nearer_than_a_neighbouring_number() {
+    fn a_peer_in_the_same_socket_is_nearer_than_a_neighboring_number() {
         let alternating = machine(&[0, 1, 2, 3], &[&[0], &[1], &[2], &[3]], &[&[0, 2], &[1, 3]]);
         assert_eq!(chosen(&alternating, None, None), (3, Some(1)));
     }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_ends_in_a_sentence() {
+    fn what_cannot_be_chosen_ends_in_a_sentence() {
         let cpu = machine(&[1, 2, 3, 6], &[], &[]);
         let text = |want, peer| choose(&cpu, want, peer).unwrap_err().to_string();
         assert_eq!(text(Some(99), None), "cpu 99 does not exist; this machine has 0-7");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_facts_a_wish_is_taken_as_it_is() {
+    fn without_any_facts_the_wish_is_the_choice() {
         assert_eq!(chosen(&Cpu::default(), Some(3), None), (3, None));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Stamper;
 use super::ring::{Taken, parse};
-use crate::probe::Refusal;
+use crate::refusal::Refusal;
 use perf_event_open_sys as sys;
 use perf_event_open_sys::bindings as abi;
 use std::fs::File;
@@ -65,7 +65,7 @@ impl KernelEvents {
         attributes.set_exclude_kernel(1);
         attributes.set_exclude_hv(1);
         attributes.set_use_clockid(1);
-        // Nobody waits for samples; without this a ring that is half full wakes somebody inside a crossing.
+        // Nothing waits for samples; without this a ring that is half full wakes a waiter inside a crossing.
         attributes.set_watermark(1);
         attributes.__bindgen_anon_2.wakeup_watermark = u32::MAX;
         let flags = abi::PERF_FLAG_FD_CLOEXEC.into();
@@ -118,7 +118,7 @@ impl Stamper for KernelEvents {
         };
         let size = DATA_PAGES * self.page;
         let (end, start) = (head.load(Ordering::Acquire), tail.load(Ordering::Relaxed));
-        // More than the ring holds cannot be: then the oldest is gone.
+        // If more was written than the ring holds, the oldest is gone.
         let start = start.max(end.saturating_sub(size as u64));
         // SAFETY: the data follow the control page and are `size` bytes long; the kernel does not write
         // between tail and head, so a shared slice of them is not changed while it lives.
@@ -140,7 +140,7 @@ impl Drop for KernelEvents {
     }
 }
 
-/// How far the clock of this time namespace is ahead; 0 where the system does not tell.
+/// How far the clock of this time namespace is ahead; 0 if it is not known.
 pub(super) fn ahead() -> i64 {
     std::fs::read_to_string("/proc/self/timens_offsets").map_or(0, |text| offset(&text))
 }
@@ -176,7 +176,7 @@ fn refusal(error: &io::Error) -> Refusal {
             "sudo sysctl kernel.perf_event_paranoid=2, or a container profile that allows perf_event_open",
         ),
         Some(libc::ENOSYS) => why(
-            "there is no perf_event_open here: the kernel lacks it or a filter hides it",
+            "there is no perf_event_open here: the kernel does not have it or a filter hides it",
             "a kernel with CONFIG_PERF_EVENTS, and no filter that hides perf_event_open",
         ),
         Some(libc::EINVAL | libc::ENOENT | libc::EOPNOTSUPP) => {

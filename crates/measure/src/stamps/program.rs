@@ -1,4 +1,4 @@
-//! A BPF program that stamps page faults: a dozen instructions, put together by hand so that no compiler for
+//! A BPF program that stamps page faults: a dozen instructions, assembled by hand, so no compiler for
 //! BPF is needed (RFC 9669; helper numbers and the context of a raw tracepoint from linux/bpf.h).
 
 /// One instruction as the kernel reads it: code, registers, offset, immediate (RFC 9669, section 3.1).
@@ -45,12 +45,12 @@ const MAP_FD: u8 = 1;
 fn op(code: u8, to: u8, from: u8, offset: i16, immediate: i32) -> Instruction {
     let [o0, o1] = offset.to_ne_bytes();
     let [i0, i1, i2, i3] = immediate.to_ne_bytes();
-    // The nibbles of the registers stand in the order of the machine's bytes.
+    // The nibbles of the registers are in the order of the machine's bytes.
     let registers = if cfg!(target_endian = "little") { to | from << 4 } else { to << 4 | from };
     [code, registers, o0, o1, i0, i1, i2, i3]
 }
 
-/// Stamps faults in the memory whose bounds stand in the map, up to `room` of them. The context's first
+/// Stamps faults in the memory whose bounds are in the map, up to `room` of them. The context's first
 /// argument is the address that faulted. The clock is read first, so that what follows is not in the stamp.
 ///
 /// Memory is watched and not a thread, because a thread has another number in each namespace; whose fault it
@@ -79,7 +79,7 @@ pub(super) fn stamp_faults(map: i32, room: i32) -> Vec<Instruction> {
     let keep = [
         op(LOAD, R1, R7, 0, 0),
         op(MOVE, R2, R1, 0, 0),
-        // Counted also when there is no room: that is how the lost are known.
+        // Counted also when there is no room, so lost stamps are known.
         op(ADD, R2, 0, 0, 1),
         op(STORE, R7, R2, 0, 0),
     ];

@@ -1,4 +1,4 @@
-//! Reading the kernel's ring of samples: pure, and with no trust in the bytes.
+//! Parses the kernel's ring of samples. The bytes are not trusted.
 
 /// A sample: `PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Taken {
     pub stamps: Vec<KernelStamp>,
     /// Samples that the kernel says it had no room for.
     pub lost: u64,
-    /// Whether the bytes ended in the middle of a record or held one that cannot be.
+    /// Whether the bytes ended in the middle of a record or had an invalid one.
     pub broken: bool,
 }
 
@@ -25,8 +25,8 @@ const HEADER: usize = 8;
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 
-/// Takes the records in `bytes` apart. Kinds that are not asked for are passed over; what follows a record
-/// whose length cannot be is not looked at.
+/// Takes the records in `bytes` apart. Records of other kinds are skipped; nothing after a record of
+/// invalid length is read.
 pub fn parse(mut bytes: &[u8]) -> Taken {
     let mut taken = Taken::default();
     while !bytes.is_empty() {

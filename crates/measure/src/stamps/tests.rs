@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Ticks of a counter at `hz` that stood at `zero` when the system's clock stood at 0.
+/// Ticks of a counter at `hz` that was at `zero` when the system's clock was at 0.
 fn ticks(hz: f64, zero: f64, ns: f64) -> f64 {
     zero + ns * hz / 1e9
 }

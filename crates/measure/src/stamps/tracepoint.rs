@@ -1,11 +1,11 @@
 //! Page faults stamped where the kernel is entered, by a BPF program on its own tracepoint: earlier and with less
-//! added than a software event, for those who may load one (CAP_BPF and CAP_PERFMON).
+//! added than a software event, for processes that may load one (CAP_BPF and CAP_PERFMON).
 
 use super::event::ahead;
 use super::program::{HEAD, STAMP, stamp_faults};
 use super::{Anchor, KernelStamp, Mapping, Stamper, Taken};
 use crate::clock::monotonic_ns;
-use crate::probe::Refusal;
+use crate::refusal::Refusal;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,12 +54,12 @@ struct ProgLoad {
 struct RawTracepointOpen {
     name: u64,
     program: u32,
-    /// The kernel wants what it does not know to be zero, also what would be padding.
+    /// The kernel requires zero in every field that it does not know, and in what would be padding.
     rest: u32,
 }
 
 /// Faults in a stretch of memory, stamped while it is on. Attaching waits for the kernel's readers, some ten
-/// milliseconds: to be switched on seldom.
+/// milliseconds, so switch it on seldom.
 pub struct Tracepoint {
     program: OwnedFd,
     link: Option<OwnedFd>,
@@ -162,8 +162,8 @@ impl Shared {
     /// A word that kernel and user share.
     fn word(&self, at: usize) -> &AtomicU64 {
         assert!((at + 1) * 8 <= BYTES);
-        // SAFETY: the mapping is BYTES long, aligned to a page and alive as long as self; the word lies inside of
-        // it, and as the kernel writes it too it is used as an atomic only.
+        // SAFETY: the mapping is BYTES long, aligned to a page and alive as long as self; the word is inside of
+        // it, and it is used as an atomic only because the kernel writes it too.
         unsafe { AtomicU64::from_ptr(self.0.cast::<u64>().add(at)) }
     }
 }
@@ -198,7 +198,7 @@ fn refusal(error: &io::Error) -> Refusal {
             "run as root, or with CAP_BPF and CAP_PERFMON, outside of a filter that refuses bpf",
         ),
         Some(libc::ENOSYS) => why(
-            "there is no bpf here: the kernel lacks it or a filter hides it",
+            "there is no bpf here: the kernel does not have it or a filter hides it",
             "a kernel with CONFIG_BPF_SYSCALL, and no filter that hides bpf",
         ),
         Some(libc::ENOENT) => why(

@@ -2,8 +2,9 @@
 
 use super::quantile::{quantile, sorted};
 use statrs::distribution::{Binomial, DiscreteCDF};
+use tollgate_record::Estimate;
 
-/// Fewest groups from which a 95 % interval for a median can be had: the smallest and the largest of
+/// Fewest groups that give a 95 % interval for a median: the smallest and the largest of
 /// five values enclose the median with 93.75 % only, of six with 96.9 %.
 pub const FEWEST_GROUPS: usize = 6;
 
@@ -14,25 +15,28 @@ pub const COVERAGE: f64 = 0.95;
 ///
 /// The interval is the distribution-free one of the order statistics `x(k)` and `x(n+1-k)`, which
 /// enclose the median with probability `1 - 2 P(B <= k-1)`, `B ~ Binomial(n, 1/2)`, interpolated between
-/// two neighbouring `k` to come to 95 % (Hettmansperger and Sheather 1986, "Confidence intervals based on
+/// two neighboring `k` to come to 95 % (Hettmansperger and Sheather 1986, "Confidence intervals based on
 /// interpolated order statistics"). With fewer than [`FEWEST_GROUPS`] values it is the whole range, whose
 /// coverage is lower than nominal. `None` for no values.
 ///
 /// ```
 /// use tollgate_measure::stats::median_interval;
-/// let (median, [low, high]) = median_interval(&[3.0, 1.0, 2.0, 5.0, 4.0, 6.0, 7.0]).unwrap();
-/// assert_eq!(median, 4.0);
+/// let figure = median_interval(&[3.0, 1.0, 2.0, 5.0, 4.0, 6.0, 7.0]).unwrap();
+/// assert_eq!(figure.estimate, 4.0);
+/// let [low, high] = figure.ci;
 /// assert!(low > 1.0 && low < 2.0 && high > 6.0 && high < 7.0);
 /// ```
-pub fn median_interval(values: &[f64]) -> Option<(f64, [f64; 2])> {
+pub fn median_interval(values: &[f64]) -> Option<Estimate> {
     let ascending = sorted(values);
     let n = ascending.len();
     let (first, last) = (*ascending.first()?, *ascending.last()?);
     let median = quantile(&ascending, 0.5);
     if n < FEWEST_GROUPS {
-        return Some((median, [first, last]));
+        return Some(Estimate::within(median, [first, last]));
     }
-    let Ok(binomial) = Binomial::new(0.5, n as u64) else { return Some((median, [first, last])) };
+    let Ok(binomial) = Binomial::new(0.5, n as u64) else {
+        return Some(Estimate::within(median, [first, last]));
+    };
     let coverage = |k: usize| 1.0 - 2.0 * binomial.cdf(k as u64 - 1);
     // The largest k whose interval still covers enough; k = 1 does, for n is at least FEWEST_GROUPS.
     let k = largest_covering(n / 2, coverage).max(1);
@@ -44,7 +48,7 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, [f64; 2])> {
     let between = |outer: f64, inner: f64| outer + (inner - outer) * weight;
     let low = between(ascending[k - 1], ascending[inner - 1]);
     let high = between(ascending[n - k], ascending[n - inner]);
-    Some((median, [low, high]))
+    Some(Estimate::within(median, [low, high]))
 }
 
 /// The largest `k` of 1 to `most` whose coverage, which falls with `k`, is still enough; 0 for none.
@@ -66,8 +70,9 @@ mod tests {
     fn six_values_by_hand() {
         // k = 1 covers 1 - 2/64 = 31/32, k = 2 covers 1 - 14/64 = 25/32, so the share of the way from the
         // one to the other is (31/32 - 0.95) / (6/32) = 0.1, and the weight (5 x 0.1) / (1 + 4 x 0.1).
-        let (median, [low, high]) = median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
-        assert_eq!(median, 3.5);
+        let figure = median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let [low, high] = figure.ci;
+        assert_eq!(figure.estimate, 3.5);
         assert!((low - (1.0 + 5.0 / 14.0)).abs() < 1e-9, "{low}");
         assert!((high - (6.0 - 5.0 / 14.0)).abs() < 1e-9, "{high}");
     }
@@ -75,8 +80,8 @@ mod tests {
     #[test]
     fn nothing_one_and_few_values() {
         assert_eq!(median_interval(&[]), None);
-        assert_eq!(median_interval(&[7.0]), Some((7.0, [7.0, 7.0])));
-        assert_eq!(median_interval(&[3.0, 1.0, 2.0]), Some((2.0, [1.0, 3.0])));
+        assert_eq!(median_interval(&[7.0]), Some(Estimate::point(7.0)));
+        assert_eq!(median_interval(&[3.0, 1.0, 2.0]), Some(Estimate::within(2.0, [1.0, 3.0])));
     }
 
     #[test]
@@ -92,11 +97,14 @@ mod tests {
     proptest! {
         #[test]
         fn it_moves_and_stretches_with_the_values(values in prop::collection::vec(-1e3..1e3_f64, 1..60), shift in -1e3..1e3_f64, factor in 0.1..10.0_f64) {
-            let (median, [low, high]) = median_interval(&values).unwrap();
-            prop_assert!(low <= median && median <= high);
+            let figure = |values: &[f64]| {
+                let Estimate { estimate, ci: [low, high], .. } = median_interval(values).unwrap();
+                [low, estimate, high]
+            };
+            let plain = figure(&values);
+            prop_assert!(plain.is_sorted());
             let moved: Vec<f64> = values.iter().map(|value| value * factor + shift).collect();
-            let (moved_median, [moved_low, moved_high]) = median_interval(&moved).unwrap();
-            for (plain, moved) in [(median, moved_median), (low, moved_low), (high, moved_high)] {
+            for (plain, moved) in plain.into_iter().zip(figure(&moved)) {
                 prop_assert!((plain * factor + shift - moved).abs() < 1e-6);
             }
         }

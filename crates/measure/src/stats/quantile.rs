@@ -21,7 +21,7 @@ pub fn quantile(ascending: &[f64], q: f64) -> f64 {
     let place = q.clamp(0.0, 1.0) * last as f64;
     let low = ascending[place.floor() as usize];
     let high = ascending[place.ceil() as usize];
-    // Equal neighbours first: infinities of one sign would otherwise give a difference without value.
+    // Equal neighbors first: infinities of one sign would otherwise give NaN.
     if low == high { low } else { low + (high - low) * place.fract() }
 }
 

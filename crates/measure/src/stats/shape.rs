@@ -44,7 +44,7 @@ const LEAST_DISTANCE: f64 = 0.05;
 /// Cutting one normal distribution in two gives 2.65, a uniform one 3.46.
 const LEAST_SEPARATION: f64 = 4.5;
 
-/// Whether the values lie around two separate levels: the cut that minimises the variance within both
+/// Whether the values are around two separate levels: the cut that minimizes the variance within both
 /// groups (Otsu 1979), reported when the groups are well apart (Ashman, Bird and Zepf 1994).
 pub fn two_levels(values: &[f64]) -> Option<TwoLevels> {
     let ascending = sorted(values);

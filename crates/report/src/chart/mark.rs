@@ -2,7 +2,7 @@
 
 use crate::markup::{Element, el, percent};
 
-/// How many colours there are; each has a shape of its own.
+/// How many colors there are; each has a shape of its own.
 pub(crate) const COLOURS: usize = 8;
 
 /// The outlines of the shapes around (0, 0), as paths: circle, square, diamond, triangle up, triangle down, cross,
@@ -18,8 +18,8 @@ const SHAPES: [&str; COLOURS] = [
     "M-5 0l2.5 -4.4h5l2.5 4.4l-2.5 4.4h-5z",
 ];
 
-/// Colour and shape of the so many-th thing that is told apart. The first eight differ in both; later ones repeat
-/// a colour with another shape, so that 64 pairs differ.
+/// Color and shape of the so many-th thing that is told apart. The first eight differ in both; later ones repeat
+/// a color with another shape, so that 64 pairs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     pub(crate) colour: usize,
@@ -31,7 +31,7 @@ impl Look {
         Self { colour: n % COLOURS, shape: (n + n / COLOURS) % COLOURS }
     }
 
-    /// The class that gives the colour.
+    /// The class that gives the color.
     pub(crate) fn class(self) -> String {
         format!("s{}", self.colour)
     }
@@ -120,7 +120,7 @@ pub(crate) fn label(
     el("text").class(class).set("text-anchor", anchor).set("x", percent(across)).set("y", down).text(text)
 }
 
-/// A legend: each thing's shape in its colour, and its name.
+/// A legend: each thing's shape in its color, and its name.
 pub(crate) fn legend(entries: impl IntoIterator<Item = (Look, String)>) -> Element {
     el("ul")
         .class("legend")
@@ -135,6 +135,24 @@ pub(crate) fn swatch(look: Look) -> Element {
         .set("height", 14usize)
         .set("aria-hidden", "true")
         .with(el("use").set("href", format!("#shape{}", look.shape)).set("x", 7usize).set("y", 7usize))
+}
+
+/// What a mark with a bar behind it stands for.
+pub(crate) fn interval_swatch(look: Look) -> Element {
+    el("svg")
+        .class(format!("swatch {}", look.class()))
+        .set("width", 28usize)
+        .set("height", 14usize)
+        .set("aria-hidden", "true")
+        .with(
+            el("rect")
+                .class("interval")
+                .set("x", 1usize)
+                .set("y", 4.5)
+                .set("width", 26usize)
+                .set("height", 5usize),
+        )
+        .with(el("use").set("href", format!("#shape{}", look.shape)).set("x", 14usize).set("y", 7usize))
 }
 
 #[cfg(test)]

@@ -2,27 +2,30 @@
 
 mod item;
 
-use super::runs::{Row, Runs, family};
+use super::runs::{PageRow, Runs, family};
+use crate::chart::mark::COLOURS;
 use crate::chart::stacked::{self, Bar, Fill, Part};
 use crate::chart::{Cell, Figure, Scale, Table};
 use crate::markup::{Element, Node, clean, el};
 use item::{Bill, Item, Measure, evidence};
+use std::collections::BTreeSet;
 use tollgate_record::Measurement;
+use tollgate_record::number::percent;
 
 /// Rows whose parts are listed below their bar; of more rows the legend and the table must do.
 const LISTED: usize = 14;
 
 /// Parts are shown as shares when the totals of a family differ by more than this, or the smallest would vanish.
-const RATIO: f64 = 25.0;
+const RATIO: f64 = 8.0;
 
-/// Where the colours of causes begin, so that they are not those of the first phases.
+/// Where the colors of causes begin, so that they are not those of the first phases.
 const CAUSES: usize = 3;
 
 /// The bills of one family on one engine, in one unit.
 struct Group<'a> {
     title: String,
     measure: Measure,
-    rows: Vec<(Row<'a>, Vec<(usize, Bill)>)>,
+    rows: Vec<(PageRow<'a>, Vec<(usize, Bill)>)>,
 }
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
@@ -40,9 +43,29 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         } else {
             format!("{family}, {engine}")
         };
-        match groups.iter_mut().find(|group| group.title == title && group.measure == measure) {
+        // A color stands for one part: rows whose parts need more colors than there are have a figure of their own.
+        let fits = |group: &&mut Group| {
+            let named = group
+                .rows
+                .iter()
+                .flat_map(|(_, bills)| bills)
+                .chain(&bills)
+                .flat_map(|(_, bill)| &bill.items);
+            let named: BTreeSet<&str> =
+                named.map(|item| item.name.as_str()).filter(|name| *name != item::REST).collect();
+            group.title == title && group.measure == measure && named.len() <= COLOURS
+        };
+        match groups.iter_mut().find(fits) {
             Some(group) => group.rows.push((row, bills)),
             None => groups.push(Group { title, measure, rows: vec![(row, bills)] }),
+        }
+    }
+    // Several figures of one family are told apart by their rows.
+    let titles: Vec<String> = groups.iter().map(|group| group.title.clone()).collect();
+    for group in &mut groups {
+        if titles.iter().filter(|title| **title == group.title).count() > 1 {
+            let names: Vec<String> = group.rows.iter().map(|(row, _)| row.short().to_owned()).collect();
+            group.title = format!("{}: {}", group.title, crate::text::list(&names, 2));
         }
     }
     // What a simulator counted has no row elsewhere; its caches and pipelines have sections of their own.
@@ -73,7 +96,7 @@ fn figure(runs: &Runs, group: &Group) -> Element {
     let totals = || bills().map(|bill| bill.total.abs()).filter(|total| *total > 0.0);
     let (low, high) = totals().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
     let relative = high / low > RATIO;
-    let bar = |runs: &Runs, n: usize, row: &Row, bill: &Bill| -> Bar {
+    let bar = |runs: &Runs, n: usize, row: &PageRow, bill: &Bill| -> Bar {
         let unit = if relative { bill.total.abs() / 100.0 } else { 1.0 };
         let parts = |items: &[Item], names: &[String], first: usize| -> Vec<Part> {
             let part = |item: &Item| Part {
@@ -159,7 +182,7 @@ fn fill(name: &str, names: &[String], first: usize) -> Fill {
 #[expect(clippy::too_many_arguments, reason = "a row is drawn in one place only")]
 fn row(
     runs: &Runs,
-    row: &Row,
+    row: &PageRow,
     n: usize,
     bill: &Bill,
     bar: &Bar,
@@ -174,7 +197,7 @@ fn row(
     }
     let mut figures = el("span").class("one").with(el("b").text(bill.measure.show(bill.total)));
     if let Some(half) = bill.half {
-        figures = figures.words(" ").with(el("i").text(format!("± {}", bill.measure.show(half))));
+        figures = figures.words(" ").with(el("i").text(format!("± {}", percent(half / bill.total.abs()))));
     }
     let item = el("li")
         .class("rung")
@@ -207,7 +230,7 @@ fn row(
 }
 
 fn signed_percent(share: f64) -> String {
-    tollgate_record::number::percent(share).replace('-', "−")
+    percent(share).replace('-', "−")
 }
 
 fn table(runs: &Runs, group: &Group) -> Table {

@@ -1,7 +1,7 @@
 //! The runs of a page: how each is called, drawn, and which of their results are the same row.
 
 use crate::chart::Unit;
-use crate::chart::mark::Look;
+use crate::chart::mark::{COLOURS, Look};
 use crate::markup::clean;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,15 +24,15 @@ pub(super) struct One<'a> {
 }
 
 /// What the runs have under one name.
-pub(super) struct Row<'a> {
-    /// `family/mechanism`, and what else tells it from its neighbours.
+pub(super) struct PageRow<'a> {
+    /// `family/mechanism`, and what else tells it from its neighbors.
     pub(super) name: String,
     pub(super) family: &'a str,
     /// Which run, and its result.
     pub(super) results: Vec<(usize, &'a Measurement)>,
 }
 
-impl Row<'_> {
+impl PageRow<'_> {
     /// The name without the family, which a heading has.
     pub(super) fn short(&self) -> &str {
         self.name.strip_prefix(self.family).and_then(|name| name.strip_prefix('/')).unwrap_or(&self.name)
@@ -63,14 +63,25 @@ impl<'a> Runs<'a> {
         all.iter().map(|one| (one.look, one.letter.clone())).collect()
     }
 
+    /// The look of a run's line: among several runs the color is the run's and the shape tells its lines apart; of one run
+    /// each line has its own of both.
+    pub(super) fn line(&self, run: usize, line: usize) -> Look {
+        if self.are_several() {
+            let Look { colour, shape } = self.one(run).look;
+            Look { colour, shape: (shape + line) % COLOURS }
+        } else {
+            Look::nth(line)
+        }
+    }
+
     /// The words for a run before a figure of it: nothing when there is only one.
     pub(super) fn before(&self, n: usize) -> String {
         if self.are_several() { format!("{}: ", self.all[n].letter) } else { String::new() }
     }
 
     /// The results that pass, by name, in the order in which the runs have them.
-    pub(super) fn rows(&self, pass: impl Fn(&Measurement) -> bool) -> Vec<Row<'_>> {
-        let mut rows: Vec<Row<'_>> = Vec::new();
+    pub(super) fn rows(&self, pass: impl Fn(&Measurement) -> bool) -> Vec<PageRow<'_>> {
+        let mut rows: Vec<PageRow<'_>> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for (n, one) in self.all.iter().enumerate() {
             let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -83,7 +94,7 @@ impl<'a> Runs<'a> {
                     name = format!("{name} ({times})");
                 }
                 let place = *places.entry(name.clone()).or_insert_with(|| {
-                    rows.push(Row { name, family: result.family(), results: Vec::new() });
+                    rows.push(PageRow { name, family: result.family(), results: Vec::new() });
                     rows.len() - 1
                 });
                 rows[place].results.push((n, result));
@@ -91,6 +102,13 @@ impl<'a> Runs<'a> {
         }
         rows
     }
+}
+
+/// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
+pub(super) fn is_rung(result: &Measurement) -> bool {
+    let has_own =
+        result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
+    !has_own
 }
 
 /// What a family is called in a heading.
@@ -120,13 +138,13 @@ fn telling(result: &Measurement) -> Vec<String> {
         Asked::Runtime(of) if of.tasks != 2 => vec![tasks(of.tasks)],
         Asked::Knee(knee) => knee.cache.iter().cloned().collect(),
         Asked::Trap(trap) => {
-            let caches = trap.caches.as_ref().map(|caches| format!("{caches} caches"));
+            let caches = trap.caches.as_ref().map(|caches| format!("{} caches", caches.name()));
             [Some(trap.kernel.clone()), trap.core.clone(), caches].into_iter().flatten().collect()
         }
         Asked::Workload(of) => vec![of.kernel.clone(), of.core.clone()],
         Asked::Pipeline(of) => vec![of.core.clone(), of.program.clone()],
         Asked::Latency(of) => vec![of.core.clone()],
-        Asked::Icache(of) => vec![of.program.clone(), of.icache.clone()],
+        Asked::Icache(of) => vec![of.program.clone(), of.icache.to_string()],
         Asked::Imported(of) => {
             let size = of.size.map(|size| Unit::Bytes.show(size as f64));
             [of.procs.map(tasks), size].into_iter().flatten().collect()

@@ -116,9 +116,7 @@ impl Running {
         let (id, child) = (self.child.id(), &mut self.child);
         until("a scan", || {
             assert!(child.try_wait().unwrap().is_none(), "it ended before it scanned");
-            let task = format!("/proc/{id}/task/{id}/children");
-            let children = fs::read_to_string(task).unwrap_or_default();
-            children.split_whitespace().filter_map(|id| id.parse::<u32>().ok()).any(|id| {
+            descendants(id).into_iter().any(|id| {
                 let read = |file: &str| fs::read(format!("/proc/{id}/{file}")).unwrap_or_default();
                 let has = |file: &str, what: &str| {
                     String::from_utf8_lossy(&read(file)).lines().any(|line| line.contains(what))
@@ -143,6 +141,13 @@ impl Running {
         let status = self.child.wait().unwrap();
         Outcome { exit: status.code(), stdout: reader.join().unwrap(), stderr }
     }
+}
+
+/// The children of a process, their children, and so on.
+fn descendants(id: u32) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|id| id.parse::<u32>().ok());
+    children.flat_map(|id| [vec![id], descendants(id)].concat()).collect()
 }
 
 /// Waits until something is so.

@@ -3,10 +3,10 @@
 use super::Task;
 use std::arch::{asm, naked_asm};
 
-/// What the forms with floating point are called with.
+/// The names of the forms with floating point.
 pub const CONTROL: &str = "the rounding mode is to nearest on all sides";
 
-/// What is on the stack of a task that has not begun, from its stack pointer on.
+/// The stack of a task that has not started, from its stack pointer on.
 pub fn words(enter: usize, task: usize, code: usize) -> [usize; 4] {
     [task, code, enter, 0]
 }
@@ -16,10 +16,10 @@ macro_rules! switch {
         /// Leaves `from` and enters `to`.
         ///
         /// # Safety
-        /// `to` is a task that was left by the same form of switch, or made for it, and that does not run.
+        /// `to` is a task that was left by the same form of switch, or created for it, and that does not run.
         #[inline(always)]
         pub unsafe fn $name(from: *mut Task, to: *mut Task) {
-            // SAFETY: the caller's promise; everything that changes while others run is named.
+            // SAFETY: the caller's promise; everything that changes while others run is declared.
             unsafe {
                 asm!(
                     "addi sp, sp, -32",
@@ -55,7 +55,7 @@ switch!(ret, [], [], "ld ra, 16(sp)", "ret");
 switch!(jmp_fp, ["frrm t2", "sd t2, 24(sp)"], ["ld t2, 24(sp)", "fsrm t2"], "ld t2, 16(sp)", "jr t2");
 switch!(ret_fp, ["frrm t2", "sd t2, 24(sp)"], ["ld t2, 24(sp)", "fsrm t2"], "ld ra, 16(sp)", "ret");
 
-/// Where a task begins: its argument and its code are on its stack.
+/// The start of a task: its argument and its code are on its stack.
 #[unsafe(naked)]
 pub unsafe extern "C" fn enter() {
     naked_asm!("ld a0, 0(sp)", "ld t2, 8(sp)", "addi sp, sp, 32", "jalr t2", "unimp")

@@ -1,12 +1,12 @@
 //! Running the cases on one program.
 
 use super::cases::{CASES, Case};
-use super::rows::Rows;
 use crate::build::target::Target;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use tollgate_record::Measurement;
 
 /// The limit of a case; the longest needs a third of it on a busy machine.
 const SECONDS: &str = "180";
@@ -16,6 +16,9 @@ pub(super) struct Runner {
     pub(super) target: &'static Target,
     emulator: Option<&'static str>,
 }
+
+/// The rows of each case that has any.
+pub(super) type RowsByCase = BTreeMap<&'static str, Vec<Measurement>>;
 
 /// What the program of this machine's own architecture prints, by case.
 pub(super) type Here = BTreeMap<&'static str, String>;
@@ -61,7 +64,13 @@ impl Runner {
     }
 
     /// Tries one case and returns its rows, if it has any.
-    fn case(&self, program: &Path, case: &Case, scratch: &Path, here: &mut Here) -> Result<Option<Rows>> {
+    fn case(
+        &self,
+        program: &Path,
+        case: &Case,
+        scratch: &Path,
+        here: &mut Here,
+    ) -> Result<Option<Vec<Measurement>>> {
         let store = scratch.join("store");
         let stdout = self.output(program, &case.args(&store.to_string_lossy()), scratch)?;
         if self.target.is_native() {
@@ -71,11 +80,7 @@ impl Runner {
     }
 
     /// Tries every case. Returns the rows of the cases that have any, and a sentence for each case that failed.
-    pub(super) fn cases(
-        &self,
-        program: &Path,
-        here: &mut Here,
-    ) -> Result<(BTreeMap<&'static str, Rows>, Vec<String>)> {
+    pub(super) fn cases(&self, program: &Path, here: &mut Here) -> Result<(RowsByCase, Vec<String>)> {
         let scratch = tempfile::tempdir().context("a folder for runs")?;
         let (mut rows, mut wrong) = (BTreeMap::new(), Vec::new());
         for case in CASES {

@@ -1,0 +1,59 @@
+//! What a check of the doctor sees, and what it answers.
+
+use crate::host::Attempts;
+use crate::noise::SpanNoise;
+use crate::self_check::SelfCheck;
+use tollgate_record::Host;
+
+/// What was watched and tried beside the facts of the host; empty if nothing was.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// A span of a second or more in which this program did nothing.
+    pub span: Option<SpanNoise>,
+    /// Whether the kernel audits system calls; `None` if that is not known.
+    pub audit: Option<bool>,
+    /// What was tried.
+    pub attempts: Attempts,
+    /// Whether the measured CPU could be pinned to, or why not.
+    pub pinned: Option<Result<(), String>>,
+    /// The harness measured by itself.
+    pub self_check: Option<SelfCheck>,
+    /// Where runs are saved, or why they cannot be.
+    pub store: Option<Result<String, String>>,
+}
+
+/// One check.
+pub(super) struct Check {
+    /// Stable name of the finding.
+    pub(super) code: &'static str,
+    /// What a bad state does to a measurement; one sentence.
+    pub(super) effect: &'static str,
+    pub(super) look: fn(&View<'_>) -> Look,
+}
+
+/// The answer of a check. What spoils a measurement comes with its fix.
+pub(super) enum Look {
+    /// It is not known, or the question does not arise.
+    Unknown,
+    Ok(String),
+    Info(String, Option<String>),
+    Spoils(String, String),
+}
+
+/// What a check sees.
+pub(super) struct View<'a> {
+    pub(super) host: &'a Host,
+    pub(super) watch: &'a Observed,
+    /// The measured CPU: as placed, or as it would be by default.
+    pub(super) cpu: Option<usize>,
+    /// Its peer, as placed or by default.
+    pub(super) peer: Option<usize>,
+}
+
+impl View<'_> {
+    pub(super) fn may(&self, capability: &str) -> bool {
+        // Without /proc the capabilities are not known; then the user decides.
+        let known = !self.host.unreadable.iter().any(|directory| directory == "/proc");
+        if known { self.host.capabilities.iter().any(|name| name == capability) } else { self.host.uid == 0 }
+    }
+}

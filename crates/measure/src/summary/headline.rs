@@ -1,0 +1,131 @@
+//! The headline of a probe: from the batches of its epochs to one figure with its interval.
+
+use super::units::Units;
+use crate::probe::Meta;
+use crate::samples::{Batch, EpochSamples, ProbeSamples};
+use crate::stats::{FEWEST_GROUPS, median, median_interval, quantile, sorted};
+use tollgate_record::Estimate;
+
+/// Which quantile of an epoch's samples the headline is made of.
+///
+/// Batches on a shared machine are the crossing's own cost plus, in some of them, what others did to
+/// it: the distribution has a sharp lower flank and a ragged upper one. The lowest fiftieth is on the
+/// flank, does not depend on the single luckiest batch as a minimum does, and stays there until nearly
+/// all batches are disturbed. METHOD.md has its repeatability beside other choices.
+pub const HEADLINE_QUANTILE: f64 = 0.02;
+
+/// Half the width of the headline's interval as a share of the headline, from the samples so far.
+pub fn relative_half_width(meta: &Meta, probe: &ProbeSamples) -> Option<f64> {
+    headline(probe, f64::from(meta.crossings_per_pass)).map(|figure| figure.relative_half_width())
+}
+
+/// The headline in ticks for each crossing, when a pass makes `per_pass` crossings; without a distribution.
+pub fn headline(probe: &ProbeSamples, per_pass: f64) -> Option<Estimate> {
+    let headline = median_interval(&levels(probe, per_pass))?;
+    // What was subtracted from each level is itself uncertain.
+    let error = empty_error(probe) / (probe.passes.max(1) as f64 * per_pass);
+    Some(headline.minus(&Estimate::within(0.0, [-error, error])))
+}
+
+/// The second estimator: what one pass adds when the batch is twice as long, in ticks for each crossing. What a
+/// batch costs besides its passes drops out of it.
+pub(super) fn slope(probe: &ProbeSamples, per_pass: f64) -> Option<Estimate> {
+    let quantile_of = |batches: &[Batch]| {
+        let ticks: Vec<f64> = batches.iter().map(|batch| batch.ticks as f64).collect();
+        quantile(&sorted(&ticks), HEADLINE_QUANTILE)
+    };
+    let levels: Vec<f64> = probe
+        .epochs
+        .iter()
+        .filter(|epoch| epoch.doubles.len() >= 2 && epoch.batches.len() >= 2)
+        .map(|epoch| {
+            let added = quantile_of(&epoch.doubles) - quantile_of(&epoch.batches);
+            added / (epoch.batches[0].passes as f64 * per_pass)
+        })
+        .collect();
+    median_interval(&levels)
+}
+
+/// The headline's quantile of each epoch, in ticks for each crossing: the values whose median the headline
+/// is. Epochs that several probes shared can be compared one by one. With too few epochs for an interval the
+/// values are those of runs of consecutive batches.
+pub fn levels(probe: &ProbeSamples, per_pass: f64) -> Vec<f64> {
+    let empty = empty_ticks(probe);
+    groups(probe).into_iter().map(|batches| level(batches, empty, per_pass)).collect()
+}
+
+/// The headline's quantile of each epoch; not a number for an epoch without batches.
+pub(super) fn epoch_levels(probe: &ProbeSamples, per_pass: f64) -> Vec<f64> {
+    let empty = empty_ticks(probe);
+    probe.epochs.iter().map(|epoch| level(&epoch.batches, empty, per_pass)).collect()
+}
+
+fn level(batches: &[Batch], empty: f64, per_pass: f64) -> f64 {
+    let values: Vec<f64> = per_crossing(batches, empty, per_pass).collect();
+    quantile(&sorted(&values), HEADLINE_QUANTILE)
+}
+
+/// All samples in ticks for each crossing, the empty batch subtracted.
+pub(super) fn samples(probe: &ProbeSamples, per_pass: f64) -> Vec<f64> {
+    let empty = empty_ticks(probe);
+    probe.epochs.iter().flat_map(|epoch| per_crossing(&epoch.batches, empty, per_pass)).collect()
+}
+
+/// The median of each group of batches, the empty batch included.
+pub(super) fn group_medians(probe: &ProbeSamples, per_pass: f64) -> Vec<f64> {
+    let of = |batches| median(&per_crossing(batches, 0.0, per_pass).collect::<Vec<_>>());
+    groups(probe).into_iter().map(of).collect()
+}
+
+fn per_crossing(batches: &[Batch], empty: f64, per_pass: f64) -> impl Iterator<Item = f64> {
+    batches.iter().map(move |batch| (batch.ticks as f64 - empty) / (batch.passes as f64 * per_pass))
+}
+
+/// The groups whose quantiles are taken for independent: the epochs, or, when there are too few for an
+/// interval, runs of consecutive batches within them.
+fn groups(probe: &ProbeSamples) -> Vec<&[Batch]> {
+    let epochs: Vec<&[Batch]> =
+        probe.epochs.iter().map(|epoch| &epoch.batches[..]).filter(|batches| !batches.is_empty()).collect();
+    if epochs.len() >= FEWEST_GROUPS || epochs.is_empty() {
+        return epochs;
+    }
+    let parts = FEWEST_GROUPS.div_ceil(epochs.len());
+    epochs.iter().flat_map(|batches| batches.chunks(batches.len().div_ceil(parts))).collect()
+}
+
+/// Median ticks of an empty batch.
+fn empty_ticks(probe: &ProbeSamples) -> f64 {
+    let all: Vec<f64> = probe.epochs.iter().flat_map(empty).collect();
+    if all.is_empty() { 0.0 } else { median(&all) }
+}
+
+/// Half the width of the interval of the empty batch's median, in ticks.
+fn empty_error(probe: &ProbeSamples) -> f64 {
+    let with_any = probe.epochs.iter().filter(|epoch| !epoch.empty.is_empty());
+    let medians: Vec<f64> = with_any.map(|epoch| median(&empty(epoch).collect::<Vec<_>>())).collect();
+    median_interval(&medians).map_or(0.0, |figure| figure.half_width())
+}
+
+fn empty(epoch: &EpochSamples) -> impl Iterator<Item = f64> {
+    epoch.empty.iter().map(|&ticks| ticks as f64)
+}
+
+/// The estimate in nanoseconds from a level in ticks for each epoch, or from differences of such.
+pub fn of_levels(levels: &[f64], units: &Units) -> Option<Estimate> {
+    Some(with_distribution(&median_interval(levels)?, levels).scaled(units.ns_per_tick()))
+}
+
+/// The figure with the quantiles and the mean of its samples.
+pub(super) fn with_distribution(figure: &Estimate, samples: &[f64]) -> Estimate {
+    let ascending = sorted(samples);
+    let at = |q| quantile(&ascending, q);
+    Estimate {
+        min: at(0.0),
+        p10: at(0.1),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        mean: samples.iter().sum::<f64>() / samples.len() as f64,
+        ..*figure
+    }
+}
