@@ -5,6 +5,7 @@ use crate::memory_limit::MemoryLimit;
 use crate::plan::{ScanPlan, page_bytes};
 use crate::process::ScanEnd;
 use crate::touch::{Mark, Touched, Usage, middle};
+use tollgate_measure::stats::{Window, mean_of_windows};
 use tollgate_measure::summary::histogram_of;
 use tollgate_record::family::{ScanAsked, ScanFound};
 use tollgate_record::{
@@ -114,11 +115,13 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
         result.count(counter::STEADY_MAJOR, steady);
     }
     result.crossings = last.touches;
-    result.ns = Some(per_touch(&touched.marks));
+    result.ns = per_touch(&touched.marks);
     result.samples = touched.marks.len() as u64 - 1;
     result.phases = phases(first, last);
     result.series = series(&touched.marks);
-    single(result, touched);
+    if !touched.buckets.is_empty() {
+        single(result, touched);
+    }
     if let Some((offset, length)) = touched.bus {
         let what = if length <= offset {
             format!("the file was cut to {length} bytes while it was mapped")
@@ -158,29 +161,21 @@ fn steady(marks: &[Mark], pages: f64) -> Option<f64> {
     Some(last.usage.major.saturating_sub(full.usage.major) as f64 / touches as f64)
 }
 
-/// The mean over the whole scan. Its interval is that of the means between two marks.
-fn per_touch(marks: &[Mark]) -> Estimate {
-    let mut means: Vec<f64> = marks
+/// The mean over the whole scan, with the quantiles of the means between two marks. Neighboring marks are alike
+/// (read-ahead, a memory that fills up), so the interval is that of batch means.
+fn per_touch(marks: &[Mark]) -> Option<Estimate> {
+    let windows: Vec<Window> = marks
         .windows(2)
-        .map(|pair| (pair[1].ns - pair[0].ns) as f64 / (pair[1].touches - pair[0].touches).max(1) as f64)
+        .map(|pair| Window {
+            total: (pair[1].ns - pair[0].ns) as f64,
+            count: (pair[1].touches - pair[0].touches) as f64,
+        })
         .collect();
-    let last = marks[marks.len() - 1];
-    let mean = last.ns as f64 / last.touches.max(1) as f64;
-    let count = means.len() as f64;
-    let variance = means.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
-    let half = 1.96 * (variance / count).sqrt();
+    let mut means: Vec<f64> = windows.iter().map(|window| window.total / window.count.max(1.0)).collect();
     means.sort_by(f64::total_cmp);
     let at = |q: f64| means[((means.len() - 1) as f64 * q).round() as usize];
-    Estimate {
-        estimate: mean,
-        ci: [mean - half, mean + half],
-        min: at(0.0),
-        p10: at(0.1),
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        mean,
-    }
+    let mean = mean_of_windows(&windows)?;
+    Some(Estimate { min: at(0.0), p10: at(0.1), p50: at(0.5), p90: at(0.9), p99: at(0.99), ..mean })
 }
 
 /// Where the time of a touch went: in the program, in the kernel, off the CPU.
@@ -247,4 +242,25 @@ fn single(result: &mut Measurement, touched: &Touched) {
         mean: values.iter().map(|(ns, count)| ns * *count as f64).sum::<f64>() / count.max(1) as f64,
     });
     result.histogram = histogram_of(values);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_scan_allows_for_neighbors_that_are_alike() {
+        // One touch for each nanosecond in the first half of the scan and every third in the second: 2 ns for each.
+        // Eight batches, four with means 1 and 3 each: the standard error is sqrt(8 / 7 / 8), the quantile 2.365.
+        let ns = |touches: u64| if touches <= 100 { touches } else { 3 * touches - 200 };
+        let marks: Vec<Mark> =
+            (0..=200).map(|touches| Mark { ns: ns(touches), touches, usage: Usage::default() }).collect();
+        let estimate = per_touch(&marks).unwrap();
+        assert_eq!((estimate.estimate, estimate.mean), (2.0, 2.0));
+        assert_eq!((estimate.min, estimate.p90), (1.0, 3.0));
+        let half = 2.3646 * (1.0_f64 / 7.0).sqrt();
+        assert!((estimate.ci[1] - 2.0 - half).abs() < 1e-3, "{:?}", estimate.ci);
+        // As if all windows were independent: 1.96 sqrt(1 / 200) = 0.14, a sixth of that.
+        assert!(estimate.ci[1] - estimate.ci[0] > 6.0 * 0.14);
+    }
 }

@@ -6,17 +6,19 @@ pub(crate) use args::Args;
 
 use crate::cli::{Sampling, Usage};
 use crate::output::say;
+use crate::sampled::SAVE_EVERY;
 use crate::session::Session;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use tollgate_measure::noise::{self, SpanNoise, Watch};
 use tollgate_measure::{Site, host};
 use tollgate_record::Host;
 use tollgate_runtime::cache::BuildError;
 use tollgate_runtime::session::{Event, Plan, Row, Session as Rows, Setting};
-use tollgate_runtime::{Cache, Kind, Mechanism, Room, Runtime, Sources, Table, needs, record};
+use tollgate_runtime::{Cache, Mechanism, Room, Runtime, Sources, Table, needs, record};
 
 pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
@@ -39,11 +41,16 @@ pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
         session.run.warnings.extend(span.into_iter().flat_map(|span| noise::warnings(&span, false)));
         session.save();
     };
+    let mut saved: Option<Instant> = None;
     let done = rows.run(&plan, &setting, &stop, &mut |event| {
         match event {
             Event::Building(what) => say(format!("tollgate: {what}")),
             Event::Running(share, name) => session.progress(share, name),
-            Event::Epoch(rows) => write(&mut session, rows),
+            Event::Measured(rows) if saved.is_none_or(|saved| saved.elapsed() >= SAVE_EVERY) => {
+                write(&mut session, rows);
+                saved = Some(Instant::now());
+            }
+            Event::Measured(_) => {}
         }
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -75,7 +82,7 @@ fn leave(measured: usize, allowed: &[usize]) {
 fn plan(args: &Args, seed: u64) -> Plan {
     let Sampling { quick, thorough, .. } = args.sampling;
     let (epochs, epoch_ms, warm_ms, singles) = match (quick, thorough) {
-        (true, _) => (2, 40.0, (5, 150), 300),
+        (true, _) => (1, 20.0, (5, 40), 300),
         (_, true) => (12, 400.0, (50, 1_500), 2_000),
         _ if args.curve() => (2, 60.0, (5, 300), 300),
         _ => (6, 80.0, (10, 400), 1_000),
@@ -175,30 +182,7 @@ fn own_program(path: &Path) -> anyhow::Result<Chosen> {
             path.display()
         )));
     }
-    let name = absolute.file_name().map_or("program".into(), |name| name.to_string_lossy().into_owned());
-    let mechanism = Mechanism {
-        id: "yield".into(),
-        what: "your own program".into(),
-        task_bytes: 4_096,
-        kind: None,
-        max_tasks: tollgate_runtime::table::MOST_TASKS,
-        min_tasks: 2,
-        tolerance: 0.0,
-        default: true,
-    };
-    let runtime = Runtime {
-        id: name.clone(),
-        name,
-        language: "unknown".into(),
-        folder: "program".into(),
-        kind: Kind::Stackful,
-        needs: Vec::new(),
-        version: Vec::new(),
-        build: Vec::new(),
-        run: vec![absolute.to_string_lossy().into_owned()],
-        env: std::collections::BTreeMap::new(),
-        base_bytes: 1 << 20,
-        mechanisms: vec![mechanism.clone()],
-    };
+    let runtime = Runtime::own(&absolute);
+    let mechanism = runtime.mechanisms[0].clone();
     Ok((runtime, mechanism, Some(here)))
 }
