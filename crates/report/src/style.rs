@@ -5,7 +5,7 @@
 pub struct Style {
     /// Columns. Fewer than 40 are taken for 40.
     pub width: usize,
-    /// Whether to send ANSI colours.
+    /// Whether to send ANSI colors.
     pub color: bool,
     /// Whether characters beyond ASCII can be shown.
     pub unicode: bool,
@@ -100,7 +100,7 @@ impl Style {
         self.pick("≤", "<=")
     }
 
-    /// The text in that colour, where there are colours. `text` must be clean already.
+    /// The text in that color, where there are colors. `text` must be clean already.
     pub(crate) fn paint(&self, paint: Paint, text: &str) -> String {
         let code = match paint {
             Paint::Plain => "",
