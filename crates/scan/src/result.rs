@@ -5,6 +5,7 @@ use crate::memory_limit::MemoryLimit;
 use crate::plan::{ScanPlan, page_bytes};
 use crate::process::ScanEnd;
 use crate::touch::{Mark, Touched, Usage, middle};
+use tollgate_measure::stats::{Window, mean_of_windows, sorted};
 use tollgate_measure::summary::histogram_of;
 use tollgate_record::family::{ScanAsked, ScanFound};
 use tollgate_record::{
@@ -114,7 +115,7 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
         result.count(counter::STEADY_MAJOR, steady);
     }
     result.crossings = last.touches;
-    result.ns = Some(per_touch(&touched.marks));
+    result.ns = per_touch(&touched.marks);
     result.samples = touched.marks.len() as u64 - 1;
     result.phases = phases(first, last);
     result.series = series(&touched.marks);
@@ -158,29 +159,21 @@ fn steady(marks: &[Mark], pages: f64) -> Option<f64> {
     Some(last.usage.major.saturating_sub(full.usage.major) as f64 / touches as f64)
 }
 
-/// The mean over the whole scan. Its interval is that of the means between two marks.
-fn per_touch(marks: &[Mark]) -> Estimate {
-    let mut means: Vec<f64> = marks
+/// The mean over the whole scan. Neighboring stretches between two marks are alike, so its interval is that of batch
+/// means.
+fn per_touch(marks: &[Mark]) -> Option<Estimate> {
+    let windows: Vec<Window> = marks
         .windows(2)
-        .map(|pair| (pair[1].ns - pair[0].ns) as f64 / (pair[1].touches - pair[0].touches).max(1) as f64)
+        .map(|pair| Window {
+            total: (pair[1].ns - pair[0].ns) as f64,
+            count: (pair[1].touches - pair[0].touches) as f64,
+        })
         .collect();
-    let last = marks[marks.len() - 1];
-    let mean = last.ns as f64 / last.touches.max(1) as f64;
-    let count = means.len() as f64;
-    let variance = means.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
-    let half = 1.96 * (variance / count).sqrt();
-    means.sort_by(f64::total_cmp);
+    let means: Vec<f64> = windows.iter().map(|window| window.total / window.count.max(1.0)).collect();
+    let means = sorted(&means);
     let at = |q: f64| means[((means.len() - 1) as f64 * q).round() as usize];
-    Estimate {
-        estimate: mean,
-        ci: [mean - half, mean + half],
-        min: at(0.0),
-        p10: at(0.1),
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        mean,
-    }
+    let mean = mean_of_windows(&windows)?;
+    Some(Estimate { min: at(0.0), p10: at(0.1), p50: at(0.5), p90: at(0.9), p99: at(0.99), ..mean })
 }
 
 /// Where the time of a touch went: in the program, in the kernel, off the CPU.
@@ -188,11 +181,9 @@ fn phases(first: &Mark, last: &Mark) -> Vec<Phase> {
     let touches = last.touches.max(1) as f64;
     let user = (last.usage.user_ns - first.usage.user_ns) as f64;
     let system = (last.usage.system_ns - first.usage.system_ns) as f64;
-    let part = |name: &str, ns: f64, evidence| {
-        let ns = ns / touches;
-        let ns =
-            Estimate { estimate: ns, ci: [ns, ns], min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns };
-        Phase { ns: Some(ns), ..Phase::new(name, evidence) }
+    let part = |name: &str, ns: f64, evidence| Phase {
+        ns: Some(Estimate::point(ns / touches)),
+        ..Phase::new(name, evidence)
     };
     vec![
         part("user", user, Evidence::Measured),
@@ -247,4 +238,24 @@ fn single(result: &mut Measurement, touched: &Touched) {
         mean: values.iter().map(|(ns, count)| ns * *count as f64).sum::<f64>() / count.max(1) as f64,
     });
     result.histogram = histogram_of(values);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 200 stretches of 10 touches: the first half takes 100 ns a touch, the second 300. The device changed once, so the
+    /// mean is not known to the few per cent that 200 independent stretches would give.
+    #[test]
+    fn stretches_that_are_alike_do_not_narrow_the_interval() {
+        let mark = |at: u64| Mark {
+            ns: 1_000 * at.min(100) + 3_000 * at.saturating_sub(100),
+            touches: 10 * at,
+            usage: Usage::default(),
+        };
+        let found = per_touch(&(0..=200).map(mark).collect::<Vec<_>>()).expect("a mean");
+        assert_eq!((found.estimate, found.min, found.p99), (200.0, 100.0, 300.0));
+        // Eight batches, deviations of 100 in all: 2.365 x 100 x sqrt(8 / 7) / sqrt(8); independent, 13.9.
+        assert!((found.half_width() - 2.365 * 100.0 / 7.0_f64.sqrt()).abs() < 0.1, "{found:?}");
+    }
 }
