@@ -1,7 +1,6 @@
 //! `cargo xtask bench`: measures the figures that the project promises. Tests check no times: speed and repeatability are
 //! checked here.
 
-mod cache;
 mod compare;
 mod crossing;
 mod effort;
@@ -10,6 +9,7 @@ mod fault;
 mod figures;
 mod page;
 mod report;
+mod riscv;
 mod spinner;
 mod switch;
 
@@ -19,7 +19,6 @@ use clap::builder::PossibleValuesParser;
 use effort::Effort;
 use figures::{Figure, Ladder};
 use spinner::Spinner;
-use std::process::Stdio;
 use tollgate_testkit::workspace;
 
 /// Measure the promised figures and print which are met. Other load on the machine changes them
@@ -40,8 +39,8 @@ static BENCHES: &[Bench] = &[
     ("harness", harness),
     ("proof", proof),
     ("same-cpu", on_spinner),
-    ("riscv", riscv),
-    ("cache", |_, _| cache::cache()),
+    ("riscv", |_, _| riscv::programs()),
+    ("cache", |_, _| riscv::cache()),
     ("fault", |tool, _| fault::fault(tool)),
     ("export", |tool, _| export::export(tool)),
     ("switch", switch::switch),
@@ -114,26 +113,6 @@ fn proof(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
             )
         })
         .collect())
-}
-
-/// The speed of the RISC-V machine in processor time.
-fn riscv(_: &Tool, _: &Effort) -> Result<Vec<Figure>> {
-    let mut cargo = workspace::cargo(&workspace::root()?);
-    cargo.args(["run", "--release", "--quiet", "--package", "tollgate-riscv", "--example", "mips"]);
-    // Enough to reach every part of the programs. To run them to their ends takes minutes.
-    cargo.args(["--", "3", "--steps", "200000000"]);
-    let output = cargo.stderr(Stdio::inherit()).output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    for line in text.lines() {
-        println!("  {line}");
-    }
-    let number = |line: &[&str]| figures::number_after(&text, line).unwrap_or(f64::NAN);
-    Ok(vec![
-        Figure::at_least("integer mix under Sv39, MIPS", number(&["mix", "blocks"]), 600.0),
-        Figure::at_least("five stages, caches, TLBs and ledger, MIPS", number(&["mix", "pipeline"]), 150.0),
-        Figure::at_least("caches and TLBs counted, MIPS", number(&["mix", "counting"]), 250.0),
-        Figure::at_most("start to first instructions, ms", number(&["start", "instructions:"]) / 1e3, 5.0),
-    ])
 }
 
 /// How well separate runs repeat.

@@ -133,7 +133,7 @@ pub fn plural(n: usize, one: &str, several: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { several })
 }
 
-/// A time with its unit, three digits that mean something: `159 ns`, `3.19 µs`, `2.50 s`.
+/// A time with its unit, always three digits that mean something: `159 ns`, `3.19 µs`, `7.00 µs`; zero is `0 ns`.
 pub fn time(ns: f64) -> String {
     if !ns.is_finite() {
         return figure(ns);
@@ -141,11 +141,20 @@ pub fn time(ns: f64) -> String {
     // 999.7 is written 1,000: the next unit takes over where rounding would.
     let fits = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")].into_iter().find(|(size, _)| ns.abs() >= size * 0.9995);
     let (size, unit) = fits.unwrap_or((1.0, "ns"));
-    format!("{} {unit}", three(ns / size))
+    format!("{} {unit}", if ns == 0.0 { "0".into() } else { digits(ns / size) })
+}
+
+/// Three digits that mean something, thousands apart; a whole number without decimals: `2`, `2.50`.
+pub fn three(x: f64) -> String {
+    let text = digits(x);
+    match text.split_once('.') {
+        Some((whole, decimals)) if decimals.bytes().all(|digit| digit == b'0') => whole.into(),
+        _ => text,
+    }
 }
 
 /// Three digits that mean something, thousands apart.
-pub fn three(x: f64) -> String {
+fn digits(x: f64) -> String {
     let a = x.abs();
     if !x.is_finite() || !(0.000_995..99_999.5).contains(&a) {
         return figure(x);
@@ -156,13 +165,7 @@ pub fn three(x: f64) -> String {
         a if a >= 0.995 => 2,
         _ => 3,
     };
-    let text = format!("{a:.decimals$}");
-    // Whole numbers stay whole: `2.00` is `2`, and `2.50` stays.
-    let text = match text.split_once('.') {
-        Some((whole, decimals)) if decimals.bytes().all(|digit| digit == b'0') => whole.into(),
-        _ => separate(&text),
-    };
-    format!("{}{text}", if x < 0.0 { "-" } else { "" })
+    separate(&format!("{x:.decimals$}"))
 }
 
 /// A size in bytes with its unit: `512 B`, `64 KiB`, `1.5 GiB`; `-` when it is not finite.
@@ -351,7 +354,8 @@ mod tests {
             (1.912, "1.91 ns"),
             (41.53, "41.5 ns"),
             (159.4, "159 ns"),
-            (999.7, "1 µs"),
+            (999.7, "1.00 µs"),
+            (7000.0, "7.00 µs"),
             (3192.3, "3.19 µs"),
             (158_564.8, "159 µs"),
             (-69.6, "-69.6 ns"),

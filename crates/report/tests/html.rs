@@ -81,7 +81,7 @@ fn no_figure_is_dropped_in_silence() {
     let notes: String = page.part("ladder", "ul", "notes").iter().map(|it| it.text.as_str()).collect();
     assert!(notes.contains("2 figures are at or below zero"), "{notes}");
     let below = page.part("ladder", "li", "rung").into_iter().find(|it| it.text.contains("below")).unwrap();
-    assert!(below.text.contains("−3 ns"), "{}", below.text);
+    assert!(below.text.contains("−3.00 ns"), "{}", below.text);
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn a_bill_has_its_parts_what_is_below_zero_and_what_is_left() {
     let page = read(&[run(vec![fault])]);
     let marks: Vec<&str> = page.part("bills", "g", "m").iter().map(|it| it.text.as_str()).collect();
     assert_eq!(marks.len(), 4, "{marks:?}");
-    assert!(marks[0].contains("entry: 40 ns ± 1 ns (difference)"), "{marks:?}");
-    assert!(marks[3].contains("unattributed: 10 ns"), "{marks:?}");
+    assert!(marks[0].contains("entry: 40.0 ns ± 1.00 ns (difference)"), "{marks:?}");
+    assert!(marks[3].contains("unattributed: 10.0 ns"), "{marks:?}");
     assert_eq!(page.part("bills", "rect", "negative").len(), 1);
     let rows = page.rows("bills");
     let column = |n: usize| rows.iter().map(|row| row[n].as_str()).collect::<Vec<_>>();
@@ -202,6 +202,137 @@ fn a_ring_has_a_line_for_each_number_of_tasks_and_the_caches_marked() {
     assert_eq!(page.rows("ring").len(), 5);
     assert!(page.part("ring", "ul", "notes")[0].text.contains("1 cell has no place"));
     assert!(page.part("ladder", "li", "rung").is_empty(), "cells are no rungs");
+}
+
+/// Crossings shorter than a pair of clock reads cannot be timed one at a time: zeros and a bar of noise are not shown as
+/// their distribution. Of several runs the 99th percentile is shown as well.
+#[test]
+fn crossings_below_the_clock_show_their_batches() {
+    let mut call = measured_at("call/direct", 1.5);
+    call.histogram = Some(fixture::histogram(&[10, 10, 10, 10]));
+    call.single = Some(fixture::single(0.0));
+    let page = read(&[run(vec![call.clone()])]);
+    let row = &page.part("distributions", "li", "rung")[0].text;
+    assert!(row.contains("1.50 ns") && !row.contains("0 ns p99 0 ns"), "{row}");
+    assert_eq!(page.part("distributions", "path", "area").len(), 0);
+    assert_eq!(page.part("distributions", "g", "m").len(), 1, "the median has a mark");
+    let notes: String = page.part("distributions", "ul", "notes").iter().map(|it| it.text.as_str()).collect();
+    assert!(notes.contains("cannot be timed one at a time"), "{notes}");
+    // The record's figures stay in the table.
+    assert_eq!(page.rows("distributions")[0][1], "single crossings");
+    let several = read(&[run(vec![call.clone()]), run(vec![call])]);
+    assert!(several.part("distributions", "li", "rung")[0].text.contains("p99"));
+}
+
+#[test]
+fn a_figure_that_two_sections_give_differently_says_why() {
+    let mut populate = measured_at("fault/populate-read", 264.0);
+    populate.single = Some(tollgate_record::Single { p50: 4350.0, ..fixture::single(9000.0) });
+    let page = read(&[run(vec![populate])]);
+    let notes: String = page.part("distributions", "ul", "notes").iter().map(|it| it.text.as_str()).collect();
+    assert!(notes.contains("populate-read 4.35 µs here, 264 ns there"), "{notes}");
+}
+
+#[test]
+fn a_color_of_a_bill_stands_for_one_part() {
+    let rows = |names: &[&str], probe: &str| {
+        let mut row = measured_at(probe, 100.0);
+        row.phases = names.iter().map(|name| phase(name, 20.0)).collect();
+        row
+    };
+    let page = read(&[run(vec![
+        rows(&["entry", "handling", "return"], "fault/anonymous"),
+        rows(&["entry and return", "lookup and request", "device wait", "mapping"], "fault/major"),
+        rows(&["user", "system", "waiting"], "fault/scan"),
+        rows(&["entry", "delivery", "sigreturn"], "fault/protection"),
+    ])]);
+    let figures = page.part("bills", "figure", "chart");
+    assert_eq!(figures.len(), 2, "twelve parts in figures of eight colors");
+    for figure in figures {
+        let place = page.elements.iter().position(|it| std::ptr::eq(it, figure)).unwrap();
+        let legend = page
+            .elements
+            .iter()
+            .position(|it| it.attribute("class") == Some("legend") && it.inside.contains(&place));
+        let colors: Vec<&str> = page
+            .all("svg", "swatch")
+            .filter(|it| it.inside.contains(&legend.unwrap()))
+            .map(|it| it.attribute("class").unwrap())
+            .collect();
+        let distinct: std::collections::BTreeSet<_> = colors.iter().collect();
+        assert_eq!(distinct.len(), colors.len(), "{colors:?}");
+    }
+}
+
+#[test]
+fn the_color_of_a_line_is_that_of_its_run() {
+    let ring = || {
+        let cells = [2, 8].map(|procs| [cell(procs, 16_384, 1_000.0), cell(procs, 65_536, 3_000.0)]);
+        run(cells.into_iter().flatten().collect())
+    };
+    let page = read(&[ring(), ring()]);
+    let lines: Vec<&str> =
+        page.part("ring", "svg", "curve").iter().map(|it| it.attribute("class").unwrap()).collect();
+    assert_eq!(lines, ["curve s0", "curve s0", "curve s1", "curve s1"]);
+    let shapes: std::collections::BTreeSet<_> =
+        page.part("ring", "use", "").iter().map(|it| it.attribute("href").unwrap().to_owned()).collect();
+    assert_eq!(shapes.len(), 3, "the lines of a run differ in shape: {shapes:?}");
+}
+
+#[test]
+fn intervals_that_are_drawn_have_a_key_and_families_stay_together() {
+    let mut wide = measured_at("syscall/a", 100.0);
+    wide.ns = Some(estimate(100.0, 60.0));
+    let narrow = measured_at("syscall/b", 120.0);
+    let page = read(&[run(vec![wide, narrow.clone()])]);
+    assert_eq!(page.part("ladder", "rect", "interval").len(), 2, "one in the key, one on the track");
+    assert!(page.part("ladder", "ul", "legend")[0].text.contains("95 % interval"));
+    assert!(read(&[run(vec![narrow])]).part("ladder", "ul", "legend").is_empty());
+    let mut op = measured_at("syscall/op", 900.0);
+    op.per = Per::Operation;
+    let page = read(&[run(vec![measured_at("syscall/a", 100.0), measured_at("signal/self", 500.0), op])]);
+    let titles: Vec<&str> = page.part("ladder", "h3", "").iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(titles.len(), 3);
+    assert!(titles[0].starts_with("system call") && titles[1].starts_with("system call"), "{titles:?}");
+}
+
+#[test]
+fn a_long_reason_is_said_once_in_a_family() {
+    let why = "this host has no /dev/kvm and the kernel gives no other way to run a guest here";
+    let skipped = |probe: &str| Measurement {
+        reason: Some(why.into()),
+        ..Measurement::empty(probe, "host", Per::Exit, Status::Skipped)
+    };
+    let page = read(&[run(vec![skipped("vm/cpuid"), skipped("vm/hypercall"), skipped("vm/io")])]);
+    let rows = page.part("ladder", "li", "rung");
+    assert_eq!(rows.len(), 3);
+    assert!(rows[0].text.contains(why) && rows[2].text.contains("Skipped, as cpuid"), "{}", rows[2].text);
+    assert!(!rows[2].text.contains(why));
+}
+
+#[test]
+fn axes_have_units() {
+    let mut small = measured_at("syscall/a", 1.0);
+    small.phases = vec![phase("entry", 0.5), phase("return", 0.5)];
+    let mut large = measured_at("syscall/b", 1_000.0);
+    large.phases = vec![phase("entry", 400.0), phase("return", 600.0)];
+    let page = read(&[run(vec![small, large])]);
+    let ticks: Vec<&str> = page.part("bills", "text", "tick").iter().map(|it| it.text.as_str()).collect();
+    assert!(ticks.contains(&"50 %") && ticks.iter().all(|it| it.ends_with('%')), "{ticks:?}");
+}
+
+#[test]
+fn a_line_that_others_dwarf_has_a_plot_of_its_own() {
+    let mut scan = measured_at("fault/scan", 100.0);
+    let series = |name: &str, most: f64| Series {
+        name: name.into(),
+        x_unit: "ms".into(),
+        y_unit: "faults".into(),
+        points: vec![[0.0, 0.0], [1.0, most / 2.0], [2.0, most]],
+    };
+    scan.series = vec![series("minor faults", 9e4), series("major faults", 12.0), series("touches", 8e4)];
+    let page = read(&[run(vec![scan])]);
+    assert_eq!(page.part("curves", "figure", "chart").len(), 2);
 }
 
 #[test]

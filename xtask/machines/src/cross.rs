@@ -2,7 +2,6 @@
 //! has another one.
 
 mod cases;
-mod rows;
 mod table;
 mod trial;
 mod units;

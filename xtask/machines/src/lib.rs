@@ -7,4 +7,5 @@ mod cache;
 mod command;
 pub mod cross;
 pub mod dist;
+mod rows;
 pub mod vm;

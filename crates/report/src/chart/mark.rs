@@ -137,6 +137,24 @@ pub(crate) fn swatch(look: Look) -> Element {
         .with(el("use").set("href", format!("#shape{}", look.shape)).set("x", 7usize).set("y", 7usize))
 }
 
+/// What a mark with a bar behind it stands for.
+pub(crate) fn interval_swatch(look: Look) -> Element {
+    el("svg")
+        .class(format!("swatch {}", look.class()))
+        .set("width", 28usize)
+        .set("height", 14usize)
+        .set("aria-hidden", "true")
+        .with(
+            el("rect")
+                .class("interval")
+                .set("x", 1usize)
+                .set("y", 4.5)
+                .set("width", 26usize)
+                .set("height", 5usize),
+        )
+        .with(el("use").set("href", format!("#shape{}", look.shape)).set("x", 14usize).set("y", 7usize))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

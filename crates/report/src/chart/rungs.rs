@@ -6,7 +6,7 @@ use super::{Scale, Unit};
 use crate::markup::{Element, el, percent};
 
 /// The share of the width that the first tick's name takes.
-const FIRST: f64 = 0.13;
+const FIRST: f64 = 0.12;
 
 /// Height of a track in pixels.
 pub(crate) const TRACK: f64 = 26.0;
@@ -41,7 +41,15 @@ pub(crate) fn axis_with(
             i if i == last => "end",
             _ => "middle",
         };
-        mark::label(if tick.major { "tick" } else { "tick minor" }, anchor, tick.at, 14.0, &tick.label)
+        // A phone has no room for a name so near the first one.
+        let major = tick.major && (i == 0 || tick.at > 2.0 * FIRST);
+        // Numbers without a unit get it once, shares each.
+        let label = match unit {
+            Unit::Other(name) if name == "%" => format!("{} %", tick.label),
+            Unit::Other(name) if i == last && !name.is_empty() => format!("{} {name}", tick.label),
+            _ => tick.label.clone(),
+        };
+        mark::label(if major { "tick" } else { "tick minor" }, anchor, tick.at, 14.0, &label)
     });
     el("div")
         .class("rung axis-row")
@@ -85,6 +93,12 @@ fn lines(points: usize) -> Lines {
     }
 }
 
+/// Whether an interval is wide enough to show beside its mark.
+pub(crate) fn is_drawn(scale: &Scale, interval: [f64; 2]) -> bool {
+    let [low, high] = interval.map(|end| scale.near(end));
+    high - low > 0.01
+}
+
 /// A track with the marks of its points, one below the other, so that none hides another. A number without a place on
 /// the scale gets none; the caller says so.
 pub(crate) fn track(scale: &Scale, points: &[Point]) -> Element {
@@ -107,7 +121,7 @@ pub(crate) fn track(scale: &Scale, points: &[Point]) -> Element {
         }
         let [low, high] = point.interval.map(|end| scale.near(end));
         let mut drawn = mark::mark(point.look, &point.words);
-        if high - low > 0.002 {
+        if is_drawn(scale, point.interval) {
             drawn = drawn.with(
                 el("rect")
                     .class("interval")

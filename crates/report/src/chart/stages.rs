@@ -78,7 +78,7 @@ impl Stages {
         let axis = el("div")
             .class("lane lane-axis")
             .set("aria-hidden", "true")
-            .with(el("span").class("name"))
+            .with(el("span").class("name").words("cycle"))
             .with(el("svg").class("track").set("width", "100%").set("height", 16.0).all(ticks));
         let lanes = self.lanes.iter().map(|lane| self.lane(lane));
         el("div").class("stages").with(axis).with(el("ol").class("lanes").all(lanes))

@@ -37,11 +37,20 @@ impl Unit {
         }
     }
 
-    /// The same for a tick of an axis whose title has the unit.
+    /// The same for a tick of an axis, in as few digits as it takes: `0.01 ns`, `7 µs`.
     pub(crate) fn tick(&self, number: f64) -> String {
         match self {
             Self::Other(_) => Self::Other(String::new()).show(number),
-            _ => self.show(number),
+            Self::Bytes => self.show(number),
+            Self::Nanoseconds => {
+                let text = self.show(number);
+                match text.split_once(' ') {
+                    Some((digits, unit)) if digits.contains('.') => {
+                        format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
+                    }
+                    _ => text,
+                }
+            }
         }
     }
 }
@@ -55,7 +64,11 @@ mod tests {
         assert_eq!(Unit::Nanoseconds.show(3192.3), "3.19 µs");
         assert_eq!(Unit::Nanoseconds.show(-69.6), "−69.6 ns");
         assert_eq!(Unit::Bytes.show(65_536.0), "64 KiB");
-        assert_eq!(Unit::Nanoseconds.tick(10.0), "10 ns");
+        assert_eq!(
+            [0.01, 0.1, 10.0, 7000.0].map(|ns| Unit::Nanoseconds.tick(ns)),
+            ["0.01 ns", "0.1 ns", "10 ns", "7 µs"]
+        );
+        assert_eq!(Unit::Nanoseconds.show(7000.0), "7.00 µs");
     }
 
     #[test]

@@ -3,17 +3,20 @@
 mod item;
 
 use super::runs::{Row, Runs, family};
+use crate::chart::mark::COLOURS;
 use crate::chart::stacked::{self, Bar, Fill, Part};
 use crate::chart::{Cell, Figure, Scale, Table};
 use crate::markup::{Element, Node, clean, el};
 use item::{Bill, Item, Measure, evidence};
+use std::collections::BTreeSet;
 use tollgate_record::Measurement;
+use tollgate_record::number::percent;
 
 /// Rows whose parts are listed below their bar; of more rows the legend and the table must do.
 const LISTED: usize = 14;
 
 /// Parts are shown as shares when the totals of a family differ by more than this, or the smallest would vanish.
-const RATIO: f64 = 25.0;
+const RATIO: f64 = 8.0;
 
 /// Where the colours of causes begin, so that they are not those of the first phases.
 const CAUSES: usize = 3;
@@ -40,9 +43,29 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         } else {
             format!("{family}, {engine}")
         };
-        match groups.iter_mut().find(|group| group.title == title && group.measure == measure) {
+        // A color stands for one part: rows whose parts need more colors than there are have a figure of their own.
+        let fits = |group: &&mut Group| {
+            let named = group
+                .rows
+                .iter()
+                .flat_map(|(_, bills)| bills)
+                .chain(&bills)
+                .flat_map(|(_, bill)| &bill.items);
+            let named: BTreeSet<&str> =
+                named.map(|item| item.name.as_str()).filter(|name| *name != item::REST).collect();
+            group.title == title && group.measure == measure && named.len() <= COLOURS
+        };
+        match groups.iter_mut().find(fits) {
             Some(group) => group.rows.push((row, bills)),
             None => groups.push(Group { title, measure, rows: vec![(row, bills)] }),
+        }
+    }
+    // Several figures of one family are told apart by their rows.
+    let titles: Vec<String> = groups.iter().map(|group| group.title.clone()).collect();
+    for group in &mut groups {
+        if titles.iter().filter(|title| **title == group.title).count() > 1 {
+            let names: Vec<String> = group.rows.iter().map(|(row, _)| row.short().to_owned()).collect();
+            group.title = format!("{}: {}", group.title, crate::text::list(&names, 2));
         }
     }
     // What a simulator counted has no row elsewhere; its caches and pipelines have sections of their own.
@@ -174,7 +197,7 @@ fn row(
     }
     let mut figures = el("span").class("one").with(el("b").text(bill.measure.show(bill.total)));
     if let Some(half) = bill.half {
-        figures = figures.words(" ").with(el("i").text(format!("± {}", bill.measure.show(half))));
+        figures = figures.words(" ").with(el("i").text(format!("± {}", percent(half / bill.total.abs()))));
     }
     let item = el("li")
         .class("rung")
@@ -207,7 +230,7 @@ fn row(
 }
 
 fn signed_percent(share: f64) -> String {
-    tollgate_record::number::percent(share).replace('-', "−")
+    percent(share).replace('-', "−")
 }
 
 fn table(runs: &Runs, group: &Group) -> Table {

@@ -1,7 +1,7 @@
 //! Curves that belong to figures: the timeline of a scan's faults, how runtimes grow.
 
 use super::runs::Runs;
-use crate::chart::mark::{self, Look};
+use crate::chart::mark;
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean};
@@ -23,6 +23,8 @@ const RATIO: f64 = 60.0;
 struct Group<'a> {
     family: &'a str,
     units: [&'a str; 2],
+    /// The lowest and the highest of the lines' largest values.
+    heights: [f64; 2],
     lines: Vec<Line<'a>>,
 }
 
@@ -41,9 +43,28 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
             for series in it.series.iter().filter(|series| !series.points.is_empty()) {
                 let units = [series.x_unit.as_str(), series.y_unit.as_str()];
                 let line = Line { run: *run, row: row.short().to_owned(), series };
-                match groups.iter_mut().find(|group| group.family == row.family && group.units == units) {
-                    Some(group) => group.lines.push(line),
-                    None => groups.push(Group { family: row.family, units, lines: vec![line] }),
+                // A line that others dwarf would be flat among them: it has a plot of its own.
+                let most = most(series);
+                let alike = |group: &Group| {
+                    let [low, high] = group.heights;
+                    most == 0.0
+                        || high == 0.0
+                        || (most / low.min(most) <= RATIO && high.max(most) / most <= RATIO)
+                };
+                match groups
+                    .iter_mut()
+                    .find(|group| group.family == row.family && group.units == units && alike(group))
+                {
+                    Some(group) => {
+                        group.heights = [group.heights[0].min(most), group.heights[1].max(most)];
+                        group.lines.push(line);
+                    }
+                    None => groups.push(Group {
+                        family: row.family,
+                        units,
+                        heights: [most; 2],
+                        lines: vec![line],
+                    }),
                 }
             }
         }
@@ -56,6 +77,11 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         None => return figures.iter().map(|figure| figure.element().into()).chain(scans).collect(),
     }
     figures.iter().map(|figure| figure.element().into()).collect()
+}
+
+/// The largest value of a line, without its sign.
+fn most(series: &Series) -> f64 {
+    series.points.iter().map(|point| point[1].abs()).filter(|y| y.is_finite()).fold(0.0, f64::max)
 }
 
 fn figure(runs: &Runs, group: &Group) -> Figure {
@@ -100,7 +126,7 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
         Figure::new(format!("{family}: {}", crate::text::list(&names, 3)), table(runs, group, &said));
     let (mut lost, mut thinned, mut entries) = (0, false, Vec::new());
     for (n, line) in group.lines.iter().enumerate() {
-        let look = Look::nth(n);
+        let look = runs.line(line.run, group.lines[..n].iter().filter(|other| other.run == line.run).count());
         let points = points(line);
         let step = points.len().div_ceil(DRAWN).max(1);
         let marked = points.len().div_ceil(MARKED).max(1);

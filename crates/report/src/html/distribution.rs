@@ -6,8 +6,8 @@ use super::runs::{Row, Runs};
 use crate::chart::distribution::{self, Spread};
 use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
 use crate::markup::{Element, Node, el};
-use tollgate_record::Measurement;
 use tollgate_record::number::plural;
+use tollgate_record::{Estimate, Measurement};
 
 /// What is known of one result's distribution.
 struct Known {
@@ -29,6 +29,11 @@ fn known(result: &Measurement) -> Option<Known> {
     let unreadable = matches!(counts, Some(None));
     let counts = counts.flatten().unwrap_or_default();
     if let Some(it) = &result.single {
+        // Crossings shorter than a pair of clock reads are noise one at a time; their batches are not.
+        let short = |ns: f64| ns < it.pair_overhead_ns;
+        if let Some(ns) = result.ns.filter(|ns| short(ns.estimate) && short(it.p50)) {
+            return Some(Known { unreadable, below_clock: true, ..of_batches(&ns) });
+        }
         let below_clock = it.p50 < it.pair_overhead_ns;
         let quantiles = [it.p10, it.p50, it.p90, it.p99];
         let ends = [Some(it.min), Some(it.max)];
@@ -39,10 +44,42 @@ fn known(result: &Measurement) -> Option<Known> {
         let ends = [counts.first(), counts.last()].map(|end| end.map(|(value, _)| *value));
         return Some(Known { counts, quantiles, ends, single: true, unreadable, below_clock: false });
     }
-    let ns = result.ns?;
-    let quantiles = [ns.p10, ns.p50, ns.p90, ns.p99];
-    let ends = [Some(ns.min), None];
-    Some(Known { counts, quantiles, ends, single: false, unreadable, below_clock: false })
+    Some(Known { unreadable, ..of_batches(&result.ns?) })
+}
+
+/// The means of batches.
+fn of_batches(ns: &Estimate) -> Known {
+    Known {
+        counts: Vec::new(),
+        quantiles: [ns.p10, ns.p50, ns.p90, ns.p99],
+        ends: [Some(ns.min), None],
+        single: false,
+        unreadable: false,
+        below_clock: false,
+    }
+}
+
+/// By how much a crossing timed alone must differ from the ladder's figure for the row to say why.
+const APART: f64 = 1.5;
+
+/// The rows whose median is far from the ladder's figure, with both.
+fn apart(family: &Family) -> Option<String> {
+    let show = |ns| Unit::Nanoseconds.show(ns);
+    let of = |(row, all): &(Row, Vec<(usize, Known)>)| {
+        let (n, known) = all.iter().find(|(_, it)| it.single)?;
+        let ns = row.results.iter().find(|(of, _)| of == n)?.1.ns?.estimate;
+        let alone = known.quantiles[1];
+        let far = ns > 0.0 && alone > 0.0 && !(1.0 / APART..=APART).contains(&(alone / ns));
+        far.then(|| format!("{} {} here, {} there", row.short(), show(alone), show(ns)))
+    };
+    let rows: Vec<String> = family.rows.iter().filter_map(of).collect();
+    (!rows.is_empty()).then(|| {
+        format!(
+            "A crossing timed alone is not the ladder's figure, which is the cost of one among many in a batch: alone it \
+             also pays what a batch shares among its crossings, and meets colder caches. {}.",
+            rows.join("; ")
+        )
+    })
 }
 
 /// The rows of one family.
@@ -115,8 +152,8 @@ fn figure(runs: &Runs, family: &Family) -> Element {
                 rows(|it| it.below_clock),
                 "row is",
                 "rows are",
-                "of crossings shorter than a pair of clock reads: single ones cannot be resolved, and what noise took \
-                 below zero stands at zero, which a logarithmic axis does not have.",
+                "of crossings shorter than a pair of clock reads, which cannot be timed one at a time: their batches \
+                 are shown.",
             ),
             says(rows(|it| !it.single), "row shows", "rows show", "batches: the box is from the 10th to the 90th percentile of their means."),
             says(
@@ -136,6 +173,7 @@ fn figure(runs: &Runs, family: &Family) -> Element {
         .into_iter()
         .flatten(),
     );
+    figure.notes.extend(apart(family));
     figure.element()
 }
 
@@ -147,7 +185,7 @@ fn words_of(runs: &Runs, n: usize, row: &Row, it: &Known) -> String {
     format!("{}{}: median {p50}, p10 {p10}, p90 {p90}, p99 {p99}{max}{of}", runs.before(n), row.name)
 }
 
-/// Median and p99 of one run; of several the range of the medians.
+/// Median and p99 of one run; of several the range of each.
 fn numbers(all: &[(usize, Known)]) -> Element {
     let show = |ns: f64| Unit::Nanoseconds.show(ns);
     let figures = el("span").class("figures");
@@ -160,10 +198,13 @@ fn numbers(all: &[(usize, Known)]) -> Element {
                 .with(el("i").text(format!("p99 {}", show(it.quantiles[3])))),
         );
     }
-    let medians = all.iter().map(|(_, it)| it.quantiles[1]);
-    let (low, high) =
-        medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-    figures.with(el("b").text(super::ladder::range(&show(low), &show(high))))
+    let range = |of: usize| {
+        let ends = all.iter().map(|(_, it)| it.quantiles[of]);
+        let (low, high) =
+            ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        super::ladder::range(&show(low), &show(high))
+    };
+    figures.with(el("b").text(range(1))).words(" ").with(el("i").text(format!("p99 {}", range(3))))
 }
 
 fn table(runs: &Runs, family: &Family) -> Table {
@@ -185,18 +226,18 @@ fn table(runs: &Runs, family: &Family) -> Table {
     for (row, all) in &family.rows {
         for (n, it) in all {
             let result = row.results.iter().find(|(of, _)| of == n).map(|(_, result)| *result);
-            let count = result.map(|result| match &result.single {
-                Some(single) => single.count,
-                None => result.samples,
-            });
+            let single = result.and_then(|result| result.single);
+            let count = result.map(|result| single.map_or(result.samples, |single| single.count));
+            let quantiles = single.map_or(it.quantiles, |it| [it.p10, it.p50, it.p90, it.p99]);
+            let ends = single.map_or(it.ends, |it| [Some(it.min), Some(it.max)]);
             let mut cells = vec![
                 Cell::text(&row.name),
-                Cell::text(if it.single { "single crossings" } else { "batches" }),
+                Cell::text(if it.single || single.is_some() { "single crossings" } else { "batches" }),
                 count.map_or(Cell::None, Cell::count),
-                Cell::maybe(it.ends[0]),
+                Cell::maybe(ends[0]),
             ];
-            cells.extend(it.quantiles.map(Cell::number));
-            cells.push(Cell::maybe(it.ends[1]));
+            cells.extend(quantiles.map(Cell::number));
+            cells.push(Cell::maybe(ends[1]));
             if runs.are_several() {
                 cells.insert(1, Cell::text(&runs.one(*n).letter));
             }

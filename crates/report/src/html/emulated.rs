@@ -4,7 +4,6 @@ use super::ladder;
 use super::runs::{Row, Runs, family};
 use crate::markup::{Element, Node, clean, el};
 use crate::words;
-use std::collections::BTreeSet;
 use tollgate_record::Measurement;
 
 /// Whether a figure is an emulator's own. What simulators count has sections of its own and pretends nothing.
@@ -24,13 +23,19 @@ pub(super) fn title(result: &Measurement) -> String {
     if is(result) { format!("emulated by {}: {family}", clean(&result.engine)) } else { family }
 }
 
-/// What is emulated, said once for all rows below a heading.
+/// What is emulated, once for all rows below a heading; of sentences that differ in their figures the first.
 pub(super) fn why(rows: &[Row]) -> Vec<Element> {
     let all = rows.iter().flat_map(|row| &row.results).flat_map(|(_, it)| &it.warnings);
-    let texts: BTreeSet<&str> = all
+    let texts = all
         .filter(|warning| warning.code == words::EMULATED)
-        .map(|warning| if warning.text.trim().is_empty() { &warning.code } else { &warning.text })
-        .map(String::as_str)
-        .collect();
-    texts.into_iter().map(|text| el("li").class("warning").text(text)).collect()
+        .map(|warning| if warning.text.trim().is_empty() { &warning.code } else { &warning.text });
+    let words_of =
+        |text: &str| text.split(|c: char| !c.is_alphabetic()).map(str::to_owned).collect::<Vec<_>>();
+    let mut kinds: Vec<(Vec<String>, &str)> = Vec::new();
+    for text in texts {
+        if kinds.iter().all(|(kind, _)| *kind != words_of(text)) {
+            kinds.push((words_of(text), text));
+        }
+    }
+    kinds.into_iter().map(|(_, text)| el("li").class("warning").text(text)).collect()
 }

@@ -19,6 +19,9 @@ pub(super) fn is_rung(result: &Measurement) -> bool {
     !has_own
 }
 
+/// A sentence of so many bytes is not repeated in a family.
+const LONG: usize = 60;
+
 /// The boundaries of one family.
 struct Family<'a> {
     title: String,
@@ -45,12 +48,19 @@ pub(super) fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
     let mut figure = Figure::new("", table);
     figure.lead = lead;
     if !numbers.is_empty() {
+        if rows_have_wide_intervals(&families, &scale) {
+            let what = "the 95 % interval, where it is wider than the mark";
+            let key = el("li").with(mark::interval_swatch(runs.one(0).look)).words(what);
+            figure = figure.draw(el("ul").class("legend").with(key));
+        }
         figure = figure.draw(rungs::axis_with(&scale, &Unit::Nanoseconds, runs.key()));
     }
     let (low, high) = scale.ends();
     let step = format!("--step:{}", crate::markup::percent(1.0 / (high / low).log10().max(1.0)));
     for family in &families {
-        let items = family.rows.iter().map(|row| rung(runs, row, &scale, &common));
+        let mut told = BTreeMap::new();
+        let items =
+            family.rows.iter().map(|row| rung(runs, row, &scale, &common, &mut told)).collect::<Vec<_>>();
         let title =
             el("h3").text(&family.title).with(el("span").class("per").text(format!("per {}", family.per)));
         let mut part = el("section").class("family").with(title);
@@ -75,7 +85,7 @@ pub(super) fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
 
 fn lead(runs: &Runs) -> String {
     let how = "Each mark is the cost of one crossing in a quiet moment, on a scale where every step is ten times \
-               the one before. ± is half of the 95 % interval, too narrow to be drawn on such a scale.";
+               the one before. ± is half of the 95 % interval.";
     if !runs.are_several() {
         return how.into();
     }
@@ -125,7 +135,21 @@ fn families(rows: Vec<Row>) -> Vec<Family> {
         family.rows.sort_by(|a, b| cheapest(a).total_cmp(&cheapest(b)));
     }
     families.sort_by(|a, b| cheapest(&a.rows[0]).total_cmp(&cheapest(&b.rows[0])));
+    // Figures of one boundary that stand for other things follow its cheapest.
+    let mut order: Vec<String> = Vec::new();
+    for family in &families {
+        if !order.contains(&family.title) {
+            order.push(family.title.clone());
+        }
+    }
+    families.sort_by_key(|family| order.iter().position(|title| *title == family.title));
     families
+}
+
+/// Whether any interval is drawn, so that its bar needs a key.
+fn rows_have_wide_intervals(families: &[Family], scale: &Scale) -> bool {
+    let results = families.iter().flat_map(|family| &family.rows).flat_map(|row| &row.results);
+    results.filter_map(|(_, it)| it.ns).any(|ns| rungs::is_drawn(scale, ns.ci))
 }
 
 fn cheapest(row: &Row) -> f64 {
@@ -133,7 +157,13 @@ fn cheapest(row: &Row) -> f64 {
 }
 
 /// One row: name, track, numbers, and what a reader must know of them.
-fn rung(runs: &Runs, row: &Row, scale: &Scale, common: &BTreeMap<String, String>) -> Element {
+fn rung(
+    runs: &Runs,
+    row: &Row,
+    scale: &Scale,
+    common: &BTreeMap<String, String>,
+    told: &mut BTreeMap<String, String>,
+) -> Element {
     let figures: Vec<(usize, Estimate)> =
         row.results.iter().filter_map(|(n, it)| Some((*n, it.ns?))).collect();
     let points: Vec<Point> = figures
@@ -149,7 +179,21 @@ fn rung(runs: &Runs, row: &Row, scale: &Scale, common: &BTreeMap<String, String>
     if !figures.is_empty() {
         item = item.with(rungs::track(scale, &points)).with(numbers(runs, &figures));
     }
-    let notes = notes(runs, row, common);
+    let notes = notes(runs, row, common).into_iter().map(|(class, text)| {
+        // A long sentence that a row above has is said there.
+        let text = match (told.get(&text), class) {
+            _ if text.len() < LONG => text,
+            (None, _) => {
+                told.insert(text.clone(), row.short().to_owned());
+                text
+            }
+            (Some(first), "skipped") => format!("Skipped, as {first}"),
+            (Some(first), "failed") => format!("Failed, as {first}"),
+            (Some(first), _) => format!("The same warning as {first}"),
+        };
+        el("li").class(class).text(text)
+    });
+    let notes: Vec<Element> = notes.collect();
     if notes.is_empty() { item } else { item.with(el("ul").class("why").all(notes)) }
 }
 
@@ -211,7 +255,7 @@ pub(super) fn range(low: &str, high: &str) -> String {
 }
 
 /// Why there is no figure, and warnings, each once for the runs that share it.
-fn notes(runs: &Runs, row: &Row, common: &BTreeMap<String, String>) -> Vec<Element> {
+fn notes(runs: &Runs, row: &Row, common: &BTreeMap<String, String>) -> Vec<(&'static str, String)> {
     let mut said: Vec<(&'static str, String, Vec<usize>)> = Vec::new();
     let mut say = |class, text: String, n: usize| match said.iter_mut().find(|(_, there, _)| *there == text) {
         Some((_, _, of)) => of.push(n),
@@ -238,7 +282,7 @@ fn notes(runs: &Runs, row: &Row, common: &BTreeMap<String, String>) -> Vec<Eleme
         let all = of.len() == runs.all.len();
         let letters: Vec<&str> = of.iter().map(|n| runs.one(*n).letter.as_str()).collect();
         let before = if all { String::new() } else { format!("{}: ", letters.join(", ")) };
-        el("li").class(class).text(format!("{before}{text}"))
+        (class, format!("{before}{text}"))
     };
     said.into_iter().map(item).collect()
 }

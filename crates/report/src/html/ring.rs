@@ -1,7 +1,7 @@
 //! Ring sweeps: the cost of a hop over what the tasks touch, with this host's caches.
 
 use super::runs::Runs;
-use crate::chart::mark::{self, Look};
+use crate::chart::mark;
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::{Node, clean};
@@ -99,7 +99,7 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
     figure.lead = (*lead).into();
     let (mut lost, mut entries) = (0, Vec::new());
     for (n, line) in lines.iter().enumerate() {
-        let look = Look::nth(n);
+        let look = runs.line(line.run, lines[..n].iter().filter(|other| other.run == line.run).count());
         let tasks = format!("{}{} tasks", runs.before(line.run), line.procs);
         let point = |(footprint, it): &(f64, &Measurement)| {
             let ns = of(it)?;

@@ -1,7 +1,7 @@
 //! The runs of a page: how each is called, drawn, and which of their results are the same row.
 
 use crate::chart::Unit;
-use crate::chart::mark::Look;
+use crate::chart::mark::{COLOURS, Look};
 use crate::markup::clean;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -61,6 +61,17 @@ impl<'a> Runs<'a> {
     pub(super) fn key(&self) -> Vec<(Look, String)> {
         let all = if (2..=KEYED).contains(&self.all.len()) { &self.all[..] } else { &[] };
         all.iter().map(|one| (one.look, one.letter.clone())).collect()
+    }
+
+    /// The look of a run's line: among several runs the color is the run's and the shape tells its lines apart; of one run
+    /// each line has its own of both.
+    pub(super) fn line(&self, run: usize, line: usize) -> Look {
+        if self.are_several() {
+            let Look { colour, shape } = self.one(run).look;
+            Look { colour, shape: (shape + line) % COLOURS }
+        } else {
+            Look::nth(line)
+        }
     }
 
     /// The words for a run before a figure of it: nothing when there is only one.

@@ -1,7 +1,8 @@
 //! What the program must do on every architecture, one row each.
 
-use super::rows::Rows;
-use anyhow::{Result, ensure};
+use crate::rows::{host_rows, missing_proof, must_be_measured, problem};
+use anyhow::{Context, Result, ensure};
+use tollgate_record::Measurement;
 
 /// One call of the program and the check of its output.
 pub(super) struct Case {
@@ -90,7 +91,7 @@ impl Case {
     ///
     /// # Errors
     /// A sentence that says what is wrong.
-    pub(super) fn judge(&self, stdout: &str, here: Option<&str>) -> Result<Option<Rows>> {
+    pub(super) fn judge(&self, stdout: &str, here: Option<&str>) -> Result<Option<Vec<Measurement>>> {
         match self.check {
             Check::Text(good) => ensure!(good(stdout), "it printed: {}", first_line(stdout)),
             Check::AsHere => {
@@ -108,10 +109,12 @@ impl Case {
                 ensure!(stdout == here, "it printed {} bytes and this machine {}", stdout.len(), here.len());
             }
             Check::Rows(musts) => {
-                let rows = Rows::read(stdout)?;
-                rows.hold()?;
+                let rows = host_rows(stdout).context("its output is not a record")?;
+                let problems = rows.iter().filter_map(|row| problem(row).or_else(|| missing_proof(row)));
+                let problems: Vec<String> = problems.collect();
+                ensure!(problems.is_empty(), "{}", problems.join("; "));
                 for must in musts {
-                    rows.measured(must)?;
+                    must_be_measured(&rows, must)?;
                 }
                 return Ok(Some(rows));
             }

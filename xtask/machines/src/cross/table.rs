@@ -1,10 +1,10 @@
 //! What is measured on which architecture: the table that the command prints and that is part of
 //! `docs/reference/architectures.md`.
 
-use super::rows::Rows;
 use crate::build::target::TARGETS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use tollgate_record::{Measurement, Status};
 use tollgate_testkit::Recorded;
 
 /// The table of the page.
@@ -20,14 +20,14 @@ const NOT_TRIED: &str = "not tried";
 
 /// The rows of each list (a case), by architecture.
 #[derive(Default)]
-pub(super) struct Table(BTreeMap<&'static str, BTreeMap<&'static str, Rows>>);
+pub(super) struct Table(BTreeMap<&'static str, BTreeMap<&'static str, Vec<Measurement>>>);
 
 /// Which rows were not measured: list, row, architecture; with the reason.
 type Gaps = BTreeMap<(String, String, String), String>;
 
 impl Table {
     /// Adds the rows of one architecture.
-    pub(super) fn add(&mut self, arch: &'static str, lists: BTreeMap<&'static str, Rows>) {
+    pub(super) fn add(&mut self, arch: &'static str, lists: BTreeMap<&'static str, Vec<Measurement>>) {
         for (list, rows) in lists {
             self.0.entry(list).or_default().insert(arch, rows);
         }
@@ -50,8 +50,8 @@ impl Table {
             for target in TARGETS {
                 let _ = match by_arch.get(target.arch) {
                     Some(rows) => {
-                        let measured = rows.iter().filter(|row| row.skipped.is_none()).count();
-                        write!(out, " {measured} of {} |", rows.iter().count())
+                        let measured = rows.iter().filter(|row| row.status != Status::Skipped).count();
+                        write!(out, " {measured} of {} |", rows.len())
                     }
                     None => write!(out, " {NOT_TRIED} |"),
                 };
@@ -69,12 +69,13 @@ impl Table {
         let mut gaps = Gaps::new();
         for (list, by_arch) in &self.0 {
             for (arch, rows) in by_arch {
-                for row in rows.iter() {
+                for row in rows {
                     // Some rows are measured by several engines.
-                    let other = rows.iter().any(|other| other.probe == row.probe && other.skipped.is_none());
-                    if let Some(reason) = row.skipped.as_ref().filter(|_| !other) {
+                    let other =
+                        rows.iter().any(|other| other.probe == row.probe && other.status != Status::Skipped);
+                    if row.status == Status::Skipped && !other {
                         let key = ((*list).to_owned(), row.probe.clone(), (*arch).to_owned());
-                        gaps.insert(key, reason.clone());
+                        gaps.insert(key, row.reason.clone().unwrap_or_default());
                     }
                 }
             }
@@ -141,16 +142,20 @@ fn read(page: &str) -> Gaps {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rows, Table, recorded};
+    use super::{Table, recorded};
     use std::collections::BTreeMap;
+    use tollgate_record::{Measurement, Per, Status};
 
-    const MEASURED: &str = r#"{"probe": "a/b", "status": "measured", "ns": {"estimate": 1}}"#;
-    const SKIPPED: &str = r#"{"probe": "a/b", "status": "skipped", "reason": "why | not", "enable": "that"}"#;
+    const MEASURED: Status = Status::Measured;
+    const SKIPPED: Status = Status::Skipped;
 
     /// One row on this machine's architecture, and one on another.
-    fn table(here: &str, there: &str) -> Table {
+    fn table(here: Status, there: Status) -> Table {
         let other = if std::env::consts::ARCH == "riscv64" { "aarch64" } else { "riscv64" };
-        let rows = |row: &str| Rows::read(&format!("{{\"results\": [{row}]}}")).unwrap();
+        let rows = |status| {
+            let reason = (status == SKIPPED).then(|| "why | not".to_owned());
+            vec![Measurement { reason, ..Measurement::empty("a/b", "host", Per::Switch, status) }]
+        };
         let mut table = Table::default();
         table.add(std::env::consts::ARCH, BTreeMap::from([("run", rows(here))]));
         table.add(other, BTreeMap::from([("run", rows(there))]));

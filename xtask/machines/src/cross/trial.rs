@@ -1,12 +1,12 @@
 //! Running the cases on one program.
 
 use super::cases::{CASES, Case};
-use super::rows::Rows;
 use crate::build::target::Target;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use tollgate_record::Measurement;
 
 /// The limit of a case; the longest needs a third of it on a busy machine.
 const SECONDS: &str = "180";
@@ -61,7 +61,13 @@ impl Runner {
     }
 
     /// Tries one case and returns its rows, if it has any.
-    fn case(&self, program: &Path, case: &Case, scratch: &Path, here: &mut Here) -> Result<Option<Rows>> {
+    fn case(
+        &self,
+        program: &Path,
+        case: &Case,
+        scratch: &Path,
+        here: &mut Here,
+    ) -> Result<Option<Vec<Measurement>>> {
         let store = scratch.join("store");
         let stdout = self.output(program, &case.args(&store.to_string_lossy()), scratch)?;
         if self.target.is_native() {
@@ -75,7 +81,7 @@ impl Runner {
         &self,
         program: &Path,
         here: &mut Here,
-    ) -> Result<(BTreeMap<&'static str, Rows>, Vec<String>)> {
+    ) -> Result<(BTreeMap<&'static str, Vec<Measurement>>, Vec<String>)> {
         let scratch = tempfile::tempdir().context("a folder for runs")?;
         let (mut rows, mut wrong) = (BTreeMap::new(), Vec::new());
         for case in CASES {

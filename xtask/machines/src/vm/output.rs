@@ -1,6 +1,7 @@
 //! The output of a case: the records of its runs, doctor's findings, and other lines.
 
 use super::console::{Script, Section};
+use crate::rows;
 use std::collections::BTreeMap;
 use tollgate_record::{Finding, Host, Measurement, Run, Status, document};
 
@@ -77,9 +78,7 @@ impl CaseOutput {
             if !run.complete {
                 problems.push(format!("{name} is not complete"));
             }
-            problems.extend(
-                run.results.iter().filter_map(|row| wrong(row).map(|why| format!("{}: {why}", row.probe))),
-            );
+            problems.extend(run.results.iter().filter_map(rows::problem));
         }
         problems
     }
@@ -104,47 +103,5 @@ impl CaseOutput {
         let mut rows = self.runs.values().flat_map(|run| &run.results);
         let row = rows.find(|row| row.probe == probe && row.engine == engine);
         row.ok_or_else(|| format!("there is no row {probe} of {engine}"))
-    }
-}
-
-/// What is wrong with a row, on any machine.
-fn wrong(row: &Measurement) -> Option<String> {
-    let reason = row.reason.as_deref().unwrap_or_default();
-    match row.status {
-        Status::Failed => Some(format!("failed: {reason}")),
-        Status::Skipped if reason.is_empty() => Some("skipped without a reason".into()),
-        Status::Skipped if row.enable.as_deref().unwrap_or_default().is_empty() => {
-            Some(format!("skipped ({reason}) without what would enable it"))
-        }
-        Status::Skipped if row.ns.is_some() => Some("skipped with a figure".into()),
-        Status::Skipped => None,
-        Status::Measured => {
-            let figures = [row.ns, row.cycles, row.ticks];
-            let mut figures = figures.iter().flatten().peekable();
-            if figures.peek().is_none() {
-                return Some("measured without a figure".into());
-            }
-            figures.any(|figure| !figure.estimate.is_finite()).then(|| "a figure is not a number".into())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrong;
-    use tollgate_record::{Measurement, Per, Status};
-
-    #[test]
-    fn a_skip_without_reason_or_remedy_is_wrong() {
-        let mut row = Measurement::empty("core/pipe", "host", Per::Switch, Status::Skipped);
-        assert!(wrong(&row).unwrap().contains("without a reason"));
-        row.reason = Some("one CPU".into());
-        assert!(wrong(&row).unwrap().contains("enable"));
-        row.enable = Some("two".into());
-        assert_eq!(wrong(&row), None);
-        row.status = Status::Failed;
-        assert_eq!(wrong(&row).unwrap(), "failed: one CPU");
-        row.status = Status::Measured;
-        assert_eq!(wrong(&row).unwrap(), "measured without a figure");
     }
 }
