@@ -15,7 +15,7 @@ use tollgate_measure::Meta;
 use tollgate_measure::bench::{Bench, Lost, PROTOCOL, Reply, Request};
 use tollgate_measure::remote::Remote;
 use tollgate_measure::samples::ProbeState;
-use tollgate_measure::turns::{Pausing, TakingTurns, Turns};
+use tollgate_measure::turns::{AlternatingBench, Alternation, PausableBench};
 use tollgate_record::Tool;
 
 /// What the measured side is held against.
@@ -175,7 +175,7 @@ impl<B: Bench> Bench for Renumbered<'_, B> {
     }
 }
 
-impl<B: Pausing> Pausing for Renumbered<'_, B> {
+impl<B: PausableBench> PausableBench for Renumbered<'_, B> {
     fn pause(&mut self) {
         self.bench.pause();
     }
@@ -196,7 +196,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     theirs.run.tool = other.tool.clone();
     let plan = run::plan(sampling, ours.run.seed);
     let sampled = Sampled::new(List::Ladder, wanted, site, sampling, plan);
-    let turns = Turns::default();
+    let turns = Alternation::default();
     let side = |me: usize, session: &mut Session<'_>| {
         let begins = AtomicBool::new(false);
         let own: Vec<Option<usize>> = (0..metas.len()).map(Some).collect();
@@ -208,7 +208,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
             bench = bench.unguarded();
         }
         let bench = Renumbered { bench, places };
-        let mut bench = TakingTurns::new(bench, &turns, me, &begins);
+        let mut bench = AlternatingBench::new(bench, &turns, me, &begins);
         let mut states = sampled.states();
         for (state, place) in states.iter_mut().zip(places) {
             if place.is_none() && *state == ProbeState::Active {
