@@ -15,6 +15,7 @@ pub(crate) struct Args {
 /// What is recorded, and the cargo command that compares it.
 static RECORDED: &[(&str, &[&str])] = &[
     ("architectures", &["xtask", "cross"]),
+    ("book", &["test", "--package", "tollgate", "--test", "book"]),
     ("doctor", &["test", "--package", "tollgate-measure", "--lib", "doctor"]),
     ("help", &["test", "--package", "tollgate", "--test", "e2e", "help"]),
     ("machines", &["xtask", "vm"]),

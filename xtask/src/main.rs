@@ -6,6 +6,7 @@
 
 mod bench;
 mod bless;
+mod book;
 mod fuzz;
 mod guests;
 mod pictures;
@@ -36,6 +37,7 @@ macro_rules! commands {
 commands! {
     Bench => bench,
     Bless => bless,
+    Book => book,
     Cross => machines::cross,
     Dist => machines::dist,
     Fuzz => fuzz,

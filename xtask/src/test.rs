@@ -78,6 +78,7 @@ static STEPS: &[Step] = &[
         slow: true,
         run: steps::doc,
     },
+    Step { name: "book", what: "cargo xtask book: the HTML of docs", slow: true, run: steps::book },
     Step { name: "deny", what: "cargo deny check", slow: true, run: steps::deny },
     Step { name: "typos", what: "typos", slow: true, run: steps::typos },
     Step { name: "tidy", what: "cargo xtask tidy", slow: false, run: steps::tidy },

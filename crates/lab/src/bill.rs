@@ -5,6 +5,7 @@ use std::ops::{Add, AddAssign, Index, IndexMut};
 
 use crate::call::Crossing;
 use crate::design::Design;
+use crate::error::LabError;
 use crate::phase::Phase;
 
 /// What some instructions cost.
@@ -155,11 +156,11 @@ pub struct TrapBill {
     pub experiment: Experiment,
     /// Which engine counted.
     pub engine: &'static str,
-    /// What the system call returned; none for interrupts and switches.
+    /// What the system call returned; `None` for interrupts and switches.
     pub result: Option<i64>,
     /// Instructions in all, as this engine counts them.
     pub spread: Spread,
-    /// The phases of the first crossing, and of all in the loop together; none from an engine that only counts.
+    /// The phases of the first crossing, and of all in the loop together; `None` from an engine that only counts.
     pub phases: Option<Box<[Phases; 2]>>,
 }
 
@@ -181,6 +182,15 @@ impl TrapBill {
         }
         Some(each)
     }
+}
+
+/// Something that can run the guests and count.
+pub trait Engine: Sync {
+    /// Its name, as `--engine` takes it.
+    fn name(&self) -> &'static str;
+
+    /// Runs one experiment. [`LabError::EngineMissing`] and [`LabError::NotHere`] mean that it is to be skipped.
+    fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError>;
 }
 
 #[cfg(test)]

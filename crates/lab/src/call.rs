@@ -1,6 +1,6 @@
 //! What is crossed: a system call by its number, an interrupt, a switch.
 
-use crate::LabError;
+use crate::error::LabError;
 
 /// One kind of crossing that the guests' program can repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub static NAMED: &[(&str, u16)] = &[
     ("settimeofday", 170),
 ];
 
-/// What is measured when nothing is said: all that our kernel has, and one that it lacks.
+/// The calls that are measured by default: all that our kernel has, and one that it does not have.
 pub const USUAL: &[Crossing] = &[
     Crossing::Call(172),
     Crossing::Call(174),
@@ -57,29 +57,28 @@ impl Crossing {
         }
     }
 
-    /// Its name, with the number of a call.
+    /// The name of the call with a number.
     #[must_use]
-    pub fn name(self) -> String {
+    pub fn call_name(number: u16) -> Option<&'static str> {
+        NAMED.iter().find(|(_, n)| *n == number).map(|(name, _)| *name)
+    }
+
+    /// The number of a call.
+    #[must_use]
+    pub fn number(self) -> Option<u16> {
         match self {
-            Self::Call(244) => "nested interrupt".into(),
-            Self::Call(number) => match NAMED.iter().find(|(_, n)| *n == number) {
-                Some((name, _)) => format!("{name} ({number})"),
-                None => format!("call {number}"),
-            },
-            Self::SoftInterrupt => "software interrupt".into(),
-            Self::Yield => "yield".into(),
-            Self::Timer => "timer".into(),
+            Self::Call(number) => Some(number),
+            _ => None,
         }
     }
 
-    /// The name as a probe is called in a record: no spaces, no number.
+    /// The name in the probe's id of a record: no spaces, no number.
     #[must_use]
     pub fn slug(self) -> String {
         match self {
-            Self::Call(number) => match NAMED.iter().find(|(_, n)| *n == number) {
-                Some((name, _)) => (*name).into(),
-                None => format!("call-{number}"),
-            },
+            Self::Call(number) => {
+                Self::call_name(number).map_or_else(|| format!("call-{number}"), Into::into)
+            }
             Self::SoftInterrupt => "interrupt".into(),
             Self::Yield => "yield".into(),
             Self::Timer => "timer".into(),
@@ -92,7 +91,7 @@ impl Crossing {
         matches!(self, Self::Yield | Self::Timer)
     }
 
-    /// What `guests/riscv/user/bill.c` calls it.
+    /// Its parameters for `guests/riscv/user/bill.c`.
     pub(crate) fn parameters(self) -> (u64, u64) {
         match self {
             Self::Call(number) => (0, u64::from(number)),
@@ -110,7 +109,8 @@ mod tests {
     #[test]
     fn a_name_and_its_number_are_the_same_call() {
         assert_eq!(Crossing::parse("getpid").unwrap(), Crossing::parse("172").unwrap());
-        assert_eq!(Crossing::parse("172").unwrap().name(), "getpid (172)");
+        let call = Crossing::parse("172").unwrap();
+        assert_eq!((call.slug().as_str(), call.number()), ("getpid", Some(172)));
     }
 
     #[test]

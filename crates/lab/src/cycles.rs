@@ -1,9 +1,9 @@
 //! The bill in cycles: by phase and by cause, with caches warm and cold, and what the program pays afterwards.
 //!
-//! What a trap costs after its return is found with a twin: a copy of the core from just before the trap, to
-//! which the trap never happens. Both are given the program's instructions from the return on; what an
-//! instruction takes longer on the real one is the trap's doing, and nobody else's. The two run until the next
-//! trap, and the last instruction that took longer says when the program was back at its steady pace.
+//! What a trap costs after its return is measured with a twin: a copy of the core from just before the trap that
+//! continues as if this trap had not occurred. Both receive the program's instructions from the return on; what an
+//! instruction takes longer on the real one is caused by the trap alone. The two run until the next trap, and the last
+//! instruction that took longer shows when the program was back at its steady pace.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ impl After {
     }
 }
 
-/// What crossings cost in cycles.
+/// The cost of crossings in cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cycles {
     /// The first crossing, on a core on which nothing is cached, translated or predicted.
@@ -142,11 +142,11 @@ pub struct Cycles {
     pub crossings: u64,
     /// Cycles of each of them: how often each number occurred.
     pub each: BTreeMap<u64, u64>,
-    /// What the program paid afterwards; none when another program goes on.
+    /// What the program paid afterwards; `None` when another program continues.
     pub after: Option<After>,
 }
 
-/// The counts of a model that say what it had to fetch.
+/// How often a model had to fetch: lines and translations.
 pub(crate) fn fetched(model: &Model) -> [u64; 5] {
     let counts = model.counts().memory;
     [counts.l1i_misses, counts.l1d_misses, counts.l2_misses, counts.itlb_misses, counts.dtlb_misses]
@@ -175,7 +175,7 @@ enum Emptied {
     Return,
 }
 
-/// The core to which the trap did not happen.
+/// A copy of the core as if this trap had not occurred.
 struct Twin {
     model: Model,
     at: Causes,

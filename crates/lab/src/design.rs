@@ -3,16 +3,16 @@
 
 use crate::call::Crossing;
 
-/// One way to build the kernel's side of a trap, with what is asked of it.
+/// One way to build the kernel's side of a trap, and the crossing to measure.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Design {
-    /// What `--kernel` calls it.
+    /// Its name, as `--kernel` takes it.
     pub name: &'static str,
     /// The built image.
     pub image: &'static [u8],
     /// The machine that it needs.
     pub isa: &'static str,
-    /// What is crossed when it is not for the user to choose: an interrupt, a switch, a nested trap.
+    /// The crossing of a design that has only one: an interrupt, a switch, a nested trap.
     pub crossing: Option<Crossing>,
     /// Whether the program dirties the floating-point registers before each crossing.
     pub dirty_fp: bool,

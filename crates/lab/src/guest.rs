@@ -1,8 +1,8 @@
-//! What the guests' program says of its own measurement: one line, see `report` in `guests/riscv/user/bill.c`.
+//! The guest program's report of its own measurement: one line, see `report` in `guests/riscv/user/bill.c`.
 
 use crate::bill::Spread;
 
-/// The program's own account.
+/// The program's own report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
     /// What the system call returned.

@@ -4,9 +4,9 @@ use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
-use crate::LabError;
 use crate::bill::Experiment;
 use crate::call::Crossing;
+use crate::error::LabError;
 
 /// First word of the parameters: `TOLL01` from its last byte on.
 const MAGIC: u64 = 0x3130_4c4c_4f54;

@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
+use tollgate_record::stages::StageRow;
 use tollgate_riscv::timing::Core;
 use tollgate_riscv::{Isa, MachineKind};
 
-use crate::diagram::Lane;
 use crate::image;
-use crate::pipeline::{self, Around, PipelineError, View, Wanted};
+use crate::pipeline::{self, Around, Hazard, PipelineError, View, Wanted};
 use crate::program::Job;
 
 /// The bundled loop; see `guests/riscv/programs/latency.S`.
@@ -92,20 +92,15 @@ fn isa() -> Isa {
     "rv64gc".parse().unwrap_or_default()
 }
 
-/// The cycle in which a lane retires.
-fn retires(lane: &Lane) -> u64 {
-    lane.end().saturating_sub(1)
-}
-
-/// The cycle in which a lane is fetched.
-fn fetched(lane: &Lane) -> u64 {
-    lane.stages.first().map_or(0, |stage| stage.start)
+/// The cycle in which a row's instruction retires.
+fn retires(row: &StageRow) -> u64 {
+    row.end().saturating_sub(1)
 }
 
 /// Tries every cycle of the bundled loop on a core.
 ///
 /// # Errors
-/// A core that cannot be.
+/// An invalid core.
 pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     // For each instruction of the loop that an interrupt can follow: how far the handler is behind it.
     let mut behind: BTreeMap<u64, (u64, View)> = BTreeMap::new();
@@ -115,15 +110,15 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     for offset in 0..LOOP {
         let wanted = Wanted { around: Around::Interrupt, nth: WARM, count: count.max(60) };
         let view = pipeline::view(&job(offset), core, &wanted)?;
-        let event = &view.lanes[view.event];
-        let handler = view.lanes[view.event + 1..].iter().find(|lane| lane.squash.is_none());
+        let event = &view.rows[view.event];
+        let handler = view.rows[view.event + 1..].iter().find(|row| row.squash.is_none());
         let Some(handler) = handler else { continue };
         let distance = retires(handler).saturating_sub(retires(event));
-        first_fetch = first_fetch.min(fetched(handler).cast_signed() - retires(event).cast_signed());
+        first_fetch = first_fetch.min(handler.start().cast_signed() - retires(event).cast_signed());
         if pace.is_empty() {
-            pace = round(&view.lanes[..=view.event]);
+            pace = round(&view.rows[..=view.event]);
         }
-        behind.insert(event.pc, (distance, view));
+        behind.insert(event.pc(), (distance, view));
     }
     let period: u64 = pace.iter().map(|step| step.1).sum();
     let mut cycles: BTreeMap<u64, u64> = BTreeMap::new();
@@ -150,24 +145,26 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     Ok(Latency { cycles, first_fetch, period, view: trimmed(view, count) })
 }
 
-/// One round of the loop before its last lane: each instruction's address, and the cycles since the one before.
-fn round(lanes: &[Lane]) -> Vec<(u64, u64)> {
-    let retired: Vec<&Lane> = lanes.iter().filter(|lane| lane.squash.is_none()).collect();
+/// One round of the loop before its last row: each instruction's address, and the cycles since the one before.
+fn round(rows: &[StageRow]) -> Vec<(u64, u64)> {
+    let retired: Vec<&StageRow> = rows.iter().filter(|row| row.squash.is_none()).collect();
     let Some(last) = retired.last() else { return Vec::new() };
     let steps: Vec<(u64, u64)> =
-        retired.windows(2).map(|pair| (pair[1].pc, retires(pair[1]) - retires(pair[0]))).collect();
+        retired.windows(2).map(|pair| (pair[1].pc(), retires(pair[1]) - retires(pair[0]))).collect();
     let before =
-        steps.iter().rev().skip(1).position(|step| step.0 == last.pc).map_or(steps.len(), |at| at + 1);
+        steps.iter().rev().skip(1).position(|step| step.0 == last.pc()).map_or(steps.len(), |at| at + 1);
     steps[steps.len() - before.min(steps.len())..].to_vec()
 }
 
-/// So many lanes, a third of them before the event.
+/// So many rows, a third of them before the event.
 fn trimmed(mut view: View, count: usize) -> View {
     let first = view.event.saturating_sub(count / 3);
-    view.lanes = view.lanes.into_iter().skip(first).take(count.max(2)).collect();
+    view.rows = view.rows.into_iter().skip(first).take(count.max(2)).collect();
+    view.first_fetch += first as u64;
     view.event -= first;
-    if let Some(hazard) = &mut view.hazard {
-        hazard.next -= first;
-    }
+    view.hazard = view.hazard.take().and_then(|hazard| {
+        let next = hazard.next - first;
+        (next < view.rows.len()).then_some(Hazard { next, ..hazard })
+    });
     view
 }

@@ -1,5 +1,7 @@
-//! The phases of a crossing, marked in the guests by symbols: `phase.NAME.K` says that the instructions from
-//! there to the next mark belong to NAME.
+//! The phases of a crossing, marked in the guests by symbols: the instructions from `phase.NAME.K` to the next mark
+//! belong to NAME.
+
+use tollgate_record::phase;
 
 /// A named part of a crossing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +19,7 @@ pub enum Phase {
     Save,
     /// From the cause to the handler, and from its result to the frame.
     Dispatch,
-    /// What was asked for.
+    /// The work of the call or interrupt itself.
     Handler,
     /// Choice of the next task.
     Schedule,
@@ -51,23 +53,24 @@ impl Phase {
         Self::Other,
     ];
 
-    /// What a bill calls it.
+    /// Its name in a record.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::UserStub => "user stub",
-            Self::HardwareTrap => "hardware trap",
-            Self::Firmware => "firmware",
-            Self::StackSwitch => "stack switch",
-            Self::Save => "register save",
-            Self::Dispatch => "dispatch",
-            Self::Handler => "handler",
-            Self::Schedule => "schedule",
-            Self::Space => "address space",
-            Self::Restore => "register restore",
-            Self::Return => "return",
-            Self::Other => "other",
+            Self::UserStub => phase::USER_STUB,
+            Self::HardwareTrap => phase::HARDWARE_TRAP,
+            Self::Firmware => phase::FIRMWARE,
+            Self::StackSwitch => phase::STACK_SWITCH,
+            Self::Save => phase::REGISTER_SAVE,
+            Self::Dispatch => phase::DISPATCH,
+            Self::Handler => phase::HANDLER,
+            Self::Schedule => phase::SCHEDULE,
+            Self::Space => phase::ADDRESS_SPACE,
+            Self::Restore => phase::REGISTER_RESTORE,
+            Self::Return => phase::RETURN,
+            Self::Other => phase::OTHER,
         }
+        .name
     }
 
     /// The phase that a symbol begins, if it is a mark.

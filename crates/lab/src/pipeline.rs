@@ -1,15 +1,20 @@
-//! The way of some instructions through the pipe: finds the place in a program's run that was asked for, and
-//! takes what is around it.
+//! A stretch of a run on a pipelined core: finds the place in a program's run that the plan names, and takes the
+//! instructions around it.
+
+mod finder;
+mod row;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 
+use tollgate_record::stages::StageRow;
 use tollgate_record::text::{nearest, suggestion};
-use tollgate_riscv::timing::{Core, CoreError, Flush, Passage, Stage, Timed};
-use tollgate_riscv::{Access, Decoder, Observer, Retired, Stop, Trap, TrapReturn, Walk, text};
+use tollgate_riscv::timing::{Core, CoreError, Passage, Stage, Timed};
+use tollgate_riscv::{Decoder, Stop, text};
 
-use crate::diagram::Lane;
+use finder::{Finder, Place, Watch, is_trapping};
+use row::Known;
+
 use crate::program::{self, Booted, Job, ProgramError};
 use crate::symbols::Symbols;
 
@@ -27,7 +32,7 @@ pub enum Around {
 }
 
 impl Around {
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -44,7 +49,7 @@ impl Around {
 pub struct Wanted {
     /// Around what.
     pub around: Around,
-    /// The how manieth of its kind, from 1.
+    /// Which one of its kind, from 1.
     pub nth: u64,
     /// How many instructions in all, squashed ones too.
     pub count: usize,
@@ -57,15 +62,15 @@ pub enum PipelineError {
     /// The program could not be run.
     #[error("{0}")]
     Program(#[from] ProgramError),
-    /// The core cannot be.
+    /// An invalid core.
     #[error("{0}")]
     Core(#[from] CoreError),
     /// No such symbol.
     #[error("no symbol is called '{name}'{}", suggestion(nearest.as_deref()))]
     Symbol {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
-        /// What may have been meant; none in a program without symbols.
+        /// The most similar name, if one is similar.
         nearest: Option<String>,
     },
     /// It did not happen, or not so often.
@@ -86,15 +91,20 @@ pub enum PipelineError {
     },
 }
 
+/// The most rows of a diagram.
+pub const MOST: usize = 10_000;
+
 /// A stretch of a run.
 #[derive(Clone, Debug)]
 pub struct View {
     /// The instructions, in the order of fetching.
-    pub lanes: Vec<Lane>,
+    pub rows: Vec<StageRow>,
+    /// The first one's number in that order, from the start of the simulation.
+    pub first_fetch: u64,
     /// What the diagram is about, by index: the instruction that trapped, was the last before the interrupt,
-    /// jumped, or stands at the symbol.
+    /// jumped, or is at the symbol.
     pub event: usize,
-    /// The cost of the hazard; none around a symbol.
+    /// The cost of the hazard; `None` around a symbol.
     pub hazard: Option<Hazard>,
 }
 
@@ -112,137 +122,6 @@ pub struct Hazard {
     pub next: usize,
 }
 
-/// Passages, kept while they may be wanted.
-#[derive(Default)]
-struct Finder {
-    kept: VecDeque<Passage>,
-    before: usize,
-    after: usize,
-    target: Option<u64>,
-    kind: Option<Kind>,
-    nth: u64,
-    seen: u64,
-    /// Handlers that are about to begin, by what took the trap there.
-    expected: VecDeque<(u64, bool)>,
-    /// Sequence number of the event and how many passages came since.
-    found: Option<(u64, usize)>,
-    /// Whether the passage before was thrown away by a branch.
-    in_branch: bool,
-    done: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Trap,
-    Interrupt,
-    Branch,
-    Symbol,
-}
-
-impl Finder {
-    fn take(&mut self, passage: Passage) {
-        if self.done {
-            return;
-        }
-        let retired = passage.squashed.is_none();
-        let mut event = None;
-        let before = || last_real(&self.kept);
-        if retired
-            && let Some(&(handler, interrupt)) = self.expected.front()
-            && passage.pc == handler
-        {
-            let wanted = if interrupt { Kind::Interrupt } else { Kind::Trap };
-            if self.kind == Some(wanted) {
-                event = before();
-            }
-        }
-        let in_branch = passage.squashed == Some(Flush::Branch);
-        if self.kind == Some(Kind::Branch) && in_branch && !self.in_branch {
-            event = before();
-        }
-        if retired && self.target == Some(passage.pc) {
-            event = Some(passage.sequence);
-        }
-        if retired && self.expected.front().is_some_and(|e| e.0 == passage.pc) {
-            self.expected.pop_front();
-        }
-        self.in_branch = in_branch;
-        self.kept.push_back(passage);
-        if let Some((_, after)) = &mut self.found {
-            *after += 1;
-            self.done = *after >= self.after;
-            return;
-        }
-        if let Some(sequence) = event {
-            self.seen += 1;
-            if self.seen == self.nth {
-                let since = self.kept.iter().filter(|p| p.sequence > sequence).count();
-                self.found = Some((sequence, since));
-            }
-        }
-        let room = self.before + 64;
-        while self.found.is_none() && self.kept.len() > room {
-            self.kept.pop_front();
-        }
-    }
-}
-
-/// Whether it is the instruction that raised an exception, and not one of those that were fetched behind it.
-fn is_trapping(passage: &Passage, before: Option<&Passage>) -> bool {
-    let behind = before.is_some_and(|before| {
-        before.squashed == Some(Flush::Trap) && matches!(passage.pc.wrapping_sub(before.pc), 2 | 4)
-    });
-    passage.squashed == Some(Flush::Trap) && !behind
-}
-
-/// The last of the passages that retired, or trapped.
-fn last_real(passages: &VecDeque<Passage>) -> Option<u64> {
-    let at = |i: usize| passages.get(i);
-    let real = |i: &usize| {
-        at(*i).is_some_and(|p| p.squashed.is_none() || is_trapping(p, i.checked_sub(1).and_then(at)))
-    };
-    let i = (0..passages.len()).rev().find(real)?;
-    at(i).map(|passage| passage.sequence)
-}
-
-/// The timing model, and who tells the finder which handlers begin.
-struct Watch<O> {
-    timed: O,
-    finder: Rc<RefCell<Finder>>,
-}
-
-impl<O: Observer> Observer for Watch<O> {
-    const RETIRE: bool = true;
-    const MEMORY: bool = true;
-    const TRAP: bool = true;
-    const WALK: bool = true;
-
-    fn walk(&mut self, walk: &Walk) {
-        self.timed.walk(walk);
-    }
-
-    fn address_space(&mut self, satp: u64) {
-        self.timed.address_space(satp);
-    }
-
-    fn retire(&mut self, retired: &Retired) {
-        self.timed.retire(retired);
-    }
-
-    fn access(&mut self, access: &Access) {
-        self.timed.access(access);
-    }
-
-    fn trap(&mut self, trap: &Trap) {
-        self.finder.borrow_mut().expected.push_back((trap.handler, trap.cause.is_interrupt()));
-        self.timed.trap(trap);
-    }
-
-    fn trap_return(&mut self, ret: &TrapReturn) {
-        self.timed.trap_return(ret);
-    }
-}
-
 /// Steps between two looks at whether enough was seen.
 const SLICE: u64 = 1 << 12;
 
@@ -254,22 +133,16 @@ struct Found {
 
 /// Runs a job until enough was seen.
 fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result<Found, PipelineError> {
-    let (kind, target) = match &wanted.around {
-        Around::Trap => (Kind::Trap, None),
-        Around::Interrupt => (Kind::Interrupt, None),
-        Around::Branch => (Kind::Branch, None),
-        Around::Symbol(name) => (Kind::Symbol, Some(address(booted, name)?)),
+    let (place, target) = match &wanted.around {
+        Around::Trap => (Place::Trap, None),
+        Around::Interrupt => (Place::Interrupt, None),
+        Around::Branch => (Place::Branch, None),
+        Around::Symbol(name) => (Place::Symbol, Some(address(booted, name)?)),
     };
     // A third before, so that the pipe is seen full, and the rest after; at a symbol all of it.
     let before = if target.is_some() { 0 } else { wanted.count / 3 };
-    let finder = Rc::new(RefCell::new(Finder {
-        before,
-        after: wanted.count.saturating_sub(before).max(2),
-        target,
-        kind: Some(kind),
-        nth: wanted.nth,
-        ..Finder::default()
-    }));
+    let after = wanted.count.saturating_sub(before).max(2);
+    let finder = Rc::new(RefCell::new(Finder::new(place, target, wanted.nth, before, after)));
     let taker = Rc::clone(&finder);
     let timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
     let mut watch = Watch { timed, finder: Rc::clone(&finder) };
@@ -318,17 +191,17 @@ fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
     Err(PipelineError::Symbol { name: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) })
 }
 
-/// Runs a job on a core and takes the instructions around what was asked for.
+/// Runs a job on a core and returns the instructions around the wanted place.
 ///
 /// # Errors
-/// A program that cannot be run, a core that cannot be, a symbol that is not there, and when the program ends
-/// or has used up its instructions before it happened.
+/// A program that cannot be run, an invalid core, an unknown symbol, and a program that ends or uses up its instructions
+/// before the place is reached.
 pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineError> {
     let mut booted = program::boot(job)?;
     let found = find(&mut booted, job.max_instructions, core, wanted)?;
     let decoder = Decoder::new(job.isa);
     let mut symbols = Symbols::new(&booted.program, booted.kernel.as_ref());
-    let lanes = found
+    let rows = found
         .passages
         .iter()
         .enumerate()
@@ -336,20 +209,19 @@ pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineErr
             let insn =
                 passage.word.or_else(|| bits(&booted, passage.pc)).and_then(|word| decoder.decode(word));
             let name = symbols.at(passage.pc);
-            let place = if name == 0 { String::new() } else { symbols.names()[name].clone() };
             let before = i.checked_sub(1).and_then(|i| found.passages.get(i));
-            let mut lane = Lane::new(
-                passage,
-                insn.as_ref().map(text).unwrap_or_default(),
-                place,
-                insn.map(|insn| insn.op),
-            );
-            lane.traps = is_trapping(passage, before);
-            lane
+            let known = Known {
+                text: insn.as_ref().map(text).unwrap_or_default(),
+                place: if name == 0 { String::new() } else { symbols.names()[name].clone() },
+                op: insn.map(|insn| insn.op),
+                traps: is_trapping(passage, before),
+            };
+            row::row(passage, known)
         })
         .collect();
     let hazard = (!matches!(wanted.around, Around::Symbol(_))).then(|| hazard(&found)).flatten();
-    Ok(View { lanes, event: found.event, hazard })
+    let first_fetch = found.passages.first().map_or(0, |passage| passage.sequence);
+    Ok(View { rows, first_fetch, event: found.event, hazard })
 }
 
 /// The bits of an instruction that the model did not see, from the program's file.

@@ -1,4 +1,4 @@
-//! Runs somebody's program on the embedded machine: bare, or a static Linux program on the proxy kernel.
+//! Runs a user's program on the embedded machine: bare, or a static Linux program on the proxy kernel.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,17 +52,17 @@ pub enum Ending {
     Exited(i32),
     /// It was stopped: its instructions were used up.
     Budget,
-    /// It cannot go on; the text says why.
+    /// It cannot continue, with the reason.
     Stuck(String),
 }
 
-/// What became of a program.
+/// How a program ran.
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
     /// Instructions that retired.
     pub instructions: u64,
-    /// Files that it asked for and was not given.
+    /// Files that it tried to open and that were not allowed.
     pub refused: Vec<String>,
     /// Where its instructions went, when that was watched.
     pub profile: Option<Profile>,
@@ -72,10 +72,10 @@ pub struct Outcome {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// The program's file is no program for this machine.
+    /// The program's file is not a program for this machine.
     #[error("{0}")]
     Program(LoadError),
-    /// The proxy kernel's file is none.
+    /// The proxy kernel's file is not a program for this machine.
     #[error("as the proxy kernel: {0}")]
     ProxyKernel(LoadError),
     /// The proxy kernel speaks HTIF, which only Spike's machine has.
@@ -85,7 +85,7 @@ pub enum ProgramError {
     #[error("{0}")]
     Machine(#[from] ConfigError),
     /// This computer has less memory than the machine should have.
-    #[error("this computer cannot spare {0} bytes; give the machine less memory")]
+    #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
     NoMemory(u64),
     /// What the program wrote could not be passed on.
     #[error("cannot write the program's output: {0}")]
@@ -175,8 +175,7 @@ pub fn run(
     Ok(Outcome { ending, instructions: machine.instret(), refused, profile })
 }
 
-/// Whether there is room for the machine's memory, which is asked for before it is taken: the other order ends
-/// the process.
+/// Fails if there is no room for the machine's memory; allocating it without this check would end the process.
 fn spare(bytes: u64) -> Result<(), ProgramError> {
     // Sizes that no machine can have are refused with a better reason later.
     match usize::try_from(bytes) {
@@ -225,7 +224,7 @@ fn drive<O: Observer>(
     }
 }
 
-/// The files that a program may read, shared with the machine so that refusals can be told afterwards.
+/// The files that a program may read, shared with the machine so that refusals can be reported afterwards.
 #[derive(Clone, Default)]
 struct Files(Arc<Mutex<MemoryFiles>>);
 

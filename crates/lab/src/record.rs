@@ -2,20 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_record::family::{LatencyAsked, PipelineAsked, TrapAsked, TrapFound, WorkloadAsked};
+use tollgate_record::family::{
+    Caches, CallFound, FunctionFound, LatencyAsked, PipelineAsked, PipelineFound, ProgramAsked, ProgramFound,
+    TrapAsked, TrapFound, Wait, WorkloadAsked,
+};
 use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
-    Warning, counter, warning,
+    Warning, counter, phase as record_phase, warning,
 };
 use tollgate_riscv::timing::Cause;
 
-use crate::LabError;
 use crate::bill::{Experiment, TrapBill};
+use crate::call::Crossing;
 use crate::cycles::Table;
 use crate::engine::CycleBill;
+use crate::error::LabError;
 use crate::latency::Latency;
 use crate::phase::Phase;
-use crate::pipeline::{Around, View};
+use crate::pipeline::{Around, View, Wanted};
+use crate::profile::Profile;
 use crate::workload::Slowdown;
 
 /// The entry for a bill. Instructions are counters; there are no cycles without a timing model.
@@ -25,26 +30,29 @@ pub fn measured(bill: &TrapBill) -> Measurement {
     let spread = bill.spread;
     entry.samples = spread.count;
     entry.crossings = spread.count;
-    if bill.result.is_some() {
-        entry.found = Found::Trap(TrapFound { result: bill.result });
-    }
-    let mut counter = |name: String, value: f64| entry.counters.insert(name, value);
-    counter("instructions".into(), spread.mean());
-    counter("instructions-single".into(), spread.single as f64);
-    counter("instructions-min".into(), spread.min as f64);
-    counter("instructions-max".into(), spread.max as f64);
+    entry.found = found(&bill.experiment, bill.result);
+    entry.count(counter::INSTRUCTIONS, spread.mean());
+    entry.count(counter::INSTRUCTIONS_SINGLE, spread.single as f64);
+    entry.count(counter::INSTRUCTIONS_MIN, spread.min as f64);
+    entry.count(counter::INSTRUCTIONS_MAX, spread.max as f64);
     if let Some(phases) = &bill.phases {
         let all = &phases[1];
         let each = |n: u64| n as f64 / spread.count as f64;
         let total = all.total();
-        counter("loads".into(), each(total.loads));
-        counter("stores".into(), each(total.stores));
-        counter("bytes-saved".into(), each(all.bytes_saved()));
+        entry.count(counter::LOADS, each(total.loads));
+        entry.count(counter::STORES, each(total.stores));
+        entry.count(counter::BYTES_SAVED, each(all.bytes_saved()));
         for (phase, cost) in all.iter() {
-            let name = slug(phase);
-            counter(format!("phase/{name}/instructions"), each(cost.instructions));
-            counter(format!("phase/{name}/loads"), each(cost.loads));
-            counter(format!("phase/{name}/stores"), each(cost.stores));
+            let name = phase.name();
+            for (what, n) in [
+                ("instructions", cost.instructions),
+                ("loads", cost.loads),
+                ("stores", cost.stores),
+                ("bytes-stored", cost.bytes_stored),
+                ("traps", cost.traps),
+            ] {
+                entry.counters.insert(counter::PHASE.part(&format!("{name}/{what}")), each(n));
+            }
             let instructions = Some(each(cost.instructions));
             entry.phases.push(RecordPhase { instructions, ..RecordPhase::new(name, Evidence::Simulated) });
         }
@@ -65,21 +73,21 @@ pub fn measured(bill: &TrapBill) -> Measurement {
 pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     let cycles = &bill.cycles;
     let mut warm = measured(&bill.bill);
-    let asked = |caches: &str| TrapAsked {
+    let asked = |caches| TrapAsked {
         core: Some(bill.core.clone()),
-        caches: Some(caches.into()),
+        caches: Some(caches),
         ..asked(&bill.bill.experiment)
     };
     let mut cold = warm.clone();
-    warm.asked = Asked::Trap(asked("warm"));
-    cold.asked = Asked::Trap(asked("cold"));
+    warm.asked = Asked::Trap(asked(Caches::Warm));
+    cold.asked = Asked::Trap(asked(Caches::Cold));
     warm.samples = cycles.crossings;
     warm.crossings = cycles.crossings;
     warm.cycles = Some(exact(&cycles.each));
     charge(&mut warm, &cycles.warm, cycles.crossings);
     if let Some(after) = cycles.after.as_ref().filter(|after| after.returns > 0) {
         let each = |n: i64| n as f64 / after.returns as f64;
-        let mut counter = |name: &str, value: f64| warm.counters.insert(format!("after/{name}"), value);
+        let mut counter = |name: &str, value: f64| warm.counters.insert(counter::AFTER.part(name), value);
         counter("cycles", each(after.total()));
         counter("returns", after.returns as f64);
         counter("recovery-instructions", after.recovery as f64);
@@ -104,7 +112,7 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
         for (phase, cost) in phases[0].iter() {
             let instructions = Some(cost.instructions as f64);
             cold.phases
-                .push(RecordPhase { instructions, ..RecordPhase::new(slug(phase), Evidence::Simulated) });
+                .push(RecordPhase { instructions, ..RecordPhase::new(phase.name(), Evidence::Simulated) });
         }
     }
     charge(&mut cold, &cycles.cold, 1);
@@ -116,7 +124,7 @@ fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
     let crossings = crossings.max(1) as f64;
     for phase in Phase::ALL {
         let cycles = table.of_phase(phase);
-        let name = slug(phase);
+        let name = phase.name();
         if cycles == 0 && entry.phases.iter().all(|known| known.name != name) {
             continue;
         }
@@ -157,11 +165,11 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     entry.count(counter::ALONE_CYCLES, each(seen.alone as f64));
     entry.count(counter::SLOW_DOWN, seen.with_traps as f64 / seen.alone.max(1) as f64 - 1.0);
     for (name, lost) in seen.lost.named() {
-        entry.counters.insert(format!("refill/{name}"), each(lost as f64));
+        entry.counters.insert(counter::REFILL.part(name), each(lost as f64));
     }
-    let mut direct = RecordPhase::new("direct", Evidence::Simulated);
+    let mut direct = RecordPhase::new(record_phase::DIRECT, Evidence::Simulated);
     direct.cycles = Some(Estimate::point(each(seen.direct() as f64)));
-    let mut refill = RecordPhase::new("refill", Evidence::Simulated);
+    let mut refill = RecordPhase::new(record_phase::REFILL, Evidence::Simulated);
     refill.cycles = Some(Estimate::point(each(seen.refill() as f64)));
     for cause in Cause::ALL {
         for (phase, cycles) in [
@@ -179,10 +187,10 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     entry
 }
 
-/// A stage diagram; `text` says what it shows. The figure is what the hazard costs in cycles, where there is one.
+/// A stage diagram. The figure is what the hazard costs in cycles, where there is one.
 #[must_use]
-pub fn stages(view: &View, around: &Around, core: &str, program: &str, text: &str) -> Measurement {
-    let (kind, per) = match around {
+pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measurement {
+    let (kind, per) = match wanted.around {
         Around::Trap => ("trap", Per::Trap),
         Around::Interrupt => ("interrupt", Per::Trap),
         Around::Branch => ("branch", Per::Instruction),
@@ -191,26 +199,55 @@ pub fn stages(view: &View, around: &Around, core: &str, program: &str, text: &st
     let mut entry = Measurement::empty(&format!("riscv-pipeline/{kind}"), "embedded", per, Status::Measured);
     entry.asked = Asked::Pipeline(PipelineAsked {
         core: core.into(),
-        from: match around {
+        from: match &wanted.around {
             Around::Symbol(name) => Some(name.clone()),
             _ => None,
         },
         program: program.into(),
+        nth: Some(wanted.nth),
     });
     entry.samples = 1;
     entry.crossings = 1;
     if let Some(hazard) = &view.hazard {
         entry.cycles = Some(Estimate::point(hazard.lost as f64));
         entry.count(counter::SQUASHED, hazard.squashed as f64);
-        for (cause, cycles) in &hazard.waits {
-            *entry.counters.entry(format!("wait/{cause}")).or_default() += *cycles as f64;
-        }
+        let waits = hazard.waits.iter().map(|&(cause, cycles)| Wait { cause: cause.into(), cycles });
+        entry.found = Found::Pipeline(PipelineFound { waits: waits.collect() });
     }
-    entry.stages = Some(StageDiagram {
-        rows: view.lanes.iter().map(Into::into).collect(),
-        event: Some(view.event as u64),
-        text: text.into(),
+    entry.stages =
+        Some(StageDiagram { rows: view.rows, event: Some(view.event as u64), first_fetch: view.first_fetch });
+    entry
+}
+
+/// Where a program's instructions went.
+#[must_use]
+pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
+    let mut entry = Measurement::empty("riscv-program/profile", "embedded", Per::Pass, Status::Measured);
+    entry.asked = Asked::Program(asked);
+    entry.samples = 1;
+    entry.crossings = 1;
+    let functions: Vec<FunctionFound> = profile
+        .functions()
+        .into_iter()
+        .map(|(name, instructions)| FunctionFound { name: name.into(), instructions })
+        .collect();
+    let all: u64 = functions.iter().map(|function| function.instructions).sum();
+    entry.count(counter::INSTRUCTIONS, all as f64);
+    if profile.has_phases() {
+        entry.phases.extend(profile.phases.iter().map(|(phase, cost)| RecordPhase {
+            instructions: Some(cost.instructions as f64),
+            ..RecordPhase::new(phase.name(), Evidence::Simulated)
+        }));
+    }
+    let calls = profile.calls.iter().map(|(&number, call)| CallFound {
+        number,
+        name: u16::try_from(number).ok().and_then(Crossing::call_name).map(Into::into),
+        count: call.count,
+        min: call.min,
+        max: call.max,
+        phases: call.phases.iter().map(|(phase, cost)| (phase.name().into(), cost.instructions)).collect(),
     });
+    entry.found = Found::Program(ProgramFound { functions, calls: calls.collect() });
     entry
 }
 
@@ -274,6 +311,7 @@ fn empty(experiment: &Experiment, engine: &str, status: Status) -> Measurement {
     let mut entry =
         Measurement::empty(&format!("riscv-trap/{}", experiment.crossing.slug()), engine, per, status);
     entry.asked = Asked::Trap(asked(experiment));
+    entry.found = found(experiment, None);
     entry
 }
 
@@ -282,10 +320,12 @@ fn asked(experiment: &Experiment) -> TrapAsked {
         kernel: experiment.design.name.into(),
         isa: experiment.design.isa.into(),
         iterations: experiment.iterations,
+        call: experiment.crossing.number(),
         ..TrapAsked::default()
     }
 }
 
-fn slug(phase: Phase) -> String {
-    phase.name().replace(' ', "-")
+/// What an experiment has beside its figures, measured or not.
+fn found(experiment: &Experiment, result: Option<i64>) -> Found {
+    Found::Trap(TrapFound { result, about: experiment.design.about.into() })
 }

@@ -75,7 +75,7 @@ impl Symbols {
     }
 
     fn name(&mut self, name: &str) -> usize {
-        // Few: asked once for each symbol, and the same name comes at most three times.
+        // Few names, looked up once for each symbol; the same name comes at most three times.
         if let Some(found) = self.names.iter().position(|known| known == name) {
             return found;
         }

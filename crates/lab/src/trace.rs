@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tollgate_riscv::{Access, Observer, Privilege, RegClass, Retired, Trap, text};
 
-/// How much a trace says.
+/// What a trace contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trace {
     /// Mode, address, bits, the register written and the memory touched: Spike's `--log-commits`.
@@ -13,7 +13,7 @@ pub enum Trace {
     Disasm,
 }
 
-/// Collects the lines of a trace; the caller takes them away in between.
+/// Collects the lines of a trace until the caller takes them.
 pub struct Tracer {
     kind: Trace,
     lines: String,

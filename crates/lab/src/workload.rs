@@ -1,8 +1,8 @@
 //! The other cost of a trap: a program with a working set, trapped into again and again by a kernel with one of
 //! its own.
 //!
-//! Two copies of the core run at once. The first sees everything; the second, the twin, only the program's own
-//! instructions, as though no trap ever came. What the first takes longer is what the traps cost. The cycles
+//! Two copies of the core run at once. The first sees everything; the second, the twin, sees only the program's own
+//! instructions, as if no trap occurred. What the first takes longer is what the traps cost. The cycles
 //! that it spends outside the program, and the refilling of the pipe on the way in and out, are direct; what the
 //! program's own instructions take longer than the twin's is refill. The two add up to the slow-down, exactly.
 
@@ -15,8 +15,9 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::cycles::{Lost, Model, causes, fetched, model};
+use crate::error::LabError;
 use crate::icache::{self, IcacheError};
-use crate::{LabError, image};
+use crate::image;
 
 /// A program with a working set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Workload {
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
 
-    /// Somebody's own: a C source with `void work(char *set, unsigned long bytes)`, which is one step. It is built
+    /// A user's own: a C source with `void work(char *set, unsigned long bytes)`, which is one step. It is built
     /// with `-O2` for RV64GC, without libraries.
     ///
     /// # Errors
@@ -95,23 +96,23 @@ impl Workload {
     }
 }
 
-/// Where somebody's own program lies, between the bundled one and its stack, and the end of its room.
+/// Where a user's program is loaded, between the bundled one and its stack, and the end of that room.
 const OWN_BASE: u64 = 0x8030_0000;
 const OWN_END: u64 = 0x803c_0000;
 const OWN: u64 = 3;
 
-/// Why a program cannot be trapped into.
+/// Why a user's program cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OwnError {
     /// It was not built.
     #[error("{0}")]
     Build(#[from] IcacheError),
-    /// It has not what is called.
+    /// It does not define `work`.
     #[error("it has no function work; write one: void work(char *set, unsigned long bytes)")]
     NoWork,
     /// It is too large.
-    #[error("it does not fit into its place: {most} bytes with all its data at the most")]
+    #[error("it is too large: code and data may take {most} bytes")]
     Place {
         /// Bytes that there are.
         most: u64,
@@ -150,7 +151,7 @@ pub struct Point<'w> {
 pub struct Slowdown<'w> {
     /// What was measured.
     pub point: Point<'w>,
-    /// Traps seen between the marks; equal to those asked for.
+    /// Traps between the marks; equal to the number in the point.
     pub traps: u64,
     /// Instructions of the program, and of the kernel.
     pub instructions: [u64; 2],
@@ -306,7 +307,7 @@ const BUDGET: u64 = 50_000_000;
 /// Runs one point on a core.
 ///
 /// # Errors
-/// A core that cannot be, and a guest that does not do what it was built for.
+/// An invalid core, and a guest that does not do what it was built for.
 pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabError> {
     let steps = (point.every / point.workload.step).max(1);
     let own = point.workload.own.as_deref().map(Elf::parse).transpose();
@@ -349,7 +350,10 @@ pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabEr
         other => return Err(LabError::Guest(format!("did not end well: {other:?}"))),
     }
     if !meter.done || meter.traps != point.traps {
-        return Err(LabError::Guest(format!("was trapped into {} times, not {}", meter.traps, point.traps)));
+        return Err(LabError::Guest(format!(
+            "was interrupted by {} traps, not by {}",
+            meter.traps, point.traps
+        )));
     }
     let twin = meter.twin.as_ref().map_or([0; Cause::COUNT], causes);
     let alone: Causes = std::array::from_fn(|i| twin[i] - meter.twin_at[i]);

@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-use tollgate_lab::{
-    Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL, text,
-};
+use tollgate_lab::{Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL};
 use tollgate_testkit::{program, skip};
 
 fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill {
@@ -174,31 +172,5 @@ fn objdump_counts_the_same() {
             }
             assert_eq!(each[phase].instructions, count, "{name}, {phase:?}");
         }
-    }
-}
-
-#[test]
-fn the_answer_is_computed_from_the_figures() {
-    // Three quarters: 37 + 35 of 3 + 37 + 16 + 3 + 35 + 1.
-    let full = text::bills(&[bill_of("full", None)]);
-    assert!(
-        full.contains("Three quarters of the kernel's 95 instructions save and restore registers (72)"),
-        "{full}"
-    );
-    assert!(full.contains("the system call itself 3"), "{full}");
-    // With a second bank the registers are no longer the larger part: 7 + 1 of 27.
-    let bank = text::bills(&[bill_of("bank", None)]);
-    assert!(!bank.contains("mostly moving"), "{bank}");
-}
-
-#[test]
-fn text_fits_80_columns() {
-    let all: Vec<_> = DESIGNS.iter().map(|design| bill_of(design.name, None)).collect();
-    let calls: Vec<_> = USUAL.iter().map(|&call| bill_of("full", Some(call))).collect();
-    let mut texts = vec![text::comparison(&all), text::bills(&calls), text::list()];
-    texts.extend(all.iter().map(|bill| text::bills(std::slice::from_ref(bill))));
-    for line in texts.iter().flat_map(|text| text.lines()) {
-        assert!(line.chars().count() <= 80, "{line}");
-        assert_eq!(line, line.trim_end(), "{line}");
     }
 }

@@ -176,6 +176,6 @@ fn a_diagram_needs_something_to_be_about() {
     };
     assert_eq!(nearest.as_deref(), Some("timer"));
     let at = around(Around::Symbol("timer".into()), 1).expect("the handler");
-    assert_eq!((at.event, at.lanes.len(), at.lanes[0].place.as_str()), (0, 12, "timer"));
+    assert_eq!((at.event, at.rows.len(), at.rows[0].place.as_str()), (0, 12, "timer"));
     assert!(at.hazard.is_none());
 }

@@ -20,7 +20,7 @@ fn experiments() -> Vec<Experiment> {
 fn agrees(engine: &dyn Engine, more: u64) {
     let mut compared = 0;
     for experiment in experiments() {
-        let name = format!("{}, {}", experiment.design.name, experiment.crossing.name());
+        let name = format!("{}, {}", experiment.design.name, experiment.crossing.slug());
         let theirs = match engine.measure(&experiment) {
             Err(LabError::NotHere { .. }) => continue,
             other => other.expect(&name),

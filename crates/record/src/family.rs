@@ -15,7 +15,9 @@ pub use boundary::{GuestFound, ProbeAsked, ProbeFound};
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
-    IcacheAsked, IcacheFound, LatencyAsked, PipelineAsked, ProgramAsked, TrapAsked, TrapFound, WorkloadAsked,
+    Accesses, CacheShape, Caches, CallFound, FunctionFound, IcacheAsked, IcacheFound, LatencyAsked,
+    PipelineAsked, PipelineFound, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound, Wait,
+    WorkloadAsked,
 };
 pub use runtime::{RuntimeAsked, RuntimeFound};
 pub use scan::{ScanAsked, ScanFound};
@@ -114,8 +116,12 @@ families! {
     Guest(GuestFound) = guest,
     /// The bill of a trap on a RISC-V engine.
     Trap(TrapFound) = trap,
+    /// A stage diagram of a RISC-V pipeline.
+    Pipeline(PipelineFound) = pipeline,
     /// A program's fetches through an instruction cache.
     Icache(IcacheFound) = icache,
+    /// A program run on the RISC-V machine.
+    Program(ProgramFound) = program,
     /// A result of another tool.
     Imported(ImportedFound) = imported,
 }

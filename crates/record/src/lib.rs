@@ -31,7 +31,7 @@ pub use finding::{Finding, Severity};
 pub use host::Host;
 pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
 pub use store::{Store, StoreError};
-pub use vocabulary::{Counter, PhaseName, WarningKind, counter, phase, warning};
+pub use vocabulary::{CauseName, Counter, PhaseName, WarningKind, cause, counter, phase, warning};
 
 /// The version of the document. A reader upgrades `tollgate/1` and refuses any other.
 pub const SCHEMA: &str = "tollgate/2";

@@ -1,10 +1,15 @@
 //! Stage diagrams: which instruction was in which stage of a pipeline in which cycle.
 //!
-//! Cycles count from the start of the simulation. [`Scale`] is the axis that every drawing shares: the diagram of
-//! a miss would be mostly waiting, so long stretches in which nothing moves are folded into one column.
+//! Cycles count from the start of the simulation. Every drawing and export is made from these rows. [`Scale`] is the
+//! axis that the drawings share: the diagram of a miss would be mostly waiting, so long stretches in which nothing
+//! moves are folded into one column.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
 
 /// A stretch of a run on a pipelined core.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,12 +17,12 @@ use serde::{Deserialize, Serialize};
 pub struct StageDiagram {
     /// The instructions, in the order of fetching.
     pub rows: Vec<StageRow>,
-    /// Index of the row that the diagram is about: what trapped, jumped, was interrupted, or stands at the symbol.
+    /// Index of the row that the diagram is about: what trapped, jumped, was interrupted, or is at the symbol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<u64>,
-    /// What the diagram shows, in one or two sentences.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub text: String,
+    /// The first row's number in the order of fetching, from the start of the simulation.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub first_fetch: u64,
 }
 
 /// One instruction on its way.
@@ -33,17 +38,20 @@ pub struct StageRow {
     /// Where it is: `trap_vector+4`. Empty without a symbol.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// The stages that it entered before it was done or gone, in order.
+    /// The stages that it entered before it retired or was thrown away, in order.
     pub stages: Vec<StageSpan>,
-    /// Cycles in which it did not move, named after the cause; each lies within a stage.
+    /// Cycles in which it did not move, named after the cause; each is within a stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<StageSpan>,
     /// How it was thrown away; absent for an instruction that retired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub squash: Option<StageSquash>,
-    /// Whether it is the instruction that raised an exception: it goes all the way and does not retire.
+    /// Whether it is the instruction that raised an exception: it passes through every stage and does not retire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub traps: bool,
+    /// Whether it stores to memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stores: bool,
 }
 
 /// A stretch of cycles with a name.
@@ -62,22 +70,70 @@ pub struct StageSpan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StageSquash {
-    /// The cycle in which it is gone.
+    /// The first cycle in which it is no longer in the pipeline.
     pub at: u64,
     /// What emptied the pipeline: `trap`, `interrupt`, `return`, `branch`, `csr or fence`.
     pub by: String,
 }
 
-impl StageDiagram {
-    /// The axis of its cycles.
+impl StageRow {
+    /// The address as a number; 0 if the text is not one.
     #[must_use]
-    pub fn scale(&self) -> Scale {
+    pub fn pc(&self) -> u64 {
+        self.address.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(0)
+    }
+
+    /// Its first cycle; 0 for one that entered no stage.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.stages.first().map_or(0, |span| span.first)
+    }
+
+    /// The cycle after its last.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        let last = self.stages.last().map_or(0, |span| span.last.saturating_add(1));
+        self.squash.as_ref().map_or(last, |squash| squash.at)
+    }
+
+    /// The stage of that name, if it entered it.
+    #[must_use]
+    pub fn stage(&self, name: &str) -> Option<&StageSpan> {
+        self.stages.iter().find(|span| span.name == name)
+    }
+
+    /// How long it waited, by cause, in order of appearance.
+    #[must_use]
+    pub fn waits_by_cause(&self) -> Vec<(&str, u64)> {
+        let mut sums: Vec<(&str, u64)> = Vec::new();
+        for wait in &self.waits {
+            match sums.iter_mut().find(|(name, _)| *name == wait.name) {
+                Some((_, sum)) => *sum = sum.saturating_add(wait.cycles()),
+                None => sums.push((&wait.name, wait.cycles())),
+            }
+        }
+        sums
+    }
+}
+
+impl StageSpan {
+    /// How many cycles it lasts.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.last.saturating_sub(self.first).saturating_add(1)
+    }
+}
+
+impl Scale {
+    /// The axis that some rows of a diagram share.
+    #[must_use]
+    pub fn of(rows: &[StageRow]) -> Self {
         let events = |row: &StageRow| {
             let entered: Vec<u64> = row.stages.iter().map(|span| span.first).collect();
             let last = row.stages.last().map(|span| span.last);
             entered.into_iter().chain(last).chain(row.squash.as_ref().map(|squash| squash.at))
         };
-        Scale::new(self.rows.iter().flat_map(events).collect())
+        Self::new(rows.iter().flat_map(events).collect())
     }
 }
 
@@ -141,7 +197,7 @@ impl Scale {
         self.folds.iter().any(|fold| fold.1 == column)
     }
 
-    /// The cycle that begins in a column; none for a fold.
+    /// The cycle that begins in a column; `None` for a fold.
     #[must_use]
     pub fn cycle(&self, column: usize) -> Option<u64> {
         if self.is_fold(column) {

@@ -2,6 +2,8 @@
 //!
 //! `tollgate/1` had one map, `params`, for what was asked and what was found, and kept some numbers as text.
 
+mod riscv;
+
 use crate::vocabulary::{phase, warning};
 use serde_json::{Map, Value, json};
 
@@ -221,6 +223,7 @@ fn measurement(result: &mut Object, imported: bool) {
             result.insert(name.into(), Value::Object(fields));
         }
     }
+    riscv::result(result, &probe);
     if !lost.is_empty() {
         let text = format!(
             "fields of {OLD} that have no place in {} were left out: {}",

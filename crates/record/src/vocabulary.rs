@@ -27,6 +27,11 @@ macro_rules! names {
                 };
                 $room::ALL.iter().copied().find(|known| is(known.name))
             }
+
+            /// One of the names that a definition ending in `*` stands for.
+            pub fn part(self, rest: &str) -> String {
+                format!("{}{rest}", self.name.trim_end_matches('*'))
+            }
         }
 
         impl PartialEq<$kind> for String {
@@ -148,7 +153,7 @@ names! {
     PAGES_PER_SECOND = "pages_per_second", "Pages touched in a second.";
     PAGES_TOUCHED = "pages_touched", "Distinct pages touched.";
     PAGE_FAULTS = "page-faults", "Page faults, counted by the kernel.";
-    PHASE = "phase/*", "Instructions, loads and stores of one phase: `phase/NAME/loads`.";
+    PHASE = "phase/*", "Instructions, loads, stores, bytes stored and traps of one phase: `phase/NAME/loads`.";
     READ_PER_TOUCHED = "read_per_touched", "Bytes read from the device for each byte of touched pages.";
     REFILL = "refill/*", "Lines and TLB entries that the program fetches again for each trap.";
     RESIDENT_BEFORE = "resident_before", "Pages of the file in the page cache before the scan.";
@@ -166,7 +171,6 @@ names! {
     USER_INSTRUCTIONS = "user-instructions", "Instructions of the program from trap to trap.";
     USER_SECONDS = "user_s", "Seconds in user mode (getrusage).";
     VOLUNTARY_SWITCHES = "voluntary_switches", "Voluntary context switches (getrusage).";
-    WAIT = "wait/*", "Cycles lost to one cause.";
     WALL = "wall_ns_per_touch", "Nanoseconds of wall time for each touch.";
 }
 
@@ -211,9 +215,24 @@ names! {
     WAITING = "waiting", "Time off the CPU.";
 }
 
+names! {
+    /// Causes of simulated cycles, in the order of the pipe.
+    cause::CauseName:
+    ISSUE = "issue", "An instruction's own cycle.";
+    LOAD_USE = "load-use", "Waiting for what a load brings.";
+    CSR = "csr", "Waiting for a control and status register.";
+    BRANCH = "branch", "Fetching again after a branch or jump that was not predicted.";
+    TRAP_FLUSH = "trap-flush", "Fetching again after a trap or a return from one.";
+    I_MISS = "i-miss", "Waiting for an instruction's line.";
+    D_MISS = "d-miss", "Waiting for a line of data.";
+    TLB_WALK = "tlb-walk", "Walking the page table.";
+    LONG_OPERATION = "long-operation", "Waiting for a multiplication, a division or floating point.";
+    STRUCTURAL = "structural", "Waiting for a part of the core that another instruction uses.";
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Counter, counter, phase, warning};
+    use super::{Counter, cause, counter, phase, warning};
     use std::collections::BTreeSet;
 
     #[test]
@@ -222,6 +241,7 @@ mod tests {
             warning::ALL.iter().map(|it| (it.name, it.meaning)).collect::<Vec<_>>(),
             counter::ALL.iter().map(|it| (it.name, it.meaning)).collect(),
             phase::ALL.iter().map(|it| (it.name, it.meaning)).collect(),
+            cause::ALL.iter().map(|it| (it.name, it.meaning)).collect(),
         ];
         for list in all {
             let names: BTreeSet<_> = list.iter().map(|(name, _)| name).collect();

@@ -1,12 +1,12 @@
 //! Which view suits a run.
 
+use crate::Style;
 use crate::crossing::crossing;
 use crate::fault::{fault_kinds, fault_scan};
-use crate::icache::icache;
 use crate::ladder::ladder;
 use crate::ring::ring;
+use crate::riscv;
 use crate::switch::switch;
-use crate::{Style, riscv};
 use tollgate_record::{Measurement, Run};
 
 /// A view and the runs that it suits.
@@ -23,12 +23,7 @@ static VIEWS: &[View] = &[
     View { command: &["crossing"], suits: of_crossing, show: crossing },
     View { command: &["ring"], suits: |run| family(run, "ring"), show: ring },
     View { command: &["switch"], suits: |run| family(run, "switch"), show: switch },
-    View { command: &["riscv", "icache"], suits: |run| family(run, "riscv-icache"), show: icache },
-    View {
-        command: &["riscv", "trap"],
-        suits: |run| all(run, |result| riscv::FAMILIES.contains(&result.family())),
-        show: riscv::riscv,
-    },
+    View { command: &["riscv"], suits: riscv::is_shown, show: riscv::riscv },
     View {
         command: &["fault", "scan"],
         suits: |run| all(run, |result| result.probe == "fault/scan"),

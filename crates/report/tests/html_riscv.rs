@@ -44,20 +44,16 @@ fn a_cell_of_the_map_has_the_misses_of_its_shape() {
     let (run, page) = page(include_str!("runs/riscv-icache.json"));
     let caches = section(&page, "icache");
     for result in &run.results {
-        let series = result.series.iter().find(|series| series.name == "sweep/1-way/8-byte-lines");
-        let at = |sets: f64| {
-            let points = &series.expect("the shape was swept").points;
-            points.iter().find(|point| point[0] == sets).expect("so many sets")[1]
-        };
-        let share = at(8.0) / result.counters["accesses"];
+        let found = result.found.icache().expect("a sweep");
+        let curve = found.sweep.iter().find(|curve| (curve.line, curve.ways) == (8, 1)).expect("was swept");
+        let misses = curve.misses.iter().find(|(sets, _)| *sets == 8).expect("so many sets").1 as f64;
+        let share = misses / result.counters["accesses"];
         assert!((0.0..=1.0).contains(&share));
-        let said = format!("8 sets, 1-way, lines of 8 B (64 B): {} misses", grouped(at(8.0)));
+        let said = format!("8 sets, 1-way, lines of 8 B (64 B): {} misses", grouped(misses));
         assert!(caches.contains(&said), "{said}");
+        // The record's own count of the same cache is the same number: one more way to the figure.
+        assert_eq!(result.counters["misses"], misses);
     }
-    // The record's own count of the same cache is the same number: one more way to the figure.
-    let own = run.results[0].counters["misses"];
-    let swept = run.results[0].series.iter().find(|series| series.name == "sweep/1-way/8-byte-lines");
-    assert_eq!(swept.expect("swept").points.iter().find(|point| point[0] == 8.0).expect("8 sets")[1], own);
 }
 
 /// A whole number with its thousands set apart, as the page writes it.

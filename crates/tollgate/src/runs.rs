@@ -4,8 +4,8 @@ use crate::cli::{RunsArgs, ShowArgs, Usage};
 use crate::output::{Sink, store};
 use anyhow::Context;
 use std::process::ExitCode;
-use tollgate_record::{Run, document, store::Entry};
-use tollgate_report::Style;
+use tollgate_record::{document, store::Entry};
+use tollgate_report::view;
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
@@ -41,9 +41,4 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let text = if sink.json() { document::to_json(&run)? } else { view(&run, &sink.style()) };
     sink.deliver(&text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The view of a record: what the command that measured it prints, and what `show` prints.
-pub(crate) fn view(run: &Run, style: &Style) -> String {
-    crate::riscv::shown(run, style).unwrap_or_else(|| tollgate_report::view(run, style))
 }

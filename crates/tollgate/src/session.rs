@@ -26,7 +26,6 @@
 use crate::cli::{Destination, Usage};
 use crate::output::{self, Sink, say};
 use crate::progress::Progress;
-use crate::runs::view;
 use anyhow::anyhow;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::process::ExitCode;
@@ -36,6 +35,7 @@ use std::time::SystemTime;
 use tollgate_record::{
     Host, Measurement, Run, SCHEMA, Status, Store, Tool, Warning, document, store, warning,
 };
+use tollgate_report::view;
 
 /// A command's run, from the first check to the exit status.
 pub(crate) struct Session<'a> {

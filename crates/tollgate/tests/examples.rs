@@ -187,7 +187,7 @@ fn furnish(dir: &Path) {
         "int main(void) { int sum = 0; for (int i = 0; i < 100; i++) sum += i; return sum == 0; }\n",
     )
     .unwrap();
-    let page = fs::read_to_string(root.join("docs/reference/probes/switch.md")).unwrap();
+    let page = fs::read_to_string(root.join("docs/howto/own-runtime.md")).unwrap();
     let mine = page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0;
     fs::write(dir.join("mine"), mine).unwrap();
     fs::set_permissions(dir.join("mine"), fs::Permissions::from_mode(0o755)).unwrap();

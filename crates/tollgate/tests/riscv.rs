@@ -25,11 +25,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Standard output of a command that must succeed and say nothing else.
+/// Standard output of a command that must succeed and report nothing but where its run is.
 fn good(arguments: &[&str]) -> String {
     let output = tollgate(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
-    assert_eq!(text(&output.stderr), "", "{arguments:?}");
+    let said = text(&output.stderr);
+    assert!(said.lines().all(|line| line.starts_with("saved as ")), "{arguments:?}: {said}");
     text(&output.stdout)
 }
 
@@ -260,4 +261,98 @@ fn the_proxy_kernel_gives_spikes_counts() {
         [&*numbers[1], &*numbers[3], &*numbers[5], &*numbers[6], &*numbers[7]],
         ["134", "40", "2", "35", "1"]
     );
+}
+
+#[test]
+fn the_answer_is_computed_from_the_figures() {
+    let words = |arguments: &[&str]| good(arguments).split_whitespace().collect::<Vec<_>>().join(" ");
+    // Three quarters: 37 + 35 of 3 + 37 + 16 + 3 + 35 + 1.
+    let full = words(&["trap", "--calls", "getpid", "--iterations", "20"]);
+    assert!(
+        full.contains("Three quarters of the kernel's 95 instructions save and restore registers (72)"),
+        "{full}"
+    );
+    assert!(full.contains("the system call itself 3"), "{full}");
+    // With a second bank the registers are no longer the larger part: 7 + 1 of 27.
+    let bank = words(&["trap", "--kernel", "bank", "--calls", "getpid", "--iterations", "20"]);
+    assert!(!bank.contains("mostly moving"), "{bank}");
+}
+
+/// Whatever a command prints, `show` prints from the saved record, byte for byte, and it fits 80 columns.
+#[test]
+fn show_prints_what_the_command_printed() {
+    let (profiled, listed) = (image("enhanced_ctx_switch-asm"), good(&["trap", "--kernel", "list"]));
+    assert!(listed.lines().all(|line| line.chars().count() <= 80 && !line.ends_with(' ')), "{listed}");
+    let mut forms: Vec<String> = [
+        "trap --iterations 10",
+        "trap --calls write,500 --iterations 10",
+        "trap --kernel all --iterations 5",
+        "trap --engine all --calls getpid --iterations 5",
+        "trap --kernel all --engine all --iterations 2",
+        "trap --core cva6-like --iterations 20",
+        "trap --kernel all --core rocket-like --iterations 10",
+        "trap --workload chase --set 4 --kernel-touch 0,64 --every 2000 --traps 4",
+        "icache",
+        "icache --opt-level 1 --icache 4:1:8,8:1:8 --count cycle --sweep",
+        "icache --max-instructions 1000",
+        "pipeline",
+        "pipeline --around interrupt --core cva6-like",
+        "pipeline --around interrupt --count 2",
+        "pipeline --around branch --core rocket-like",
+        "pipeline --from trap_vector --count 40",
+    ]
+    .map(str::to_owned)
+    .into();
+    let designs = listed.lines().filter_map(|line| line.split_whitespace().next());
+    forms.extend(designs.map(|design| format!("trap --kernel {design} --iterations 2")));
+    forms.push(format!("run --profile {profiled}"));
+    for form in forms {
+        for locale in ["C", "C.UTF-8"] {
+            let store = TempDir::new().expect("a temporary folder");
+            let called = |arguments: &[&str]| {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+                command.args(arguments).env("XDG_DATA_HOME", store.path()).env("LC_ALL", locale);
+                let output = command.output().expect("tollgate starts");
+                assert_eq!(output.status.code(), Some(0), "{form}: {}", text(&output.stderr));
+                text(&output.stdout)
+            };
+            let arguments: Vec<&str> = ["riscv"].into_iter().chain(form.split(' ')).collect();
+            let printed = called(&arguments);
+            let shown = called(&["show", "latest"]);
+            // A program's own output comes before its profile.
+            let own =
+                printed.strip_suffix(&shown).unwrap_or_else(|| panic!("{form}:\n{printed}\n---\n{shown}"));
+            assert_eq!(own, if form.starts_with("run ") { "96\n96\n96\n" } else { "" }, "{form}");
+            for line in shown.lines() {
+                assert!(line.chars().count() <= 80 && !line.ends_with(' '), "{form}: {line:?}");
+            }
+            if form.starts_with("pipeline") {
+                for format in ["svg", "kanata", "o3pipeview"] {
+                    let exported = called(&["export", "latest", "--format", format]);
+                    let again = [&arguments[..], &["--no-save", "--format", format]].concat();
+                    assert_eq!(called(&again), exported, "{form}: {format}");
+                }
+            }
+        }
+    }
+}
+
+/// A profile is a record like any other: with `--json` it is all that standard output has.
+#[test]
+fn a_profile_is_a_record() {
+    let image = image("enhanced_ctx_switch-asm");
+    let output = tollgate(&["run", "--profile", "--json", "--no-save", &image]);
+    let run: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert!(text(&output.stderr).starts_with("96\n96\n96\n"), "the program's own output");
+    let result = &run["results"][0];
+    let calls = result["found"]["calls"].as_array().expect("calls");
+    let getpid = calls.iter().find(|call| call["number"] == 172).expect("getpid");
+    assert_eq!((&getpid["count"], &getpid["phases"]["register-save"]), (&1000.into(), &37_000.into()));
+    let functions = result["found"]["functions"].as_array().expect("functions");
+    let sum: u64 = functions.iter().filter_map(|function| function["instructions"].as_u64()).sum();
+    assert_eq!(result["counters"]["instructions"], sum as f64);
+    // Without a profile there is no record.
+    let output = tollgate(&["run", "--json", &image]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("add --profile"), "{}", text(&output.stderr));
 }

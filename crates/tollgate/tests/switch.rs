@@ -234,7 +234,7 @@ fn a_program_of_ones_own_is_measured_beside_the_others() {
 /// The example of the page, run as it stands there.
 #[test]
 fn the_example_of_the_page_runs() {
-    let page = include_str!("../../../docs/reference/probes/switch.md");
+    let page = include_str!("../../../docs/howto/own-runtime.md");
     let (_, rest) = page.split_once("```python\n").expect("an example");
     let (example, _) = rest.split_once("```").expect("its end");
     if tollgate_testkit::program("python3").is_none() {

@@ -93,6 +93,14 @@ pub(super) fn deny(session: &mut Session) -> Result<Outcome> {
     Ok(self::outcome(advisories.status))
 }
 
+pub(super) fn book(session: &mut Session) -> Result<Outcome> {
+    if program("mdbook").is_none() {
+        return Ok(Outcome::Skipped(format!("mdbook is not on PATH: {}", crate::book::INSTALL)));
+    }
+    crate::book::build(&session.root, "target/book".as_ref())?;
+    Ok(Outcome::Passed)
+}
+
 pub(super) fn typos(session: &mut Session) -> Result<Outcome> {
     optional("typos", "typos-cli", Command::new("typos").current_dir(&session.root))
 }

@@ -67,6 +67,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("organis", "organiz"),
     ("synchronis", "synchroniz"),
     ("randomis", "randomiz"),
+    ("virtualis", "virtualiz"),
     ("modelled", "modeled"),
     ("modelling", "modeling"),
     ("labelled", "labeled"),

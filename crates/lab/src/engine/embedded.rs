@@ -3,12 +3,11 @@
 use tollgate_riscv::timing::Core;
 use tollgate_riscv::{Config, Elf, Machine, Observer, Stop};
 
-use super::Engine;
-use crate::LabError;
 use crate::attribution::Attribution;
-use crate::bill::{Experiment, Spread, TrapBill};
+use crate::bill::{Engine, Experiment, Spread, TrapBill};
 use crate::call::Crossing;
 use crate::cycles::{CycleAttribution, Cycles};
+use crate::error::LabError;
 use crate::guest::Report;
 use crate::image;
 
@@ -26,10 +25,6 @@ const BUDGET_EACH: u64 = 20_000;
 impl Engine for Embedded {
     fn name(&self) -> &'static str {
         NAME
-    }
-
-    fn note(&self) -> &'static str {
-        "Counted instruction by instruction from outside; a trapping ecall does not count."
     }
 
     fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
@@ -55,7 +50,7 @@ impl Embedded {
     /// Runs an experiment on a core, and counts cycles besides.
     ///
     /// # Errors
-    /// Those of [`Engine::measure`], and a core that cannot be.
+    /// Those of [`Engine::measure`], and an invalid core.
     pub fn measure_cycles(&self, experiment: &Experiment, core: &Core) -> Result<CycleBill, LabError> {
         let (elf, machine) = boot(experiment)?;
         let bill = Attribution::new(&elf, experiment.crossing, experiment.iterations);
@@ -108,12 +103,12 @@ fn refused(error: impl std::fmt::Display) -> LabError {
     LabError::Machine(error.to_string())
 }
 
-/// What the program says of itself: its counter reads are checked against the bill, its result is passed on.
+/// The program's own report: its counter reads must agree with the bill; its result is passed on.
 fn second_opinion(experiment: &Experiment, outside: Spread, console: &str) -> Result<Option<i64>, LabError> {
     if experiment.crossing == Crossing::Timer {
         return Ok(None);
     }
-    let report = Report::find(console).ok_or_else(|| LabError::Guest("gave no account of its own".into()))?;
+    let report = Report::find(console).ok_or_else(|| LabError::Guest("printed no report".into()))?;
     // Two reads of the counter with nothing between them differ by one.
     match report.spread.less(1) {
         Some(inside) if inside == outside => Ok(report.result),

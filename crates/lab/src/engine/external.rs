@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::{NamedTempFile, tempfile};
 
-use crate::LabError;
 use crate::bill::{Experiment, TrapBill};
 use crate::call::Crossing;
+use crate::error::LabError;
 use crate::guest::Report;
 use crate::image;
 
-/// A guest that never ends must not hold us for ever; this is far above what any experiment takes.
+/// A limit for guests that never end, far above what any experiment takes.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// An engine that is a program of its own.
@@ -49,7 +49,7 @@ impl Program {
         })
     }
 
-    /// Why an experiment has no place on this engine.
+    /// Why this engine cannot run an experiment.
     fn why_not(&self, experiment: &Experiment) -> Option<&'static str> {
         match experiment.crossing {
             _ if experiment.design.is_custom() => Some("the kernel uses an extension that only tollgate has"),
@@ -62,7 +62,7 @@ impl Program {
     }
 
     fn run(&self, image: &NamedTempFile) -> Result<String, LabError> {
-        // A file and not a pipe: nobody has to read while the program runs.
+        // A file, because a pipe would have to be read while the program runs.
         let mut output = tempfile().map_err(LabError::Scratch)?;
         let stdio = |file: &File| file.try_clone().map(Stdio::from).map_err(LabError::Scratch);
         let mut child = Command::new(self.executable)
@@ -79,7 +79,7 @@ impl Program {
         let start = Instant::now();
         while child.try_wait().map_err(LabError::Scratch)?.is_none() {
             if start.elapsed() > PATIENCE {
-                // It may have ended by itself just now; either way it is gone afterwards.
+                // It may have ended by itself just now.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(self.failed("it did not end within five minutes"));

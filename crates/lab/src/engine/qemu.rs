@@ -1,9 +1,8 @@
 //! QEMU's full-system emulator, with its instruction counter as the clock.
 
-use super::Engine;
 use super::external::Program;
-use crate::LabError;
-use crate::bill::{Experiment, TrapBill};
+use crate::bill::{Engine, Experiment, TrapBill};
+use crate::error::LabError;
 
 /// QEMU, when it is on PATH.
 pub struct Qemu;
@@ -23,10 +22,6 @@ static PROGRAM: Program = Program {
 impl Engine for Qemu {
     fn name(&self) -> &'static str {
         PROGRAM.engine
-    }
-
-    fn note(&self) -> &'static str {
-        "QEMU counts the trapping ecall as an instruction: each trap is one more here than in Spike."
     }
 
     fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {

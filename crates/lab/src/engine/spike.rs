@@ -1,9 +1,8 @@
 //! Spike, the reference simulator.
 
-use super::Engine;
 use super::external::Program;
-use crate::LabError;
-use crate::bill::{Experiment, TrapBill};
+use crate::bill::{Engine, Experiment, TrapBill};
+use crate::error::LabError;
 
 /// Spike, when it is on PATH.
 pub struct Spike;
@@ -20,10 +19,6 @@ static PROGRAM: Program = Program {
 impl Engine for Spike {
     fn name(&self) -> &'static str {
         PROGRAM.engine
-    }
-
-    fn note(&self) -> &'static str {
-        "Spike's cycle is an instruction: it has no timing, and a trapping ecall does not count."
     }
 
     fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {

@@ -7,7 +7,8 @@ use std::process::Command;
 use tollgate_riscv::{Elf, Extension, Isa};
 
 use super::code::executable_sections;
-use super::{Build, IcacheError};
+use super::error::IcacheError;
+use super::plan::Build;
 
 /// A program of the tree, as GCC 12.2 builds it.
 #[derive(Clone, Copy, Debug)]

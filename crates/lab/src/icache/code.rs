@@ -99,7 +99,7 @@ fn half(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
 }
 
-/// Address and bytes of each section of instructions; none for a file that cannot be read.
+/// Address and bytes of each section of instructions; nothing for a file that cannot be read.
 pub(super) fn executable_sections(bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let Ok(file) = object::File::parse(bytes) else { return Vec::new() };
     file.sections()

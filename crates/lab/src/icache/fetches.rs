@@ -3,8 +3,9 @@
 use tollgate_riscv::{Class, Insn, Observer, RegClass, Retired, Trap};
 
 use super::code::{Code, Mix};
+use super::plan::{Build, Count};
+use super::report::Report;
 use super::seen::Seen;
-use super::{Build, Count, Report};
 
 /// Fetches behind the last instruction until it has left a pipeline of five stages, and one that Ripes counts for
 /// the cycle in which nothing is left.
@@ -12,7 +13,7 @@ const DRAIN: u64 = 5;
 /// Instructions fetched in vain when the third stage finds that a branch is taken.
 const IN_VAIN: u64 = 2;
 
-/// Watches a machine and tells the caches.
+/// Watches a machine and passes its fetches to the caches.
 pub(super) struct Fetches<'a> {
     code: &'a Code,
     count: Count,
@@ -24,7 +25,7 @@ pub(super) struct Fetches<'a> {
     /// Where execution goes on, and whether a taken branch led there.
     next: u64,
     jumped: bool,
-    /// The last trap that nobody handled: where and why, and how many there were since an instruction retired.
+    /// The last unhandled trap: where and why. How many traps there were since an instruction retired.
     trap: Option<(u64, String)>,
     traps_in_a_row: u64,
 }
@@ -90,7 +91,7 @@ impl<'a> Fetches<'a> {
         }
     }
 
-    /// What the caches saw.
+    /// The report.
     pub(super) fn finish(mut self, build: &Build, ended: bool) -> Report {
         let mut cycles = self.accesses;
         if self.count == Count::Cycle {

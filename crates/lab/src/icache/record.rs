@@ -1,15 +1,24 @@
 //! Reports as entries of the run document: one for each program and cache.
 
-use tollgate_record::family::IcacheAsked;
-use tollgate_record::{Asked, Measurement, Per, Series, Status, Warning, counter, warning};
+use std::collections::BTreeMap;
 
+use tollgate_record::family::{Accesses, CacheShape, IcacheAsked, IcacheFound, SweepCurve};
+use tollgate_record::{Asked, Found, Measurement, Per, Series, Status, Warning, counter, warning};
+use tollgate_riscv::cache::Geometry;
+
+use super::code::Mix;
+use super::plan::Count;
+use super::report::Report;
 use super::seen::{CacheReport, SweepPoint};
-use super::{Count, Mix, Report};
 
-/// The entries of a report, one for each cache. Figures are totals over the run of the program.
+/// The entries of a report, one for each cache; the first has the sweep. Figures are totals over the run of the program.
 #[must_use]
 pub fn measured(report: &Report) -> Vec<Measurement> {
-    report.caches.iter().map(|cache| entry(report, cache)).collect()
+    let mut entries: Vec<Measurement> = report.caches.iter().map(|cache| entry(report, cache)).collect();
+    if let Some(first) = entries.first_mut().filter(|_| !report.sweep.is_empty()) {
+        first.found = Found::Icache(IcacheFound { sweep: curves(&report.sweep) });
+    }
+    entries
 }
 
 fn entry(report: &Report, cache: &CacheReport) -> Measurement {
@@ -17,33 +26,37 @@ fn entry(report: &Report, cache: &CacheReport) -> Measurement {
     entry.asked = Asked::Icache(IcacheAsked {
         program: report.name.clone(),
         isa: report.isa.to_string(),
-        icache: cache.geometry.to_string(),
+        icache: shape(cache.geometry),
         policy: cache.policy.to_string(),
-        count: report.count.name().into(),
+        count: match report.count {
+            Count::Fetch => Accesses::Fetch,
+            Count::Cycle => Accesses::Cycle,
+        },
     });
     entry.samples = 1;
     entry.crossings = 1;
-    let mut counter = |name: &str, value: u64| entry.counters.insert(name.into(), value as f64);
-    counter("text-bytes", report.text);
-    if let Some(bytes) = report.object_text {
-        counter("object-text-bytes", bytes);
+    for (name, value) in [
+        (counter::TEXT_BYTES, Some(report.text)),
+        (counter::OBJECT_TEXT_BYTES, report.object_text),
+        (counter::ACCESSES, Some(cache.counts.accesses())),
+        (counter::MISSES, Some(cache.counts.misses())),
+        (counter::MISSES_COMPULSORY, Some(cache.split.compulsory)),
+        (counter::MISSES_CAPACITY, Some(cache.split.capacity)),
+        (counter::MISSES_CONFLICT, Some(cache.split.conflict)),
+        (counter::LINE_ACCESSES, Some(cache.line_counts.accesses())),
+        (counter::LINE_MISSES, Some(cache.line_counts.misses())),
+        (counter::FETCHED_BYTES, Some(report.bytes)),
+        (counter::CYCLES, Some(report.cycles)),
+        (counter::TIMED_CYCLES, cache.timing.map(|timing| timing.cycles)),
+        (counter::FETCH_WAIT_CYCLES, cache.timing.map(|timing| timing.waiting)),
+    ] {
+        if let Some(value) = value {
+            entry.count(name, value as f64);
+        }
     }
-    counter("accesses", cache.counts.accesses());
-    counter("misses", cache.counts.misses());
-    counter("misses-compulsory", cache.split.compulsory);
-    counter("misses-capacity", cache.split.capacity);
-    counter("misses-conflict", cache.split.conflict);
-    counter("line-accesses", cache.line_counts.accesses());
-    counter("line-misses", cache.line_counts.misses());
-    counter("fetched-bytes", report.bytes);
-    counter("cycles", report.cycles);
-    if let Some(timing) = cache.timing {
-        counter("timed-cycles", timing.cycles);
-        counter("fetch-wait-cycles", timing.waiting);
-    }
-    for (kind, mix) in [("static", &report.static_mix), ("dynamic", &report.dynamic_mix)] {
+    for (kind, mix) in [(counter::STATIC, &report.static_mix), (counter::DYNAMIC, &report.dynamic_mix)] {
         for (name, value) in parts(mix) {
-            counter(&format!("{kind}/{name}"), value);
+            entry.counters.insert(kind.part(name), value as f64);
         }
     }
     if let Some(rate) = cache.counts.hit_rate() {
@@ -66,14 +79,6 @@ fn entry(report: &Report, cache: &CacheReport) -> Measurement {
         y_unit: "misses".into(),
         points: (0..).zip(&cache.set_misses).map(|(set, &n)| [f64::from(set), n as f64]).collect(),
     });
-    for ((line, ways), points) in curves(&report.sweep) {
-        entry.series.push(Series {
-            name: format!("sweep/{ways}-way/{line}-byte-lines"),
-            x_unit: "sets".into(),
-            y_unit: "misses".into(),
-            points: points.iter().map(|p| [f64::from(p.geometry.sets()), p.misses as f64]).collect(),
-        });
-    }
     if !report.ended {
         let text = format!(
             "the program was stopped after {} instructions; --max-instructions gives it more",
@@ -84,15 +89,8 @@ fn entry(report: &Report, cache: &CacheReport) -> Measurement {
     entry
 }
 
-impl Count {
-    /// As the command line has it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fetch => "fetch",
-            Self::Cycle => "cycle",
-        }
-    }
+fn shape(geometry: Geometry) -> CacheShape {
+    CacheShape { sets: geometry.sets(), ways: geometry.ways(), line: geometry.line() }
 }
 
 fn parts(mix: &Mix) -> [(&'static str, u64); 6] {
@@ -107,10 +105,10 @@ fn parts(mix: &Mix) -> [(&'static str, u64); 6] {
 }
 
 /// A sweep by line and ways, each over the number of sets.
-fn curves(sweep: &[SweepPoint]) -> std::collections::BTreeMap<(u32, u32), Vec<SweepPoint>> {
-    let mut out = std::collections::BTreeMap::<_, Vec<_>>::new();
-    for point in sweep {
-        out.entry((point.geometry.line(), point.geometry.ways())).or_default().push(*point);
+fn curves(sweep: &[SweepPoint]) -> Vec<SweepCurve> {
+    let mut curves = BTreeMap::<(u32, u32), Vec<(u32, u64)>>::new();
+    for SweepPoint { geometry, misses } in sweep {
+        curves.entry((geometry.line(), geometry.ways())).or_default().push((geometry.sets(), *misses));
     }
-    out
+    curves.into_iter().map(|((line, ways), misses)| SweepCurve { line, ways, misses }).collect()
 }

@@ -1,21 +1,22 @@
-//! The caches that see every fetch, and what they saw.
+//! The caches that receive every fetch, and their counts.
 
 use tollgate_riscv::cache::{Cache, CacheError, Causes, Counts, Geometry, Policy, Split, Sweep, WritePolicy};
 
-use super::{Plan, Timing};
+use super::plan::Plan;
+use super::timed::Timing;
 
-/// What one cache saw.
+/// The counts of one cache.
 #[derive(Clone, Debug)]
 pub struct CacheReport {
     /// Its shape.
     pub geometry: Geometry,
-    /// Who had to leave.
+    /// The replacement policy.
     pub policy: Policy,
     /// An access for each fetch.
     pub counts: Counts,
     /// Why it missed.
     pub split: Split,
-    /// The same cache behind a buffer of one line, which is asked only when a fetch needs another line than the
+    /// The same cache behind a buffer of one line: an access only when a fetch needs another line than the
     /// one before; an instruction in two lines needs both.
     pub line_counts: Counts,
     /// Misses of each set.
@@ -37,7 +38,7 @@ pub struct SweepPoint {
     pub misses: u64,
 }
 
-/// One cache with what stands beside it.
+/// One cache and what is counted beside it.
 struct Watched {
     cache: Cache,
     causes: Causes,

@@ -72,7 +72,7 @@ fn a_report_agrees_with_itself() {
     }
 }
 
-/// A program that counts down 65,536 times is stopped where it was told to.
+/// A program that counts down 65,536 times is stopped at its limit.
 #[test]
 fn a_program_that_does_not_end_is_stopped() {
     let plan = Plan { caches: vec!["8:1:8".parse().unwrap()], max_instructions: 1000, ..Plan::default() };
@@ -82,7 +82,7 @@ fn a_program_that_does_not_end_is_stopped() {
     assert!(record::measured(&report)[0].has_warning(tollgate_record::warning::STOPPED));
 }
 
-/// The numbers of bytes that an object has are in the table; the compiler says the same.
+/// The sizes of objects in the table are those of the compiler.
 #[test]
 fn object_sizes_are_the_compilers() {
     if tollgate_testkit::program("riscv64-unknown-elf-gcc").is_none() {
@@ -102,7 +102,7 @@ fn object_sizes_are_the_compilers() {
     }
 }
 
-/// Two countings that know nothing of each other: the pipeline that is timed, and the accesses of `--count cycle`,
+/// Two independent counts: the pipeline that is timed, and the accesses of `--count cycle`,
 /// one a cycle. With a latency each miss of a program whose instructions never lie in two lines waits for that long.
 #[test]
 fn cycles_are_those_of_the_pipeline_and_a_wait_for_each_miss() {

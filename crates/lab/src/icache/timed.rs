@@ -4,7 +4,7 @@ use tollgate_riscv::Machine;
 use tollgate_riscv::cache::{Geometry, Policy};
 use tollgate_riscv::timing::{CacheShape, Cause, Core, CoreError, Fast, Memory, Replacement};
 
-use super::Plan;
+use super::plan::Plan;
 
 /// Cycles of a program on five stages with forwarding (the core `ripes-5stage`) behind one instruction cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 /// The bill of a trap.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -13,12 +16,35 @@ pub struct TrapAsked {
     pub isa: String,
     /// Crossings in the loop, after the single one.
     pub iterations: u64,
+    /// Number of the system call; absent for interrupts and switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u16>,
     /// The core whose cycles are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<String>,
-    /// `warm` or `cold`, with a core.
+    /// The state of the caches, with a core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caches: Option<String>,
+    pub caches: Option<Caches>,
+}
+
+/// What the caches, translation buffers and predictors hold when the crossing begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Caches {
+    /// What the crossings before it left.
+    Warm,
+    /// Nothing.
+    Cold,
+}
+
+impl Caches {
+    /// The name in the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Cold => "cold",
+        }
+    }
 }
 
 /// What the trap gave.
@@ -28,6 +54,9 @@ pub struct TrapFound {
     /// What the system call returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<i64>,
+    /// What the kernel's design does, in a few words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
 }
 
 /// A workload that traps.
@@ -57,6 +86,27 @@ pub struct PipelineAsked {
     pub from: Option<String>,
     /// The program: a file name, or `bundled`.
     pub program: String,
+    /// Which one of its kind the diagram is about, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nth: Option<u64>,
+}
+
+/// What a stage diagram shows beside its rows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PipelineFound {
+    /// What the first instruction after the hazard waited for, in order.
+    pub waits: Vec<Wait>,
+}
+
+/// Cycles of waiting and their cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    /// The cause: `d-miss`, `load-use`.
+    pub cause: String,
+    /// How many cycles.
+    pub cycles: u64,
 }
 
 /// Interrupt latency.
@@ -76,22 +126,143 @@ pub struct IcacheAsked {
     /// The instruction set that it is built for.
     pub isa: String,
     /// Sets, ways and bytes of a line, as `4:1:8`.
-    pub icache: String,
+    pub icache: CacheShape,
     /// The replacement policy.
     pub policy: String,
-    /// Whether accesses are counted by fetch or by cycle.
-    pub count: String,
+    /// What an access is.
+    pub count: Accesses,
+}
+
+/// What counts as an access to an instruction cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accesses {
+    /// One for each instruction.
+    #[default]
+    Fetch,
+    /// One for each cycle of a pipeline.
+    Cycle,
+}
+
+/// The shape of a cache; in the record and on the command line `sets:ways:line`, as `4:1:8`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct CacheShape {
+    /// Number of sets.
+    pub sets: u32,
+    /// Lines in each set.
+    pub ways: u32,
+    /// Bytes of a line.
+    pub line: u32,
+}
+
+impl CacheShape {
+    /// Bytes that the cache holds.
+    pub fn bytes(self) -> u64 {
+        u64::from(self.sets).saturating_mul(u64::from(self.ways)).saturating_mul(u64::from(self.line))
+    }
+}
+
+impl fmt::Display for CacheShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.sets, self.ways, self.line)
+    }
+}
+
+impl FromStr for CacheShape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers: Result<Vec<u32>, _> = text.split(':').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok([sets, ways, line]) => Ok(Self { sets: *sets, ways: *ways, line: *line }),
+            _ => Err(format!("'{text}' is not the shape of a cache; write sets:ways:line, as 4:1:8")),
+        }
+    }
+}
+
+impl TryFrom<String> for CacheShape {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<CacheShape> for String {
+    fn from(shape: CacheShape) -> Self {
+        shape.to_string()
+    }
 }
 
 /// What the program showed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct IcacheFound {}
+pub struct IcacheFound {
+    /// Misses of every shape that was swept, with LRU.
+    pub sweep: Vec<SweepCurve>,
+}
 
-/// A program.
+/// Misses over the number of sets, at one length of a line and one number of ways.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SweepCurve {
+    /// Bytes of a line.
+    pub line: u32,
+    /// Lines in each set.
+    pub ways: u32,
+    /// Numbers of sets, ascending, each with the misses.
+    pub misses: Vec<(u32, u64)>,
+}
+
+/// A program that ran with a profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramAsked {
-    /// The program.
+    /// The program's file name.
     pub program: String,
+    /// The machine's instruction set.
+    pub isa: String,
+    /// The machine's memory map: `spike` or `virt`.
+    pub machine: String,
+}
+
+/// Where a program's instructions went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProgramFound {
+    /// Functions with their instructions, most first.
+    pub functions: Vec<FunctionFound>,
+    /// System calls by their number.
+    pub calls: Vec<CallFound>,
+}
+
+/// A function of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionFound {
+    /// Its symbol.
+    pub name: String,
+    /// Instructions that retired in it.
+    pub instructions: u64,
+}
+
+/// All system calls with one number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallFound {
+    /// The number in `a7`.
+    pub number: u64,
+    /// Its name, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How many were handled.
+    pub count: u64,
+    /// Fewest instructions between the trap and the return.
+    pub min: u64,
+    /// Most instructions between the trap and the return.
+    pub max: u64,
+    /// Instructions of all of them by phase.
+    pub phases: BTreeMap<String, u64>,
 }

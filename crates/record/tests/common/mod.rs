@@ -60,9 +60,10 @@ pub(crate) fn sample() -> Run {
             waits: vec![StageSpan { name: "i-miss".into(), first: 10, last: 10 }],
             squash: Some(StageSquash { at: 12, by: "trap".into() }),
             traps: true,
+            stores: false,
         }],
         event: Some(0),
-        text: "The trap at 'ecall'.".into(),
+        first_fetch: 7,
     });
     futex.single = Some(Single {
         count: 1000,
@@ -158,8 +159,9 @@ fn arbitrary_stages(text: String) -> StageDiagram {
         waits: Vec::new(),
         squash: None,
         traps: false,
+        stores: true,
     };
-    StageDiagram { rows: vec![row], event: None, text }
+    StageDiagram { rows: vec![row], event: None, first_fetch: u64::MAX }
 }
 
 fn arbitrary_asked() -> impl Strategy<Value = Asked> {

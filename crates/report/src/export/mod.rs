@@ -12,9 +12,12 @@ mod csv;
 mod github;
 mod google;
 mod hdr;
+mod kanata;
 mod markdown;
+mod o3pipeview;
 mod openmetrics;
 mod rows;
+mod stage_svg;
 
 use rows::{Row, rows};
 use tollgate_record::Run;
@@ -42,6 +45,9 @@ pub static FORMATS: &[Format] = &[
     hdr::FORMAT,
     chrome_trace::FORMAT,
     markdown::FORMAT,
+    stage_svg::FORMAT,
+    kanata::FORMAT,
+    o3pipeview::FORMAT,
 ];
 
 /// A run as another tool's text.

@@ -16,11 +16,18 @@ const FAMILY: &str = "riscv-icache";
 const STEPS: [f64; SHADES - 1] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5];
 /// More maps make the page heavy.
 const MAPS: usize = 6;
-/// More curves cannot be told apart.
+/// The most curves that readers can distinguish.
 const CURVES: usize = 16;
 
 /// Misses by line and ways, each over the number of sets.
 type Sweep = BTreeMap<(u32, u32), Vec<(u32, f64)>>;
+
+/// The sweep of a result; empty without one.
+fn sweep(result: &Measurement) -> Sweep {
+    let curves = result.found.icache().into_iter().flat_map(|found| &found.sweep);
+    let points = |misses: &[(u32, u64)]| misses.iter().map(|&(sets, misses)| (sets, misses as f64)).collect();
+    curves.map(|curve| ((curve.line, curve.ways), points(&curve.misses))).collect()
+}
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let rows = runs.rows(|result| result.status == Status::Measured && result.family() == FAMILY);
@@ -48,7 +55,7 @@ fn text(result: &Measurement, key: &str) -> String {
     clean(result.asked.fields().get(key).and_then(|value| value.as_str()).unwrap_or_default())
 }
 
-/// The program, and what it was built for where the name does not say it.
+/// The program, and its instruction set where the name does not contain it.
 fn name(result: &Measurement) -> String {
     let (program, isa) = (text(result, "program"), text(result, "isa"));
     match (program.as_str(), isa.as_str()) {
@@ -130,24 +137,6 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
     let entries = found.iter().take(CURVES).enumerate();
     figure = figure.draw(mark::legend(entries.map(|(n, (name, _))| (Look::nth(n), (*name).to_owned()))));
     Some(figure.draw(plot.element("Share of fetches that miss over the size of the cache")))
-}
-
-/// `sweep/4-way/64-byte-lines`: ways and line.
-fn shape(name: &str) -> Option<(u32, u32)> {
-    let (ways, line) = name.strip_prefix("sweep/")?.split_once('/')?;
-    Some((line.strip_suffix("-byte-lines")?.parse().ok()?, ways.strip_suffix("-way")?.parse().ok()?))
-}
-
-fn sweep(result: &Measurement) -> Sweep {
-    let whole = |x: f64| (x.is_finite() && (1.0..=f64::from(u32::MAX)).contains(&x)).then_some(x as u32);
-    let named = result.series.iter().filter_map(|series| Some((shape(&series.name)?, series)));
-    named
-        .map(|(shape, series)| {
-            let points = series.points.iter().filter_map(|&[sets, misses]| Some((whole(sets)?, misses)));
-            (shape, points.filter(|(_, misses)| misses.is_finite()).collect::<Vec<_>>())
-        })
-        .filter(|(_, points)| !points.is_empty())
-        .collect()
 }
 
 /// The shade of a share of misses.
@@ -255,14 +244,6 @@ fn table(name: &str, sweep: &Sweep, sets: &[u32]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shapes_are_read_from_their_names_and_nothing_else_is() {
-        assert_eq!(shape("sweep/4-way/64-byte-lines"), Some((64, 4)));
-        for name in ["miss-ratio", "sweep/", "sweep/x-way/4-byte-lines", "sweep/4-way/4-byte-lines<b>"] {
-            assert_eq!(shape(name), None, "{name}");
-        }
-    }
 
     #[test]
     fn sets_end_where_they_change_nothing() {

@@ -131,13 +131,13 @@ fn telling(result: &Measurement) -> Vec<String> {
         Asked::Runtime(of) if of.tasks != 2 => vec![tasks(of.tasks)],
         Asked::Knee(knee) => knee.cache.iter().cloned().collect(),
         Asked::Trap(trap) => {
-            let caches = trap.caches.as_ref().map(|caches| format!("{caches} caches"));
+            let caches = trap.caches.as_ref().map(|caches| format!("{} caches", caches.name()));
             [Some(trap.kernel.clone()), trap.core.clone(), caches].into_iter().flatten().collect()
         }
         Asked::Workload(of) => vec![of.kernel.clone(), of.core.clone()],
         Asked::Pipeline(of) => vec![of.core.clone(), of.program.clone()],
         Asked::Latency(of) => vec![of.core.clone()],
-        Asked::Icache(of) => vec![of.program.clone(), of.icache.clone()],
+        Asked::Icache(of) => vec![of.program.clone(), of.icache.to_string()],
         Asked::Imported(of) => {
             let size = of.size.map(|size| Unit::Bytes.show(size as f64));
             [of.procs.map(tasks), size].into_iter().flatten().collect()

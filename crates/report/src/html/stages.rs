@@ -4,16 +4,13 @@ use super::runs::Runs;
 use crate::chart::stages::{Lane, Span, Stages, Tick};
 use crate::chart::{Cell, Figure, Table};
 use crate::markup::{Node, clean};
+use crate::stages::{FAMILY, STAGES, kind, letter, note, sentence, waits};
 use std::fmt::Write as _;
 use tollgate_record::stages::{Scale, StageDiagram, StageRow, StageSpan};
 use tollgate_record::{Measurement, Status};
 
-/// The stages that are known, in the order of the pipe: each has its colour and letter.
-const STAGES: [(&str, char); 5] = [("IF", 'F'), ("ID", 'D'), ("EX", 'X'), ("MEM", 'M'), ("WB", 'W')];
-/// Colour of a stage that is not.
+/// The color of an unknown stage.
 const OTHER: usize = 7;
-/// The family of results that have diagrams.
-const FAMILY: &str = "riscv-pipeline";
 /// How to read a diagram.
 const HOW: &str = "A letter stands in the cycle in which an instruction enters a stage (F fetch, D decode, X execute, M \
                    memory, W write back); where the colour is pale it is still there; a cross is where it is thrown \
@@ -22,7 +19,7 @@ const HOW: &str = "A letter stands in the cycle in which an instruction enters a
 const ROWS: usize = 100;
 /// More diagrams make the page heavy.
 const DIAGRAMS: usize = 12;
-/// A number stands above about every so many-th column.
+/// The distance between two numbers on the axis, in columns.
 const TICK: usize = 10;
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
@@ -35,7 +32,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     let mut figures: Vec<Figure> = all
         .iter()
         .take(DIAGRAMS)
-        .map(|&(n, result, diagram)| figure(&format!("{}{}", runs.before(n), title(result)), diagram))
+        .map(|&(n, result, diagram)| figure(&format!("{}{}", runs.before(n), title(result)), result, diagram))
         .collect();
     if let Some(last) = figures.last_mut().filter(|_| all.len() > DIAGRAMS) {
         last.notes.push(format!("{} more diagrams are in the records.", all.len() - DIAGRAMS));
@@ -51,33 +48,28 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
 /// What it is around, of which program, on which core.
 fn title(result: &Measurement) -> String {
     let asked = result.asked.pipeline();
-    let kind = result.probe.split_once('/').map_or(result.probe.as_str(), |(_, kind)| kind);
-    let what = match (kind, asked.and_then(|asked| asked.from.as_deref())) {
+    let what = match (kind(result), asked.and_then(|asked| asked.from.as_ref())) {
         ("symbol", Some(symbol)) => format!("From {symbol} on"),
         ("symbol", None) => "From a symbol on".into(),
         (kind, _) => {
             format!("Around {} {kind}", if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" })
         }
     };
-    let core = asked.map_or(String::new(), |asked| format!(", on {}", asked.core));
+    let core = asked.map(|asked| format!(", on {}", asked.core)).unwrap_or_default();
     clean(&format!("{what}{core}"))
 }
 
-fn figure(title: &str, diagram: &StageDiagram) -> Figure {
-    let shown = StageDiagram {
-        rows: diagram.rows.iter().take(ROWS).cloned().collect(),
-        event: diagram.event,
-        text: String::new(),
-    };
-    let scale = shown.scale();
+fn figure(title: &str, result: &Measurement, diagram: &StageDiagram) -> Figure {
+    let shown = &diagram.rows[..diagram.rows.len().min(ROWS)];
+    let scale = Scale::of(shown);
     let width = scale.width();
     let mut figure = Figure::new(title, table(title, diagram));
-    figure.lead = clean(&diagram.text);
+    figure.lead = clean(&sentence(result));
     if diagram.rows.len() > ROWS {
         figure.notes.push(format!("{} more instructions are in the table.", diagram.rows.len() - ROWS));
     }
     let event = diagram.event.and_then(|event| usize::try_from(event).ok());
-    let lanes = shown.rows.iter().enumerate().map(|(i, row)| lane(row, &scale, event == Some(i))).collect();
+    let lanes = shown.iter().enumerate().map(|(i, row)| lane(row, &scale, event == Some(i))).collect();
     let folds = scale.folds().iter().map(|fold| fold.1).collect();
     figure.draw(Stages { width, ticks: ticks(&scale), folds, lanes }.element())
 }
@@ -115,7 +107,7 @@ fn lane(row: &StageRow, scale: &Scale, event: bool) -> Lane {
     let spans = row.stages.iter().map(|span| {
         let known = STAGES.iter().position(|(name, _)| *name == span.name);
         Span {
-            letter: known.map_or('?', |known| STAGES[known].1),
+            letter: letter(&span.name),
             colour: known.unwrap_or(OTHER),
             first: scale.column(span.first),
             last: scale.column(span.last.max(span.first)),
@@ -130,32 +122,6 @@ fn lane(row: &StageRow, scale: &Scale, event: bool) -> Lane {
         gone: row.squash.as_ref().map(|squash| scale.column(squash.at)),
         event,
     }
-}
-
-/// What the instruction waited for, or why it is gone.
-fn note(row: &StageRow) -> String {
-    match &row.squash {
-        _ if row.traps => "traps".into(),
-        Some(squash) => format!("thrown away: {}", squash.by),
-        None => waits(row),
-    }
-}
-
-fn waits(row: &StageRow) -> String {
-    let mut sums: Vec<(&str, u64)> = Vec::new();
-    for wait in &row.waits {
-        let cycles = cycles(wait);
-        match sums.iter_mut().find(|(name, _)| *name == wait.name) {
-            Some((_, sum)) => *sum = sum.saturating_add(cycles),
-            None => sums.push((&wait.name, cycles)),
-        }
-    }
-    let sums: Vec<String> = sums.iter().map(|(name, cycles)| format!("{name} {cycles}")).collect();
-    sums.join(", ")
-}
-
-fn cycles(span: &StageSpan) -> u64 {
-    span.last.saturating_sub(span.first).saturating_add(1)
 }
 
 fn words(row: &StageRow) -> String {

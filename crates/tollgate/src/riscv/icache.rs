@@ -1,4 +1,4 @@
-//! `tollgate riscv icache`: what an instruction cache makes of a program, in several builds side by side.
+//! `tollgate riscv icache`: instruction caches under a program, in several builds side by side.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,15 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use tollgate_lab::icache::{self, BUNDLED, Build, Count, IcacheError, Plan, Report, SOURCE};
-use tollgate_lab::text;
-use tollgate_record::{Store, Warning, document, warning};
+use tollgate_lab::icache::{self, BUNDLED, Build, Count, IcacheError, Plan, SOURCE};
+use tollgate_measure::host;
 use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
 use tollgate_riscv::{Elf, Isa, LoadError, Xlen};
 
-use super::document;
-use crate::cli::{Output, StoreArgs, Usage};
-use crate::output::{self, Sink, say};
+use crate::cli::{Destination, Usage};
+use crate::session::Session;
 
 /// `tollgate riscv icache`.
 #[derive(Args)]
@@ -66,14 +64,7 @@ pub(super) struct IcacheArgs {
     max_instructions: u64,
 
     #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    store: StoreArgs,
-
-    /// Do not save the run
-    #[arg(long, conflicts_with = "store")]
-    no_save: bool,
+    destination: Destination,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -84,39 +75,21 @@ enum Counting {
     Cycle,
 }
 
-/// Looks at each build and shows them side by side.
+/// Measures each build.
 pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
-    let sink = Sink::open(&args.output)?;
     let plan = plan(args)?;
-    // What the machine needs to know of the store is known before anything runs.
-    let store = if args.no_save { None } else { open_store(&args.store)? };
-    let mut reports: Vec<Report> = Vec::new();
-    for build in builds(args)? {
-        let report = icache::run(&build, &plan).map_err(|error| match error {
+    let mut session = Session::open(&args.destination, host::here(), args.seed)?;
+    let builds = builds(args)?;
+    for (done, build) in builds.iter().enumerate() {
+        session.progress(done as f64 / builds.len() as f64, &build.name);
+        let report = icache::run(build, &plan).map_err(|error| match error {
             IcacheError::Trapped { .. } | IcacheError::Waits { .. } => error.into(),
             error => Usage::error(error),
         })?;
-        reports.push(report);
+        session.run.results.extend(icache::record::measured(&report));
     }
-    let mut run = document(reports.iter().flat_map(icache::record::measured).collect());
-    run.seed = args.seed;
-    let saved = match &store {
-        Some(store) => store.save(&run).map(|_| true),
-        None => Ok(false),
-    };
-    if let Err(error) = &saved {
-        run.warnings.push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {error}")));
-    }
-    sink.deliver(&if sink.json() { document::to_json(&run)? } else { text::icache(&reports) })?;
-    match saved {
-        Ok(true) if !sink.json() => say(format!("saved as {} (tollgate show {0})", run.id)),
-        Ok(_) => {}
-        Err(error) => {
-            say(format!("tollgate: {error}"));
-            return Ok(ExitCode::FAILURE);
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    session.run.complete = true;
+    session.finish()
 }
 
 fn plan(args: &IcacheArgs) -> Result<Plan> {
@@ -139,16 +112,6 @@ fn plan(args: &IcacheArgs) -> Result<Plan> {
         miss_latency: args.miss_latency,
         max_instructions: args.max_instructions,
     })
-}
-
-/// The store, if it can be written to; a missing home is no reason not to count.
-fn open_store(args: &StoreArgs) -> Result<Option<Store>> {
-    let Some(store) = output::store(args)? else { return Ok(None) };
-    match store.check_writable() {
-        Ok(()) => Ok(Some(store)),
-        Err(error) if args.store.is_some() => Err(Usage::error(error)),
-        Err(_) => Ok(None),
-    }
 }
 
 fn builds(args: &IcacheArgs) -> Result<Vec<Build>> {

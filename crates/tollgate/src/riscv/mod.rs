@@ -2,23 +2,19 @@
 
 mod core;
 mod icache;
-mod keep;
 mod pipeline;
 mod run;
 mod trap;
 mod workload;
 
-use std::env;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use tollgate_lab::diagram::text::Look;
-use tollgate_lab::text;
 use tollgate_measure::host;
-use tollgate_record::{Measurement, Run, SCHEMA, Tool, store};
-use tollgate_report::Style;
+
+use crate::cli::Destination;
+use crate::session::Session;
 
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
@@ -51,32 +47,7 @@ pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
     }
 }
 
-/// A saved run of this family that the report's own views do not show.
-pub(crate) fn shown(run: &Run, style: &Style) -> Option<String> {
-    text::is_stages(run).then(|| stages(run, style))
-}
-
-/// The stage diagrams of a run.
-fn stages(run: &Run, style: &Style) -> String {
-    text::stages(run, Look { width: style.width.min(200), unicode: style.unicode })
-}
-
-/// The run document around what a command of this family found.
-fn document(results: Vec<Measurement>) -> Run {
-    let now = SystemTime::now();
-    Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: store::new_id(now),
-        started: store::rfc3339(now),
-        // Nothing here is drawn at random.
-        seed: 0,
-        tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
-        command: env::args().skip(1).collect(),
-        complete: true,
-        interleaved_with: None,
-        host: host::here(),
-        warnings: Vec::new(),
-        results,
-    }
+/// The session of a command in which nothing is drawn at random.
+fn open(destination: &Destination) -> Result<Session<'_>> {
+    Session::open(destination, host::here(), 0)
 }

@@ -6,15 +6,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use tollgate_lab::diagram::{MOST, kanata, o3pipeview, svg};
 use tollgate_lab::latency;
-use tollgate_lab::pipeline::{self, Around, PipelineError, View, Wanted};
+use tollgate_lab::pipeline::{self, Around, MOST, PipelineError, Wanted};
 use tollgate_lab::program::Job;
 use tollgate_lab::{Crossing, Design, Experiment, prepare, record};
-use tollgate_record::Run;
+use tollgate_report::export;
 
-use crate::cli::{Output, Usage};
-use crate::output::Sink;
+use super::open;
+use crate::cli::{Destination, Usage};
 
 /// The call that is drawn of the bundled program: its caches are warm then.
 const WARM: u64 = 10;
@@ -41,6 +40,13 @@ enum Format {
     Kanata,
     /// gem5's O3PipeView trace
     O3pipeview,
+}
+
+impl Format {
+    /// The exporter that writes it; `None` for the terminal.
+    fn exported(self) -> Option<&'static export::Format> {
+        export::Format::named(self.to_possible_value()?.get_name())
+    }
 }
 
 /// `tollgate riscv pipeline`.
@@ -93,15 +99,11 @@ pub(super) struct PipelineArgs {
     max_instructions: u64,
 
     #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    keep: super::keep::KeepArgs,
+    destination: Destination,
 }
 
 /// Draws what the command line asks for.
 pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
-    let sink = Sink::open(&args.output)?;
     if !(2..=MOST).contains(&args.count) {
         return Err(Usage::error(format!("--count {}: give a number from 2 to {MOST}", args.count)));
     }
@@ -115,29 +117,28 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
         (None, Some(Hazard::Branch)) => Around::Branch,
         (None, _) => Around::Trap,
     };
-    let (view, latency) = if args.elf.is_none() && around == Around::Interrupt && args.nth.is_none() {
+    let bundled = if around == Around::Branch { LEARNING } else { WARM };
+    let nth = args.nth.unwrap_or(if args.elf.is_none() { bundled } else { 1 });
+    let wanted = Wanted { around, nth, count: args.count };
+    let mut session = open(&args.destination)?;
+    let (view, latency) = if args.elf.is_none() && wanted.around == Around::Interrupt && args.nth.is_none() {
         let latency = latency::measure(&core, args.count).map_err(|error| explained(args, &error))?;
         (latency.view.clone(), Some(latency))
     } else {
-        let bundled = if around == Around::Branch { LEARNING } else { WARM };
-        let nth = args.nth.unwrap_or(if args.elf.is_none() { bundled } else { 1 });
-        let wanted = Wanted { around: around.clone(), nth, count: args.count };
-        let view = pipeline::view(&job(args, &around)?, &core, &wanted).map_err(|e| explained(args, &e))?;
+        let view =
+            pipeline::view(&job(args, &wanted.around)?, &core, &wanted).map_err(|e| explained(args, &e))?;
         (view, None)
     };
-    let said = sentence(&view, &around);
     let program = args.elf.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
     let program = program.as_deref().unwrap_or("bundled");
-    let mut results = vec![record::stages(&view, &around, &core.name, program, &said)];
-    results.extend(latency.map(|latency| record::latency(&latency, &core.name)));
-    let style = sink.style();
-    let show = |run: &Run| match args.format {
-        Format::Text => super::stages(run, &style),
-        Format::Svg => svg::draw(&view.lanes, &format!("{} on {}", around.name(), core.name), &said),
-        Format::Kanata => kanata::write(&view.lanes),
-        Format::O3pipeview => o3pipeview::write(&view.lanes),
-    };
-    super::keep::finish(results, &sink, &args.keep, &show)
+    session.run.results.push(record::stages(view, &wanted, &core.name, program));
+    session.run.results.extend(latency.map(|latency| record::latency(&latency, &core.name)));
+    session.run.complete = true;
+    let Some(format) = args.format.exported() else { return session.finish() };
+    session.finish_with(|run, sink| {
+        sink.deliver(&format.export(run)?.text)?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// Which option is wrong, and what to do.
@@ -183,47 +184,4 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job> {
         files: Vec::new(),
         max_instructions: args.max_instructions,
     })
-}
-
-/// What the hazard costs, in a sentence.
-fn sentence(view: &View, around: &Around) -> String {
-    let Some(hazard) = &view.hazard else {
-        return match around {
-            Around::Symbol(name) => format!("{} instructions from {name} on.", view.lanes.len()),
-            _ => "The next instruction to retire is beyond this diagram; --count shows more.".to_owned(),
-        };
-    };
-    let event = &view.lanes[view.event];
-    let next = &view.lanes[hazard.next];
-    let name = if event.text.is_empty() { "the instruction".to_owned() } else { format!("'{}'", event.text) };
-    let what = match around {
-        Around::Trap => format!("The trap at {name}"),
-        Around::Interrupt => format!("The interrupt behind {name}"),
-        _ => format!("The jump at {name}"),
-    };
-    let thrown = match hazard.squashed {
-        0 => "no fetched instruction is thrown away".to_owned(),
-        1 => "one fetched instruction is thrown away".to_owned(),
-        n => format!("{n} fetched instructions are thrown away"),
-    };
-    let cycles = if hazard.lost == 1 { "cycle" } else { "cycles" };
-    let mut said = format!(
-        "{what} costs {} {cycles} in which nothing retires: {thrown}, and '{}' is the next to retire, in cycle {}.",
-        hazard.lost,
-        next.text,
-        next.end().saturating_sub(1)
-    );
-    let waits: Vec<String> = hazard
-        .waits
-        .iter()
-        .filter(|wait| !matches!(wait.0, "branch" | "trap-flush"))
-        .map(|(cause, cycles)| format!("{cycles} for {cause}"))
-        .collect();
-    if !waits.is_empty() {
-        said.push_str(&format!(
-            " Of these that instruction waits {} on its own account.",
-            waits.join(" and ")
-        ));
-    }
-    said
 }

@@ -1,4 +1,4 @@
-//! `tollgate riscv run`: somebody's program on the embedded machine.
+//! `tollgate riscv run`: a user's program on the embedded machine.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -7,12 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use tollgate_lab::Trace;
 use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
-use tollgate_lab::text;
+use tollgate_lab::{Trace, record};
+use tollgate_record::family::ProgramAsked;
+use tollgate_record::number::count;
 use tollgate_riscv::{ConfigError, LoadError};
 
-use crate::cli::Usage;
+use crate::cli::{Destination, Usage};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum TraceKind {
@@ -48,7 +49,7 @@ pub(super) struct RunArgs {
     #[arg(long, default_value_t = 128, value_name = "MIB")]
     memory: u64,
 
-    /// The command line that the device tree hands to a kernel
+    /// The kernel's command line in the device tree
     #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
     bootargs: String,
 
@@ -64,18 +65,21 @@ pub(super) struct RunArgs {
     #[arg(long, value_enum, value_name = "KIND", conflicts_with = "profile")]
     trace: Option<TraceKind>,
 
-    /// Show instructions by function, by phase and by system call afterwards
+    /// Print and save a profile afterwards: instructions by function, by phase and by system call
     #[arg(long)]
     profile: bool,
 
     /// Stop a program that has not ended after so many instructions
     #[arg(long, default_value_t = 10_000_000_000, value_name = "N")]
     max_instructions: u64,
+
+    #[command(flatten)]
+    destination: Destination,
 }
 
-/// Says something that is not the result.
+/// Prints a line that is not the result.
 fn tell(text: &str) {
-    // With standard error gone there is nobody left to tell.
+    // If standard error is closed there is no other place to print it.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
@@ -88,7 +92,21 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         (None, true) => Watch::Profile,
         (None, false) => Watch::Nothing,
     };
-    let outcome = match program::run(&job, watch, &mut io::stdout(), &mut io::stderr()) {
+    let session = match args.profile {
+        true => Some(super::open(&args.destination)?),
+        false => None,
+    };
+    let of_profile = &args.destination;
+    let output = &of_profile.output;
+    if session.is_none()
+        && (output.json || output.out.is_some() || of_profile.no_save || of_profile.store.store.is_some())
+    {
+        return Err(Usage::error("--json, --out, --store and --no-save belong to a profile: add --profile"));
+    }
+    // With --json the record is all that standard output has.
+    let mut console: Box<dyn Write> =
+        if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let outcome = match program::run(&job, watch, &mut console, &mut io::stderr()) {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
         Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
@@ -97,8 +115,13 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         Err(error @ ProgramError::Output(_)) => return Err(error.into()),
         Err(error) => return Err(Usage::error(explained(args, &error))),
     };
-    if let Some(profile) = &outcome.profile {
-        io::stdout().write_all(text::profile(profile).as_bytes())?;
+    if let (Some(profile), Some(mut session)) = (&outcome.profile, session) {
+        let program =
+            args.elf.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let asked = ProgramAsked { program, isa: args.isa.clone(), machine: args.machine.clone() };
+        session.run.results.push(record::profile(profile, asked));
+        session.run.complete = true;
+        session.finish()?;
     }
     for path in &outcome.refused {
         tell(&format!("the program asked for {path}, which it may not read; --allow {path} lets it"));
@@ -151,7 +174,7 @@ fn job(args: &RunArgs) -> Result<Job> {
 }
 
 fn verdict(args: &RunArgs, outcome: &Outcome) -> ExitCode {
-    let count = text::grouped(outcome.instructions);
+    let count = count(outcome.instructions);
     match &outcome.ending {
         Ending::Exited(0) => {
             // A person wants to know; a script wants the program's own output and nothing else.

@@ -4,13 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::{
-    Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, LabError, TrapBill, USUAL,
-};
-use tollgate_lab::{find_engine, record, text};
-use tollgate_record::{Run, Status};
+use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, LabError, USUAL};
+use tollgate_lab::{find_engine, record};
+use tollgate_record::Status;
 
-use crate::cli::{Output, Usage};
+use super::open;
+use crate::cli::{Destination, Usage};
 use crate::output::Sink;
 
 /// `tollgate riscv trap`.
@@ -45,73 +44,66 @@ pub(super) struct TrapArgs {
     workload: super::workload::WorkloadArgs,
 
     #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    keep: super::keep::KeepArgs,
+    destination: Destination,
 }
 
 /// What the command line asks for.
 struct Plan {
     experiments: Vec<Experiment>,
     engines: Vec<&'static dyn Engine>,
-    table: bool,
 }
 
 /// Measures what the command line asks for.
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
-    let sink = Sink::open(&args.output)?;
     if args.kernel == "list" {
-        sink.deliver(&text::list())?;
+        let list: String = DESIGNS.iter().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect();
+        Sink::open(&args.destination.output)?.deliver(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.workload.workload.is_some() {
-        return super::workload::run(&args.workload, args.core.as_deref(), &sink, &args.keep);
+        return super::workload::run(&args.workload, args.core.as_deref(), &args.destination);
     }
     args.workload.refuse_alone()?;
     let plan = plan(args)?;
     if let Some(core) = &args.core {
-        return in_cycles(args, &plan, core, &sink);
+        return in_cycles(args, &plan, core);
     }
-    let mut entries = Vec::new();
-    let mut bills = Vec::new();
-    let mut missing = Vec::new();
+    let mut session = open(&args.destination)?;
+    let all = (plan.engines.len() * plan.experiments.len()) as f64;
     for engine in &plan.engines {
         for experiment in &plan.experiments {
-            match engine.measure(experiment) {
-                Ok(bill) => {
-                    entries.push(record::measured(&bill));
-                    bills.push(bill);
-                }
-                Err(why) => {
-                    entries.push(record::not_measured(experiment, engine.name(), &why));
-                    missing.push((*experiment, why));
-                }
-            }
+            session.progress(session.run.results.len() as f64 / all, experiment.design.name);
+            session.run.results.push(match engine.measure(experiment) {
+                Ok(bill) => record::measured(&bill),
+                Err(why) => record::not_measured(experiment, engine.name(), &why),
+            });
         }
     }
-    // One engine was asked for and did nothing: what was asked for was not done.
-    let nothing = plan.engines.len() == 1 && entries.iter().all(|entry| entry.status == Status::Skipped);
-    let shown = |_: &Run| plan.show(&bills, &missing);
-    let done = super::keep::finish(entries, &sink, &args.keep, &shown)?;
-    Ok(if nothing { ExitCode::FAILURE } else { done })
+    // One engine was asked for and measured nothing.
+    let skipped = session.run.results.iter().all(|result| result.status == Status::Skipped);
+    if plan.engines.len() == 1 && skipped {
+        session.fail(format!("engine {} measured nothing", plan.engines[0].name()));
+    }
+    session.run.complete = true;
+    session.finish()
 }
 
 /// The same with cycles.
-fn in_cycles(args: &TrapArgs, plan: &Plan, core: &str, sink: &Sink<'_>) -> Result<ExitCode> {
+fn in_cycles(args: &TrapArgs, plan: &Plan, core: &str) -> Result<ExitCode> {
     let core = super::core::read(core)?;
     if args.engine != "embedded" {
         return Err(Usage::error("--core counts cycles on the embedded machine: leave --engine out"));
     }
-    let mut entries = Vec::new();
-    for experiment in &plan.experiments {
+    let mut session = open(&args.destination)?;
+    for (done, experiment) in plan.experiments.iter().enumerate() {
+        session.progress(done as f64 / plan.experiments.len() as f64, experiment.design.name);
         match Embedded.measure_cycles(experiment, &core) {
-            Ok(bill) => entries.extend(record::measured_cycles(&bill)),
-            Err(why) => entries.push(record::not_measured(experiment, "embedded", &why)),
+            Ok(bill) => session.run.results.extend(record::measured_cycles(&bill)),
+            Err(why) => session.run.results.push(record::not_measured(experiment, "embedded", &why)),
         }
     }
-    let style = sink.style();
-    super::keep::finish(entries, sink, &args.keep, &|run| tollgate_report::riscv(run, &style))
+    session.run.complete = true;
+    session.finish()
 }
 
 fn plan(args: &TrapArgs) -> Result<Plan> {
@@ -141,9 +133,8 @@ fn plan(args: &TrapArgs) -> Result<Plan> {
             Some(parsed.map_err(|e| Usage::error(format!("--calls: {e}")))?)
         }
     };
-    let table = args.kernel == "all";
     let experiment = |design, crossing| Experiment { design, crossing, iterations: args.iterations };
-    let experiments = if table {
+    let experiments = if args.kernel == "all" {
         let call = match calls.as_deref() {
             None => USUAL[0],
             Some([call]) => *call,
@@ -174,25 +165,5 @@ fn plan(args: &TrapArgs) -> Result<Plan> {
             }
         }
     };
-    Ok(Plan { experiments, engines, table })
-}
-
-impl Plan {
-    fn show(&self, bills: &[TrapBill], missing: &[(Experiment, LabError)]) -> String {
-        let mut out = match (&self.engines[..], self.table) {
-            ([_], true) => text::comparison(bills),
-            ([_], false) => text::bills(bills),
-            (engines, _) => {
-                let names: Vec<_> = engines.iter().map(|engine| engine.name()).collect();
-                text::engines(&names, bills, &self.experiments)
-            }
-        };
-        for engine in &self.engines {
-            if bills.iter().any(|bill| bill.engine == engine.name()) {
-                out.push_str(&text::wrapped(engine.note()));
-            }
-        }
-        out.push_str(&text::missing(missing));
-        out
-    }
+    Ok(Plan { experiments, engines })
 }

@@ -8,13 +8,13 @@ use anyhow::Result;
 use clap::Args;
 use tollgate_lab::record;
 use tollgate_lab::workload::{self, LINE, MOST_BYTES, Point, WORKLOADS, Workload};
+use tollgate_record::number;
 use tollgate_record::text;
 
-use super::keep::{self, KeepArgs};
-use crate::cli::Usage;
-use crate::output::Sink;
+use super::open;
+use crate::cli::{Destination, Usage};
 
-/// The core when none is named: one with caches and translation buffers.
+/// The default core: one with caches and translation buffers.
 const CORE: &str = "cva6-like";
 
 /// What makes a workload.
@@ -62,22 +62,20 @@ impl WorkloadArgs {
 }
 
 /// Measures every point of the sweep.
-pub(super) fn run(
-    args: &WorkloadArgs,
-    core: Option<&str>,
-    sink: &Sink<'_>,
-    keep: &KeepArgs,
-) -> Result<ExitCode> {
+pub(super) fn run(args: &WorkloadArgs, core: Option<&str>, destination: &Destination) -> Result<ExitCode> {
     let core = super::core::read(core.unwrap_or(CORE))?;
     let workload = workload(args.workload.as_deref().unwrap_or_default())?;
     let points = points(args, &workload)?;
-    let mut entries = Vec::new();
-    for point in &points {
+    let mut session = open(destination)?;
+    for (done, point) in points.iter().enumerate() {
+        let of = |bytes: u64| number::bytes(bytes as f64);
+        let what = format!("{} of {}, the kernel reads {}", workload.name, of(point.set), of(point.touch));
+        session.progress(done as f64 / points.len() as f64, what);
         let seen = workload::measure(point, &core)?;
-        entries.push(record::slowdown(&seen, &core.name));
+        session.push(record::slowdown(&seen, &core.name));
     }
-    let style = sink.style();
-    keep::finish(entries, sink, keep, &|run| tollgate_report::riscv(run, &style))
+    session.run.complete = true;
+    session.finish()
 }
 
 /// A bundled workload, or one that is built from a source.

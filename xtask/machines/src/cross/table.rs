@@ -1,6 +1,7 @@
 //! What is measured on which architecture: the table that the command prints and that is part of
 //! `docs/reference/architectures.md`.
 
+use super::trial::RowsByCase;
 use crate::build::target::TARGETS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -27,7 +28,7 @@ type Gaps = BTreeMap<(String, String, String), String>;
 
 impl Table {
     /// Adds the rows of one architecture.
-    pub(super) fn add(&mut self, arch: &'static str, lists: BTreeMap<&'static str, Vec<Measurement>>) {
+    pub(super) fn add(&mut self, arch: &'static str, lists: RowsByCase) {
         for (list, rows) in lists {
             self.0.entry(list).or_default().insert(arch, rows);
         }

@@ -17,6 +17,9 @@ pub(super) struct Runner {
     emulator: Option<&'static str>,
 }
 
+/// The rows of each case that has any.
+pub(super) type RowsByCase = BTreeMap<&'static str, Vec<Measurement>>;
+
 /// What the program of this machine's own architecture prints, by case.
 pub(super) type Here = BTreeMap<&'static str, String>;
 
@@ -77,11 +80,7 @@ impl Runner {
     }
 
     /// Tries every case. Returns the rows of the cases that have any, and a sentence for each case that failed.
-    pub(super) fn cases(
-        &self,
-        program: &Path,
-        here: &mut Here,
-    ) -> Result<(BTreeMap<&'static str, Vec<Measurement>>, Vec<String>)> {
+    pub(super) fn cases(&self, program: &Path, here: &mut Here) -> Result<(RowsByCase, Vec<String>)> {
         let scratch = tempfile::tempdir().context("a folder for runs")?;
         let (mut rows, mut wrong) = (BTreeMap::new(), Vec::new());
         for case in CASES {

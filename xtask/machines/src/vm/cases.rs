@@ -225,7 +225,7 @@ pub(super) static CASES: &[Case] = &[
     },
     Case {
         name: "kvm-without-svm",
-        what: "no virtualisation in the processor",
+        what: "no virtualization in the processor",
         line: Line::V6_1,
         cpu: "EPYC,-svm",
         scripts: &[Script { name: "load", line: "insmod /mod/kvm-amd.ko || true" }, CROSSING],

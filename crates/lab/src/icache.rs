@@ -1,0 +1,98 @@
+//! Instruction caches under a program, with and without the C extension.
+//!
+//! A [`Build`] is one program for one ISA, [`run`] executes it on the embedded machine and passes every fetch, as
+//! [`Count`] defines it, to the caches of a [`Plan`]; a [`Report`] has their counts.
+//!
+//! ```
+//! use tollgate_lab::icache::{BUNDLED, Count, Plan, run};
+//! // The note's rates: four lines of two words, a five-stage pipeline, -O1.
+//! let plan = Plan { caches: vec!["4:1:8".parse().unwrap()], count: Count::Cycle, ..Plan::default() };
+//! let rates: Vec<f64> = BUNDLED[..2]
+//!     .iter()
+//!     .map(|bundled| run(&bundled.build(), &plan).unwrap().caches[0].counts.hit_rate().unwrap())
+//!     .collect();
+//! assert_eq!(format!("{:.2} {:.2}", rates[0], rates[1]), "0.50 0.75");
+//! ```
+
+mod build;
+mod code;
+mod error;
+mod fetches;
+mod plan;
+pub mod record;
+mod report;
+mod seen;
+mod timed;
+
+use tollgate_riscv::{Config, Elf, LoadError, Machine, Stop};
+
+pub(crate) use build::compile_at;
+pub use build::{BUNDLED, Bundled, SOURCE, compile};
+pub use code::{Code, Mix};
+pub use error::IcacheError;
+pub use plan::{Build, Count, Plan};
+pub use report::Report;
+pub use seen::{CacheReport, SweepPoint};
+pub use timed::Timing;
+
+use fetches::Fetches;
+use seen::Seen;
+
+/// Steps between two looks at whether the program has left its code.
+const SLICE: u64 = 1 << 16;
+/// RAM of the machine, and the room that is left above the stack.
+const RAM: u64 = 64 << 20;
+const RAM_BASE: u64 = 0x8000_0000;
+const ABOVE_STACK: u64 = 16;
+
+/// Runs a program and counts its fetches. A program without start-up code gets a stack, and ends when it returns.
+///
+/// # Errors
+/// A program that cannot be loaded or run, or an invalid cache.
+pub fn run(build: &Build, plan: &Plan) -> Result<Report, IcacheError> {
+    let elf = Elf::parse(&build.elf).map_err(|error| unloadable(build, error))?;
+    let code = Code::of(&build.elf, &elf, build.isa);
+    let mut running = machine(build, &elf)?;
+    let mut fetches = Fetches::new(&code, plan.count, Seen::new(plan)?);
+    let mut left = plan.max_instructions;
+    let ended = loop {
+        let slice = SLICE.min(left);
+        let stop = running.run(slice, &mut fetches);
+        left -= slice;
+        match stop {
+            _ if fetches.has_left() => break true,
+            Stop::Exit { .. } => break true,
+            Stop::Idle => return Err(IcacheError::Waits { name: build.name.clone() }),
+            _ if fetches.is_stuck() || left == 0 => break false,
+            _ => {}
+        }
+    };
+    if fetches.retired() == 0 {
+        return Err(IcacheError::Nothing { name: build.name.clone(), isa: build.isa });
+    }
+    if let Some((pc, cause)) = fetches.stuck().filter(|_| !ended) {
+        let instructions = fetches.retired();
+        return Err(IcacheError::Trapped { name: build.name.clone(), pc, cause, instructions });
+    }
+    let mut report = fetches.finish(build, ended);
+    let instructions = report.dynamic_mix.instructions;
+    for cache in &mut report.caches {
+        cache.timing = timed::time(&mut machine(build, &elf)?, cache.geometry, plan, instructions)?;
+    }
+    Ok(report)
+}
+
+/// The machine with the program in it, and a stack.
+fn machine(build: &Build, elf: &Elf) -> Result<Machine, IcacheError> {
+    let mut machine = Machine::new(Config { isa: build.isa, ram_bytes: RAM, ..Config::default() })?;
+    machine.load(elf).map_err(|error| unloadable(build, error))?;
+    machine.set_x(2, RAM_BASE + RAM - ABOVE_STACK);
+    Ok(machine)
+}
+
+fn unloadable(build: &Build, error: LoadError) -> IcacheError {
+    IcacheError::Load { name: build.name.clone(), error }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! The bills of one kernel in instructions: the spread of each, the phases of all, and the first one in full.
+
+use super::words::{
+    bar, bold, crossing, instructions, kernel, of_phase, or_dash, percent, phase_name, share, trap,
+};
+use crate::style::Style;
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
+use tollgate_record::number::{count, mean};
+use tollgate_record::{Measurement, PhaseName, counter, phase};
+
+/// The spread of each, the phases of all, the first one in full, and the answer.
+pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
+    let Some(first) = bills.first() else { return Vec::new() };
+    let mut text = spreads(bills, style);
+    text.push(String::new());
+    if first.phases.is_empty() {
+        return text;
+    }
+    if bills.len() > 1 {
+        text.extend(matrix(bills, style));
+        text.push(String::new());
+    }
+    text.extend(bill(first, style));
+    text.push(String::new());
+    text.extend(wrap(&answer(first, style), style.prose(), ""));
+    text
+}
+
+/// The first crossing against the loop, one line for each bill.
+fn spreads(bills: &[&Measurement], style: &Style) -> Vec<String> {
+    let crossings = bills.first().map_or(0, |bill| bill.crossings);
+    let mut table = TextTable::new([
+        Column::left(format!("instructions; {} in a loop", count(crossings))).least(20),
+        Column::right("result").rank(1),
+        Column::right("single").rank(2),
+        Column::right("min").rank(4),
+        Column::right("mean"),
+        Column::right("max").rank(3),
+    ]);
+    for bill in bills {
+        let counter = |name| or_dash(bill.counter(name));
+        let result = bill.found.trap().and_then(|found| found.result);
+        table.row([
+            crossing(bill, style),
+            result.map(|result| result.to_string()).unwrap_or_default(),
+            counter(counter::INSTRUCTIONS_SINGLE),
+            counter(counter::INSTRUCTIONS_MIN),
+            counter(counter::INSTRUCTIONS),
+            counter(counter::INSTRUCTIONS_MAX),
+        ]);
+    }
+    table.lines(style)
+}
+
+/// The phases of several bills side by side, in instructions.
+fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
+    // In a narrow terminal the first to go are those in which calls differ least.
+    const COLUMNS: [(&str, usize, PhaseName); 7] = [
+        ("user", 7, phase::USER_STUB),
+        ("stack", 6, phase::STACK_SWITCH),
+        ("save", 4, phase::REGISTER_SAVE),
+        ("dispatch", 1, phase::DISPATCH),
+        ("handler", 0, phase::HANDLER),
+        ("restore", 3, phase::REGISTER_RESTORE),
+        ("return", 5, phase::RETURN),
+    ];
+    let figures = COLUMNS.iter().map(|(head, rank, _)| Column::right(*head).rank(*rank));
+    let mut table = TextTable::new([Column::left("phases").least(16)].into_iter().chain(figures));
+    for bill in bills.iter().filter(|bill| !bill.phases.is_empty()) {
+        let figures = COLUMNS.iter().map(|(_, _, phase)| mean(instructions(bill, *phase)));
+        table.row([crossing(bill, style)].into_iter().chain(figures));
+    }
+    table.lines(style)
+}
+
+/// One bill by phase, with a bar for each share.
+fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
+    let total = total(bill);
+    let title = format!(
+        "{}, {}, kernel {}",
+        crossing(bill, style),
+        clean(&trap(bill).isa, style),
+        clean(kernel(bill), style)
+    );
+    let sum = format!("{} {}", mean(total), if total == 1.0 { "instruction" } else { "instructions" });
+    let mut text = bold(&format!("{title}: {sum}"), style);
+    let mut table = TextTable::new([
+        Column::left("").least(18),
+        Column::right("instr"),
+        Column::right("share"),
+        Column::right("loads").rank(2),
+        Column::right("stores").rank(3),
+        Column::right("bytes").rank(4),
+        Column::left("").least(8).rank(1),
+    ]);
+    let mut sums = [0.0; 3];
+    for it in &bill.phases {
+        let instructions = it.instructions.unwrap_or(0.0);
+        let share = share(instructions, total);
+        let counts = ["loads", "stores", "bytes-stored"].map(|what| of_phase(bill, &it.name, what));
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            *sum += count.unwrap_or(f64::NAN);
+        }
+        // The hardware's part takes no instruction; what there is to report is how often it was done.
+        let remark = match of_phase(bill, &it.name, "traps").unwrap_or(0.0) {
+            0.0 => bar(share),
+            1.0 => "1 trap".into(),
+            n => format!("{} traps", mean(n)),
+        };
+        let name = format!("  {}", phase_name(&it.name, style));
+        let [loads, stores, bytes] = counts.map(or_dash);
+        table.row([name, mean(instructions), percent(share), loads, stores, bytes, remark]);
+    }
+    let [loads, stores, bytes] = sums.map(mean);
+    table.row(["  total".into(), mean(total), percent(1.0), loads, stores, bytes]);
+    text.extend(table.lines(style));
+    text
+}
+
+/// The instructions of all phases.
+fn total(bill: &Measurement) -> f64 {
+    bill.phases.iter().filter_map(|phase| phase.instructions).sum()
+}
+
+/// The answer to the question: is it the registers, the dispatch or the call itself?
+fn answer(bill: &Measurement, style: &Style) -> String {
+    let of = |phase| instructions(bill, phase);
+    let kernel = total(bill) - of(phase::USER_STUB);
+    let registers = of(phase::REGISTER_SAVE) + of(phase::REGISTER_RESTORE);
+    let (handler, dispatch) = (of(phase::HANDLER), of(phase::DISPATCH));
+    let mut text = if registers == 0.0 {
+        format!("None of the kernel's {} instructions save or restore registers", mean(kernel))
+    } else {
+        format!(
+            "{} of the kernel's {} instructions save and restore registers ({})",
+            fraction(registers, kernel),
+            mean(kernel),
+            mean(registers)
+        )
+    };
+    let stacked = of_phase(bill, phase::HARDWARE_TRAP.name, "bytes-stored").unwrap_or(0.0);
+    if stacked > 0.0 {
+        text += &format!(", the hardware stores {} bytes of them and loads them again", mean(stacked));
+    }
+    text += "; ";
+    match crossing(bill, style).as_str() {
+        "yield" | "timer" => {
+            text += &format!("dispatch takes {}", mean(dispatch));
+            for (what, phase) in [
+                ("choosing the task", phase::SCHEDULE),
+                ("changing the address space", phase::ADDRESS_SPACE),
+                ("firmware for the timer", phase::FIRMWARE),
+            ] {
+                let n = of(phase);
+                if n > 0.0 {
+                    text += &format!(", {what} {}", mean(n));
+                }
+            }
+            text.push('.');
+        }
+        crossing => {
+            let what = match crossing {
+                "software interrupt" => "the handler itself",
+                _ => "the system call itself",
+            };
+            text += &format!("dispatch takes {} and {what} {}.", mean(dispatch), mean(handler));
+            let verdict = match (registers, dispatch, handler) {
+                (r, d, h) if r > d + h => Some("moving registers, not system-call logic"),
+                (r, d, h) if h > r + d => Some("the call's own work, not the crossing"),
+                (r, d, h) if d > r + h => Some("dispatch"),
+                _ => None,
+            };
+            if let Some(verdict) = verdict {
+                text += &format!(" The overhead is mostly {verdict}.");
+            }
+        }
+    }
+    text
+}
+
+/// A share in words: the nearest fraction that people use.
+fn fraction(part: f64, whole: f64) -> &'static str {
+    const WORDS: [(f64, &str); 12] = [
+        (0.05, "A twentieth"),
+        (0.1, "A tenth"),
+        (0.2, "A fifth"),
+        (0.25, "A quarter"),
+        (1.0 / 3.0, "A third"),
+        (0.4, "Two fifths"),
+        (0.5, "Half"),
+        (0.6, "Three fifths"),
+        (2.0 / 3.0, "Two thirds"),
+        (0.75, "Three quarters"),
+        (0.8, "Four fifths"),
+        (0.9, "Nine tenths"),
+    ];
+    let share = share(part, whole);
+    if share <= 0.0 || !share.is_finite() {
+        return "None";
+    }
+    if share > 0.95 {
+        return "Nearly all";
+    }
+    let nearest = WORDS.iter().min_by(|a, b| (a.0 - share).abs().total_cmp(&(b.0 - share).abs()));
+    nearest.map_or("None", |(_, words)| words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fraction;
+
+    #[test]
+    fn shares_are_named_by_the_nearest_fraction() {
+        assert_eq!(fraction(2.0, 3.0), "Two thirds");
+        assert_eq!(fraction(86.0, 134.0), "Two thirds");
+        assert_eq!(fraction(72.0, 95.0), "Three quarters");
+        assert_eq!(fraction(0.0, 7.0), "None");
+        assert_eq!(fraction(7.0, 0.0), "None");
+        assert_eq!(fraction(99.0, 100.0), "Nearly all");
+    }
+}

@@ -1,0 +1,193 @@
+//! Bills of traps in cycles: a line for each trap, the bills by phase and cause, and what the program pays after the
+//! return.
+
+use super::words::{bold, crossing_name, kernel, or_dash, part, phase_name, trap};
+use crate::head::head;
+use crate::notes::notes;
+use crate::style::{Paint, Style};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
+use std::collections::{BTreeMap, BTreeSet};
+use tollgate_record::family::Caches;
+use tollgate_record::number::{mean, whole};
+use tollgate_record::{CauseName, Measurement, Phase, Run, Status, cause, counter};
+
+/// The causes of cycles in the order of the pipe, with the heads of their columns.
+const CAUSES: [(CauseName, &str); 10] = [
+    (cause::ISSUE, "issue"),
+    (cause::LOAD_USE, "load"),
+    (cause::CSR, "csr"),
+    (cause::BRANCH, "branch"),
+    (cause::TRAP_FLUSH, "flush"),
+    (cause::I_MISS, "I-miss"),
+    (cause::D_MISS, "D-miss"),
+    (cause::TLB_WALK, "walk"),
+    (cause::LONG_OPERATION, "long"),
+    (cause::STRUCTURAL, "struct"),
+];
+
+/// A line for each trap, and unless it is a whole design space the bills of all, and what follows the first return.
+pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
+    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    text.push(String::new());
+    let traps: Vec<&Measurement> = run.results.iter().filter(|it| it.status == Status::Measured).collect();
+    text.extend(summary(&traps, style));
+    let kernels: BTreeSet<_> = traps.iter().map(|it| kernel(it)).collect();
+    if kernels.len() == 1 {
+        for result in traps.iter().filter(|it| it.phases.iter().any(|phase| !phase.causes.is_empty())) {
+            text.push(String::new());
+            text.extend(bill(result, style));
+        }
+        if let Some(result) = traps.iter().find(|it| part(it, counter::AFTER, "cycles").is_some()) {
+            text.push(String::new());
+            text.extend(after(result, style));
+        }
+    }
+    text.push(String::new());
+    text.extend(notes(run, style));
+    text
+}
+
+/// The core whose cycles were counted.
+fn core(result: &Measurement, style: &Style) -> String {
+    clean(trap(result).core.as_deref().unwrap_or("-"), style)
+}
+
+/// One line for each trap; its warm and its cold entry are one.
+fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
+    let Some(first) = traps.first() else { return Vec::new() };
+    let title = format!("Cycles on {}, simulated and exact; the mean of each loop.", core(first, style));
+    let mut text = bold(&title, style);
+    let mut table = TextTable::new([
+        Column::left("kernel").least(10),
+        Column::left("crossing").least(8).rank(5),
+        Column::right("instr").rank(2),
+        Column::right("cycles"),
+        Column::right("CPI").rank(3),
+        Column::right("cold").rank(1),
+        Column::right("after").rank(4),
+        Column::right("in all"),
+    ]);
+    let key = |it: &Measurement| (it.probe.clone(), kernel(it).to_owned());
+    let is_cold = |it: &Measurement| trap(it).caches == Some(Caches::Cold);
+    let cold: BTreeMap<_, f64> =
+        traps.iter().filter(|it| is_cold(it)).filter_map(|it| Some((key(it), it.cycles?.estimate))).collect();
+    for result in traps.iter().filter(|it| !is_cold(it)) {
+        let instructions = result.counter(counter::INSTRUCTIONS);
+        let cycles = result.cycles.map(|cycles| cycles.estimate);
+        let cpi =
+            cycles.zip(instructions).map(|(cycles, instructions)| format!("{:.2}", cycles / instructions));
+        let more = part(result, counter::AFTER, "cycles");
+        table.row([
+            clean(kernel(result), style),
+            clean(crossing_name(result), style),
+            or_dash(instructions),
+            or_dash(cycles),
+            cpi.unwrap_or_else(|| "-".into()),
+            or_dash(cold.get(&key(result)).copied()),
+            or_dash(more),
+            or_dash(cycles.map(|cycles| cycles + more.unwrap_or(0.0))),
+        ]);
+    }
+    text.extend(table.lines(style));
+    text
+}
+
+/// The columns that have something in them.
+fn columns(phases: &[Phase]) -> Vec<(CauseName, &'static str)> {
+    let used =
+        |cause: CauseName| phases.iter().any(|phase| phase.causes.get(cause.name).is_some_and(|n| *n != 0.0));
+    CAUSES.into_iter().filter(|(cause, _)| used(*cause)).collect()
+}
+
+/// Phases by causes.
+fn bill(result: &Measurement, style: &Style) -> Vec<String> {
+    let columns = columns(&result.phases);
+    let total = result.cycles.map_or(0.0, |cycles| cycles.estimate);
+    let caches = trap(result).caches.map(|caches| format!(", caches {}", caches.name()));
+    let caches = caches.unwrap_or_default();
+    let title = format!(
+        "{}, kernel {}, {}{caches}: {} {}",
+        clean(crossing_name(result), style),
+        clean(kernel(result), style),
+        core(result, style),
+        mean(total),
+        if total == 1.0 { "cycle" } else { "cycles" }
+    );
+    let mut text = bold(&title, style);
+    // The instructions, which the first cause nearly repeats, go first, then the causes from the last one on.
+    let names =
+        [Column::left("").least(18), Column::right("instr").rank(columns.len() + 1), Column::right("cycles")];
+    let causes = columns.iter().enumerate().map(|(i, (_, name))| Column::right(*name).rank(i + 1));
+    let mut table =
+        TextTable::new(names.into_iter().chain(causes)).gap(if columns.len() > 6 { 1 } else { 2 });
+    // A mean with decimals has no room among many causes.
+    let short = |x: f64| match mean(x) {
+        full if full.len() <= if columns.len() > 7 { 5 } else { 7 } => full,
+        _ => whole(x),
+    };
+    let line = |name: String, instructions: Option<f64>, cycles: Option<f64>, causes: Vec<String>| {
+        [name, or_dash(instructions), or_dash(cycles)].into_iter().chain(causes)
+    };
+    let mut sums = vec![0.0; columns.len()];
+    let (mut instructions, mut cycles) = (0.0, 0.0);
+    for it in &result.phases {
+        instructions += it.instructions.unwrap_or(0.0);
+        cycles += it.cycles.map_or(0.0, |cycles| cycles.estimate);
+        let mut causes = Vec::new();
+        for ((cause, _), sum) in columns.iter().zip(&mut sums) {
+            let n = it.causes.get(cause.name).copied().unwrap_or(0.0);
+            *sum += n;
+            causes.push(if n == 0.0 { String::new() } else { short(n) });
+        }
+        let name = format!("  {}", phase_name(&it.name, style));
+        table.row(line(name, it.instructions, it.cycles.map(|cycles| cycles.estimate), causes));
+    }
+    let causes = sums.into_iter().map(short).collect();
+    table.row(line("  total".into(), Some(instructions), Some(cycles), causes));
+    text.extend(table.lines(style));
+    text
+}
+
+/// The cost after the return.
+fn after(result: &Measurement, style: &Style) -> Vec<String> {
+    let counter = |name: &str| part(result, counter::AFTER, name).unwrap_or(0.0);
+    let causes: Vec<String> = CAUSES
+        .into_iter()
+        .map(|(cause, _)| (cause.name, counter(cause.name)))
+        .filter(|(_, n)| *n != 0.0)
+        .map(|(cause, n)| format!("{cause} {}", mean(n)))
+        .collect();
+    let lost: Vec<String> = [
+        ("l1i-lines", "L1I lines"),
+        ("l1d-lines", "L1D lines"),
+        ("l2-lines", "L2 lines"),
+        ("itlb-entries", "ITLB entries"),
+        ("dtlb-entries", "DTLB entries"),
+    ]
+    .into_iter()
+    .filter(|(key, _)| counter(key) != 0.0)
+    .map(|(key, name)| format!("{} {name}", mean(counter(key))))
+    .collect();
+    let text = if counter("cycles") == 0.0 && lost.is_empty() {
+        format!(
+            "After the return the program pays nothing: none of its lines and translations was lost, and it goes on \
+             at its steady {:.2} cycles an instruction.",
+            counter("steady-cpi")
+        )
+    } else {
+        let causes = if causes.is_empty() { String::new() } else { format!(" ({})", causes.join(", ")) };
+        let lost = match lost.is_empty() {
+            true => "it has no line and no translation to fetch again".into(),
+            false => format!("it fetches {} again", lost.join(", ")),
+        };
+        format!(
+            "After the return the program pays {} cycles more{causes}: {lost}, and is back at its steady {:.2} \
+             cycles an instruction after {} instructions.",
+            mean(counter("cycles")),
+            counter("steady-cpi"),
+            mean(counter("recovery-instructions"))
+        )
+    };
+    wrap(&text, style.prose(), "")
+}

@@ -1,0 +1,79 @@
+//! The design space of kernel entries: one line for each kernel, and a conclusion.
+
+use super::words::{crossing, kernel, or_dash};
+use crate::style::{Paint, Style};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
+use tollgate_record::number::mean;
+use tollgate_record::{Measurement, counter};
+
+/// One line for each kernel, in groups of the same crossing.
+pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
+    if bills.is_empty() {
+        return Vec::new();
+    }
+    let mut table = TextTable::new([
+        Column::left("kernel"),
+        Column::right("instr"),
+        Column::right("loads").rank(2),
+        Column::right("stores").rank(3),
+        Column::right("saved").rank(4),
+        Column::left("").least(12).rank(1),
+    ])
+    .gap(1);
+    let mut group = None;
+    for bill in bills {
+        let crossing = crossing(bill, style);
+        if group.as_ref() != Some(&crossing) {
+            table.heading(crossing.clone(), Paint::Plain);
+            group = Some(crossing);
+        }
+        let counters = [counter::INSTRUCTIONS, counter::LOADS, counter::STORES, counter::BYTES_SAVED];
+        let [instructions, loads, stores, saved] = counters.map(|name| or_dash(bill.counter(name)));
+        let about = bill.found.trap().map(|found| clean(&found.about, style)).unwrap_or_default();
+        let kernel = format!("  {}", clean(kernel(bill), style));
+        table.row([kernel, instructions, loads, stores, saved, about]);
+    }
+    let mut text = table.lines(style);
+    text.push(String::new());
+    text.extend(wrap(&conclusion(bills), style.prose(), ""));
+    text
+}
+
+/// How the overhead could be reduced, according to the table.
+fn conclusion(bills: &[&Measurement]) -> String {
+    let of = |name: &str| {
+        let bill = bills.iter().find(|bill| kernel(bill) == name)?;
+        bill.counter(counter::INSTRUCTIONS_MIN)
+    };
+    let Some(full) = of("full") else { return String::new() };
+    let against = |name: &str, words: &str| {
+        let n = of(name)?;
+        // No sign before a zero.
+        let change = ((n - full) / full * 100.0).round() + 0.0;
+        Some(format!("{words} {} ({change:+.0} %)", mean(n)))
+    };
+    let parts: Vec<String> = [
+        against("caller", "saving only what C may overwrite"),
+        against("bank", "a second register bank"),
+        against("stack", "stacking in hardware"),
+        against("fp-eager", "saving floating point every time"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut text = format!("Against the {} instructions of a full save: {}.", mean(full), parts.join(", "));
+    if let (Some(same), Some(space), Some(asid), Some(timer)) =
+        (of("switch-same"), of("switch-space"), of("switch-asid"), of("timer-same"))
+    {
+        text += &format!(
+            " A switch to another task takes {}; the address space adds {} with a TLB flush and {} with ASIDs, \
+             before any refill; by timer it takes {}, because machine mode passes the interrupt on.",
+            mean(same),
+            mean(space - same),
+            mean(asid - same),
+            mean(timer)
+        );
+    }
+    text
+}

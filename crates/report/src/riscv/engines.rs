@@ -1,0 +1,86 @@
+//! Several engines side by side, notes on their figures, and what they could not measure.
+
+use super::words::{crossing, kernel, or_dash};
+use crate::style::Style;
+use crate::table::{Column, TextTable};
+use crate::text::{clean, wrap};
+use tollgate_record::{Measurement, Run, Status, counter};
+
+/// A note for readers of an engine's figures.
+const NOTES: [(&str, &str); 3] = [
+    ("embedded", "Counted instruction by instruction from outside; a trapping ecall does not count."),
+    ("spike", "Spike's cycle is an instruction: it has no timing, and a trapping ecall does not count."),
+    ("qemu", "QEMU counts the trapping ecall as an instruction: each trap is one more here than in Spike."),
+];
+
+/// The engines of a run, in their order.
+fn engines(run: &Run) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for result in &run.results {
+        if !names.contains(&result.engine.as_str()) {
+            names.push(&result.engine);
+        }
+    }
+    names
+}
+
+/// The totals: a row for each experiment, a column for each engine.
+pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
+    let experiment = |result: &Measurement| (kernel(result).to_owned(), result.probe.clone());
+    let mut rows: Vec<&Measurement> = Vec::new();
+    for result in &run.results {
+        if rows.iter().all(|row| experiment(row) != experiment(result)) {
+            rows.push(result);
+        }
+    }
+    let names = engines(run);
+    let labels = [Column::left("instructions").least(8), Column::left("").least(8).rank(1)];
+    let figures = names.iter().map(|name| Column::right(clean(name, style)));
+    let mut table = TextTable::new(labels.into_iter().chain(figures));
+    for row in rows {
+        let of = |engine: &&str| {
+            let same = |it: &&Measurement| it.engine == **engine && experiment(it) == experiment(row);
+            let found = run.results.iter().filter(|it| it.status == Status::Measured).find(same);
+            or_dash(found.and_then(|it| it.counter(counter::INSTRUCTIONS)))
+        };
+        let labels = [clean(kernel(row), style), crossing(row, style)];
+        table.row(labels.into_iter().chain(names.iter().map(of)));
+    }
+    table.lines(style)
+}
+
+/// The note of each engine that measured something, and what could not be measured; one reason for several experiments
+/// is printed once.
+pub(super) fn notes(run: &Run, style: &Style) -> Vec<String> {
+    let measured =
+        |engine: &str| run.results.iter().any(|it| it.engine == engine && it.status == Status::Measured);
+    let known = engines(run).into_iter().filter(|engine| measured(engine));
+    let notes = known.filter_map(|engine| NOTES.iter().find(|(name, _)| *name == engine));
+    let mut text: Vec<String> = notes.flat_map(|(_, note)| wrap(note, style.prose(), "")).collect();
+
+    let missing: Vec<&Measurement> =
+        run.results.iter().filter(|result| result.status != Status::Measured).collect();
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for result in &missing {
+        let why = clean(result.reason.as_deref().unwrap_or("no reason given"), style);
+        let sentence = match result.status {
+            Status::Skipped => why,
+            _ => format!("{}: {why}", crossing(result, style)),
+        };
+        // A missing engine measures no experiment at all; a list of them would say nothing more.
+        let listed = result.enable.is_none();
+        let name = clean(kernel(result), style);
+        match reasons.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, names)) if names.contains(&name) || !listed => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((sentence, if listed { vec![name] } else { Vec::new() })),
+        }
+    }
+    let skipped = missing.iter().all(|result| result.status == Status::Skipped);
+    let word = if skipped { "skipped" } else { "not measured" };
+    for (why, names) in &reasons {
+        let names = if names.is_empty() { String::new() } else { format!("{}: ", names.join(", ")) };
+        text.extend(wrap(&format!("{word}: {names}{why}"), style.prose(), ""));
+    }
+    text
+}
