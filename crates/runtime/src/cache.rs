@@ -50,14 +50,17 @@ pub enum BuildError {
     Stopped,
 }
 
-/// What a build must not take over from its surroundings: a target directory of somebody else's.
-const NOT_INHERITED: [&str; 6] = [
+/// Variables that a build does not inherit: another target directory or other flags, and backtraces, which hide the
+/// reason of a failure.
+const NOT_INHERITED: [&str; 8] = [
     "CARGO_TARGET_DIR",
     "CARGO_BUILD_TARGET_DIR",
     "RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
     "MAKEFLAGS",
     "CARGO",
+    "RUST_BACKTRACE",
+    "RUST_LIB_BACKTRACE",
 ];
 
 /// Milliseconds that one command of a build may take: a first build fetches dependencies.
@@ -164,13 +167,25 @@ fn checked(
         Some(process::Fate::Stopped) => Err(BuildError::Stopped),
         Some(fate) => {
             // Some compilers complain on their standard output.
-            let stdout = String::from_utf8_lossy(&done.stdout);
-            let lines: Vec<String> = stdout.lines().map(Into::into).collect();
-            let last = lines[lines.len().saturating_sub(4)..].to_vec();
-            let stderr = if done.stderr.is_empty() { last } else { done.stderr };
-            Err(BuildError::Failed { command: line, fate, stderr })
+            let stdout: Vec<String> = String::from_utf8_lossy(&done.stdout).lines().map(Into::into).collect();
+            let said = if done.stderr.is_empty() { stdout } else { done.stderr };
+            Err(BuildError::Failed { command: line, fate, stderr: reason(&said) })
         }
     }
+}
+
+/// Lines of a failed command that are shown.
+const REASON_LINES: usize = 4;
+
+/// The lines of a compiler's output that say why it failed: from the first error on, or the last ones.
+fn reason(lines: &[String]) -> Vec<String> {
+    let is_error = |line: &String| {
+        let line = line.to_ascii_lowercase();
+        line.starts_with("error") || line.contains(" error:") || line.contains(" error[")
+    };
+    let last = lines.len().saturating_sub(REASON_LINES);
+    let first = lines.iter().position(is_error).unwrap_or(last);
+    lines[first..].iter().take(REASON_LINES).cloned().collect()
 }
 
 /// A command in a runtime's folder.
@@ -192,8 +207,10 @@ pub(crate) fn command(words: &[String], runtime: &Runtime, folder: Option<&Path>
     command
 }
 
-/// The lines as the end of a sentence.
+/// The last lines as the end of a sentence.
 pub(crate) fn last_words(lines: &[String]) -> String {
+    const MOST: usize = 8;
+    let lines = &lines[lines.len().saturating_sub(MOST)..];
     let text: Vec<String> =
         lines.iter().map(|line| tollgate_record::text::printable(line).into_owned()).collect();
     if text.is_empty() { String::new() } else { format!("; its last words: {}", text.join(" | ")) }

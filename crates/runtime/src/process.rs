@@ -39,7 +39,7 @@ impl Default for Limits {
 pub struct ProgramEnd {
     /// What it printed, as far as it was read.
     pub stdout: Vec<u8>,
-    /// The last lines of its standard error.
+    /// The last lines of its standard error, up to 8 KiB.
     pub stderr: Vec<String>,
     /// Why its output is worth nothing, as a clause: it hung, crashed, was stopped. `None` when it ended by itself
     /// with status 0.
@@ -69,8 +69,6 @@ pub enum Fate {
     Signal(i32),
 }
 
-/// Lines of standard error that are kept.
-const LAST_LINES: usize = 8;
 /// How often the watchdog looks.
 const LOOK: Duration = Duration::from_millis(50);
 /// Runs the command to its end, or until it breaks a limit. `stop` ends it early.
@@ -227,9 +225,7 @@ impl Tail {
     fn lines(self) -> Vec<String> {
         let bytes: Vec<u8> = self.bytes.into();
         let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<String> =
-            text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(Into::into).collect();
-        lines[lines.len().saturating_sub(LAST_LINES)..].to_vec()
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(Into::into).collect()
     }
 }
 

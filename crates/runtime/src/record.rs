@@ -31,7 +31,8 @@ pub fn record(run: &mut Run, session: &Session, source: Source) {
         core: core.and_then(|units| units.core),
         core_spread: core.map_or(0.0, |units| units.core_spread),
     };
-    run.results = session.rows.iter().map(|row| measurement(row, &units)).collect();
+    let begun = |row: &&Row| row.state != State::Active || !row.epochs.is_empty();
+    run.results = session.rows.iter().filter(begun).map(|row| measurement(row, &units)).collect();
     run.complete = session.samples.complete;
     curves(&mut run.results);
 }

@@ -143,8 +143,8 @@ pub enum Event<'a> {
     Building(String),
     /// A row is about to be run; share of the work done.
     Running(f64, &'a str),
-    /// An epoch has ended.
-    Epoch(&'a Session),
+    /// A row has been run once more: worth saving.
+    Measured(&'a Session),
 }
 
 /// Rows, and what the harness measured of the machine beside them.
@@ -178,9 +178,9 @@ impl Session {
     ) -> Result<(), BuildError> {
         self.build(setting, stop, tell)?;
         let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
-        let steps = f64::from(plan.epochs + 1) * self.rows.len().max(1) as f64;
+        let steps = f64::from(plan.epochs) * self.rows.len().max(1) as f64;
         let mut made = 0.0;
-        for epoch in 0..=plan.epochs {
+        for epoch in 0..plan.epochs {
             self.look_at_the_core(setting);
             let mut order: Vec<usize> = (0..self.rows.len()).collect();
             order.shuffle(&mut rng);
@@ -194,19 +194,15 @@ impl Session {
                     return Ok(());
                 }
                 let row = &mut self.rows[at];
-                let done = if epoch == 0 {
-                    calibrate(row, plan, setting, stop)
-                } else {
-                    visit(row, plan, setting, stop)
-                };
-                match done {
+                let calibrated = if epoch == 0 { calibrate(row, plan, setting, stop) } else { Ok(()) };
+                match calibrated.and_then(|()| visit(row, plan, setting, stop)) {
                     Ok(()) => {}
                     Err(Halt::Stopped) => return Ok(()),
                     Err(Halt::State(state)) => row.state = state,
                 }
-            }
-            if tell(Event::Epoch(self)).is_break() {
-                return Ok(());
+                if tell(Event::Measured(self)).is_break() {
+                    return Ok(());
+                }
             }
         }
         self.look_at_the_core(setting);
@@ -218,19 +214,20 @@ impl Session {
     fn build(&mut self, setting: &Setting, stop: &AtomicBool, tell: Tell<'_>) -> Result<(), BuildError> {
         type Built = Result<PathBuf, State>;
         let mut by_runtime: BTreeMap<String, Built> = BTreeMap::new();
-        let mut broken: BTreeMap<String, String> = BTreeMap::new();
+        let mut failed: BTreeMap<String, State> = BTreeMap::new();
         for row in &mut self.rows {
             if row.state != State::Active || row.folder.is_some() {
                 continue;
             }
+            let name = row.name();
             let runtime = &row.runtime;
             if !by_runtime.contains_key(&runtime.id) {
                 let built: Built = if let Some(missing) = needs::missing(runtime, stop) {
                     Err(State::Skipped(missing.reason, missing.enable))
-                } else if let Some(why) = broken.get(&build_of(runtime)) {
-                    Err(State::Failed(why.clone()))
+                } else if let Some(state) = failed.get(&build_of(runtime)) {
+                    Err(state.clone())
                 } else {
-                    // Whoever wants to stop says so by the flag, which ends the build.
+                    // The flag ends the build if the user wants to stop.
                     let mut say = |line| {
                         let _ = tell(Event::Building(line));
                     };
@@ -239,8 +236,12 @@ impl Session {
                         Err(error @ BuildError::Cache { .. }) => return Err(error),
                         Err(BuildError::Stopped) => return Ok(()),
                         Err(error) => {
-                            broken.insert(build_of(runtime), error.to_string());
-                            Err(State::Failed(error.to_string()))
+                            row.state = State::Failed(error.to_string());
+                            // The reason is long, and the same for all rows of the build.
+                            let state = State::Failed(format!("its build failed: see {name}"));
+                            failed.insert(build_of(runtime), state.clone());
+                            by_runtime.insert(runtime.id.clone(), Err(state));
+                            continue;
                         }
                     }
                 };

@@ -5,7 +5,7 @@ use crate::memory_limit::MemoryLimit;
 use crate::plan::{ScanPlan, page_bytes};
 use crate::process::ScanEnd;
 use crate::touch::{Mark, Touched, Usage, middle};
-use tollgate_measure::stats::{Window, mean_of_windows, sorted};
+use tollgate_measure::stats::{Window, mean_of_windows};
 use tollgate_measure::summary::histogram_of;
 use tollgate_record::family::{ScanAsked, ScanFound};
 use tollgate_record::{
@@ -159,8 +159,8 @@ fn steady(marks: &[Mark], pages: f64) -> Option<f64> {
     Some(last.usage.major.saturating_sub(full.usage.major) as f64 / touches as f64)
 }
 
-/// The mean over the whole scan. Neighboring stretches between two marks are alike, so its interval is that of batch
-/// means.
+/// The mean over the whole scan, with the quantiles of the means between two marks. Neighboring marks are alike
+/// (read-ahead, a memory that fills up), so the interval is that of batch means.
 fn per_touch(marks: &[Mark]) -> Option<Estimate> {
     let windows: Vec<Window> = marks
         .windows(2)
@@ -169,8 +169,8 @@ fn per_touch(marks: &[Mark]) -> Option<Estimate> {
             count: (pair[1].touches - pair[0].touches) as f64,
         })
         .collect();
-    let means: Vec<f64> = windows.iter().map(|window| window.total / window.count.max(1.0)).collect();
-    let means = sorted(&means);
+    let mut means: Vec<f64> = windows.iter().map(|window| window.total / window.count.max(1.0)).collect();
+    means.sort_by(f64::total_cmp);
     let at = |q: f64| means[((means.len() - 1) as f64 * q).round() as usize];
     let mean = mean_of_windows(&windows)?;
     Some(Estimate { min: at(0.0), p10: at(0.1), p50: at(0.5), p90: at(0.9), p99: at(0.99), ..mean })
@@ -181,9 +181,11 @@ fn phases(first: &Mark, last: &Mark) -> Vec<Phase> {
     let touches = last.touches.max(1) as f64;
     let user = (last.usage.user_ns - first.usage.user_ns) as f64;
     let system = (last.usage.system_ns - first.usage.system_ns) as f64;
-    let part = |name: &str, ns: f64, evidence| Phase {
-        ns: Some(Estimate::point(ns / touches)),
-        ..Phase::new(name, evidence)
+    let part = |name: &str, ns: f64, evidence| {
+        let ns = ns / touches;
+        let ns =
+            Estimate { estimate: ns, ci: [ns, ns], min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns };
+        Phase { ns: Some(ns), ..Phase::new(name, evidence) }
     };
     vec![
         part("user", user, Evidence::Measured),
@@ -244,18 +246,19 @@ fn single(result: &mut Measurement, touched: &Touched) {
 mod tests {
     use super::*;
 
-    /// 200 stretches of 10 touches: the first half takes 100 ns a touch, the second 300. The device changed once, so the
-    /// mean is not known to the few per cent that 200 independent stretches would give.
     #[test]
-    fn stretches_that_are_alike_do_not_narrow_the_interval() {
-        let mark = |at: u64| Mark {
-            ns: 1_000 * at.min(100) + 3_000 * at.saturating_sub(100),
-            touches: 10 * at,
-            usage: Usage::default(),
-        };
-        let found = per_touch(&(0..=200).map(mark).collect::<Vec<_>>()).expect("a mean");
-        assert_eq!((found.estimate, found.min, found.p99), (200.0, 100.0, 300.0));
-        // Eight batches, deviations of 100 in all: 2.365 x 100 x sqrt(8 / 7) / sqrt(8); independent, 13.9.
-        assert!((found.half_width() - 2.365 * 100.0 / 7.0_f64.sqrt()).abs() < 0.1, "{found:?}");
+    fn the_interval_of_a_scan_allows_for_neighbors_that_are_alike() {
+        // One touch for each nanosecond in the first half of the scan and every third in the second: 2 ns for each.
+        // Eight batches, four with means 1 and 3 each: the standard error is sqrt(8 / 7 / 8), the quantile 2.365.
+        let ns = |touches: u64| if touches <= 100 { touches } else { 3 * touches - 200 };
+        let marks: Vec<Mark> =
+            (0..=200).map(|touches| Mark { ns: ns(touches), touches, usage: Usage::default() }).collect();
+        let estimate = per_touch(&marks).unwrap();
+        assert_eq!((estimate.estimate, estimate.mean), (2.0, 2.0));
+        assert_eq!((estimate.min, estimate.p90), (1.0, 3.0));
+        let half = 2.3646 * (1.0_f64 / 7.0).sqrt();
+        assert!((estimate.ci[1] - 2.0 - half).abs() < 1e-3, "{:?}", estimate.ci);
+        // As if all windows were independent: 1.96 sqrt(1 / 200) = 0.14, a sixth of that.
+        assert!(estimate.ci[1] - estimate.ci[0] > 6.0 * 0.14);
     }
 }

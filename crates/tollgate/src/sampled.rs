@@ -19,7 +19,7 @@ use tollgate_measure::{Meta, Placement, Probe, Site, summary};
 use tollgate_record::{Run, Warning};
 
 /// How often a run that is going on is saved.
-const SAVE_EVERY: Duration = Duration::from_millis(700);
+pub(crate) const SAVE_EVERY: Duration = Duration::from_millis(700);
 
 /// Which list the numbers of probes refer to.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

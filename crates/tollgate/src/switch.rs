@@ -6,11 +6,13 @@ pub(crate) use args::Args;
 
 use crate::cli::{Sampling, Usage};
 use crate::output::say;
+use crate::sampled::SAVE_EVERY;
 use crate::session::Session;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 use tollgate_measure::noise::{self, SpanNoise, Watch};
 use tollgate_measure::{Site, host};
 use tollgate_record::Host;
@@ -39,11 +41,16 @@ pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
         session.run.warnings.extend(span.into_iter().flat_map(|span| noise::warnings(&span, false)));
         session.save();
     };
+    let mut saved: Option<Instant> = None;
     let done = rows.run(&plan, &setting, &stop, &mut |event| {
         match event {
             Event::Building(what) => say(format!("tollgate: {what}")),
             Event::Running(share, name) => session.progress(share, name),
-            Event::Epoch(rows) => write(&mut session, rows),
+            Event::Measured(rows) if saved.is_none_or(|saved| saved.elapsed() >= SAVE_EVERY) => {
+                write(&mut session, rows);
+                saved = Some(Instant::now());
+            }
+            Event::Measured(_) => {}
         }
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -75,7 +82,7 @@ fn leave(measured: usize, allowed: &[usize]) {
 fn plan(args: &Args, seed: u64) -> Plan {
     let Sampling { quick, thorough, .. } = args.sampling;
     let (epochs, epoch_ms, warm_ms, singles) = match (quick, thorough) {
-        (true, _) => (2, 40.0, (5, 150), 300),
+        (true, _) => (1, 20.0, (5, 40), 300),
         (_, true) => (12, 400.0, (50, 1_500), 2_000),
         _ if args.curve() => (2, 60.0, (5, 300), 300),
         _ => (6, 80.0, (10, 400), 1_000),

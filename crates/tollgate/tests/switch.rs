@@ -285,6 +285,72 @@ fn an_interrupt_ends_the_program_and_keeps_the_record() {
 }
 
 #[test]
+fn the_reason_of_a_failed_build_is_shown_once() {
+    let compiler = "echo error: a semicolon is missing >&2; seq -f '%g: some frame' 12 >&2
+                    [ -z \"$RUST_BACKTRACE\" ] || echo backtrace >&2; exit 1";
+    let mut scene = Scene::new().runtime("broken", "sh ./compiler", GOOD);
+    fs::write(scene.path("broken").join("compiler"), compiler).unwrap();
+    scene.table = scene.table.replace(
+        "mechanisms = [{ id = 'yield'",
+        "mechanisms = [{ id = 'channel', what = 'a test', task_bytes = 1 }, { id = 'yield'",
+    );
+    let other = scene.table.replace("id = 'broken'\nname", "id = 'sibling'\nname");
+    scene.table += &other;
+    fs::write(scene.path("runtimes.toml"), &scene.table).unwrap();
+    let mut command = tollgate();
+    command.args(["switch", "--quick", "--no-save", "--json"]).args(scene.args()).env("RUST_BACKTRACE", "1");
+    let done = command.output().expect("it starts");
+    let run: Value = serde_json::from_slice(&done.stdout).expect("one JSON document");
+    let reasons: Vec<&str> =
+        run["results"].as_array().unwrap().iter().map(|row| row["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons.len(), 4, "{reasons:?}");
+    assert!(reasons[0].contains("a semicolon is missing"), "{reasons:?}");
+    assert!(!reasons[0].contains("12: some frame") && !reasons[0].contains("backtrace"), "{reasons:?}");
+    for reason in &reasons[1..] {
+        assert_eq!(*reason, "its build failed: see broken/channel");
+    }
+    assert_eq!(text(&done.stderr).matches("semicolon").count(), 1, "{}", text(&done.stderr));
+}
+
+#[test]
+fn sigkill_keeps_the_rows_that_were_measured() {
+    // The second row to be run never ends.
+    let once = format!(
+        "[ -e \"$HOME/second\" ] && sleep 1000; case \"$*\" in *singles=0*) ;; *) touch \"$HOME/second\";; esac; {GOOD}"
+    );
+    let scene = Scene::new().runtime("one", "true", &once).runtime("two", "true", &once);
+    let home = scene.path(".");
+    let mut child = tollgate()
+        .args(["switch", "--quick", "--store"])
+        .arg(scene.path("store"))
+        .args(scene.args())
+        .env("HOME", &home)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let saved = || -> Option<Value> {
+        let records = fs::read_dir(scene.path("store")).ok()?.flatten().map(|entry| entry.path());
+        let record = records.filter(|path| path.extension().is_some_and(|it| it == "json")).last()?;
+        serde_json::from_str(&fs::read_to_string(record).ok()?).ok()
+    };
+    let mut run = None;
+    for _ in 0..12_000 {
+        run = saved().filter(|run| run["results"].as_array().is_some_and(|rows| !rows.is_empty()));
+        if run.is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().expect("it waits for the second row");
+    child.wait().expect("it ends");
+    let run = run.expect("the first row is saved while the second runs");
+    assert_eq!(run["complete"], false);
+    let rows = run["results"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["status"]), (1, &Value::from("measured")), "{run:#}");
+}
+
+#[test]
 fn sigkill_leaves_no_process_of_a_runtime() {
     let leaves = "setsid sleep 1000 & echo $! >> \"$HOME/pids\"; sh -c 'setsid sleep 1001 & echo $! >> \"$HOME/pids\"'; \
                   echo $$ >> \"$HOME/pids\"; exec sleep 1002";
