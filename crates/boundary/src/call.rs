@@ -1,7 +1,7 @@
 //! Calls of a function that does almost nothing: directly, through a pointer, into a shared library.
 //!
-//! The three rows make the same call, `sum += magnitude(-1)`, so that they differ only in how the callee
-//! is reached. Every call answers 1, so the sum is the callee's own count of its calls.
+//! The three rows make the same call, `sum += magnitude(-1)`, so they differ only in how the callee is reached.
+//! Every call returns 1, so the sum counts the calls.
 
 mod direct;
 mod dynamic;
@@ -14,14 +14,14 @@ pub(crate) use indirect::Indirect;
 use std::arch::asm;
 use tollgate_measure::Claim;
 
-/// What every row of the family proves.
+/// The proof of every row of the family.
 static PROOF: [Claim; 1] = [Claim::exact("callee_count_per_call")];
 
-/// The callee: what `imaxabs` of the C library does, compiled into this program.
+/// The callee: `imaxabs` of the C library, compiled into this program.
 #[inline(never)]
 extern "C" fn magnitude(value: i64) -> i64 {
-    // SAFETY: no instruction. As far as the compiler knows it reads and writes memory, so the function
-    // has an effect and no call of it can be left out or merged with another.
+    // SAFETY: no instruction. The compiler must assume that it reads and writes memory, so it cannot remove a call
+    // or merge two.
     unsafe { asm!("", options(nostack, preserves_flags)) };
     value.wrapping_abs()
 }

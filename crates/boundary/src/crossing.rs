@@ -1,4 +1,4 @@
-//! The user/kernel crossing taken apart: the list of `tollgate crossing`.
+//! The user/kernel crossing and its parts: the list of `tollgate crossing`.
 //!
 //! Each row has an uninstrumented total, from batches, and most have parts from single crossings with stamps at their
 //! cuts. Rows whose caches or TLB are made cold before each crossing have stamped totals only.

@@ -20,22 +20,22 @@ use x86_64 as machine;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod switch;
 
-/// Where the words of the frame are from which a switch restores, counted from its lowest.
+/// The words of the frame from which a switch restores, as indices from the lowest.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 #[derive(Clone, Copy)]
 struct Frame {
-    /// How many they are; the stack stays 16-aligned above them.
+    /// Their number; the stack stays 16-aligned above them.
     words: usize,
-    /// Registers that [`machine::enter`] finds the argument and the body in.
+    /// The registers in which [`machine::enter`] expects the argument and the body.
     argument: usize,
     body: usize,
     /// The address that the switch jumps to.
     next: usize,
-    /// The control registers, where they are kept.
+    /// The control registers, if they are kept.
     control: Option<usize>,
 }
 
-/// An architecture for which no switch is written yet.
+/// An architecture without a switch.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod machine {
     pub(super) const OWN_FP: &str = "the same switch, which also keeps the floating-point registers";
@@ -46,6 +46,6 @@ pub(crate) use own::{Own, OwnFp};
 
 use tollgate_measure::Claim;
 
-/// What every row of the family proves: the fiber counts its arrivals, the loop counts those back from
-/// it, and one pass is two switches.
+/// The proof of every row of the family: the fiber counts its arrivals, the loop counts the returns from it, and one
+/// pass is two switches.
 static PROOF: [Claim; 1] = [Claim::exact("arrivals_per_switch")];

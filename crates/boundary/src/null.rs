@@ -1,4 +1,4 @@
-//! Nothing: an empty pass, whose figure must be zero. It shows what the harness itself adds.
+//! An empty pass, whose figure must be zero. It shows what the harness itself adds.
 
 use std::hint::black_box;
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};

@@ -8,7 +8,7 @@ use tollgate_record::Per;
 
 pub(crate) use spin::Spin;
 
-/// What all rows have in common.
+/// The fields that the rows share.
 const ROW: Meta = Meta {
     id: "",
     what: "",

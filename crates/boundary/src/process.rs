@@ -4,7 +4,7 @@ use crate::task::{PingPong, Proof, Tasks, media};
 use tollgate_measure::{Meta, Placement};
 use tollgate_record::Per;
 
-/// What all rows have in common.
+/// The fields that the rows share.
 const ROW: Meta =
     Meta { id: "", what: "", per: Per::Switch, crossings_per_pass: 2, placement: Placement::One, proof: &[] };
 

@@ -48,7 +48,7 @@ impl Region {
         unsafe { self.base.add(index * self.page) }
     }
 
-    /// Takes all access to page `index` away.
+    /// Forbids all access to page `index`.
     #[cfg_attr(
         not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")),
         allow(dead_code, reason = "used where a touch and a fiber switch are written")
@@ -58,7 +58,7 @@ impl Region {
         // SAFETY: the page is inside our own mapping, checked above; nobody holds a reference into it.
         match unsafe { libc::mprotect(self.page(index).cast(), self.page, libc::PROT_NONE) } {
             0 => Ok(()),
-            _ => Err(Refusal::os("take all access to a page away")),
+            _ => Err(Refusal::os("forbid all access to a page")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which probes a person means.
+//! Selects probes by id, family or pattern.
 
 use crate::PROBES;
 use tollgate_record::text::{self, suggestion};

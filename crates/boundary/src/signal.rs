@@ -1,4 +1,4 @@
-//! Signals: to oneself, and to another thread that answers.
+//! Signals of a thread to itself, and to another thread that answers.
 
 mod own;
 

@@ -1,4 +1,4 @@
-//! Tasks made, run to their end, and collected.
+//! Tasks that are created, run to their end and collected.
 
 mod fork;
 mod lean;
@@ -13,11 +13,11 @@ use tollgate_record::Per;
 
 pub(crate) use {fork::Fork, posix_spawn::PosixSpawn, thread::Thread};
 
-/// What all rows have in common.
+/// The fields that the rows share.
 const ROW: Meta =
     Meta { id: "", what: "", per: Per::Task, crossings_per_pass: 1, placement: Placement::One, proof: &[] };
 
-/// A spawn probe that is open: makes one task, and tells whether it ended as it should.
+/// An open probe that makes one task at a time and counts those that ended as they should.
 struct Spawner<F> {
     what: &'static str,
     one: F,
@@ -26,7 +26,7 @@ struct Spawner<F> {
 }
 
 impl<F: FnMut() -> io::Result<bool>> Spawner<F> {
-    /// Makes one task first, so that what cannot be done here is known before anything is measured.
+    /// Makes one task first, so that a refusal comes before anything is measured.
     fn tried(what: &'static str, one: F) -> Result<Self, Refusal> {
         let mut open = Self { what, one, collected: 0 };
         open.cross(1)?;
@@ -59,7 +59,7 @@ impl<F: FnMut() -> io::Result<bool>> Crossing for Spawner<F> {
     }
 }
 
-/// Waits for the child and tells whether it exited with `status`.
+/// Waits for the child; true if it exited with `status`.
 #[inline]
 fn exited_with(pid: libc::pid_t, status: i32) -> io::Result<bool> {
     let mut how = 0;

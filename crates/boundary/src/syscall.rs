@@ -19,10 +19,10 @@ use std::fs;
 use tollgate_measure::Claim;
 use tollgate_record::family::ProbeFound;
 
-/// What every plain system call proves: each answer was looked at and was the right one.
+/// The proof of every plain system call: each answer was checked and was right.
 static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
 
-/// Whether a filter stands before every system call of this process, which makes each of them dearer.
+/// The seccomp mode of this process: a filter makes every system call more expensive.
 fn seccomp() -> ProbeFound {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     ProbeFound { seccomp: Some(seccomp_in(&status).into()), ..ProbeFound::default() }

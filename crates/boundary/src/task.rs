@@ -1,6 +1,6 @@
-//! Tasks that pass a token: what thread, process and core crossings are made of.
+//! Tasks that pass a token: the base of the thread, process and core crossings.
 //!
-//! A [`Medium`] is a way to wake the next task (a pipe, a futex, ...), written once. A [`Ring`] is N
+//! A [`Medium`] is a way to wake the next task (a pipe, a futex, ...). A [`Ring`] is N
 //! tasks, threads or processes, around which one token travels over a medium; two tasks make a
 //! ping-pong. [`Switches`] counts the context switches of all of them. The measuring thread is always
 //! task 0 of its ring, so that one lap starts and ends inside the caller's clock.

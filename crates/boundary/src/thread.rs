@@ -8,7 +8,7 @@ use tollgate_record::Per;
 
 pub(crate) use rotation::Rotation;
 
-/// What all rows have in common.
+/// The fields that the rows share.
 const ROW: Meta =
     Meta { id: "", what: "", per: Per::Switch, crossings_per_pass: 2, placement: Placement::One, proof: &[] };
 

@@ -1,7 +1,7 @@
-//! A loop whose own cost is a sixteenth of a cycle a pass, for crossings of a few cycles.
+//! A loop that itself costs a sixteenth of a cycle for each pass, for crossings of a few cycles.
 
-/// Evaluates the expression `passes` times, sixteen times for each turn of the loop, so that the
-/// loop's counter and branch (one cycle a turn) cannot show in the figure.
+/// Evaluates the expression `passes` times, sixteen times for each iteration of the loop, so that the loop's counter and
+/// branch (one cycle for each iteration) do not show in the figure.
 macro_rules! unrolled {
     ($passes:expr, $pass:expr) => {{
         let passes: u64 = $passes;

@@ -1,4 +1,4 @@
-//! Questions to the kernel that are answered in user mode, by code that the kernel maps into each process.
+//! Calls that user mode answers, by code that the kernel maps into each process.
 
 mod clock_gettime;
 mod user_mode;

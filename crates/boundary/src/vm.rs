@@ -1,4 +1,4 @@
-//! Leaving a guest for its hypervisor and coming back.
+//! Exits from a guest to its hypervisor, and the return.
 
 mod cpuid;
 

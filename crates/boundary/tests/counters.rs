@@ -16,7 +16,7 @@ use tollgate_testkit::skip;
 /// Crossings that are counted at once.
 const CROSSINGS: u64 = 1_000;
 
-/// Why counters of user mode cannot be had here; `None` when they can.
+/// Why counters of user mode are not available here; `None` if they are.
 fn absent() -> Option<String> {
     let reading = raw(&[Counter { event: Event::Cycles, mode: Mode::User }], || spin(1_000));
     match reading {
@@ -58,7 +58,7 @@ fn crossing(id: &str) -> impl FnMut() {
     cross
 }
 
-/// Tells whoever booted this machine.
+/// Reports to the test that booted this machine.
 fn tell(key: &str, value: impl std::fmt::Display) {
     if let Some(path) = std::env::var_os("TOLLGATE_COUNTED") {
         let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).expect("it opens");
@@ -147,8 +147,8 @@ fn of_a_group_too_large_only_what_fits_is_counted() {
             Err(CounterError::Refused(why)) => {
                 assert!(at >= refused.counter && why.errno == refused.errno, "{at}")
             }
-            // A group that opens may still find no room, or stand still in a virtual machine:
-            // no figure is no false one.
+            // A group that opens may still find no room, or not advance in a virtual machine: a missing figure is not a
+            // wrong one.
             Err(CounterError::Multiplexed(_) | CounterError::NeverRan | CounterError::Zero) => {}
             Err(why) => panic!("{at}: {why}"),
         }
@@ -165,7 +165,7 @@ fn counters_that_take_turns_give_no_figure() {
     let mut others = Kernel::new();
     let opened: Vec<usize> =
         (0..16).map(|_| others.open(&cycles, 0).expect("each pair alone fits")).collect();
-    // A turn lasts for a tick; long enough for all to have had some.
+    // A turn lasts for a tick; this is long enough for all to run.
     let mut shares = Vec::new();
     let counted = count(&mut Kernel::new(), &[cycles], &[0], || {
         while shares.len() < 40 {

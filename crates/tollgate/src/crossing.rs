@@ -1,5 +1,4 @@
-//! `tollgate crossing`: measure the crossings with their parts, add what a bare guest tells of the hardware
-//! alone, show the bills.
+//! `tollgate crossing`: measures the crossings with their parts, and adds the hardware's share from a bare guest.
 
 use crate::cli::Sampling;
 use crate::sampled::{self, Effort, List, Sampled};
@@ -43,7 +42,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
             Err("it counts with the time-stamp counter, and another clock timed this run (--clock tsc)"
                 .into())
         };
-        // The calling thread runs the guest: where it cannot be pinned there is no figure.
+        // The calling thread runs the guest: without a pin there is no figure.
         match pinned {
             Ok(()) => {
                 let hypervisor = session.run.host.hypervisor.clone();
@@ -59,13 +58,13 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     session.finish()
 }
 
-/// What the kernel's stamps are worth when its own clock is not the time-stamp counter.
+/// A warning if the kernel's clock, which makes its stamps, is not the processor's counter.
 fn coarse(host: &Host) -> Option<Warning> {
     let source = host.clock.kernel_clocksource.as_deref()?;
     (!matches!(source, "tsc" | "kvm-clock" | "arch_sys_counter" | "riscv_clocksource")).then(|| {
         let text = format!(
             "the kernel's clock is {source}, not the processor's counter: parts by kernel stamps are as coarse and as \
-             dear as that clock"
+             slow as that clock"
         );
         Warning::new(warning::KERNEL_CLOCK, text)
     })

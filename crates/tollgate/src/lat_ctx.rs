@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use tollgate_boundary::ring::{CellRunner, Link, MeasuredCell, Pages, Spec, Walk, too_large};
+use tollgate_boundary::ring::{CellRunner, MeasuredCell, Spec, too_large};
 use tollgate_measure::Site;
 use tollgate_record::{Run, Status, document};
 
@@ -42,11 +42,11 @@ pub(crate) struct Args {
     sampling: Sampling,
 }
 
-/// The arguments, with the command in front when the program was called by the name `lat_ctx`.
+/// The arguments, with the command inserted if the program was called by the name `lat_ctx`.
 pub(crate) fn called_as(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = args.collect();
     let name = args.first().map(Path::new).and_then(Path::file_name);
-    // A worker is this program called by its own link, by whatever name that is.
+    // A worker is this program, too, under whatever name.
     if name.is_some_and(|name| name == "lat_ctx") && args.get(1).is_none_or(|first| first != "worker") {
         args.insert(1, "lat_ctx".into());
     }
@@ -58,17 +58,7 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let output = &sampling.destination.output;
     let (facts, site) = sampling.place()?;
     let room = room(&facts);
-    let spec = |procs: u32| Spec {
-        link: Link::Pipe,
-        threads: false,
-        procs,
-        bytes: args.size,
-        walk: Walk::Sum,
-        pages: Pages::Base,
-        cpus: vec![site.cpu],
-        warm_us: args.warmup,
-        counters: false,
-    };
+    let spec = |procs: u32| Spec { warm_us: args.warmup, ..Spec::like_lmbench(procs, args.size, site.cpu) };
     for &procs in &args.procs {
         let all = Spec { procs: procs.saturating_mul(args.parallelism), ..spec(procs) };
         if let Some(why) = room.and_then(|room| too_large(&all, room)) {

@@ -307,7 +307,7 @@ fn a_fork_that_fails_half_way_names_the_limit_and_keeps_the_cell_before() {
     assert_eq!(cells[0]["status"], "measured", "{}", cells[0]);
     let why = cells[1]["reason"].as_str().expect("a reason");
     assert!(why.contains("RLIMIT_NPROC is 60 and 200 are needed"), "{why}");
-    assert!(why.contains("of the ring's 200 tasks were there"), "{why}");
+    assert!(why.contains("of the ring's 200 tasks had started"), "{why}");
     assert_eq!(code, Some(1), "{said}");
 }
 

@@ -33,7 +33,7 @@ struct DirectCalls {
 
 impl Crossing for DirectCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        // An argument that the compiler does not know, so that no callee made for it can be built.
+        // The compiler does not know the argument, so it cannot specialize the callee.
         let argument = black_box(-1);
         let mut sum = 0;
         unrolled!(passes, sum += magnitude(argument));

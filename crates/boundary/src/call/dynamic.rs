@@ -20,8 +20,7 @@ static META: Meta = Meta {
 };
 
 unsafe extern "C" {
-    /// C11 7.8.2.1. Unlike `labs`, it is not among the library functions that the compiler knows by name
-    /// and replaces by an instruction.
+    /// C11 7.8.2.1. The compiler replaces `labs` by an instruction, but not this function.
     safe fn imaxabs(value: i64) -> i64;
 }
 
@@ -40,7 +39,7 @@ impl Probe for Dynamic {
         if object_of(magnitude as *const c_void).is_none_or(|(own, _)| own == home) {
             return Err(statically_linked());
         }
-        // Resolves the symbol when the program was linked to do that on first use.
+        // Resolves the symbol, if the program was linked to do that at the first use.
         if through_linkage_table(-1) != 1 {
             return Err(Refusal::Failed("imaxabs(-1) is not 1".into()));
         }
@@ -55,7 +54,7 @@ fn statically_linked() -> Refusal {
     )
 }
 
-/// The object that an address belongs to: where it is loaded, and its file name.
+/// The load address and the file name of the object that contains an address.
 fn object_of(address: *const c_void) -> Option<(*mut c_void, String)> {
     let mut info = libc::Dl_info {
         dli_fname: ptr::null(),
@@ -72,15 +71,15 @@ fn object_of(address: *const c_void) -> Option<(*mut c_void, String)> {
     Some((info.dli_fbase, path.rsplit('/').next().unwrap_or_default().to_owned()))
 }
 
-/// Calls the library's function by way of the procedure linkage table, which jumps through the global
-/// offset table (System V ABI, x86-64 supplement, 5.2). Left to itself the compiler loads the address
-/// from the table once, before the loop, and measures a second `call/indirect`.
+/// Calls the library's function through the procedure linkage table, which jumps through the global
+/// offset table (System V ABI, x86-64 supplement, 5.2). By itself the compiler loads the address from
+/// the table once, before the loop, which would be a second `call/indirect`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn through_linkage_table(value: i64) -> i64 {
     let answer;
     // SAFETY: the callee is a safe C function of this signature, every register that it may change is
-    // marked, and without `nostack` the stack is aligned for a call and the red zone is not in use.
+    // marked, and without `nostack` the stack is aligned for a call and the red zone is unused.
     unsafe {
         std::arch::asm!("call {callee}@PLT", callee = sym imaxabs,
             in("rdi") value, lateout("rax") answer, clobber_abi("C"));
@@ -88,7 +87,7 @@ fn through_linkage_table(value: i64) -> i64 {
     answer
 }
 
-/// The same, by way of the linkage table of AArch64 (ELF for the Arm 64-bit Architecture, "Dynamic linking").
+/// The same through the linkage table of AArch64 (ELF for the Arm 64-bit Architecture, "Dynamic linking").
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn through_linkage_table(value: i64) -> i64 {
@@ -102,7 +101,7 @@ fn through_linkage_table(value: i64) -> i64 {
     answer
 }
 
-/// The same, by way of the linkage table of RISC-V (RISC-V psABI, "Program Linkage Table").
+/// The same through the linkage table of RISC-V (RISC-V psABI, "Program Linkage Table").
 #[cfg(target_arch = "riscv64")]
 #[inline(always)]
 fn through_linkage_table(value: i64) -> i64 {

@@ -33,9 +33,9 @@ struct IndirectCalls {
 
 impl Crossing for IndirectCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        // Behind the black box the compiler cannot know where the pointer leads.
+        // The compiler does not know where the pointer leads.
         let callee: extern "C" fn(i64) -> i64 = black_box(magnitude);
-        // An argument that the compiler does not know, so that no callee made for it can be built.
+        // The compiler does not know the argument, so it cannot specialize the callee.
         let argument = black_box(-1);
         let mut sum = 0;
         unrolled!(passes, sum += callee(argument));

@@ -1,4 +1,4 @@
-//! The system call `clock_gettime` in two: the kernel reads the clock in the middle of it and tells.
+//! The system call `clock_gettime` in two parts: the kernel reads the clock in the middle and returns the time.
 
 use crate::syscall::{self, raw};
 use tollgate_measure::clock::Now;
@@ -24,7 +24,7 @@ struct StampedClock {
     plain: Box<dyn Crossing>,
 }
 
-/// The parts of the call when the whole of it is `total`; `first` is the lane of the way in.
+/// The parts of the call; `first` is the lane of the entry.
 pub(super) fn parts(first: usize) -> Vec<Part> {
     vec![
         Part::lane(phase::ENTRY, Evidence::KernelTimestamp, first),
@@ -32,7 +32,7 @@ pub(super) fn parts(first: usize) -> Vec<Part> {
     ]
 }
 
-/// One stamped call: before, in the kernel, after. `None` when the kernel refuses it.
+/// One stamped call: before, in the kernel, after. `None` if the kernel refuses it.
 #[inline(always)]
 pub(super) fn stamped(now: Now) -> Option<(u64, u64, u64)> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -41,13 +41,13 @@ pub(super) fn stamped(now: Now) -> Option<(u64, u64, u64)> {
     // SAFETY: `place` is the address of `time`, to which the kernel writes.
     let result = unsafe { raw::call2(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC_RAW as usize, place) };
     let after = now();
-    // The kernel wrote behind the compiler's back.
+    // The compiler does not see the kernel's write.
     // SAFETY: a plain read of our own variable.
     let time = unsafe { std::ptr::read_volatile(&time) };
     (result == 0).then(|| (before, time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64, after))
 }
 
-/// Adds one crossing to the lanes of the ways in and out.
+/// Adds one crossing to the lanes of entry and return.
 pub(super) fn cut(stamps: (u64, u64, u64), lanes: &mut [Vec<Span>]) {
     let (before, inside, after) = stamps;
     if let [into, out] = lanes {

@@ -1,5 +1,5 @@
-//! `getppid` under a seccomp filter. A filter binds the thread that took it on, for good, so the calls are
-//! made by a thread of the probe's own; what asking that thread costs is taken off as the empty batch.
+//! `getppid` under a seccomp filter. A filter binds its thread for good, so a thread of the probe makes the calls.
+//! The sampler subtracts the cost of asking that thread as the empty batch.
 
 use crate::syscall::raw;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,7 +17,7 @@ pub(crate) struct Filtered {
 
 static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
 
-/// What the rows have in common.
+/// The fields that the rows share.
 const META: Meta = Meta {
     id: "",
     what: "",
@@ -39,7 +39,7 @@ const IS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
 const NUMBER: u32 = 0;
 const ARGUMENT: u32 = 16;
 
-/// Allows by the number: the kernel works that out once and keeps it (since Linux 5.11).
+/// Allows by the number: the kernel computes the answer once and caches it (since Linux 5.11).
 pub(crate) static BY_NUMBER: Filtered = Filtered {
     meta: Meta {
         id: "syscall/getppid-filtered",
@@ -54,7 +54,7 @@ pub(crate) static BY_NUMBER: Filtered = Filtered {
     ],
 };
 
-/// Looks at an argument, so that it must run each time.
+/// Reads an argument, so the filter runs at each call.
 pub(crate) static BY_ARGUMENT: Filtered = Filtered {
     meta: Meta {
         id: "syscall/getppid-filter-run",
@@ -69,7 +69,7 @@ pub(crate) static BY_ARGUMENT: Filtered = Filtered {
     ],
 };
 
-/// What the thread answers: how many answers were right, or the error that the filter was refused with.
+/// The thread's answer: how many calls returned the right result, or the error that refused the filter.
 type Answer = Result<u64, i32>;
 
 impl Probe for Filtered {
@@ -81,7 +81,7 @@ impl Probe for Filtered {
         let (orders, to_do) = channel();
         let (tell, answers) = channel();
         let filter = self.filter;
-        // It inherits the pin of the measuring thread.
+        // The thread inherits the pin of the measuring thread.
         let run = move || serve(filter, &to_do, &tell);
         let made = thread::Builder::new().name("filtered".into()).stack_size(64 << 10).spawn(run);
         let thread = made.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
@@ -91,7 +91,7 @@ impl Probe for Filtered {
     }
 }
 
-/// The thread: takes the filter on, then makes calls until nobody asks any more.
+/// The thread: installs the filter, then makes calls until the channel is closed.
 fn serve(filter: &[libc::sock_filter], to_do: &Receiver<u64>, tell: &Sender<Answer>) {
     let mut installed = None;
     while let Ok(passes) = to_do.recv() {
@@ -111,7 +111,7 @@ fn serve(filter: &[libc::sock_filter], to_do: &Receiver<u64>, tell: &Sender<Answ
     }
 }
 
-/// Puts the filter on the calling thread. Gives the system's error number.
+/// Installs the filter on the calling thread. The error is the system's number.
 fn install(filter: &[libc::sock_filter]) -> Result<(), i32> {
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
     // SAFETY: the program is valid for its length, and the kernel only reads it. Both calls concern the
@@ -131,7 +131,7 @@ struct FilteredThread {
 }
 
 impl FilteredThread {
-    /// Has the thread make its calls, and sleeps until it has.
+    /// Asks the thread for these calls and sleeps until they are made.
     fn ask(&mut self, passes: u64) -> Result<(), Refusal> {
         let gone = || Refusal::Failed("the thread under the filter is gone".into());
         self.orders.as_ref().and_then(|orders| orders.send(passes).ok()).ok_or_else(gone)?;
@@ -141,7 +141,7 @@ impl FilteredThread {
                 Ok(())
             }
             Ok(Err(errno)) => Err(Refusal::skip(
-                format!("no seccomp filter can be taken on: {}", io::Error::from_raw_os_error(errno)),
+                format!("a seccomp filter cannot be installed: {}", io::Error::from_raw_os_error(errno)),
                 "a kernel with CONFIG_SECCOMP_FILTER, outside a sandbox that refuses further filters",
             )),
             Err(_) => Err(gone()),
@@ -177,7 +177,7 @@ impl Crossing for FilteredThread {
 mod tests {
     use super::*;
 
-    /// Mode of seccomp of the calling thread, in the kernel's words.
+    /// The seccomp mode of the calling thread, as the kernel prints it.
     fn own_mode() -> String {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
         status.lines().find(|line| line.starts_with("Seccomp:")).unwrap().into()

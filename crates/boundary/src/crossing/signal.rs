@@ -1,4 +1,4 @@
-//! A signal to oneself, taken apart: the way to the handler, and the way back.
+//! A signal of a thread to itself, in two parts: to the handler, and back.
 
 use crate::signal::{Own, entered, stamp_with};
 use tollgate_measure::clock::Now;
@@ -16,14 +16,14 @@ impl Probe for Split {
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(StampedSignal { plain: Own.open(site)?, mine: [None] }))
+        Ok(Box::new(StampedSignal { plain: Own.open(site)?, stamped: [None] }))
     }
 }
 
 struct StampedSignal {
     plain: Box<dyn Crossing>,
     /// Handler runs of stamped signals, which the proof does not count.
-    mine: [Option<u64>; 1],
+    stamped: [Option<u64>; 1],
 }
 
 impl Crossing for StampedSignal {
@@ -63,8 +63,8 @@ impl Crossing for StampedSignal {
             from_handler.push(Span::user(entered(), after));
         }
         stamp_with(None);
-        // The visit before was proved when it ended: what came since is ours alone.
-        self.plain.prove(&mut self.mine)?;
+        // The visit before was proved when it ended, so these runs are of stamped signals only.
+        self.plain.prove(&mut self.stamped)?;
         outcome
     }
 

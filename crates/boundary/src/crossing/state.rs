@@ -1,7 +1,7 @@
-//! System calls after something has spoilt what they rely on: the TLB, or the first and second cache.
+//! System calls with a cold TLB, or with cold first and second caches.
 //!
-//! What is spoilt is spoilt before each crossing, outside the stamps, and the stamping code is run once
-//! more after it: what is cold is the kernel's side.
+//! The state is made cold before each crossing, outside the stamps. Then the stamping code runs once more, so that only
+//! the kernel's side is cold.
 
 use super::clock;
 use crate::region::Region;
@@ -31,9 +31,9 @@ enum Call {
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    /// The TLB was flushed of this process's translations.
+    /// The TLB has no translations of this process.
     Tlb,
-    /// More memory than the first two caches hold was read.
+    /// More memory than the first two caches hold was read since.
     Swept,
 }
 
@@ -86,8 +86,8 @@ impl Probe for Cold {
         if self.call == Call::Int80 {
             syscall::int80_available()?;
         }
-        let spoiler = Spoiler::new(self.state, site.cpu)?;
-        let open = ColdCalls { call: self.call, spoiler, right: 0 };
+        let cooler = Cooler::new(self.state, site.cpu)?;
+        let open = ColdCalls { call: self.call, cooler, right: 0 };
         if open.right_answer() {
             Ok(Box::new(open))
         } else {
@@ -99,8 +99,8 @@ impl Probe for Cold {
     }
 }
 
-/// What spoils the state.
-struct Spoiler {
+/// Makes the state cold.
+struct Cooler {
     state: State,
     region: Region,
     bytes: usize,
@@ -110,13 +110,13 @@ struct Spoiler {
 /// Pages whose access is changed in one call: more than the kernel invalidates one by one (33 on x86,
 /// tlb_single_page_flush_ceiling), so that it flushes them all.
 const FLUSHED: usize = 64;
-/// What is swept where the system does not tell the size of its second cache.
+/// The assumed size of the second cache, if the system does not report it.
 const USUAL_L2: usize = 2 << 20;
 
-impl Spoiler {
+impl Cooler {
     fn new(state: State, cpu: usize) -> Result<Self, Refusal> {
         let page = Region::new(1)?.page_bytes();
-        // Twice the second cache, and as much again as the first may hold of it.
+        // Twice the second cache, and more than the first holds.
         let bytes = match state {
             State::Tlb => FLUSHED * page,
             State::Swept => 2 * l2_bytes(cpu).unwrap_or(USUAL_L2) + (128 << 10),
@@ -129,7 +129,7 @@ impl Spoiler {
         Ok(Self { state, region, bytes, line: 64 })
     }
 
-    fn spoil(&self) -> Result<(), Refusal> {
+    fn cool(&self) -> Result<(), Refusal> {
         match self.state {
             State::Tlb => {
                 let (from, bytes) = (self.region.page(0), FLUSHED * self.region.page_bytes());
@@ -139,7 +139,7 @@ impl Spoiler {
                     _ => Err(Refusal::os("change the access to pages")),
                 };
                 access(libc::PROT_READ | libc::PROT_WRITE)?;
-                // Only what is mapped for writing must be flushed when that is taken away.
+                // The kernel flushes only pages whose write permission it removes.
                 for index in 0..FLUSHED {
                     // SAFETY: the page is mapped and writable again.
                     unsafe { ptr::write_volatile(self.region.page(index), 1) };
@@ -149,7 +149,7 @@ impl Spoiler {
             State::Swept => {
                 let base = self.region.page(0);
                 for offset in (0..self.bytes).step_by(self.line) {
-                    // SAFETY: the offset lies in the region.
+                    // SAFETY: the offset is in the region.
                     unsafe { ptr::read_volatile(base.add(offset)) };
                 }
                 Ok(())
@@ -175,12 +175,12 @@ fn kib(text: &str) -> Option<usize> {
 
 struct ColdCalls {
     call: Call,
-    spoiler: Spoiler,
+    cooler: Cooler,
     right: u64,
 }
 
 impl ColdCalls {
-    /// One call, and whether its answer was right.
+    /// Makes one call; true if its answer was right.
     #[inline(always)]
     fn right_answer(&self) -> bool {
         match self.call {
@@ -188,7 +188,7 @@ impl ColdCalls {
             Call::Invalid => unsafe { raw::call0(INVALID_NUMBER) == -(libc::ENOSYS as isize) },
             // SAFETY: it has no arguments and changes nothing.
             Call::Getppid => unsafe { raw::call0(libc::SYS_getppid) >= 0 },
-            // SAFETY: a child tried it.
+            // SAFETY: a child tried it when the probe was opened.
             Call::Int80 => unsafe { syscall::int80() >= 0 },
             Call::Clock => clock::stamped(|| 0).is_some(),
         }
@@ -198,7 +198,7 @@ impl ColdCalls {
 impl Crossing for ColdCalls {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         for _ in 0..passes {
-            self.spoiler.spoil()?;
+            self.cooler.cool()?;
             self.right += u64::from(self.right_answer());
         }
         Ok(())
@@ -222,8 +222,8 @@ impl Crossing for ColdCalls {
     fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
         let Some((whole, cuts)) = lanes.split_first_mut() else { return Ok(()) };
         for _ in 0..count {
-            self.spoiler.spoil()?;
-            // The way of the stamps is to be warm again.
+            self.cooler.cool()?;
+            // Warms the stamping code.
             std::hint::black_box((now(), now()));
             if self.call == Call::Clock {
                 let stamps =
@@ -244,7 +244,7 @@ impl Crossing for ColdCalls {
     }
 
     fn facts(&self) -> Facts {
-        let asked = match self.spoiler.state {
+        let asked = match self.cooler.state {
             State::Tlb => ProbeAsked {
                 state: Some("tlb-flushed".into()),
                 pages_flushed: Some(FLUSHED as u64),
@@ -252,7 +252,7 @@ impl Crossing for ColdCalls {
             },
             State::Swept => ProbeAsked {
                 state: Some("caches-swept".into()),
-                bytes_swept: Some(self.spoiler.bytes as u64),
+                bytes_swept: Some(self.cooler.bytes as u64),
                 ..ProbeAsked::default()
             },
         };

@@ -20,7 +20,7 @@ pub(crate) struct LargeFolio;
 
 static ONE: Meta = Meta {
     id: "fault/cached-page",
-    what: "read of a cached file page whose neighbours are mapped: that one page is mapped",
+    what: "read of a cached file page whose neighbors are mapped: that one page is mapped",
     per: Per::Touch,
     crossings_per_pass: 1,
     placement: Placement::One,
@@ -45,8 +45,7 @@ static LARGE: Meta = Meta {
     proof: &[MINOR, MAPPED],
 };
 
-/// Pages that a fault on a file maps around the one that was touched, unless somebody has changed
-/// `fault_around_bytes` in debugfs.
+/// Pages that a fault on a file maps around the touched one, unless `fault_around_bytes` in debugfs was changed.
 const WINDOW: usize = 16;
 
 /// Single pages: one in each window.
@@ -152,18 +151,18 @@ impl SteadyPages for MemoryFile {
     }
 }
 
-/// Pages each of which, touched in turn, is the first of those that its fault maps.
+/// Pages whose touches each map a further part of the file.
 struct Spread {
     map: Map,
     touched: Vec<usize>,
 }
 
 impl Spread {
-    /// Finds out by trying, for the kernel alone knows how much a fault maps.
+    /// Finds them by trying: only the kernel knows how much a fault maps.
     fn new(map: Map) -> Result<Self, Refusal> {
         let blind = || {
             Refusal::skip(
-                "/proc/self/pagemap cannot be read, so that nobody can tell what a fault has mapped",
+                "/proc/self/pagemap cannot be read, which shows what a fault has mapped",
                 "mount /proc, and allow this program to read its own pagemap",
             )
         };

@@ -1,4 +1,4 @@
-//! The write to a page that a fork has made common: copied while a sharer lives, taken over when he is gone.
+//! The write to a page that a fork has shared: copied while the child lives, made writable again after its end.
 
 use super::kind::{Counted, MINOR, Pages, write_each};
 use super::map::Map;
@@ -30,29 +30,29 @@ static ALONE: Meta = Meta {
     proof: &[MINOR],
 };
 
-/// Pages that one fork makes common.
+/// Pages that one fork shares.
 const PAGES: usize = 512;
 
 struct Common {
     map: Map,
-    /// Whether the child lives while its parent writes.
+    /// Whether the child lives while the parent writes.
     sharer: bool,
     child: Option<libc::pid_t>,
     /// The first page that has not been written to since the fork.
     next: usize,
-    /// Of the batch in hand.
+    /// The first page of the current batch.
     first: usize,
 }
 
 impl Common {
-    /// Makes every page ours alone and forks.
+    /// Takes every page back and forks.
     fn fork(&mut self) -> Result<(), Refusal> {
         self.end_child();
         // SAFETY: the whole mapping is writable.
         unsafe { write_each(self.map.page(0), self.map.page_bytes(), PAGES) };
         // SAFETY: no arguments.
         let parent = unsafe { libc::getpid() };
-        // SAFETY: the child makes system calls only, and never comes back.
+        // SAFETY: the child makes system calls only and never returns.
         let child = unsafe { libc::fork() };
         if child < 0 {
             return Err(crate::task::task_refusal("fork", &io::Error::last_os_error()));
@@ -101,8 +101,8 @@ impl Drop for Common {
 
 impl Pages for Common {
     fn arm(&mut self, passes: usize) -> Result<(), Refusal> {
-        // One fork serves several batches, as far as its pages reach. Other probes may have forked since,
-        // which makes pages common again but leaves ours as they are.
+        // One fork serves several batches. Other probes may have forked since; that shares pages again but leaves
+        // these as they are.
         if self.next + passes > PAGES {
             self.fork()?;
         }

@@ -1,4 +1,4 @@
-//! The first write through mappings that something backs: shared memory, a private and a shared file.
+//! The first write to shared memory, to a private and to a shared mapping of a file.
 
 use super::kind::{Counted, MAPPED, MINOR, Pages, write_each};
 use super::map::Map;
@@ -37,7 +37,7 @@ static PRIVATE: Meta = Meta {
 
 static SHARED: Meta = Meta {
     id: "fault/shared-file",
-    what: "first write to a cached page of a file mapped shared: the file system is told, then it is mapped",
+    what: "first write to a cached page of a file mapped shared: the file system is notified, then it is mapped",
     per: Per::Touch,
     crossings_per_pass: 1,
     placement: Placement::One,
@@ -49,7 +49,7 @@ const PAGES: usize = 512;
 
 struct First {
     map: Map,
-    /// What takes the pages away again.
+    /// The advice that discards the pages.
     advice: libc::c_int,
     _file: Option<File>,
 }
@@ -82,7 +82,7 @@ impl Probe for SharedMemory {
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let map = Map::shared(PAGES)?;
         map.small_pages()?;
-        // The pages belong to the object behind the mapping: only a hole in it takes them away.
+        // The pages belong to the object behind the mapping: only a hole in it removes them.
         Counted::open(First { map, advice: libc::MADV_REMOVE, _file: None }, MEMORY.proof)
     }
 }

@@ -1,8 +1,7 @@
 //! The process's handler of SIGSEGV while a protection probe is open.
 //!
-//! It answers for the one instruction that is meant to fault and passes every other fault on to whoever
-//! handled them before. Several probes may be open at once: the first puts the handler in, the last takes
-//! it out.
+//! It handles the one instruction that is meant to fault and passes every other fault to the previous handler.
+//! Several probes may be open at once: the first installs the handler, the last removes it.
 
 use super::machine::{plan_of, redirect};
 use std::cell::UnsafeCell;
@@ -18,7 +17,7 @@ pub(crate) struct Installed(());
 /// How many [`Installed`] there are.
 static HOLDERS: Mutex<usize> = Mutex::new(0);
 
-/// Who handled SIGSEGV before us. Not behind the lock, because the handler must read it.
+/// The previous handler of SIGSEGV. Not behind the lock, because the handler reads it.
 struct Previous(UnsafeCell<MaybeUninit<libc::sigaction>>);
 
 // SAFETY: written only under the lock of HOLDERS and only while our handler is not in place; read only by
@@ -32,12 +31,12 @@ impl Installed {
         let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         if *holders == 0 {
             // The kernel keeps the signal blocked while the handler runs, as it does for any handler
-            // without SA_NODEFER; no alternate stack, because it is not our stack that overflows.
+            // without SA_NODEFER; no alternate stack, because the stack does not overflow.
             // SAFETY: sigaction is plain data for which all zeroes is valid (an empty mask, no flags).
             let mut action: libc::sigaction = unsafe { mem::zeroed() };
             action.sa_sigaction = address();
             action.sa_flags = libc::SA_SIGINFO;
-            // SAFETY: nobody reads PREVIOUS while the handler is not in place (see `Previous`).
+            // SAFETY: PREVIOUS is not read while the handler is not in place (see `Previous`).
             unsafe { *PREVIOUS.0.get() = MaybeUninit::new(current()?) };
             // SAFETY: the action is complete; the handler makes only async-signal-safe calls.
             if unsafe { libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut()) } != 0 {
@@ -58,7 +57,7 @@ impl Drop for Installed {
     fn drop(&mut self) {
         let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
         *holders -= 1;
-        // A handler that somebody else has put in since is theirs to take out.
+        // A handler that other code has installed since stays.
         if *holders == 0 && self.in_place() {
             // SAFETY: written by `new`.
             unsafe { libc::sigaction(libc::SIGSEGV, PREVIOUS.0.get().cast(), ptr::null_mut()) };
@@ -66,7 +65,7 @@ impl Drop for Installed {
     }
 }
 
-/// Our handler as the kernel names it.
+/// The handler's address, as sigaction(2) has it.
 fn address() -> libc::sighandler_t {
     on_fault as *const () as libc::sighandler_t
 }
@@ -78,7 +77,7 @@ fn current() -> Result<libc::sigaction, Refusal> {
     match unsafe { libc::sigaction(libc::SIGSEGV, ptr::null(), action.as_mut_ptr()) } {
         // SAFETY: the call succeeded and has filled it in.
         0 => Ok(unsafe { action.assume_init() }),
-        _ => Err(Refusal::os("ask who handles SIGSEGV")),
+        _ => Err(Refusal::os("read the handler of SIGSEGV")),
     }
 }
 
@@ -96,8 +95,8 @@ extern "C" fn on_fault(_: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
             (*plan).runs += 1;
             return redirect(context, (*plan).good);
         }
-        // Not ours. With the disposition as it was, a fault repeats itself on return; a signal that
-        // somebody sent (code 0 or below) does not, and is sent once more.
+        // Another fault. With the previous disposition it repeats itself on return; a signal that was sent (code 0 or
+        // below) does not, so it is sent once more.
         libc::sigaction(libc::SIGSEGV, PREVIOUS.0.get().cast(), ptr::null_mut());
         if (*info).si_code <= 0 {
             libc::raise(libc::SIGSEGV);

@@ -86,7 +86,7 @@ impl Probe for Transparent {
                 )
             } else {
                 Refusal::skip(
-                    "/sys is not mounted, so that nobody can tell the size of a huge page",
+                    "/sys is not mounted, which has the size of a huge page",
                     "mount it: `mount -t sysfs sysfs /sys`",
                 )
             });
@@ -99,7 +99,7 @@ impl Probe for Transparent {
         let mut huge = Huge { map, first, each, count: HUGE };
         huge.arm(HUGE)?;
         huge.touch(HUGE)?;
-        // What is there after one touch of each tells whether these were huge pages.
+        // The count of mapped pages after one touch of each shows whether these were huge pages.
         if huge.mapped().is_some_and(|mapped| mapped < pages as u64) {
             return Err(Refusal::skip(
                 format!("the kernel gave {:?} pages instead of {HUGE} huge ones", huge.mapped().unwrap_or(0)),
@@ -136,7 +136,7 @@ impl Probe for Hugetlb {
         }
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB;
         let map = Map::new(count * each, flags, None, true)
-            .map_err(|error| none(format!("no huge page is to be had: {error}")))?;
+            .map_err(|error| none(format!("no huge page is available: {error}")))?;
         // Before Linux 5.18 the pages cannot be given back.
         if map.try_advise(0, each, libc::MADV_DONTNEED).is_err() {
             return Err(Refusal::skip("this kernel does not give huge pages back", "Linux 5.18 or later"));

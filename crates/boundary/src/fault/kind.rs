@@ -27,7 +27,7 @@ pub(crate) trait Pages {
     /// Prepares the next `passes` touches so that each faults. At most [`Pages::most`].
     fn arm(&mut self, passes: usize) -> Result<(), Refusal>;
 
-    /// Makes `passes` touches: the only thing inside the clock.
+    /// Makes `passes` touches: the only part inside the clock.
     fn touch(&mut self, passes: usize) -> Result<(), Refusal>;
 
     /// The most touches of one batch.

@@ -1,5 +1,5 @@
-//! A page that is on disk only: the fault that has it read in, and the read past the page cache that takes
-//! what the device takes.
+//! A page that is on disk only: the fault that reads it in, and a direct read for comparison, which costs what the
+//! device costs.
 
 use super::kind::{Counted, MAJOR, OFF_CPU, Pages, WALL};
 use super::map::Map;
@@ -40,8 +40,8 @@ const PAGES: usize = 4096;
 /// The most pages of one batch.
 const BATCH: usize = 64;
 
-/// The next page of a file, in an order that no readahead guesses and that comes back to a page only after
-/// all others: full period needs an odd addend and a factor that is 1 modulo 4 (Knuth, volume 2, 3.2.1.2).
+/// The next page of a file, in an order that readahead cannot predict and that visits every page before it repeats
+/// one: full period needs an odd addend and a factor that is 1 modulo 4 (Knuth, volume 2, 3.2.1.2).
 struct Order(usize);
 
 impl Order {
@@ -51,7 +51,7 @@ impl Order {
     }
 }
 
-/// A file that is on disk, and nowhere else.
+/// A file that is on disk and not in the page cache.
 fn on_disk() -> Result<File, Refusal> {
     let file = scratch::file(PAGES * page_bytes(), 1 << 20)?;
     file.sync_all()?;
@@ -133,10 +133,10 @@ impl Probe for Major {
     }
 }
 
-/// A file that is read past the page cache.
+/// A file that is read directly, past the page cache.
 struct Direct {
     file: File,
-    /// One page that nothing else uses, where the device may write to.
+    /// One page for the device to write to.
     buffer: Map,
     order: Order,
 }
@@ -151,7 +151,7 @@ impl Pages for Direct {
         let mut short = false;
         for _ in 0..passes {
             let at = (self.order.next() * bytes) as libc::off_t;
-            // SAFETY: the buffer is one page long, writable, and nobody holds a reference to it.
+            // SAFETY: the buffer is one page long, writable, and no reference to it exists.
             let read = unsafe { libc::pread(self.file.as_raw_fd(), self.buffer.page(0).cast(), bytes, at) };
             short |= read != bytes as isize;
         }

@@ -61,7 +61,7 @@ pub(super) fn watch(
     let last = Anchor::now(now);
     stamper.disable()?;
     let mapping = first.zip(last).and_then(|(first, last)| Mapping::between(first, last));
-    let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stood still or ran backwards".into()))?;
+    let mapping = mapping.ok_or_else(|| Refusal::Failed("the clock stopped or ran backwards".into()))?;
     let taken = stamper.take();
     if taken.broken {
         return Err(Refusal::Failed("the kernel's stamps cannot be read".into()));

@@ -4,14 +4,14 @@ use tollgate_measure::clock::Now;
 
 /// What the handler does for one open probe.
 pub(crate) struct Plan {
-    /// The page that may not be touched.
+    /// The protected page.
     pub(crate) bad: *mut u8,
-    /// Where the handler leads the write to.
+    /// The page to which the handler redirects the write.
     pub(crate) good: *mut u8,
-    /// How often it did so.
+    /// How often the handler did that.
     pub(crate) runs: u64,
-    /// Reads a clock when the handler begins, where somebody wants to know when that was.
+    /// The clock that the handler reads when it begins, if any.
     pub(crate) now: Option<Now>,
-    /// What it read.
+    /// What the handler read.
     pub(crate) entered: u64,
 }

@@ -1,4 +1,4 @@
-//! Pages mapped in advance, many in one call: what a fault costs without the exception.
+//! Pages mapped in advance, many in one call: the cost of a fault without the exception.
 
 use super::kind::{Counted, MAPPED, MINOR, Pages};
 use super::map::Map;
@@ -46,7 +46,7 @@ static READ: Meta = Meta {
 /// Pages of a region.
 const PAGES: usize = 512;
 
-/// A place in which mappings are made anew.
+/// An address range in which the mapping is made again for each batch.
 struct Fresh {
     place: Map,
 }
@@ -62,7 +62,7 @@ impl Pages for Fresh {
         }
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_POPULATE;
         let (start, bytes) = (self.place.page(0).cast(), passes * self.place.page_bytes());
-        // SAFETY: it replaces the first pages of our own mapping, to which nobody holds a reference.
+        // SAFETY: it replaces the first pages of our own mapping, to which no reference exists.
         let made = unsafe { libc::mmap(start, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         if made == libc::MAP_FAILED { Err(Refusal::os("map with MAP_POPULATE")) } else { Ok(()) }
     }

@@ -28,7 +28,7 @@ impl ProtectedPage {
         let mut region = Region::new(2)?;
         region.forbid(1)?;
         let (good, bad) = (region.page(0), region.page(1));
-        // SAFETY: the first page is mapped and writable. Mapped now, it cannot fault in the loop.
+        // SAFETY: the first page is mapped and writable. This maps it, so that it cannot fault in the loop.
         unsafe { ptr::write_volatile(good, 0) };
         let plan = Box::new(Plan { bad, good, runs: 0, now: None, entered: 0 });
         Ok(Self { installed: Installed::new()?, plan, _region: region })
@@ -43,7 +43,7 @@ fn blocked() -> Result<bool, Refusal> {
     match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &mut mask) } {
         // SAFETY: the mask was filled in.
         0 => Ok(unsafe { libc::sigismember(&mask, libc::SIGSEGV) } == 1),
-        _ => Err(Refusal::Failed("ask for the signal mask".into())),
+        _ => Err(Refusal::Failed("cannot read the signal mask".into())),
     }
 }
 
@@ -52,7 +52,7 @@ impl Crossing for ProtectedPage {
         if self.installed.in_place() {
             return Ok(());
         }
-        Err(Refusal::Failed("something else in this process has taken SIGSEGV over".into()))
+        Err(Refusal::Failed("something else in this process has replaced the handler of SIGSEGV".into()))
     }
 
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {

@@ -97,7 +97,7 @@ mod tests {
     fn a_segv_that_somebody_sends_still_ends_the_process() {
         let _turn = alone();
         let open = Protection.open(&SITE).unwrap();
-        // The runtime's own handler, to which the first is passed on, answers it by going away.
+        // The first signal is passed to the runtime's own handler, which then uninstalls itself.
         // SAFETY: raise is async-signal-safe.
         let status = ends_in_child(|| unsafe {
             libc::raise(libc::SIGSEGV);

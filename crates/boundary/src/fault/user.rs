@@ -1,4 +1,4 @@
-//! A fault that another thread of the program answers, through userfaultfd.
+//! A fault that another thread of the program handles through userfaultfd.
 
 use super::kind::{Counted, MAPPED, Pages, write_each};
 use super::map::Map;
@@ -17,7 +17,7 @@ pub(crate) struct SameCpu;
 /// The probe `fault/userfaultfd-other-cpu`.
 pub(crate) struct OtherCpu;
 
-/// One answer for each touch, counted by the thread that gives them.
+/// One answer for each touch, counted by the answering thread.
 const ANSWERS: Claim = Claim::exact("answers_per_touch");
 
 static SAME: Meta = Meta {
@@ -38,7 +38,7 @@ static OTHER: Meta = Meta {
     proof: &[ANSWERS, MAPPED],
 };
 
-/// Pages of the region. One more ends the thread.
+/// Pages of the region. A touch of one more ends the thread.
 const PAGES: usize = 256;
 
 // include/uapi/linux/userfaultfd.h, which the libc crate does not have. The numbers are those of the
@@ -69,7 +69,7 @@ struct Copy {
     copied: i64,
 }
 
-/// What the kernel tells of one fault.
+/// The kernel's message about one fault.
 #[repr(C)]
 struct Message {
     event: u8,
@@ -79,11 +79,11 @@ struct Message {
     _rest: u64,
 }
 
-/// What the answering thread and the touching one share.
+/// Shared by the answering thread and the touching one.
 #[derive(Default)]
 struct Tally {
     answers: AtomicU64,
-    /// The error that ended the thread too early.
+    /// The error that ended the thread.
     error: AtomicI32,
 }
 
@@ -95,7 +95,7 @@ fn ioctl<T>(descriptor: &OwnedFd, request: libc::c_ulong, argument: &mut T) -> i
     }
 }
 
-/// Answers faults until the last page is asked for.
+/// Answers faults until the one of the last page.
 fn answer(descriptor: &OwnedFd, region: (u64, u64), tally: &Tally) -> io::Result<()> {
     let page = page_bytes() as u64;
     let source = vec![7_u8; page as usize];
@@ -130,7 +130,7 @@ struct Answered {
     map: Map,
     tally: Arc<Tally>,
     thread: Option<JoinHandle<()>>,
-    /// Answers before the batch in hand.
+    /// Answers before the current batch.
     before: u64,
 }
 
@@ -144,7 +144,7 @@ impl Answered {
                 "a kernel with CONFIG_USERFAULTFD (5.11 or later), outside a sandbox that refuses the call",
             ));
         }
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new and nothing else owns it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as i32) };
         let failed = |what: &str| {
             let what = what.to_owned();
@@ -163,7 +163,7 @@ impl Answered {
             let done = placement::pin(cpu).and_then(|()| answer(&descriptor, region, &shared));
             if let Err(error) = done {
                 shared.error.store(error.raw_os_error().unwrap_or(libc::EIO), Ordering::Relaxed);
-                // Whoever waits must not wait for ever: without the region these are ordinary faults.
+                // The touching thread must not wait for ever: without the region these are ordinary faults.
                 let _ = ioctl(&descriptor, UFFDIO_UNREGISTER, &mut [region.0, region.1]);
             }
         };
@@ -196,7 +196,7 @@ impl Pages for Answered {
         match self.tally.error.load(Ordering::Relaxed) {
             0 => Ok(()),
             code => Err(Refusal::Failed(format!(
-                "the thread that answers stopped: {}",
+                "the answering thread stopped: {}",
                 io::Error::from_raw_os_error(code)
             ))),
         }

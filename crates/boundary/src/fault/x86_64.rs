@@ -1,4 +1,4 @@
-//! The touching instruction on x86-64, and how a handler recognises and mends it.
+//! The touching instruction on x86-64, and how a handler recognizes and redirects it.
 
 use super::plan::Plan;
 use std::ffi::c_void;
@@ -15,7 +15,7 @@ pub(crate) unsafe extern "C" fn touch(page: *mut u8, plan: *mut Plan) {
     std::arch::naked_asm!("mov byte ptr [rdi], 1", "ret")
 }
 
-/// The plan behind a fault, when it is [`touch`] that faulted.
+/// The plan behind a fault of [`touch`]; `None` for any other fault.
 ///
 /// # Safety
 /// `context` is the third argument of a signal handler.
@@ -26,7 +26,7 @@ pub(super) unsafe fn plan_of(context: *mut c_void) -> Option<*mut Plan> {
     touching.then(|| registers[libc::REG_RSI as usize] as *mut Plan)
 }
 
-/// Lets the faulting instruction find the good page when it is tried again.
+/// Redirects the faulting instruction to the good page for when it is retried.
 ///
 /// # Safety
 /// `context` is the third argument of a signal handler, and [`plan_of`] found a plan in it.

@@ -2,7 +2,7 @@
 //! that is left and taken from the stack that is entered. x18 is the platform's, and Linux does not use it.
 //!
 //! As on x86-64 it ends in a plain jump, not in a `ret`, which would be predicted to return to the caller on the
-//! stack just left; the stack pointer goes over in a register; and each form exists twice, for the way there and the
+//! stack just left; the stack pointer is passed in a register; and each form exists twice, for the way there and the
 //! way back.
 
 use super::Frame;
@@ -17,8 +17,7 @@ pub(super) const KEPT: [&str; 2] = ["integer", "integer, d8 to d15, fpcr"];
 /// The record's name for [`control`].
 pub(super) const CONTROL: &str = "fpcr";
 
-/// Defines a switch in a cache line of its own, so that how its instructions fall on fetch blocks does not change
-/// with every build.
+/// Defines a switch in a cache line of its own, so that its alignment to fetch blocks does not change with every build.
 macro_rules! switch {
     ($name:ident, $frame:literal, $($save:literal)*, $($restore:literal)*) => {
         global_asm!(

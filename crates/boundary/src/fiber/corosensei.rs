@@ -1,4 +1,4 @@
-//! The switch of the crate corosensei, whose assembly the compiler inlines and tells which registers live.
+//! The switch of the crate corosensei, whose assembly the compiler inlines with the list of live registers.
 
 use super::PROOF;
 use corosensei::stack::DefaultStack;

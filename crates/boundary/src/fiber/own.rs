@@ -1,5 +1,5 @@
-//! Our own switch, in its two forms: callee-saved integer registers only, and with what a callee must keep of the
-//! floating-point unit besides.
+//! A switch in assembly, in two forms: one keeps the callee-saved integer registers, the other also the callee-saved
+//! floating-point state.
 
 use super::{PROOF, machine};
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
@@ -65,7 +65,7 @@ mod open {
     use tollgate_measure::Facts;
     use tollgate_record::family::{ProbeAsked, ProbeFound};
 
-    /// A fiber that counts and goes back, for ever. It owns nothing, so its stack may be taken from it.
+    /// A fiber that counts and switches back, for ever. It owns nothing, so its stack can be freed at any time.
     pub(super) struct Fiber<const FP: bool> {
         /// Its stack pointer while it does not run.
         pointer: *mut u8,
@@ -76,12 +76,12 @@ mod open {
         _stack: Stack,
     }
 
-    /// The fiber. No value with a destructor lives here, and nothing here can panic.
+    /// The fiber's code. It holds no value with a destructor and cannot panic.
     unsafe extern "C" fn body<const FP: bool>(argument: *mut u8, mut from: *mut u8) -> ! {
         let arrivals = argument.cast::<u64>();
         loop {
-            // SAFETY: whoever switches here keeps the count alive and waits until we have switched back,
-            // to the stack pointer that the switch handed over.
+            // SAFETY: the other side keeps the count alive and waits until this side switches back, to the stack pointer
+            // that the switch passed.
             unsafe {
                 *arrivals = (*arrivals).wrapping_add(1);
                 from = back::<FP>(from);

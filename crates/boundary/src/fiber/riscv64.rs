@@ -3,7 +3,7 @@
 //!
 //! As on x86-64 it ends in a plain jump and not in a return: through t2, because a jump through ra or t0 is taken for
 //! a return (RISC-V unprivileged specification, "Unconditional Jumps"), which would be predicted to go to the caller
-//! on the stack just left. The stack pointer goes over in a register; and each form exists twice, for the way there
+//! on the stack just left. The stack pointer is passed in a register; and each form exists twice, for the way there
 //! and the way back.
 
 use super::Frame;
@@ -18,13 +18,12 @@ pub(super) const KEPT: [&str; 2] = ["integer", "integer, fs0 to fs11, frm"];
 /// The record's name for [`control`].
 pub(super) const CONTROL: &str = "frm";
 
-/// Defines a switch in a cache line of its own, so that how its instructions fall on fetch blocks does not change
-/// with every build.
+/// Defines a switch in a cache line of its own, so that its alignment to fetch blocks does not change with every build.
 macro_rules! switch {
     ($name:ident, $frame:literal, $($save:literal)*, $($restore:literal)*) => {
         global_asm!(
             ".pushsection .text.tollgate_fiber, \"ax\", @progbits",
-            // Link-time optimisation forgets the target's extensions for assembly outside functions.
+            // Link-time optimization forgets the target's extensions for assembly outside functions.
             ".option push",
             ".option arch, +d",
             concat!(".globl tollgate_fiber_", stringify!($name)),

@@ -1,12 +1,12 @@
-//! A stack for a fiber, with a page below it that ends the process rather than let it overflow.
+//! A stack for a fiber, with a guard page below it that ends the process on an overflow.
 
 use crate::region::Region;
 use tollgate_measure::Refusal;
 
-/// Pages that may be used; the fibers here use a few hundred bytes.
+/// Usable pages; the fibers here use a few hundred bytes.
 const PAGES: usize = 16;
 
-/// Memory to be used downwards from [`Stack::top`].
+/// Memory that is used downwards from [`Stack::top`].
 pub(super) struct Stack(Region);
 
 impl Stack {

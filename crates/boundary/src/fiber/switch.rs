@@ -1,5 +1,5 @@
-//! What the switches of every architecture have in common: two forms, each of which exists for the way there and
-//! for the way back, and the frame with which a fiber begins.
+//! The common part of the switches of every architecture: two forms, each once for the way there and once for the way
+//! back, and the first frame of a fiber.
 
 use super::Frame;
 use super::machine::{self, FP, INTEGER, call};

@@ -1,4 +1,4 @@
-//! What the switches keep and what they do not.
+//! Which registers the switches keep.
 
 use super::{Swap, first_frame, fp_back, fp_there, integer_back, integer_there};
 use crate::fiber::machine::control;
@@ -13,10 +13,10 @@ struct Side {
     aligned: bool,
 }
 
-/// Fills every kept register with its own values, and the control register when asked to, and goes back; for ever.
+/// Fills every kept register with its own values, and the control register if asked to, and switches back, for ever.
 unsafe extern "C" fn body(argument: *mut u8, mut from: *mut u8) -> ! {
     let side = argument.cast::<Side>();
-    // SAFETY: the test hands a valid Side, which it touches only while this side is not running.
+    // SAFETY: the test passes a valid Side, which it touches only while this side is not running.
     unsafe {
         let here = 0u128;
         (*side).aligned = (&raw const here).addr().is_multiple_of(16);
@@ -34,7 +34,7 @@ fn numbered(first: u64) -> Registers {
     std::array::from_fn(|index| first + index as u64)
 }
 
-/// Makes `rounds` round trips and gives what each side finds: our registers, the other side, and our control
+/// Makes `rounds` round trips and returns what each side finds: our registers, the other side, and our control
 /// register afterwards.
 fn rounds(fp: bool, rounds: u64, control_there: Option<u64>) -> (Registers, Side, u64) {
     let (there, back): (Swap, Swap) = if fp { (fp_there, fp_back) } else { (integer_there, integer_back) };

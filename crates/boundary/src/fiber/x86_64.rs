@@ -4,7 +4,7 @@
 //! Three choices keep it fast and its figure in one place:
 //! - It ends in `pop` and `jmp`. A `ret` would be predicted to return to the caller on the stack just left
 //!   and miss on every switch.
-//! - The stack pointer that was left is handed over in a register. Through memory it would make a chain of
+//! - The stack pointer that was left is passed in a register. Through memory it would make a chain of
 //!   store and load, whose length depends on how the processor predicts the forwarding.
 //! - Each form exists twice, for the way there and the way back. With one copy the jump has two targets,
 //!   and the processor predicts such a jump in one of two states that are a third apart in time.
@@ -124,7 +124,7 @@ fn x87_control() -> u16 {
 /// Clears the sticky exception flags of MXCSR, which the last rounded result on this side set.
 pub(super) fn clear_flags() {
     let value = mxcsr() & !FLAGS;
-    // SAFETY: the control bits are loaded as they were; the flags belong to nobody.
+    // SAFETY: the control bits are loaded as they were; the flags are not used.
     unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack)) };
 }
 

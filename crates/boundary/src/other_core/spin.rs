@@ -1,4 +1,4 @@
-//! `core/spin`: one cache line handed to and fro between two CPUs, nobody sleeping.
+//! `core/spin`: one cache line that goes back and forth between two spinning CPUs.
 
 use crate::task::{OnCall, no_peer_cpu};
 use std::sync::{
@@ -13,7 +13,7 @@ pub(crate) struct Spin;
 
 static META: Meta = Meta {
     id: "core/spin",
-    what: "two CPUs hand one cache line to and fro, both spinning",
+    what: "two CPUs pass one cache line back and forth, both spinning",
     per: Per::Message,
     crossings_per_pass: 2,
     placement: Placement::Pair,
@@ -21,14 +21,14 @@ static META: Meta = Meta {
 };
 
 /// The line, which counts messages: odd ones go there, even ones back. Alone on two lines, because
-/// some CPUs fetch neighbouring lines together.
+/// some CPUs fetch neighboring lines together.
 #[repr(align(128))]
 #[derive(Default)]
 struct Line(AtomicU64);
 
 impl Line {
-    /// Waits for message `number` and sends the next. No pause instruction: it would add its own length
-    /// (140 cycles on some CPUs) to what the line takes, and under a hypervisor it may even exit.
+    /// Waits for message `number` and sends the next. No pause instruction: it would add its own length (140 cycles
+    /// on some CPUs), and under a hypervisor it may exit.
     #[inline]
     fn answer(&self, number: u64) {
         while self.0.load(Ordering::Acquire) != number {}
@@ -58,7 +58,7 @@ struct SpinningPair {
 }
 
 impl SpinningPair {
-    /// Takes the line's count and clears it. The peer is idle.
+    /// Adds the line's count and clears it. The peer is idle.
     fn collect(&mut self) {
         self.messages += self.line.0.swap(0, Ordering::AcqRel);
     }

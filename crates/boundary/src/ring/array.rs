@@ -1,8 +1,7 @@
 //! The array of a task, and the walk over it.
 //!
-//! It is mapped by the task itself, after fork, with system calls only: a process that is forked from
-//! another may not use the heap, and an array that was touched before the fork would be copied at the first
-//! write instead of being the task's own.
+//! The task maps it itself, after the fork, with system calls only: a forked process may not use the heap, and the first
+//! write to an array that was touched before the fork would copy it.
 
 use super::spec::{Pages, Spec, Walk};
 use crate::task::{Passed, Work};
@@ -35,7 +34,7 @@ impl Array {
         Self { bytes, walk: spec.walk, pages: spec.pages, mapping: none, mapped: 0, base: none }
     }
 
-    /// Where it lies; for looking up what the kernel made of it.
+    /// Its address, for looking up its pages.
     pub(super) fn address(&self) -> usize {
         self.base as usize
     }
@@ -67,17 +66,17 @@ impl Array {
         let advice = if self.pages == Pages::Huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
         // SAFETY: the range is our own new mapping.
         let advised = unsafe { libc::madvise(self.base.cast(), bytes - slack, advice) };
-        // A kernel without transparent huge pages knows neither advice; base pages are then what it has.
+        // A kernel without transparent huge pages supports neither advice; its pages are of the base size.
         if advised != 0 && self.pages == Pages::Huge {
             return Err(errno());
         }
         Ok(())
     }
 
-    /// Writes to every page, so that each is there and the task's own.
+    /// Writes to every page, so that each is mapped and private to the task.
     fn touch(&self) {
         let pages = self.bytes.div_ceil(PAGE);
-        // About 0.618 of all pages apart, and without a common divisor: every page is met once.
+        // About 0.618 of all pages apart, without a common divisor: every page is touched once.
         let stride = match self.pages {
             Pages::Random => (pages * 5 / 8..).find(|stride| divisor(*stride, pages) == 1).unwrap_or(1),
             _ => 1,
@@ -95,7 +94,7 @@ impl Array {
         let lines = self.bytes / LINE;
         let slot = |line: usize| self.word(line * (LINE / size_of::<u64>()));
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-        // SAFETY: each line lies wholly inside the array.
+        // SAFETY: each line is wholly inside the array.
         unsafe {
             for line in 0..lines {
                 *slot(line) = line as u64;
@@ -131,7 +130,7 @@ impl Work for Array {
             Walk::Sum => {
                 let mut sum = 0_u64;
                 for at in 0..self.words() {
-                    // Volatile: one load for each word as lmbench's loop makes them, not one for a vector.
+                    // Volatile: one load for each word, as in lmbench's loop, not one for a vector.
                     // SAFETY: inside the array; every page has been written.
                     sum = sum.wrapping_add(unsafe { self.word(at).read_volatile() });
                 }
@@ -139,7 +138,7 @@ impl Work for Array {
             }
             Walk::Write => {
                 for at in 0..self.words() {
-                    // SAFETY: inside the array, which nobody else reaches.
+                    // SAFETY: inside the array, which only this task accesses.
                     unsafe { self.word(at).write_volatile(at as u64) };
                 }
             }
@@ -175,20 +174,9 @@ fn errno() -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::Link;
 
     fn array(bytes: u64, walk: Walk, pages: Pages) -> Array {
-        let spec = Spec {
-            link: Link::Pipe,
-            threads: true,
-            procs: 1,
-            bytes,
-            walk,
-            pages,
-            cpus: vec![0],
-            warm_us: 0,
-            counters: false,
-        };
+        let spec = Spec { threads: true, walk, pages, ..Spec::like_lmbench(1, bytes, 0) };
         let mut array = Array::new(&spec);
         array.enter().expect("memory");
         array
@@ -231,17 +219,7 @@ mod tests {
 
     #[test]
     fn more_than_there_can_be_is_an_error() {
-        let spec = Spec {
-            link: Link::Pipe,
-            threads: true,
-            procs: 1,
-            bytes: u64::MAX,
-            walk: Walk::Sum,
-            pages: Pages::Base,
-            cpus: vec![0],
-            warm_us: 0,
-            counters: false,
-        };
+        let spec = Spec { threads: true, ..Spec::like_lmbench(1, u64::MAX, 0) };
         assert_eq!(Array::new(&spec).enter(), Err(libc::ENOMEM));
     }
 }

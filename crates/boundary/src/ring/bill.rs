@@ -1,4 +1,4 @@
-//! The bill of a cell: from the rings that were timed side by side to the parts of one hop.
+//! The bill of a cell: the parts of one hop, from rings that were timed side by side.
 
 use super::spec::Spec;
 use tollgate_measure::samples::{ProbeState, RunSamples};
@@ -7,12 +7,12 @@ use tollgate_record::{
     Asked, Estimate, Evidence, Measurement, Phase, PhaseName, Status, Warning, phase, warning,
 };
 
-/// A ring, and what must be timed beside it to take its figure apart.
+/// A ring, and the rings that are timed beside it for its bill.
 ///
 /// With `T(n, s)` for the time of a hop in a ring of `n` tasks with arrays of `s` bytes, `T(1, s)` being one
 /// task that passes the token to itself:
 ///
-/// - hot work: `T(1, S)`; what lmbench calls overhead
+/// - hot work: `T(1, S)`; lmbench calls it overhead
 /// - direct switch: `T(2, 0) - T(1, 0)`
 /// - run queue: `T(N, 0) - T(2, 0)`
 /// - refill: the rest, `T(N, S) - T(1, S) - (T(N, 0) - T(1, 0))`
@@ -46,12 +46,12 @@ impl Cell {
         &self.specs
     }
 
-    /// Which of them is one task with the cell's array.
+    /// The index of the ring of one task with the cell's array.
     pub fn hot(&self) -> usize {
         self.hot
     }
 
-    /// The record of the cell. `measured` is what the record says of its own ring.
+    /// The record of the cell; `measured` is that of its own ring.
     pub fn bill(&self, mut measured: Measurement, samples: &RunSamples, units: &Units) -> Measurement {
         let spec = &self.specs[0];
         measured.asked = Asked::Ring(spec.asked());
@@ -125,23 +125,12 @@ fn refill_warning(measured: &mut Measurement) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::{Link, Pages, Walk};
     use tollgate_measure::clock::Scale;
     use tollgate_measure::samples::{Batch, EpochSamples, ProbeSamples};
     use tollgate_record::Per;
 
     fn spec(procs: u32, bytes: u64) -> Spec {
-        Spec {
-            link: Link::Pipe,
-            threads: false,
-            procs,
-            bytes,
-            walk: Walk::Sum,
-            pages: Pages::Base,
-            cpus: vec![0],
-            warm_us: 0,
-            counters: false,
-        }
+        Spec::like_lmbench(procs, bytes, 0)
     }
 
     /// Samples in which each ring of the cell took so many nanoseconds for a hop, a little more in each

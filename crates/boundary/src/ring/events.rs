@@ -8,7 +8,7 @@ use tollgate_record::{Measurement, Warning, warning};
 /// The largest ring whose events are counted: each task takes two or three descriptors.
 pub(super) const MOST_COUNTED: u32 = 64;
 
-/// For how long each group counts.
+/// How long each group counts.
 const SPAN: Duration = Duration::from_millis(10);
 
 /// Counts every group in turn while `lap` sends the token around: events for each hop.
@@ -33,8 +33,7 @@ pub(super) fn counted(
     Ok(counted.collect())
 }
 
-/// Puts what was counted into the record of its cell. Returns one warning for each reason for which counters are
-/// absent.
+/// Writes the counts to the record of the cell. Returns one warning for each reason for which counters are absent.
 pub(super) fn take_counters(counted: Vec<CounterReading>, cell: &mut Measurement) -> Vec<Warning> {
     let mut absent: Vec<(String, Vec<String>)> = Vec::new();
     for CounterReading { name, per_crossing } in counted {

@@ -1,4 +1,4 @@
-//! The limits on descriptors and tasks: raised where that is allowed, named where it is not.
+//! Raises the limits on descriptors and tasks where that is allowed, and names them where it is not.
 
 use super::spec::Spec;
 use std::{fs, mem};
@@ -9,13 +9,13 @@ const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Raises the soft limits to what the ring needs, the hard ones too where the process may.
 pub(super) fn raise(spec: &Spec) {
-    // Other rings are open at the same time, none of them larger.
+    // Other rings, none of them larger, are open at the same time.
     raise_one(libc::RLIMIT_NOFILE, 2 * descriptors(spec));
     raise_one(libc::RLIMIT_NPROC, u64::MAX);
 }
 
-/// Open files that the worker needs for this ring. Links of processes are handed on one by one; those of
-/// threads all stay in the one process.
+/// Open files that the worker needs for this ring. Links of processes move to their tasks one by one; those of threads
+/// all stay in this process.
 fn descriptors(spec: &Spec) -> u64 {
     let links = if spec.threads { u64::from(spec.procs) } else { 2 };
     links * spec.link.descriptors() + OTHER_DESCRIPTORS
@@ -26,7 +26,7 @@ fn raise_one(resource: libc::__rlimit_resource_t, need: u64) {
     if now.rlim_cur >= need {
         return;
     }
-    // First with a hard limit that only a privileged process may set, then up to the one in force.
+    // First with a higher hard limit, which only a privileged process may set, then up to the current one.
     for hard in [now.rlim_max.max(need), now.rlim_max] {
         let wanted = libc::rlimit { rlim_cur: need.min(hard), rlim_max: hard };
         // SAFETY: the structure is valid; the limit is this process's own.
@@ -50,7 +50,7 @@ struct Limit {
     needed: u64,
 }
 
-/// The refusal of a ring, with the limits that it meets named and quantified.
+/// The refusal of a ring, with the names and values of the limits that it met.
 pub(super) fn named(refusal: Refusal, spec: &Spec) -> Refusal {
     let Refusal::Skip { reason, enable } = refusal else { return refusal };
     let limits = limits(spec);
@@ -66,7 +66,7 @@ pub(super) fn named(refusal: Refusal, spec: &Spec) -> Refusal {
     Refusal::Skip { reason: format!("{reason} ({})", list.join("; ")), enable }
 }
 
-/// The limits that bear on this ring, as far as the system shows them.
+/// The limits that apply to this ring, as far as the system shows them.
 fn limits(spec: &Spec) -> Vec<Limit> {
     let soft = |resource| read(resource).map(|limit| limit.rlim_cur).filter(|&it| it != libc::RLIM_INFINITY);
     let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
@@ -87,21 +87,10 @@ fn limits(spec: &Spec) -> Vec<Limit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::{Link, Pages, Walk};
 
     #[test]
     fn the_limit_that_is_too_low_is_named_alone() {
-        let spec = Spec {
-            link: Link::Pipe,
-            threads: false,
-            procs: u32::MAX,
-            bytes: 0,
-            walk: Walk::Sum,
-            pages: Pages::Base,
-            cpus: vec![0],
-            warm_us: 0,
-            counters: false,
-        };
+        let spec = Spec::like_lmbench(u32::MAX, 0, 0);
         let Refusal::Skip { reason, enable } = named(Refusal::skip("fork: no", "raise it"), &spec) else {
             panic!("still a skip");
         };
@@ -114,17 +103,7 @@ mod tests {
 
     #[test]
     fn threads_keep_all_descriptors_and_processes_few() {
-        let mut spec = Spec {
-            link: Link::Pipe,
-            threads: true,
-            procs: 1000,
-            bytes: 0,
-            walk: Walk::Sum,
-            pages: Pages::Base,
-            cpus: vec![0],
-            warm_us: 0,
-            counters: false,
-        };
+        let mut spec = Spec { threads: true, ..Spec::like_lmbench(1000, 0, 0) };
         assert_eq!(descriptors(&spec), 2064);
         spec.threads = false;
         assert!(descriptors(&spec) < 100);

@@ -1,19 +1,19 @@
-//! Whether a ring fits into memory: arithmetic, before anything is allocated.
+//! Computes whether a ring fits into memory, before anything is allocated.
 
 use super::spec::Spec;
 use tollgate_record::number::bytes;
 
-/// Memory that a task takes besides its array, roughly: tables of pages, kernel stack, the pages that it
-/// copies from its parent.
+/// Memory that a task needs besides its array, roughly: page tables, kernel stack, the pages that it copies from its
+/// parent.
 const PER_PROCESS: u64 = 200 << 10;
 const PER_THREAD: u64 = 40 << 10;
 
-/// What there is room for.
+/// The memory that a run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes that can be had.
+    /// Bytes.
     pub bytes: u64,
-    /// What sets that bound: `available memory`, `the control group's limit`.
+    /// The origin of that bound: `available memory`, `the control group's memory limit`.
     pub bound: &'static str,
 }
 
@@ -26,7 +26,7 @@ impl Room {
     }
 }
 
-/// Why the ring does not fit, with the arithmetic; `None` when it does.
+/// Why the ring does not fit, with the arithmetic; `None` if it does.
 pub fn too_large(spec: &Spec, room: Room) -> Option<String> {
     let (kind, each) = if spec.threads { ("threads", PER_THREAD) } else { ("processes", PER_PROCESS) };
     let procs = u64::from(spec.procs);
@@ -55,20 +55,9 @@ pub fn too_large(spec: &Spec, room: Room) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::{Link, Pages, Walk};
 
     fn spec(procs: u32, bytes: u64) -> Spec {
-        Spec {
-            link: Link::Pipe,
-            threads: false,
-            procs,
-            bytes,
-            walk: Walk::Sum,
-            pages: Pages::Base,
-            cpus: vec![0],
-            warm_us: 0,
-            counters: false,
-        }
+        Spec::like_lmbench(procs, bytes, 0)
     }
 
     #[test]

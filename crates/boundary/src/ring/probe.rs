@@ -97,8 +97,8 @@ impl<M: Medium> Crossing for OpenRing<M> {
 
     fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
         let Some(count) = counts.first_mut() else { return Ok(()) };
-        // Each task writes its count down when it takes the token in one more lap, which belongs to the
-        // count; what is told is the share of the laps that were asked for.
+        // Each task stores its count when it takes the token in one more lap. That lap is in the count, so the result is
+        // scaled to the laps of the batches.
         let own = &mut self.own;
         let peers = self.ring.census(|| own.work())?;
         let (laps, before) = (std::mem::take(&mut self.laps), std::mem::replace(&mut self.peers, peers));
@@ -114,7 +114,7 @@ impl<M: Medium> Crossing for OpenRing<M> {
     }
 }
 
-/// How much of the mapping at this address lies on huge pages.
+/// How much of the mapping at this address is on huge pages.
 fn huge_kib(address: usize) -> Option<u64> {
     huge_in(&fs::read_to_string("/proc/self/smaps").ok()?, address)
 }
@@ -136,11 +136,10 @@ fn huge_in(smaps: &str, address: usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::Walk;
     use tollgate_measure::placement;
 
     #[test]
-    fn huge_pages_are_looked_up_where_the_array_lies() {
+    fn huge_pages_are_looked_up_at_the_array() {
         let smaps = "1000-2000 rw-p 0 0:0 0\nSize: 4 kB\nAnonHugePages:  0 kB\n\
                      a000-c000 rw-p 0 0:0 0 \nAnonHugePages:      2048 kB\n";
         assert_eq!(huge_in(smaps, 0xb000), Some(2048));
@@ -153,17 +152,7 @@ mod tests {
         let cpu = *placement::allowed().expect("the mask can be read").last().expect("a CPU");
         for link in [Link::Pipe, Link::Futex, Link::Eventfd, Link::Socketpair] {
             for (threads, procs) in [(false, 1), (true, 1), (false, 5), (true, 5)] {
-                let spec = Spec {
-                    link,
-                    threads,
-                    procs,
-                    bytes: 4096,
-                    walk: Walk::Sum,
-                    pages: Pages::Base,
-                    cpus: vec![cpu],
-                    warm_us: 0,
-                    counters: false,
-                };
+                let spec = Spec { link, threads, ..Spec::like_lmbench(procs, 4096, cpu) };
                 let counted = std::thread::spawn(move || {
                     placement::pin(cpu).expect("the CPU is in our mask");
                     let probe = RingProbe::new(spec);

@@ -50,7 +50,7 @@ pub struct MeasuredCell {
     pub switch_us: Option<f64>,
 }
 
-/// Time for opening a ring, in watchdog seconds for each task.
+/// Watchdog seconds for opening a ring, for each task.
 const SECONDS_EACH: f64 = 0.005;
 /// The watchdog for a small ring, in seconds.
 const PATIENCE_S: f64 = 10.0;

@@ -1,4 +1,4 @@
-//! What a ring is made of, in a form that a worker process can be told.
+//! The specification of a ring, in a form that is sent to a worker process.
 
 use crate::task::Tasks;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use tollgate_measure::{Claim, Meta, Placement};
 use tollgate_record::Per;
 use tollgate_record::family::RingAsked;
 
-/// What the token travels over.
+/// The medium of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
@@ -41,13 +41,13 @@ impl Link {
     }
 }
 
-/// How a task goes over its array.
+/// How a task walks over its array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Walk {
     /// Adds up its words from the first to the last, as lmbench does.
     Sum,
-    /// Follows a chain through all its lines in random order: each address hangs on the line before.
+    /// Follows a chain through all its lines in random order: each address depends on the line before.
     Random,
     /// Writes its words from the first to the last.
     Write,
@@ -64,7 +64,7 @@ impl Walk {
     }
 }
 
-/// What pages an array lies on.
+/// The pages of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pages {
@@ -73,7 +73,7 @@ pub enum Pages {
     Base,
     /// Transparent huge pages.
     Huge,
-    /// Pages of the base size, touched in scattered order, so that neighbours come from different places.
+    /// Pages of the base size, touched in scattered order, so that neighbors are in different places.
     Random,
 }
 
@@ -91,7 +91,7 @@ impl Pages {
 /// One ring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
-    /// What the token travels over.
+    /// The medium of the token.
     pub link: Link,
     /// Whether the tasks are threads of one process; otherwise each is a process.
     pub threads: bool,
@@ -99,19 +99,34 @@ pub struct Spec {
     pub procs: u32,
     /// Size of each task's array in bytes.
     pub bytes: u64,
-    /// How a task goes over it.
+    /// How a task walks over its array.
     pub walk: Walk,
-    /// What it lies on.
+    /// The pages of the arrays.
     pub pages: Pages,
     /// Task `i` runs on entry `i` modulo the length; the first is the measured CPU.
     pub cpus: Vec<usize>,
-    /// For how long the token goes around before anything is timed, besides the sampler's own warm-up.
+    /// Microseconds of laps before anything is timed, besides the sampler's own warm-up.
     pub warm_us: u64,
     /// Whether opening it also counts events in its tasks, which are then among the parameters.
     pub counters: bool,
 }
 
 impl Spec {
+    /// The ring of lmbench: processes on one CPU pass a byte through pipes, and each sums up its array.
+    pub fn like_lmbench(procs: u32, bytes: u64, cpu: usize) -> Self {
+        Self {
+            link: Link::Pipe,
+            threads: false,
+            procs,
+            bytes,
+            walk: Walk::Sum,
+            pages: Pages::Base,
+            cpus: vec![cpu],
+            warm_us: 0,
+            counters: false,
+        }
+    }
+
     /// The same ring with other tasks and arrays.
     #[must_use]
     pub fn of(&self, procs: u32, bytes: u64) -> Self {
@@ -135,7 +150,7 @@ impl Spec {
         if self.threads { Tasks::Threads } else { Tasks::Processes }
     }
 
-    /// The memory of all arrays; `None` when that is more than a number can say.
+    /// The memory of all arrays; `None` if that overflows.
     pub fn footprint(&self) -> Option<u64> {
         self.bytes.checked_mul(self.procs.into())
     }
@@ -145,13 +160,13 @@ impl Spec {
         self.cpus.iter().copied().cycle().take(self.procs as usize).skip(1).collect()
     }
 
-    /// What the sampler must know of it.
+    /// The metadata for the sampler.
     pub(super) fn meta(&self) -> Meta {
         const SWITCHES: Claim = Claim {
             key: "switches_per_crossing",
             per_crossing: 1.0,
             tolerance: 0.025,
-            // A hop is what is asked for; a hop that takes more switches is a dearer hop.
+            // The figure is for a hop; more switches make the hop more expensive.
             divides: false,
         };
         let alone = self.procs <= 1;

@@ -1,4 +1,4 @@
-//! `signal/self`: a signal sent to oneself, its handler, and the return from it.
+//! `signal/self`: a signal of a thread to itself, its handler, and the return from it.
 
 use crate::task::Handler;
 use std::{
@@ -27,12 +27,12 @@ const SIGNAL: i32 = libc::SIGUSR1;
 /// How often the handler ran.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-/// Where a clock is to be read when the handler begins: a [`Now`] as a number, 0 for none.
+/// The clock that the handler reads when it begins: a [`Now`] as a number, 0 for none.
 static CLOCK: AtomicUsize = AtomicUsize::new(0);
-/// What it read.
+/// What the handler read.
 static ENTERED: AtomicU64 = AtomicU64::new(0);
 
-/// Has the handler read this clock, or none.
+/// Makes the handler read this clock, or none.
 pub(crate) fn stamp_with(now: Option<Now>) {
     CLOCK.store(now.map_or(0, |now| now as usize), Ordering::Relaxed);
 }
@@ -49,7 +49,7 @@ extern "C" fn handle(_: libc::c_int) {
         let now: Now = unsafe { std::mem::transmute(clock) };
         ENTERED.store(now(), Ordering::Relaxed);
     }
-    // Not one locked addition: only the measuring thread gets the signal, and a lock would show.
+    // Not a locked addition: only the measuring thread receives the signal, and a lock would add to the figure.
     RUNS.store(RUNS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
@@ -80,7 +80,7 @@ struct SelfSignals {
     _handler: Handler,
     process: libc::pid_t,
     thread: libc::c_long,
-    /// Handler runs already told.
+    /// Handler runs that were already proved.
     proved: u64,
 }
 

@@ -15,7 +15,7 @@ static META: Meta = Meta {
     ..ROW
 };
 
-/// Not zero, so that it cannot come about by chance.
+/// Not zero, so that it cannot occur by chance.
 const STATUS: i32 = 42;
 
 impl Probe for Fork {
@@ -32,7 +32,7 @@ impl Probe for Fork {
 
 #[inline]
 fn one() -> io::Result<bool> {
-    // SAFETY: the child does nothing but exit.
+    // SAFETY: the child only exits.
     match unsafe { process::clone(libc::SIGCHLD) } {
         // SAFETY: ends the child without running anything of the parent's.
         0 => unsafe { libc::_exit(STATUS) },

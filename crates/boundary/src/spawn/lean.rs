@@ -1,17 +1,15 @@
-//! Which part of this process's address space a forked child can do without.
+//! The part of this process's address space that a forked child does not need.
 //!
-//! The list of what to unmap is made before the fork, when memory may still be allocated; the child only
-//! walks it. It is made of the gaps between what is kept, so that it also covers what another thread maps
-//! in between.
+//! The list is made before the fork, when memory may still be allocated; the child only walks it. It consists of the
+//! gaps between what is kept, so it also covers what another thread maps meanwhile.
 
 use std::{collections::BTreeSet, fs, ops::Range};
 
 /// Gaps at the most: a program, its two libraries and the kernel's pages have about twenty.
 const MOST: usize = 64;
 
-/// How much of anonymous memory is kept on either side of an address that is needed: of the stack, and of
-/// the thread's own data, both of which lie far closer together. The kernel joins neighbouring mappings,
-/// so that their own bounds say nothing.
+/// Bytes of anonymous memory that are kept on either side of a needed address: of the stack, and of the thread's own
+/// data, which are far closer together. The kernel joins neighboring mappings, so their bounds say nothing.
 const AROUND: usize = 64 << 10;
 
 /// A multiple of every page size.
@@ -24,11 +22,11 @@ pub(super) struct Surplus {
 }
 
 impl Surplus {
-    /// Unmaps them. Async-signal-safe; says whether all of it worked.
+    /// Unmaps them. Async-signal-safe; true if all of it worked.
     ///
     /// # Safety
-    /// Nothing but code and data of the program and the C library, this stack and the mapping that was
-    /// asked for may be used from here on.
+    /// From here on the process may only use code and data of the program and the C library, this stack and the
+    /// `shared` mapping.
     pub(super) unsafe fn unmap(&self) -> bool {
         let mut all = true;
         for &(start, end) in &self.ranges[..self.len] {
@@ -47,8 +45,8 @@ impl Surplus {
     }
 }
 
-/// What a child of the calling thread can unmap when it needs but the program, the C library, its stack
-/// and the page at `shared`. `None` where the system does not show what is mapped.
+/// What a child of the calling thread can unmap if it needs only the program, the C library, its stack and the page
+/// at `shared`. `None` if the system does not show what is mapped.
 pub(super) fn surplus(shared: usize) -> Option<Surplus> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let local = 0_u8;
@@ -78,16 +76,16 @@ pub(super) fn mappings(pid: libc::pid_t) -> Option<u64> {
 
 /// Addresses that must stay.
 struct Needs {
-    /// In files that are kept whole, with the zeroed data that follows them.
+    /// Addresses in files that are kept whole, with the zeroed data that follows them.
     code: [usize; 3],
-    /// In anonymous memory that is kept around them.
+    /// Addresses in anonymous memory that is kept around them.
     memory: [usize; 3],
 }
 
 /// A line of `/proc/self/maps`.
 struct Mapped<'a> {
     range: Range<usize>,
-    /// Device and inode; `None` for what is no file.
+    /// Device and inode; `None` for anonymous memory.
     file: Option<(&'a str, &'a str)>,
     /// The first word of it.
     name: &'a str,
@@ -108,7 +106,7 @@ fn parse(maps: &str) -> Option<Vec<Mapped<'_>>> {
     maps.lines().map(line).collect()
 }
 
-/// What lies between the kept ranges, in order. `None` when something needed is not found.
+/// The gaps between the kept ranges, in order. `None` if a needed address is not mapped.
 fn gaps(mapped: &[Mapped<'_>], needs: &Needs) -> Option<Vec<Range<usize>>> {
     // The last page of some architectures is not in the part of the address space that can be unmapped.
     let within: Vec<_> = mapped.iter().filter(|mapping| mapping.name != "[vsyscall]").collect();
@@ -124,7 +122,7 @@ fn gaps(mapped: &[Mapped<'_>], needs: &Needs) -> Option<Vec<Range<usize>>> {
     Some(gaps)
 }
 
-/// What must stay, in order.
+/// The ranges that must stay, in order. `None` if a needed address is not mapped.
 fn kept(mapped: &[&Mapped<'_>], needs: &Needs) -> Option<Vec<Range<usize>>> {
     let holder = |address| mapped.iter().find(|mapping| mapping.range.contains(&address));
     let code = needs.code.iter().filter(|&&address| address != 0);

@@ -1,8 +1,8 @@
-//! A small process that does nothing but make children on order.
+//! A small process that makes children on order.
 //!
-//! What that costs depends on the address space and the descriptors of the parent, and the process that
-//! measures has whatever the other probes need. So the children are made by a process that has unmapped
-//! all of that (see `lean`) and closed all descriptors, and that is therefore the same beside any probe.
+//! The cost of a fork depends on the address space and the descriptors of the parent, and the measuring process has
+//! what the other probes need. So a process that has unmapped all of that (see `lean`) and closed all descriptors makes
+//! the children: it is the same beside any probe.
 
 use super::lean;
 use crate::task::{Mapping, Zeroed, death, give_way, media::futex, process, refusal, task_refusal};
@@ -14,12 +14,12 @@ use std::{
 use tollgate_measure::{Crossing, Facts, Refusal};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
 
-/// What both sides share; only one of them works at any time.
+/// Shared by both sides; only one of them works at any time.
 #[repr(align(128))]
 struct Desk {
-    /// The number of the present order; the futex that the nursery sleeps on.
+    /// The number of the current order; the futex on which the nursery sleeps.
     order: AtomicU32,
-    /// The number of the order last carried out; the futex that its master sleeps on.
+    /// The number of the last order that is done; the futex on which the measuring thread sleeps.
     done: AtomicU32,
     /// How many children the order asks for.
     children: AtomicU64,
@@ -27,7 +27,7 @@ struct Desk {
     collected: AtomicU64,
     /// The error that ended the order early, 0 for none.
     error: AtomicI32,
-    /// Whether everything that it does not need was unmapped.
+    /// Whether the nursery unmapped everything that it does not need.
     lean: AtomicBool,
 }
 
@@ -43,8 +43,7 @@ pub(super) struct NurseryChildren {
 }
 
 impl NurseryChildren {
-    /// Opens the nursery and makes one child first, so that what cannot be done here is known before
-    /// anything is measured.
+    /// Opens the nursery and makes one child first, so that a refusal comes before anything is measured.
     ///
     /// # Safety
     /// As for [`Nursery::open`].
@@ -67,12 +66,12 @@ impl NurseryChildren {
 impl Crossing for NurseryChildren {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         process::check_alive(self.nursery.pid).map_err(|(_, refusal)| refusal)?;
-        // It may still be on its way to sleep.
+        // The nursery may still be on its way to sleep.
         give_way();
         Ok(())
     }
 
-    /// An order for no child takes the same way there and back, and so is what the sampler takes off.
+    /// An order for no child takes the same way there and back; the sampler subtracts it as the empty batch.
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         self.collected += self.nursery.order(passes)?;
         Ok(())
@@ -80,7 +79,7 @@ impl Crossing for NurseryChildren {
 
     fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
         counts[0] = Some(mem::take(&mut self.collected));
-        // So that it does not take the CPU in somebody else's batch.
+        // Otherwise the nursery might take the CPU in the batch of another probe.
         give_way();
         Ok(())
     }
@@ -90,23 +89,23 @@ impl Crossing for NurseryChildren {
     }
 }
 
-/// The nursery and the desk over which it gets its orders. Killed and reaped when it is dropped.
+/// The nursery and the memory through which it receives orders. Dropping it kills and reaps the process.
 struct Nursery {
-    /// How what it does is called.
+    /// The name of what it does, for errors.
     what: &'static str,
     desk: Mapping<Desk>,
     pid: libc::pid_t,
     _watch: death::Watch,
-    /// What [`death::count`] was when it was known to live.
+    /// [`death::count`] when the process was last known to live.
     deaths: u32,
-    /// Why it takes no further order.
+    /// Why it accepts no further order.
     broken: Option<Refusal>,
 }
 
 impl Nursery {
     /// Starts the nursery on `cpu`, to which the calling thread is pinned, and waits until it is lean.
-    /// `one`, which `what` names, makes one child, waits for it, and tells whether it ended as it should.
-    /// It keeps the descriptor `keep`.
+    /// `one`, which `what` names, makes one child, waits for it, and returns whether it ended as it should. The nursery
+    /// keeps the descriptor `keep`.
     ///
     /// # Safety
     /// `one` runs after a fork and without a heap: it must be async-signal-safe, and what it refers to must
@@ -134,9 +133,9 @@ impl Nursery {
             })
         };
         let pid = made.map_err(|error| match error.raw_os_error() {
-            // A nursery that dies unheard would leave us waiting.
+            // The death of the nursery would go unnoticed.
             Some(libc::EINVAL) => Refusal::skip(
-                "a child cannot tell its end by a signal of our choice: an emulator runs this program",
+                "a child cannot announce its end by a chosen signal: an emulator runs this program",
                 "a machine, or an emulated one, of this architecture",
             ),
             _ => task_refusal(what, &error),
@@ -147,8 +146,7 @@ impl Nursery {
         Ok(nursery)
     }
 
-    /// Has `children` children made and waited for, one after the other; says how many ended as they
-    /// should. Made to be timed.
+    /// Orders `children` children, one after the other; returns how many ended as they should. This is the timed part.
     #[inline]
     fn order(&mut self, children: u64) -> Result<u64, Refusal> {
         if let Some(refusal) = &self.broken {
@@ -165,7 +163,7 @@ impl Nursery {
                 Ok(()) | Err(libc::EINTR) => {}
                 Err(errno) => return Err(refusal("futex", &io::Error::from_raw_os_error(errno))),
             }
-            // It may have died since: its signal came too early to interrupt the sleep.
+            // The process may have died before the sleep, too early for its signal to interrupt it.
             if death::count() != self.deaths || slept.is_err() {
                 self.deaths = death::count();
                 if let Err((_, refusal)) = process::check_alive(self.pid) {
@@ -185,9 +183,7 @@ impl Nursery {
     fn found(&self) -> ProbeFound {
         let lean = match self.desk[0].lean.load(Ordering::Relaxed) {
             true => "the program and the C library",
-            false => {
-                "everything that the measuring process has mapped (it could not be found out or unmapped)"
-            }
+            false => "everything that the measuring process has mapped (it could not be listed or unmapped)",
         };
         ProbeFound {
             address_space: Some(lean.into()),
@@ -206,7 +202,7 @@ impl Drop for Nursery {
 }
 
 impl Desk {
-    /// The nursery's life, until it is killed. All signals are blocked.
+    /// The nursery's loop, until it is killed. All signals are blocked.
     fn serve(&self, mut one: impl FnMut() -> io::Result<bool>) {
         let mut last = 0;
         loop {
@@ -238,10 +234,9 @@ impl Desk {
     }
 }
 
-/// Chooses the calling task's policy. While it waits for an order the nursery is a batch task, which takes
-/// the CPU from nobody when it is woken: its master has gone to sleep by itself, and a switch that was
-/// forced on the measuring thread is always somebody else's doing. Where that is refused nothing is lost
-/// but this. The children are ordinary tasks.
+/// Sets the calling task's policy. While the nursery waits for an order it is a batch task, which preempts nothing when
+/// it is woken: the measuring thread goes to sleep by itself, so an involuntary switch of that thread is always caused
+/// by another task. If the call is refused, only this distinction is lost. The children are ordinary tasks.
 fn schedule(policy: i32) {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameters live through the call, which only reads them.

@@ -26,12 +26,11 @@ impl Probe for PosixSpawn {
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let program = tiny_program::in_memory()?;
-        // The child's own table of descriptors has the program under the same number; it is closed by the
-        // exec itself, after the file has been found.
+        // The child has the program under the same descriptor number; the exec closes it after it has found the file.
         let path = Path::new(&program);
         let one = || start(path.text());
-        // SAFETY: the path lies in this frame, a few hundred bytes from where `one` is. The C library's
-        // posix_spawn takes memory from the kernel and no lock that another thread could hold.
+        // SAFETY: the path is in this frame, a few hundred bytes from `one`. The C library's posix_spawn takes memory
+        // from the kernel and no lock that another thread could hold.
         let open = unsafe {
             nursery::NurseryChildren::tried("posix_spawn", site.cpu, Some(program.as_raw_fd()), one)
         };
@@ -55,7 +54,7 @@ impl Path {
     }
 }
 
-/// What the common failures mean for this program.
+/// Turns common failures into skips that name the remedy.
 fn explain(refusal: Refusal) -> Refusal {
     let Refusal::Failed(text) = &refusal else { return refusal };
     let no_proc = io::Error::from_raw_os_error(libc::ENOENT).to_string();

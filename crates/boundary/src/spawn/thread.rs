@@ -14,7 +14,7 @@ static META: Meta = Meta {
     ..ROW
 };
 
-/// Gives back what it got, so that the join shows that it ran.
+/// Returns its argument, so that the join shows that it ran.
 extern "C" fn body(argument: *mut c_void) -> *mut c_void {
     argument
 }

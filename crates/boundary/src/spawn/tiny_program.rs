@@ -8,10 +8,10 @@ use std::{
 };
 use tollgate_measure::Refusal;
 
-/// What it exits with.
+/// Its exit status.
 pub(super) const STATUS: i32 = 42;
 
-/// How one architecture says `exit(42)`.
+/// `exit(42)` on one architecture.
 struct Machine {
     /// `e_machine`.
     number: u16,
@@ -102,7 +102,7 @@ pub(super) fn in_memory() -> Result<OwnedFd, Refusal> {
         ));
     };
     let memory = create().map_err(|error| match error.raw_os_error() {
-        // The sysctl forbids executable memory files altogether.
+        // The sysctl forbids executable memory files.
         Some(libc::EACCES) => Refusal::skip(
             "the system allows no executable file in memory (vm.memfd_noexec is 2)",
             "have the administrator lower the sysctl vm.memfd_noexec",

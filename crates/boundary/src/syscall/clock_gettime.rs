@@ -1,4 +1,4 @@
-//! The question that the vDSO answers in user mode, asked of the kernel itself.
+//! `clock_gettime` as a system call, past the vDSO.
 
 use super::{PROOF, raw, seccomp};
 use std::mem;
@@ -18,7 +18,7 @@ static META: Meta = Meta {
     proof: &PROOF,
 };
 
-/// The clock that `vdso/clock_gettime` asks for as well.
+/// The clock that `vdso/clock_gettime` reads, too.
 const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC_RAW;
 
 impl Probe for ClockGettime {

@@ -1,4 +1,4 @@
-//! The cheapest system call that does something: it reads one number of the task's.
+//! The cheapest system call that does something: it reads one number of the task.
 
 use super::{PROOF, raw, seccomp};
 use std::mem;
@@ -41,7 +41,7 @@ struct GetppidCalls {
 
 impl Crossing for GetppidCalls {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
-        // The parent may have ended since, and another process have taken its place.
+        // The parent may have ended since; then another process takes its place.
         self.parent = parent();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The old way in: `int 0x80`, an interrupt gate to the 32-bit system calls.
+//! The legacy entry: `int 0x80`, an interrupt gate to the 32-bit system calls.
 
 use super::{PROOF, seccomp};
 use std::sync::OnceLock;
@@ -65,8 +65,8 @@ pub(crate) unsafe fn call() -> i32 {
     -libc::ENOSYS
 }
 
-/// Tries it in a child, which a kernel without it ends by SIGSEGV; once in a process, because a fork makes
-/// the next write to each page a fault.
+/// Tries the call in a child, which a kernel without it ends by SIGSEGV. Once for each process, because after a fork the
+/// next write to each page faults.
 pub(crate) fn available() -> Result<(), Refusal> {
     static TRIED: OnceLock<Result<(), Refusal>> = OnceLock::new();
     TRIED.get_or_init(tried).clone()
@@ -78,7 +78,7 @@ fn tried() -> Result<(), Refusal> {
     }
     let mut status = 0;
     // SAFETY: the child makes async-signal-safe calls only and leaves by _exit; the parent waits for it with
-    // a valid place for the status. Nobody is told of its end but we: the exit signal is the usual one.
+    // a valid place for the status.
     unsafe {
         let child = libc::fork();
         if child < 0 {
@@ -99,7 +99,7 @@ fn tried() -> Result<(), Refusal> {
     verdict(status)
 }
 
-/// What became of the child.
+/// What the child's wait status means.
 fn verdict(status: i32) -> Result<(), Refusal> {
     let enable = "a kernel with CONFIG_IA32_EMULATION, not started with ia32_emulation=0, and no filter";
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {

@@ -1,4 +1,4 @@
-//! A system call that does not exist: the way in, the look at the number, the way out.
+//! A system call that does not exist: entry, check of the number, return.
 
 use super::{PROOF, raw, seccomp};
 use std::mem;
@@ -18,8 +18,8 @@ static META: Meta = Meta {
     proof: &PROOF,
 };
 
-/// Far above every number in use (about 500 in 2026, 547 with x32) and below the bits that some
-/// architectures give a meaning to. Not -1, which has a meaning for tracers.
+/// Far above every number in use (about 500 in 2026, 547 with x32) and below the bits that have a meaning on some
+/// architectures. Not -1, which has a meaning for tracers.
 pub(crate) const NUMBER: libc::c_long = 0x3fff;
 
 impl Probe for Invalid {

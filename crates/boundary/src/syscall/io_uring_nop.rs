@@ -1,4 +1,4 @@
-//! One operation through the pair of rings that io_uring shares with the kernel: submitted, done, collected.
+//! One operation through the two rings of io_uring: submitted, done, collected.
 
 use super::seccomp;
 use io_uring::{IoUring, opcode};
@@ -34,7 +34,7 @@ impl Probe for IoUringNop {
         // A filter may allow the set-up and refuse the use.
         match open.operate(0) {
             Ok(true) => Ok(Box::new(open)),
-            Ok(false) => Err(Refusal::Failed("the first no-operation gave no result of its own".into())),
+            Ok(false) => Err(Refusal::Failed("the first no-operation did not complete".into())),
             Err(error) => Err(refusal(&error, sysctl.trim())),
         }
     }
@@ -56,7 +56,7 @@ fn refusal(error: &io::Error, sysctl: &str) -> Refusal {
             "a container or service profile that allows io_uring_setup and io_uring_enter",
         ),
         (Some(libc::ENOSYS), _) => Refusal::skip(
-            "there is no io_uring here: the kernel lacks it or a filter hides it",
+            "there is no io_uring here: the kernel is built without it, or a filter hides it",
             "Linux 5.1 or newer with CONFIG_IO_URING, and no filter that hides io_uring_setup",
         ),
         (Some(libc::ENOMEM), _) => Refusal::skip(
@@ -74,7 +74,7 @@ struct NopRing {
 }
 
 impl NopRing {
-    /// One operation, there and back. True when its own completion came, without error.
+    /// One operation; true if its own completion arrived without error.
     #[inline(always)]
     fn operate(&mut self, name: u64) -> io::Result<bool> {
         let nop = opcode::Nop::new().build().user_data(name);

@@ -1,5 +1,4 @@
-//! A system call with nothing around it. The result is the kernel's own: a negative error number when
-//! it refuses.
+//! A system call without a wrapper. The result is the kernel's: a negative error number if it refuses.
 
 pub(crate) use machine::{call0, call2, call3};
 
@@ -14,7 +13,7 @@ mod machine {
         let result;
         // SAFETY: SYSCALL puts the return address into rcx and the flags into r11 (Intel SDM volume 2B,
         // "SYSCALL"), the kernel keeps all else but rax (System V ABI, x86-64 supplement, A.2.1) and does
-        // not use our stack. What the call does is the caller's affair.
+        // not use our stack. The caller answers for what the call does.
         unsafe {
             std::arch::asm!("syscall", inlateout("rax") number as isize => result,
                 lateout("rcx") _, lateout("r11") _, options(nostack));
@@ -64,7 +63,7 @@ mod machine {
     pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
         let result;
         // SAFETY: the kernel gives the result in x0, keeps all other registers but the flags (Linux,
-        // Documentation/arch/arm64; syscall(2)) and does not use our stack. What the call does is the caller's affair.
+        // Documentation/arch/arm64; syscall(2)) and does not use our stack. The caller answers for what the call does.
         unsafe {
             std::arch::asm!("svc #0", in("x8") number, lateout("x0") result, options(nostack));
         }
@@ -110,7 +109,7 @@ mod machine {
     pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
         let result;
         // SAFETY: the kernel gives the result in a0, keeps all other registers (RISC-V psABI and syscall(2))
-        // and does not use our stack. What the call does is the caller's affair.
+        // and does not use our stack. The caller answers for what the call does.
         unsafe {
             std::arch::asm!("ecall", in("a7") number, lateout("a0") result, options(nostack));
         }
@@ -146,10 +145,10 @@ mod machine {
     }
 }
 
-/// By way of the C library, whose handling of `errno` is then part of the figure.
+/// Through the C library, whose handling of `errno` is then part of the figure.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod machine {
-    /// The kernel's result out of the C library's.
+    /// The kernel's result from the C library's.
     #[inline(always)]
     fn plain(result: libc::c_long) -> isize {
         if result == -1 {

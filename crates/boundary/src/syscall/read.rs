@@ -20,9 +20,8 @@ static META: Meta = Meta {
     proof: &PROOF,
 };
 
-/// The least that a read can be: no lock, no waiting queue, no page cache and no position to move, so
-/// that the descriptor's way through the file layer is what remains. A pipe would have to be refilled
-/// between batches, and its mutex and wake-ups would be in the figure.
+/// The cheapest file to read: it has no lock, wait queue, page cache or position, so only the file layer remains. A
+/// pipe would have to be refilled between batches, and its mutex and wake-ups would be in the figure.
 const SOURCE: &str = "/dev/zero";
 
 impl Probe for Read {
@@ -32,7 +31,7 @@ impl Probe for Read {
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let file = File::open(SOURCE).map_err(|error| {
-            // A limit of ours is no fault of the device.
+            // A limit of this process is not a fault of the device.
             if let limit @ Refusal::Skip { .. } = Refusal::of(&format!("open {SOURCE}"), &error) {
                 return limit;
             }

@@ -1,15 +1,14 @@
-//! Noticing that a peer process died, at no cost on the timed path.
+//! Notices that a peer process died, at no cost on the timed path.
 //!
-//! Peers are made with SIGURG as the signal that tells their parent of their end: not SIGCHLD, whose
-//! handler would then also run for every child of the `spawn` probes. SIGURG is ignored by default, so
-//! one that arrives after its handler is gone does no harm. The handler interrupts whatever the measuring
-//! thread sleeps in, and leaves a count for the case that it was about to sleep.
+//! The exit signal of peers is SIGURG: the handler of SIGCHLD would also run for every child of the `spawn` probes.
+//! SIGURG is ignored by default, so one that arrives after its handler is gone does no harm. The handler interrupts the
+//! sleep of the measuring thread, and increments a count in case the thread was about to sleep.
 
 use super::signals::Handler;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use tollgate_measure::Refusal;
 
-/// What a dying peer sends to its parent.
+/// The signal that a dying peer sends to its parent.
 pub(crate) const SIGNAL: i32 = libc::SIGURG;
 
 /// The thread whose sleep must end.
@@ -17,11 +16,11 @@ static WATCHER: AtomicI32 = AtomicI32::new(0);
 /// How often the handler ran.
 static NOTICED: AtomicU32 = AtomicU32::new(0);
 
-/// While this lives, the death of a peer interrupts the thread that made it.
+/// While this exists, the death of a peer interrupts the thread that made it.
 pub(crate) struct Watch {
     _death: Handler,
-    /// Writing to a pipe that a dead peer read must be an error and not our own end, whatever the program
-    /// around us has chosen for SIGPIPE.
+    /// Writing to a pipe whose reader died must be an error and not end this process, whatever the disposition of
+    /// SIGPIPE was.
     _broken_pipe: Handler,
 }
 
@@ -55,8 +54,8 @@ extern "C" fn noticed(_: libc::c_int) {
     NOTICED.fetch_add(1, Ordering::Relaxed);
     let watcher = WATCHER.load(Ordering::Relaxed);
     if watcher != own_thread() {
-        // The kernel gave the signal to another thread of ours: pass it on. Should the call fail, the
-        // errno of the interrupted code must survive.
+        // The kernel delivered the signal to another thread of this process: forward it, and keep the errno of the
+        // interrupted code.
         // SAFETY: errno's address is valid for the thread; the call takes integers only.
         unsafe {
             let errno = libc::__errno_location();

@@ -1,4 +1,4 @@
-//! Memory that a task shares with the tasks it makes, threads and processes alike.
+//! Memory that a task shares with the threads and processes that it makes.
 
 use super::refusal::refusal;
 use std::{io, mem, ops::Deref, ptr, ptr::NonNull};
@@ -12,7 +12,7 @@ use tollgate_measure::Refusal;
 pub unsafe trait Zeroed: Sync {}
 
 /// A slice of `T` in an anonymous shared mapping: zeroed at first, and the same memory in every process
-/// that is forked while it lives.
+/// that is forked while it exists.
 pub struct Mapping<T: Zeroed> {
     base: NonNull<T>,
     len: usize,

@@ -1,4 +1,4 @@
-//! The ways to pass a token from one task to the next, each written once.
+//! The ways to pass a token from one task to the next.
 
 mod condvar;
 mod descriptor;
@@ -19,12 +19,12 @@ use super::Tasks;
 use std::os::fd::RawFd;
 use tollgate_measure::Refusal;
 
-/// What became of one step: done, or the error number.
+/// The result of one step: done, or the error number.
 pub type Passed = Result<(), i32>;
 
 /// The end of a link that a token is put into. Moved to its task before use.
 pub trait Give: Send + 'static {
-    /// Hands the token on, waking the task at the other end.
+    /// Passes the token and wakes the task at the other end.
     ///
     /// # Errors
     /// The system's error number.
@@ -59,7 +59,7 @@ pub trait Take: Send + 'static {
     }
 }
 
-/// What one task of a ring holds: where its token comes from and where it goes.
+/// The two link ends of one task.
 pub struct End<M: Medium> {
     /// Where the token comes from.
     pub take: M::Take,
@@ -74,12 +74,11 @@ pub trait Medium: Sized + 'static {
     /// The taking end of a link.
     type Take: Take;
 
-    /// The ends of a ring of `len` tasks: what end `i` gives, end `i + 1` takes, and the last gives to
-    /// the first. Ends are made one by one, as they are asked for, so that whoever hands each to its task
-    /// at once never holds more than a few descriptors.
+    /// The ends of a ring of `len` tasks: end `i` gives to end `i + 1`, and the last to the first. The iterator makes
+    /// ends one by one, so a caller that passes each to its task at once never holds more than a few descriptors.
     ///
     /// # Errors
-    /// The system's refusal, or that this medium does not reach between such tasks.
+    /// The system's refusal, or that this medium does not work between such tasks.
     fn ring(len: usize, tasks: Tasks) -> Result<Ends<Self>, Refusal>;
 }
 

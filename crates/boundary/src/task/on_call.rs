@@ -1,4 +1,4 @@
-//! A thread that sleeps until it is called for a batch, so that it takes no CPU while others measure.
+//! A thread that sleeps until it is called for a batch, so that it uses no CPU while other probes measure.
 
 use super::{death, media::futex, refusal::task_refusal, signals::AllBlocked};
 use std::{
@@ -10,7 +10,7 @@ use std::{
 };
 use tollgate_measure::{Refusal, placement};
 
-/// The thread and the desk over which it gets its orders.
+/// The thread and the memory through which it receives orders.
 pub(crate) struct OnCall {
     desk: Arc<Desk>,
     thread: Option<JoinHandle<Result<(), Refusal>>>,
@@ -18,7 +18,7 @@ pub(crate) struct OnCall {
 
 #[derive(Default)]
 struct Desk {
-    /// The number of the present order; the futex that the thread sleeps on.
+    /// The number of the current order; the futex on which the thread sleeps.
     order: AtomicU32,
     passes: AtomicU64,
     state: AtomicU32,
@@ -32,11 +32,11 @@ const IDLE: u32 = 1;
 const CALLED: u32 = 2;
 /// In its body.
 const BUSY: u32 = 3;
-/// Gone, because it could not be pinned.
+/// Ended, because it could not be pinned.
 const FAILED: u32 = 4;
 
 impl OnCall {
-    /// A thread on `cpu` that runs `body(passes)` each time it is called. The body starts by giving way.
+    /// A thread on `cpu` that runs `body(passes)` each time it is called. The body starts with a yield.
     pub(crate) fn open(cpu: usize, body: impl Fn(u64) + Send + 'static) -> Result<Self, Refusal> {
         let desk = Arc::new(Desk::default());
         let theirs = Arc::clone(&desk);
@@ -62,7 +62,7 @@ impl OnCall {
         Ok(on_call)
     }
 
-    /// Has the thread run its body; returns when it is about to enter it.
+    /// Starts the thread's body; returns when the thread is about to enter it.
     pub(crate) fn call(&self, passes: u64) {
         self.wait_idle();
         self.desk.passes.store(passes, Ordering::Relaxed);
@@ -71,7 +71,7 @@ impl OnCall {
         self.desk.wait_while(|state| state == CALLED);
     }
 
-    /// Gives way until the thread has finished its body. Returns at once when it has.
+    /// Yields until the thread has finished its body.
     #[inline]
     pub(crate) fn wait_idle(&self) {
         self.desk.wait_while(|state| state != IDLE);
@@ -105,7 +105,7 @@ impl Desk {
         loop {
             self.state.store(IDLE, Ordering::Release);
             while self.order.load(Ordering::Acquire) == order {
-                // All signals are blocked; whatever wakes us, the loop looks again.
+                // All signals are blocked; after any wake-up the loop checks again.
                 let _ = futex::wait(&self.order, order, libc::FUTEX_PRIVATE_FLAG);
             }
             order = self.order.load(Ordering::Acquire);
@@ -117,7 +117,7 @@ impl Desk {
         }
     }
 
-    /// Gives way while the state is such, and returns the state that ended it.
+    /// Yields while `waiting` holds of the state; returns the state that ended it.
     #[inline]
     fn wait_while(&self, waiting: impl Fn(u32) -> bool) -> u32 {
         loop {
@@ -130,7 +130,7 @@ impl Desk {
     }
 }
 
-/// Lets another runnable task of this CPU go first.
+/// Yields to another runnable task of this CPU.
 #[inline]
 pub(crate) fn give_way() {
     // SAFETY: no arguments; on Linux it always succeeds.

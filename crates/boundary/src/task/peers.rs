@@ -1,4 +1,4 @@
-//! The other tasks of a ring: made, found ready, checked, ended.
+//! The other tasks of a ring: started, checked and ended.
 
 use super::{
     Mapping, Zeroed,
@@ -22,11 +22,11 @@ use std::{
 };
 use tollgate_measure::{Refusal, placement};
 
-/// How a peer stands, in memory that it shares with its maker; cache lines of its own.
+/// The state of a peer, in memory that it shares with the measuring thread; on cache lines of its own.
 #[repr(align(128))]
 pub(super) struct Slot {
     state: AtomicU32,
-    /// Its thread number, valid when it is ready.
+    /// Its thread number, valid once it is ready.
     thread: AtomicI32,
     /// The error that ended it, 0 for none.
     pub(super) error: AtomicI32,
@@ -34,12 +34,12 @@ pub(super) struct Slot {
     served: AtomicU64,
     /// Context switches of the task until it took the token of the last census.
     switches: AtomicU64,
-    /// Only in the first slot: what all peers are to do when they take the next token.
+    /// In the first slot only: what all peers do when they take the next token.
     order: AtomicU32,
 }
 
-/// In an order: pass the token on and end. The other bits number the censuses: when they change, each task
-/// writes down its context switches.
+/// In an order: pass the token and end. The other bits number the censuses: when they change, each task stores its
+/// count of context switches.
 const STOP: u32 = 1;
 const CENSUS: u32 = 2;
 
@@ -50,8 +50,8 @@ const STARTING: u32 = 0;
 const READY: u32 = 1;
 const FAILED: u32 = 2;
 
-/// How long a peer may take to start. Generous, because the machine may be loaded; it only turns a
-/// peer that never gets to run into an error.
+/// How long a peer may take to start. It is generous, because the machine may be loaded, and only turns a peer that
+/// never runs into an error.
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// The same for each further peer of a large ring.
 const START_EACH: Duration = Duration::from_millis(5);
@@ -59,7 +59,7 @@ const START_EACH: Duration = Duration::from_millis(5);
 /// How long a dead process may take to become one that can be waited for.
 const DEATH_LIMIT: Duration = Duration::from_millis(500);
 
-/// How long one that was killed is looked for when another has ended by itself.
+/// How long to search for a killed peer when another has ended by itself.
 const CULPRIT_LIMIT: Duration = Duration::from_millis(50);
 
 enum Handle {
@@ -67,8 +67,8 @@ enum Handle {
     Process(libc::pid_t),
 }
 
-/// The peers. Processes are killed and reaped when it is dropped; threads are joined, and must have
-/// been told to stop and given a token before (see `Ring`).
+/// The peers. Dropping it kills and reaps processes, and joins threads, which must have received the order to stop and
+/// a token before (see `Ring`).
 pub(super) struct Peers {
     slots: Arc<Mapping<Slot>>,
     handles: Vec<Handle>,
@@ -117,8 +117,8 @@ impl Peers {
         Ok(())
     }
 
-    /// Makes the next peer as a process that runs on `cpu`. The child keeps only the descriptors of its
-    /// end, so that it holds nobody else's pipe open.
+    /// Makes the next peer as a process that runs on `cpu`. The child keeps only the descriptors of its end, so that it
+    /// does not hold other pipes open.
     pub(super) fn add_process<M: Medium>(
         &mut self,
         cpu: usize,
@@ -128,7 +128,7 @@ impl Peers {
         let (slots, at) = (&*self.slots, self.handles.len());
         let keep = [end.take.descriptor(), end.give.descriptor()];
         let child = || {
-            // Where it ended up is read back by `wait_ready`.
+            // `wait_ready` reads the pin back.
             let entered = process::move_to(cpu).and_then(|()| end.take.enter()).and_then(|()| work.enter());
             slots[at].error.store(entered.err().unwrap_or(0), Ordering::Relaxed);
             slots[at].announce(entered.is_ok());
@@ -150,7 +150,7 @@ impl Peers {
         let limit = START_LIMIT + START_EACH * cpus.len() as u32;
         for (at, &cpu) in cpus.iter().enumerate() {
             while self.slots[at].state.load(Ordering::Acquire) == STARTING {
-                // Looking after thousands of peers takes longer than their start: only when one died.
+                // Checking thousands of peers takes longer than their start: only when one died.
                 let now = Some(death::count());
                 if now != deaths {
                     deaths = now;
@@ -179,8 +179,8 @@ impl Peers {
         Refusal::Failed(format!("a peer task could not start: {error}"))
     }
 
-    /// An error when a peer process has ended. A peer that is killed takes its neighbours with it, whose
-    /// links break; the one that was killed is the reason to tell, even if it can be waited for a little later.
+    /// An error if a peer process has ended. A killed peer breaks the links of its neighbors, which then end by
+    /// themselves; the killed one is the reason to report, even if it becomes waitable a little later.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         let first = match self.check_for(|_| true) {
             Ok(()) => return Ok(()),
@@ -196,7 +196,7 @@ impl Peers {
         }
     }
 
-    /// An error when a peer process has ended in such a way.
+    /// An error if a peer process has ended in such a way.
     fn check_for(&self, so: impl Fn(process::Ended) -> bool) -> Result<(), Refusal> {
         for handle in &self.handles {
             if let Handle::Process(pid) = *handle
@@ -209,8 +209,8 @@ impl Peers {
         Ok(())
     }
 
-    /// How a peer process died, now that a link is broken: that is the reason to tell, not the link. Its
-    /// descriptors are closed some time before it can be waited for, hence the patience.
+    /// How a peer process died, after a link broke: the death is the reason to report, not the link. The descriptors of
+    /// a process are closed some time before it is waitable, hence the wait.
     pub(super) fn death(&self) -> Option<Refusal> {
         let begin = Instant::now();
         loop {
@@ -226,17 +226,17 @@ impl Peers {
         }
     }
 
-    /// Tells the peers that the next token is their last.
+    /// Orders the peers to end at the next token.
     pub(super) fn stop(&self) {
         self.slots[0].order.fetch_or(STOP, Ordering::Relaxed);
     }
 
-    /// Has each peer write down its context switches when it takes the next token.
+    /// Orders each peer to store its count of context switches when it takes the next token.
     pub(super) fn order_census(&self) {
         self.slots[0].order.fetch_add(CENSUS, Ordering::Relaxed);
     }
 
-    /// Context switches of all peers, as they wrote them down in the last census.
+    /// Context switches of all peers, as of the last census.
     pub(super) fn switches(&self) -> u64 {
         self.slots.iter().map(|slot| slot.switches.load(Ordering::Relaxed)).sum()
     }
@@ -284,7 +284,7 @@ impl Slot {
     }
 }
 
-/// A peer's life: take, work, give, until told to stop or the link breaks.
+/// A peer's loop: take, work, give, until the order to stop or a broken link.
 fn serve<M: Medium>(end: &mut End<M>, slots: &[Slot], at: usize, mut work: impl Work) {
     let (slot, order) = (&slots[at], &slots[0].order);
     let (mut served, mut seen) = (0_u64, 0_u32);
@@ -297,15 +297,15 @@ fn serve<M: Medium>(end: &mut End<M>, slots: &[Slot], at: usize, mut work: impl 
         let now = order.load(Ordering::Relaxed);
         if now != seen {
             if now & STOP != 0 {
-                // So that the next peer wakes up and sees it too; after the last comes the measuring
-                // thread, which no longer waits.
+                // The next peer must wake up and see the order, too; after the last comes the measuring thread, which no
+                // longer waits.
                 if at + 1 < slots.len() {
                     let _ = end.give.give();
                 }
                 return;
             }
             seen = now;
-            // Where the call is refused the measuring thread's own count is missing too, and says so.
+            // If the call is refused, the measuring thread's own count is missing, too, and the proof says so.
             slot.switches.store(own_switches().unwrap_or(0), Ordering::Relaxed);
         }
         served = served.wrapping_add(1);

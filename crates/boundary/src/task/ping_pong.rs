@@ -1,4 +1,4 @@
-//! The probe that any medium makes: two tasks and a token that goes there and back.
+//! The probe of any medium: two tasks and a token that goes there and back.
 
 use super::{kind::Tasks, media::Medium, on_call::give_way, ring::Ring, switches::Switches};
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ pub(crate) struct PingPong<M> {
     medium: PhantomData<fn() -> M>,
 }
 
-/// What shows that a pass happened.
+/// Which counts prove a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
     /// Context switches of both tasks.
@@ -82,9 +82,8 @@ struct OpenPingPong<M: Medium> {
 }
 
 impl<M: Medium> OpenPingPong<M> {
-    /// Lets the peer go to sleep. When its last token woke this task, this task may have preempted it: it
-    /// is then still runnable, and would sooner or later take the CPU in somebody else's batch. The two
-    /// switches that this takes are nobody's crossing.
+    /// Lets the peer go to sleep. The wake-up by its last token may have preempted it: it is then still runnable and
+    /// would take the CPU in the batch of another probe. The two switches that this takes are not counted.
     fn settle(&mut self) {
         self.switches.pause();
         give_way();

@@ -1,12 +1,12 @@
-//! A child process that cannot outlive us, and its end.
+//! Child processes that cannot outlive this one.
 
 use super::{refusal::refusal, signals::AllBlocked};
 use std::{io, mem, os::fd::RawFd, ptr};
 use tollgate_measure::Refusal;
 
 /// Forks. The child blocks every signal, dies when the calling thread does, closes every descriptor from
-/// 3 on but those to `keep`, runs `child` and exits. Its death is told by the first of `exit_signals` that the system
-/// takes: an emulator of one program takes SIGCHLD only.
+/// 3 on but those to `keep`, runs `child` and exits. Its exit signal is the first of `exit_signals` that the system
+/// accepts: an emulator of one program accepts SIGCHLD only.
 ///
 /// The system call is made directly: the C library's `fork` always asks for SIGCHLD.
 ///
@@ -30,8 +30,8 @@ pub(crate) unsafe fn fork(
         }
     }
     if pid == 0 {
-        // SAFETY: integers only. When the parent died before the first call took effect, the second one
-        // shows another parent.
+        // SAFETY: integers only. If the parent died before the first call took effect, the second one shows another
+        // parent.
         unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             if libc::getppid() == parent {
@@ -46,8 +46,8 @@ pub(crate) unsafe fn fork(
     if pid < 0 { Err(error) } else { Ok(pid) }
 }
 
-/// The system call of a fork, without what the C library does around it: 0 in the child, -1 with errno when
-/// there is none. The child's death is told by `exit_signal`.
+/// The system call of a fork, without what the C library does around it: 0 in the child, -1 with errno on
+/// failure. The child's exit signal is `exit_signal`.
 ///
 /// # Safety
 /// As for [`fork`], in what the child does from here on.
@@ -66,8 +66,8 @@ pub(crate) unsafe fn clone(exit_signal: i32) -> libc::pid_t {
     pid as libc::pid_t
 }
 
-/// Closes the descriptors from 3 on, but not `keep`. A kernel before 5.9 does not know the call; then a
-/// dead peer is noticed by its signal only, not by the end of the pipe.
+/// Closes the descriptors from 3 on, but not `keep`. Kernels before 5.9 do not have the call; then only the signal of a
+/// dead peer is noticed, not the end of the pipe.
 fn close_all_but(keep: [Option<RawFd>; 2]) {
     let close = |from: RawFd, to: RawFd| {
         if from <= to {
@@ -82,14 +82,14 @@ fn close_all_but(keep: [Option<RawFd>; 2]) {
     close(high.max(2).saturating_add(1), RawFd::MAX);
 }
 
-/// Why a child is no more.
+/// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// It exited.
     ByItself,
     /// A signal ended it.
     Killed,
-    /// It cannot be looked after.
+    /// Its state cannot be read.
     Unknown,
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn move_to(cpu: usize) -> Result<(), libc::c_int> {
         return Ok(());
     }
     let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-    // Who may run there only is there, whoever refuses the call.
+    // A task that may run only there is there, even if the call is refused.
     // SAFETY: both sets are valid for their size.
     let there = unsafe {
         let mut got: libc::cpu_set_t = mem::zeroed();

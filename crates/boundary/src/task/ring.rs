@@ -16,11 +16,11 @@ use tollgate_measure::Refusal;
 ///
 /// Dropping it ends every task and waits for it.
 pub struct Ring<M: Medium> {
-    /// Before `own`, so that all peers have ended when the first link is taken apart.
+    /// Before `own`, so that all peers have ended when the first link is closed.
     peers: Peers,
     own: End<M>,
     tasks: Tasks,
-    /// What [`death::count`] was when all peers were known to live.
+    /// [`death::count`] when all peers were last known to live.
     deaths: u32,
     /// Why no further lap is possible.
     broken: Option<Refusal>,
@@ -41,8 +41,7 @@ impl<M: Medium> Ring<M> {
         own.take.enter().map_err(|errno| Refusal::from(io::Error::from_raw_os_error(errno)))?;
         let peers = Peers::new(cpus.len(), tasks)?;
         let mut ring = Self { peers, own, tasks, deaths: death::count(), broken: None };
-        // Each end is dropped here as soon as its child has its copy, so that the end of a peer is the
-        // end of its pipes.
+        // Each end is dropped here as soon as its child has a copy, so that the death of a peer closes its pipes.
         for ((at, &cpu), end) in cpus.iter().enumerate().zip(ends) {
             let made = end.and_then(|end| match tasks {
                 Tasks::Threads => ring.peers.add_thread(cpu, end, work(at)),
@@ -58,7 +57,7 @@ impl<M: Medium> Ring<M> {
         Ok(ring)
     }
 
-    /// Sends the token around `laps` times; `work` is done each time it is back. Made to be timed.
+    /// Sends the token around `laps` times and calls `work` each time it is back. This is the timed part.
     ///
     /// # Errors
     /// The death of a peer, or the system's error, after which the ring stays broken.
@@ -87,19 +86,19 @@ impl<M: Medium> Ring<M> {
     #[inline]
     fn take(&mut self) -> Passed {
         loop {
-            // A peer that died since cannot give: its signal came too early to interrupt the sleep.
+            // A peer that died before the sleep cannot give, and its signal came too early to interrupt it.
             if death::count() != self.deaths {
-                self.look_after_peers()?;
+                self.check_peers()?;
             }
             match self.own.take.take() {
-                Err(libc::EINTR) => self.look_after_peers()?,
+                Err(libc::EINTR) => self.check_peers()?,
                 taken => return taken,
             }
         }
     }
 
     #[cold]
-    fn look_after_peers(&mut self) -> Passed {
+    fn check_peers(&mut self) -> Passed {
         self.deaths = death::count();
         match self.peers.check() {
             Ok(()) => Ok(()),
@@ -121,18 +120,18 @@ impl<M: Medium> Ring<M> {
         refusal
     }
 
-    /// The refusal that came when so many of the tasks were there.
+    /// The refusal with the number of tasks that had started.
     #[cold]
     fn stopped_at(&self, made: usize, wanted: usize, refusal: Refusal) -> Refusal {
-        let with = |text: String| format!("{text}; {made} of the ring's {wanted} tasks were there");
+        let with = |text: String| format!("{text}; {made} of the ring's {wanted} tasks had started");
         match refusal {
             Refusal::Skip { reason, enable } => Refusal::Skip { reason: with(reason), enable },
             Refusal::Failed(reason) => Refusal::Failed(with(reason)),
         }
     }
 
-    /// Sends the token around once and has each peer write down its context switches when it takes it.
-    /// Returns their sum since the ring was opened.
+    /// Sends the token around once; each peer stores its count of context switches when it takes it. Returns their sum
+    /// since the ring was opened.
     ///
     /// # Errors
     /// As [`Ring::laps`].
@@ -142,12 +141,12 @@ impl<M: Medium> Ring<M> {
         Ok(self.peers.switches())
     }
 
-    /// An error when a peer process has died. One system call for each.
+    /// An error if a peer process has died. Makes one system call for each peer.
     ///
     /// # Errors
     /// How it died.
     pub fn check(&mut self) -> Result<(), Refusal> {
-        match self.look_after_peers() {
+        match self.check_peers() {
             Ok(()) => Ok(()),
             Err(errno) => Err(self.break_off(errno)),
         }
@@ -172,7 +171,7 @@ impl<M: Medium> Ring<M> {
 impl<M: Medium> Drop for Ring<M> {
     fn drop(&mut self) {
         if self.tasks == Tasks::Threads {
-            // One last token makes its way around and ends each task that it wakes.
+            // One last token goes around and ends each task that it wakes.
             self.peers.stop();
             let _ = self.own.give.give();
         }

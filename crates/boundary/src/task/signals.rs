@@ -1,4 +1,4 @@
-//! Signal dispositions and masks that are put back.
+//! Signal dispositions and masks that are restored on drop.
 
 use super::refusal::refusal;
 use std::{
@@ -19,12 +19,12 @@ struct Installed {
     before: libc::sigaction,
 }
 
-/// What is installed. Users are counted because probes are open side by side and closed in any order.
+/// The installed handlers. Users are counted, because probes are open side by side and closed in any order.
 static INSTALLED: Mutex<Vec<Installed>> = Mutex::new(Vec::new());
 
 impl Handler {
-    /// Installs `handler` without `SA_RESTART`, so that the signal also ends a sleep. Every user of a
-    /// signal must bring the same handler.
+    /// Installs `handler` without `SA_RESTART`, so that the signal also interrupts a sleep. Every user of a signal must
+    /// pass the same handler.
     pub(crate) fn install(signal: i32, handler: extern "C" fn(libc::c_int)) -> Result<Self, Refusal> {
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = installed.iter_mut().find(|entry| entry.signal == signal) {
@@ -52,13 +52,13 @@ impl Drop for Handler {
         installed[at].users -= 1;
         if installed[at].users == 0 {
             let entry = installed.swap_remove(at);
-            // SAFETY: the structure is what the kernel gave us for this signal.
+            // SAFETY: the kernel filled the structure for this signal.
             unsafe { libc::sigaction(entry.signal, &entry.before, ptr::null_mut()) };
         }
     }
 }
 
-/// One signal kept out of the calling thread until the last user on that thread drops it.
+/// One signal that is blocked on the calling thread until the last user on that thread drops it.
 pub(crate) struct Blocked {
     signal: i32,
 }
@@ -75,7 +75,7 @@ impl Blocked {
             let (users, before) = &mut blocks[signal as usize];
             if *users == 0 {
                 let mask = mask_now();
-                // SAFETY: the set is initialised.
+                // SAFETY: the set is initialized.
                 *before = unsafe { libc::sigismember(&mask, signal) } == 1;
                 change_mask(libc::SIG_BLOCK, &only(signal));
             }
@@ -97,8 +97,8 @@ impl Drop for Blocked {
     }
 }
 
-/// All signals kept out of the calling thread, so that the tasks it makes meanwhile start with all of
-/// them blocked. Dropping it puts the mask back.
+/// All signals blocked on the calling thread, so that the tasks that it makes start with all of them blocked. Dropping
+/// it restores the mask.
 pub(crate) struct AllBlocked {
     before: libc::sigset_t,
 }
@@ -133,7 +133,7 @@ pub(crate) fn mask_now() -> libc::sigset_t {
 
 /// The set of just this signal.
 pub(crate) fn only(signal: i32) -> libc::sigset_t {
-    // SAFETY: sigset_t is plain data; the calls initialise it.
+    // SAFETY: sigset_t is plain data; the calls initialize it.
     unsafe {
         let mut set = mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -143,6 +143,6 @@ pub(crate) fn only(signal: i32) -> libc::sigset_t {
 }
 
 fn change_mask(how: i32, set: &libc::sigset_t) {
-    // SAFETY: the set is initialised. The call fails only for an unknown `how`.
+    // SAFETY: the set is initialized. The call fails only for an unknown `how`.
     unsafe { libc::pthread_sigmask(how, set, ptr::null_mut()) };
 }

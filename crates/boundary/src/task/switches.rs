@@ -1,7 +1,6 @@
 //! Context switches, counted by the kernel for each task.
 //!
-//! Voluntary and involuntary ones together: a task that a wake-up preempts is switched out just as well as
-//! one that goes to sleep.
+//! Voluntary and involuntary ones together: preemption by a wake-up switches a task out just as sleep does.
 
 use std::{
     cell::{Cell, RefCell},
@@ -20,16 +19,16 @@ pub struct Switches {
     own: Rc<Window>,
     /// `None` when this system does not show them.
     peers: Option<Vec<File>>,
-    /// The peers' counters at the last look.
+    /// The peers' counters at the last reading.
     base: u64,
-    /// Switches of peers not yet told.
+    /// Switches of peers that were not yet returned.
     counted: u64,
 }
 
 /// When the measuring thread's switches count.
 #[derive(Default)]
 struct Window {
-    /// `None` when this system does not tell.
+    /// `None` if this system does not report it.
     start: Cell<Option<u64>>,
     total: Cell<u64>,
     /// Whether some were missed.
@@ -59,14 +58,14 @@ impl Switches {
     /// Leaves out what the peers did since [`Switches::pause`].
     pub fn skip(&mut self) {
         let counted = self.counted;
-        self.look();
+        self.read_peers();
         self.counted = counted;
     }
 
-    /// The calling thread's switches count no longer; those of the peers are looked up.
+    /// The calling thread's switches no longer count; those of the peers are read.
     pub fn pause(&mut self) {
         close_window();
-        self.look();
+        self.read_peers();
     }
 
     /// The switches counted since the last call; `None` when this system does not show the peers'.
@@ -76,8 +75,8 @@ impl Switches {
         (self.peers.is_some() && !self.own.unknown.get()).then_some(peers + own)
     }
 
-    /// Adds what the peers did since the last look.
-    fn look(&mut self) {
+    /// Adds the peers' switches since the last reading.
+    fn read_peers(&mut self) {
         let Some(peers) = &self.peers else { return };
         match peers.iter().map(switches_of).sum::<Option<u64>>() {
             Some(now) => {
@@ -89,7 +88,7 @@ impl Switches {
     }
 }
 
-/// Ends the open window of the calling thread, whoever's it is.
+/// Ends the open window of the calling thread, of whichever counter.
 fn close_window() {
     if let Some(window) = OPEN.take() {
         match (window.start.get(), own_switches()) {
@@ -109,7 +108,7 @@ pub(super) fn own_switches() -> Option<u64> {
     done.then_some((usage.ru_nvcsw + usage.ru_nivcsw) as u64)
 }
 
-/// The peers' status files, kept open because a look must be cheap.
+/// The peers' status files, kept open so that reading is cheap.
 fn open(peers: &[(libc::pid_t, libc::pid_t)]) -> Option<Vec<File>> {
     if peers.is_empty() {
         return Some(Vec::new());

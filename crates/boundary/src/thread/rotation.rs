@@ -1,4 +1,4 @@
-//! `thread/yield`: two threads that do nothing but give way to each other.
+//! `thread/yield`: two threads that only yield to each other.
 
 use crate::task::{OnCall, Switches, give_way};
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
@@ -22,7 +22,7 @@ impl Probe for Rotation {
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        // The first turn hands the CPU back to `prepare`; the last is not a yield but the sleep after it.
+        // The first yield returns the CPU to `prepare`; the last switch is not a yield but the sleep after it.
         let peer = OnCall::open(site.cpu, |passes| (0..passes).for_each(|_| give_way()))?;
         let switches = Switches::new(&[peer.numbers()]);
         Ok(Box::new(OpenRotation { peer, switches }))
@@ -47,8 +47,8 @@ impl Crossing for OpenRotation {
         for _ in 0..passes {
             give_way();
         }
-        // The peer has made its last turn, unless a third task took one of ours: then it must, so that
-        // nothing of this batch is left running in somebody else's.
+        // Usually the peer has finished. If a third task ran in between, wait: otherwise the peer would run in the batch
+        // of another probe.
         self.peer.wait_idle();
         Ok(())
     }

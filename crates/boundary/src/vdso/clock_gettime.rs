@@ -20,7 +20,7 @@ static META: Meta = Meta {
     proof: &[Claim::exact("right_answers_per_call"), Claim::exact("user_mode_per_call")],
 };
 
-/// The clock that `syscall/clock_gettime` asks for as well.
+/// The clock that `syscall/clock_gettime` reads, too.
 const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC_RAW;
 const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
@@ -71,7 +71,7 @@ fn ask(time: &mut (i64, i64)) -> libc::c_int {
 
 struct VdsoCalls {
     finding: Finding,
-    /// Kept open so that a look at it between batches costs one system call.
+    /// Kept open, so that reading it between batches costs one system call.
     file: Option<File>,
     source: String,
     last: (i64, i64),
@@ -80,7 +80,7 @@ struct VdsoCalls {
 }
 
 impl VdsoCalls {
-    /// Whether the clock source is still the one that the experiment was made with.
+    /// Whether the clock source is still that of the experiment.
     fn source_unchanged(&self) -> Option<bool> {
         let mut text = [0; 64];
         let read = self.file.as_ref()?.read_at(&mut text, 0).ok()?;
@@ -108,7 +108,7 @@ impl Crossing for VdsoCalls {
         counts[0] = Some(mem::take(&mut self.right));
         counts[1] = match (&self.finding, self.source_unchanged()) {
             (Finding::StaysInUserMode, Some(true)) => Some(passes),
-            // The kernel has changed its mind about the clock since: nothing is known any more.
+            // The kernel has changed the clock source since, so nothing is known.
             _ => None,
         };
         Ok(())

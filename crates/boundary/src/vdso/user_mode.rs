@@ -1,16 +1,16 @@
-//! Finds out whether a call enters the kernel, without any privilege: a child refuses itself every
-//! system call by a seccomp filter and then makes the call.
+//! Tests without any privilege whether a call enters the kernel: a child forbids itself every system call by a seccomp
+//! filter and then makes the call.
 
 use std::{io, mem};
 
-/// What was found out.
+/// The result of the test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// The call did its work where no system call could.
+    /// The call worked where every system call fails.
     StaysInUserMode,
-    /// The call failed where every system call does.
+    /// The call failed where every system call fails.
     EntersKernel,
-    /// The experiment could not be made.
+    /// The test could not be made.
     Unknown(String),
 }
 
@@ -56,8 +56,8 @@ const STAYED: libc::c_int = 0;
 const ENTERED: libc::c_int = 1;
 const NO_FILTER: libc::c_int = 2;
 
-/// "May exit; any other system call returns EPERM". No check of the architecture is needed, because what
-/// is let through can only end the child.
+/// A filter that allows exit; any other system call returns EPERM. It needs no check of the architecture, because the
+/// allowed calls can only end the child.
 fn filter() -> [libc::sock_filter; 5] {
     let statement = |code: u32, k: u32, jt, jf| libc::sock_filter { code: code as u16, jt, jf, k };
     [

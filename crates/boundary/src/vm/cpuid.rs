@@ -1,4 +1,4 @@
-//! The exit that needs no privilege: a guest's `cpuid` is answered by its hypervisor.
+//! The exit that needs no privilege: the hypervisor answers a guest's `cpuid`.
 
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
@@ -57,7 +57,7 @@ mod x86_64 {
         }
     }
 
-    /// Who answers. Leaf 1, ecx bit 31 is zero on every processor and set by hypervisors, which give
+    /// The name of who answers. Leaf 1, ecx bit 31 is zero on every processor and set by hypervisors, which give
     /// their name in leaf 0x4000_0000 (AMD APM volume 3, E.3.2 and E.4.1, "Function 4000_0000h").
     fn hypervisor() -> String {
         if __cpuid(1).ecx >> 31 == 0 {

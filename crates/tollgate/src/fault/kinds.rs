@@ -1,4 +1,4 @@
-//! `tollgate fault kinds`: every kind of fault beside every other, in one run.
+//! `tollgate fault kinds`: every kind of fault in one run.
 
 use crate::cli::Sampling;
 use crate::sampled::{self, Effort, List, Sampled};
@@ -16,7 +16,7 @@ pub(crate) fn kinds(args: &Sampling) -> anyhow::Result<ExitCode> {
     session.finish()
 }
 
-/// As the ladder's, with fewer epochs: each has files to write.
+/// Like the ladder's plan, with fewer epochs: each has files to write.
 fn plan(args: &Sampling, seed: u64) -> Plan {
     let quick = Effort::new(3, 3, 3.0, 0.0, 500_000);
     let usual = Effort::new(8, 10, 30.0, 0.005, 2_000_000);

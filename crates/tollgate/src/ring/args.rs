@@ -12,14 +12,14 @@ use tollgate_record::host::Cache;
                   tollgate ring --procs 2,8,32 --sizes auto --medium futex --tasks thread"
 )]
 pub(crate) struct Args {
-    /// How many tasks the ring has, one or more figures
+    /// Number of tasks of the ring, one or more
     #[arg(long, value_name = "N,...", value_parser = procs, value_delimiter = ',', default_value = "2,8,32", allow_hyphen_values = true)]
     pub(crate) procs: Vec<u32>,
     /// The array that each task walks over: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000); 'auto' takes
     /// sizes around this host's caches, so that each boundary has footprints on both sides
     #[arg(long = "size", visible_alias = "sizes", value_name = "S,...", value_parser = Sizes::parse, default_value = "0,16K,64K", allow_hyphen_values = true)]
     pub(crate) sizes: Sizes,
-    /// What the token travels over
+    /// The medium of the token
     #[arg(long, value_enum, default_value_t = Medium::Pipe)]
     pub(crate) medium: Medium,
     /// What the tasks are
@@ -28,14 +28,13 @@ pub(crate) struct Args {
     /// Where the tasks run
     #[arg(long, value_enum, default_value_t = Placing::OneCpu)]
     pub(crate) placement: Placing,
-    /// How a task goes over its array
+    /// How a task walks over its array
     #[arg(long, value_enum, default_value_t = WalkChoice::Sum)]
     pub(crate) walk: WalkChoice,
-    /// What pages the array lies on
+    /// The pages of the arrays
     #[arg(long, value_enum, default_value_t = PagesChoice::Base)]
     pub(crate) pages: PagesChoice,
-    /// Seconds without a sign of life after which a ring is taken for stuck [default: 10, and more for
-    /// large rings]
+    /// Seconds of silence after which a ring counts as stuck [default: 10, and more for large rings]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..), allow_hyphen_values = true)]
     pub(crate) watchdog: Option<u16>,
     #[command(flatten)]
@@ -157,10 +156,10 @@ impl Sizes {
     }
 }
 
-/// The largest ring that the figures' units are made for.
+/// The largest ring.
 const MOST_PROCS: u32 = 1_000_000;
 
-/// A number of tasks: a ring needs two, because one does not switch.
+/// Parses a number of tasks: at least two, because one does not switch.
 pub(crate) fn procs(text: &str) -> Result<u32, String> {
     let why = match text.trim().parse::<i64>() {
         Err(_) => "a number of tasks is a whole number from 2, for example 8".into(),

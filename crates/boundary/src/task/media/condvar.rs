@@ -1,4 +1,4 @@
-//! A turn under a mutex and condition variables, as programs commonly write it.
+//! Turns under a mutex and condition variables, as programs commonly write them.
 
 use super::{End, Ends, Give, Medium, Passed, Take};
 use crate::task::Tasks;
@@ -8,9 +8,8 @@ use tollgate_measure::Refusal;
 /// Whose turn it is, under one mutex: lock, wait for the turn, act, set the next turn, notify, unlock
 /// (threads only).
 ///
-/// That is the loop that programs commonly have, and it notifies while the mutex is held. The C library's
-/// types, because they can be locked in one function and unlocked in another: the task that has the token
-/// holds the mutex.
+/// This is the common loop, and it notifies while the mutex is held. It uses the C library's types, because they can be
+/// locked in one function and unlocked in another: the task that has the token holds the mutex.
 pub struct Condvar;
 
 struct Table {
@@ -27,9 +26,9 @@ unsafe impl Send for Table {}
 // SAFETY: as above.
 unsafe impl Sync for Table {}
 
-/// One task's place at the table: whose turn comes for it, or after it.
+/// One task's place at the table, or that of the next task.
 ///
-/// Nothing is destroyed at the end: on Linux that does nothing, and the last task ends with the mutex held.
+/// Mutex and conditions are not destroyed: on Linux that does nothing, and the last task ends with the mutex held.
 pub struct Place {
     table: Arc<Table>,
     at: usize,
@@ -41,7 +40,7 @@ impl Medium for Condvar {
 
     fn ring(len: usize, tasks: Tasks) -> Result<Ends<Self>, Refusal> {
         if tasks == Tasks::Processes {
-            let why = "a condition variable of this kind does not reach from process to process";
+            let why = "a condition variable of this kind does not work between processes";
             return Err(Refusal::Failed(why.into()));
         }
         let table = Arc::new(Table {
@@ -62,7 +61,7 @@ impl Give for Place {
         // long as the table and do not move.
         unsafe {
             *self.table.turn.get() = self.at;
-            // Before the unlock: the extra switches that this causes are what the figure is about.
+            // Before the unlock: the extra switches that this causes belong to the figure.
             done(libc::pthread_cond_signal(self.table.changed[self.at].get()))?;
             done(libc::pthread_mutex_unlock(self.table.mutex.get()))
         }

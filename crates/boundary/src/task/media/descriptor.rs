@@ -34,7 +34,7 @@ impl Take for ByteIn {
         // SAFETY: one byte is written to a local of one byte.
         match unsafe { libc::read(self.0.as_raw_fd(), byte.as_mut_ptr().cast(), 1) } {
             1 => Ok(()),
-            // End of file: nobody holds the giving end any more.
+            // End of file: the giving end is closed.
             0 => Err(libc::EPIPE),
             _ => Err(errno()),
         }

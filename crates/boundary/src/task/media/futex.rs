@@ -75,7 +75,7 @@ pub(crate) fn wake(word: &AtomicU32, scope: i32) -> Passed {
     }
 }
 
-/// Sleeps while `word` holds `value`. That it already holds another is no error.
+/// Sleeps while `word` holds `value`. It is not an error if it already holds another.
 #[inline]
 pub(crate) fn wait(word: &AtomicU32, value: u32, scope: i32) -> Passed {
     // SAFETY: the word lives; no timeout is given.

@@ -1,4 +1,4 @@
-//! A signal that the taking task sleeps for and handles.
+//! A signal for which the taking task sleeps.
 
 use super::{Ends, Give, Medium, Passed, Take, closed, errno};
 use crate::task::{
@@ -17,10 +17,10 @@ use tollgate_measure::Refusal;
 /// A signal: `tgkill`, and `sigsuspend` until the handler has run.
 pub struct Signal;
 
-/// Not SIGUSR1, which `signal/self` sends, nor SIGURG, which tells of a dead peer.
+/// Not SIGUSR1, which `signal/self` sends, nor SIGURG, the exit signal of peers.
 const SIGNAL: i32 = libc::SIGUSR2;
 
-/// Where a task can be signalled; written by itself before anybody gives.
+/// The address of a task for signals; the task writes it before the first token is given.
 #[derive(Default)]
 struct Address {
     process: AtomicI32,
@@ -40,16 +40,16 @@ pub struct Sender {
 pub struct Sleeper {
     tasks: Arc<Mapping<Address>>,
     at: usize,
-    /// Keeps the signal out until the task sleeps for it, so that none is missed. Undone on the thread
-    /// that entered, because an end is dropped where it was used; and before the handler goes.
+    /// Blocks the signal until the task sleeps for it, so that none is missed. It is unblocked on the thread that
+    /// entered, because an end is dropped where it was used, and before the handler is removed.
     blocked: Option<Blocked>,
     _handler: Arc<Handler>,
-    /// What is let in while it sleeps.
+    /// The signal mask while it sleeps.
     asleep: libc::sigset_t,
 }
 
 thread_local! {
-    /// How many times the handler ran on this thread and was not yet taken.
+    /// Handler runs on this thread that were not yet taken.
     static ARRIVED: AtomicU32 = const { AtomicU32::new(0) };
 }
 
@@ -63,7 +63,7 @@ impl Medium for Signal {
     type Take = Sleeper;
 
     fn ring(len: usize, _: Tasks) -> Result<Ends<Self>, Refusal> {
-        // Asked before there is a peer, which could not be told to end by a signal that is refused.
+        // Checked before there is a peer: if signals are refused, it could not be ended.
         // SAFETY: signal 0 is not sent, only permitted or refused.
         if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), own_thread(), 0) } != 0 {
             return Err(refusal("tgkill", &io::Error::last_os_error()));
@@ -88,9 +88,9 @@ impl Medium for Signal {
 impl Drop for Sleeper {
     fn drop(&mut self) {
         if self.blocked.is_some() {
-            // A token that was on its way when its sender was killed must not reach anybody else.
+            // A token that was on its way when its sender was killed must not reach another ring.
             let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            // SAFETY: set and time are initialised; what arrived need not be told.
+            // SAFETY: set and time are initialized; the number of the signal is not needed.
             unsafe { libc::sigtimedwait(&only(SIGNAL), std::ptr::null_mut(), &at_once) };
         }
     }
@@ -113,7 +113,7 @@ impl Take for Sleeper {
     fn enter(&mut self) -> Passed {
         self.blocked = Some(Blocked::new(SIGNAL));
         self.asleep = mask_now();
-        // SAFETY: the set is initialised and the signal's number valid.
+        // SAFETY: the set is initialized and the signal's number valid.
         unsafe { libc::sigdelset(&mut self.asleep, SIGNAL) };
         let own = &self.tasks[self.at];
         // SAFETY: no arguments.
@@ -126,7 +126,7 @@ impl Take for Sleeper {
     fn take(&mut self) -> Passed {
         ARRIVED.with(|count| {
             if count.load(Ordering::Relaxed) == 0 {
-                // SAFETY: the set is initialised. The call ends with EINTR, unless it is refused.
+                // SAFETY: the set is initialized. The call ends with EINTR, unless it is refused.
                 unsafe { libc::sigsuspend(&self.asleep) };
                 let ended = errno();
                 if ended != libc::EINTR {
