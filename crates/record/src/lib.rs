@@ -10,10 +10,12 @@
 pub mod document;
 mod estimate;
 pub mod family;
+pub mod file;
 pub mod finding;
 mod finite;
 pub mod host;
 pub mod number;
+pub mod parse;
 pub mod schema;
 pub mod stages;
 pub mod store;

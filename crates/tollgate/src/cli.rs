@@ -1,7 +1,5 @@
 //! The command line.
 
-pub(crate) mod size;
-
 use crate::sampled::List;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};

@@ -44,13 +44,8 @@ pub fn add_knees(run: &mut Run) {
     run.results.extend(rows);
 }
 
-<<<<<<< HEAD
-/// A cell's refill and what it hangs on.
-fn point(result: &Measurement) -> Option<RefillPoint> {
-=======
 /// A cell's refill and what it depends on.
-fn point(result: &Measurement) -> Option<Point> {
->>>>>>> main
+fn point(result: &Measurement) -> Option<RefillPoint> {
     let refill = result.phases.iter().find(|it| it.name == phase::REFILL)?.ns?;
     let ring = result.asked.ring()?;
     Some(RefillPoint {
@@ -106,13 +101,8 @@ mod tests {
 
     #[test]
     fn what_is_not_resolved_says_why_and_what_would_help() {
-<<<<<<< HEAD
         let level = CacheLevel { name: "L3".into(), bytes: 1e8 };
-        let found = CacheFit { level, knee: Err("no cell lies below it".into()) };
-=======
-        let level = Level { name: "L3".into(), bytes: 1e8 };
-        let found = Found { level, knee: Err("no cell is below it".into()) };
->>>>>>> main
+        let found = CacheFit { level, knee: Err("no cell is below it".into()) };
         let cache = Cache { level: 3, bytes: 100_000_000, shared_by: vec![0, 1], ..Cache::default() };
         let row = row(&found, &cache, true);
         assert_eq!(row.status, Status::Skipped);

@@ -34,7 +34,7 @@ fn part(probe: &str, phase: &str) -> Option<&'static str> {
         ("fault", "handling") => match probe.trim_end_matches("-tracepoint") {
             "fault/anonymous" => "handling: allocate, clear, map",
             "fault/zero-page" => "handling: map the zero page",
-            "fault/cached-file" => "handling: find, map with neighbours",
+            "fault/cached-file" => "handling: find, map with neighbors",
             _ => "handling",
         },
         ("fault", "return") => "return",

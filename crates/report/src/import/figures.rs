@@ -64,7 +64,7 @@ pub(super) fn sampled(probe: &str, engine: &str, per: Per, samples: &[f64]) -> O
     Some(row)
 }
 
-/// The quantile of sorted samples, between neighbours in proportion.
+/// The quantile of sorted samples, between neighbors in proportion.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);

@@ -1,6 +1,5 @@
 //! `tollgate fault scan`: the arguments, and the way from the room's plan to the screen.
 
-use crate::cli::size::bytes;
 use crate::cli::{Sampling, Usage};
 use crate::session::Session;
 use std::ffi::OsString;
@@ -8,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_measure::Site;
+use tollgate_record::parse::bytes;
 use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, page_bytes};
 
 #[derive(clap::Args)]

@@ -1,10 +1,10 @@
 //! The options of `tollgate ring`.
 
 use crate::cli::Sampling;
-use crate::cli::size::bytes;
 use clap::ValueEnum;
 use tollgate_boundary::ring::{Link, Pages, Room, Walk, sizes_around};
 use tollgate_record::host::Cache;
+use tollgate_record::parse::bytes;
 
 #[derive(clap::Args)]
 #[command(

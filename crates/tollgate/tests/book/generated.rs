@@ -180,8 +180,11 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// A table of the fields of an object in the schema.
+/// A table of the fields of an object in the schema, or the type of another value.
 fn fields(of: &Value) -> String {
+    if of["properties"].is_null() {
+        return format!("Value: {}.\n", kind(of));
+    }
     let required: Vec<&str> =
         of["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut list = "| field | value | meaning |\n|---|---|---|\n".to_owned();
