@@ -25,7 +25,7 @@ mod vm;
 
 pub use crossing::CROSSINGS;
 pub use fault::FAULT_KINDS;
-pub use select::{UnknownProbe, select};
+pub use select::{UnknownProbe, select, select_among};
 
 use tollgate_measure::Probe;
 

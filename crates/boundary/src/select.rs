@@ -31,7 +31,11 @@ pub fn select(patterns: &[String]) -> Result<Vec<usize>, UnknownProbe> {
     select_among(&ids, patterns)
 }
 
-fn select_among(ids: &[&str], patterns: &[String]) -> Result<Vec<usize>, UnknownProbe> {
+/// [`select`] among other ids.
+///
+/// # Errors
+/// [`UnknownProbe`] for the first pattern that names nothing.
+pub fn select_among(ids: &[&str], patterns: &[String]) -> Result<Vec<usize>, UnknownProbe> {
     let mut wanted = vec![patterns.is_empty(); ids.len()];
     for pattern in patterns {
         let glob = WildMatch::new(pattern);
@@ -84,6 +88,13 @@ mod tests {
         assert_eq!(names(&["thread"]), Ok(vec![1, 2]));
         assert_eq!(names(&["process/pipe", "*/pipe", "null"]), Ok(vec![0, 2, 3]));
         assert_eq!(names(&["thread/????"]), Ok(vec![2]));
+        for (pattern, found) in [("*", 5), ("t*d/*x", 1), ("thread/futex", 1), ("thread/*", 2), ("*/pipe", 2)]
+        {
+            assert_eq!(names(&[pattern]).map(|found| found.len()), Ok(found), "{pattern}");
+        }
+        for wrong in ["thread/fut", "t*d/*y", "l*ll*l", "thread/"] {
+            assert!(names(&[wrong]).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod memory;
 mod pmu;
 mod power;
 mod process;
+mod storage;
 
 use files::Files;
 use std::path::Path;
@@ -29,6 +30,7 @@ pub use audit::audited;
 pub use child::Attempt;
 pub use live::{is_translated, live};
 pub use pmu::why_not as why_no_pmu;
+pub use storage::usable_store;
 
 /// Everything about a machine that files below `root` contain (`/` for this one).
 #[must_use]

@@ -12,6 +12,7 @@ pub mod host;
 pub mod knees;
 pub mod local;
 pub mod noise;
+pub mod other;
 pub mod placement;
 pub mod probe;
 mod refusal;

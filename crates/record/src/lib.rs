@@ -10,10 +10,12 @@
 pub mod document;
 mod estimate;
 pub mod family;
+pub mod file;
 pub mod finding;
 mod finite;
 pub mod host;
 pub mod number;
+pub mod parse;
 pub mod schema;
 pub mod stages;
 pub mod store;
@@ -55,7 +57,7 @@ pub struct Run {
     pub command: Vec<String>,
     /// False when the run was interrupted or is still going on.
     pub complete: bool,
-    /// Id of the run whose processes took turns with those of this one (`tollgate run --against`).
+    /// Id of the run whose processes took turns with those of this one (`tollgate run --against PROGRAM`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interleaved_with: Option<String>,
     /// The machine that was measured.

@@ -10,11 +10,10 @@ pub use error::StoreError;
 pub use id::{new_id, rfc3339};
 
 use crate::document::{self, DocumentError};
-use crate::{Run, Status, text};
+use crate::{Run, Status, file, text};
 use std::ffi::OsString;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -254,12 +253,7 @@ impl Store {
     /// A new hidden file in the directory, removed unless it is renamed.
     fn temporary(&self) -> io::Result<tempfile::NamedTempFile> {
         fs::create_dir_all(&self.dir)?;
-        tempfile::Builder::new()
-            .prefix(TEMPORARY.0)
-            .suffix(TEMPORARY.1)
-            // As any file that the user makes: the umask decides.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(&self.dir)
+        file::temporary(&self.dir, TEMPORARY, None)
     }
 
     /// Removes what killed processes left. Nothing depends on it, so errors do not count.
@@ -279,11 +273,7 @@ impl Store {
 
     fn unwritable(&self, cause: io::Error) -> StoreError {
         let dir = self.dir.clone();
-        // The name of the file in the making tells the reader nothing.
-        let cause = match cause.to_string().split_once(" at path ") {
-            Some((what, _)) => io::Error::new(cause.kind(), what),
-            None => cause,
-        };
+        let cause = file::plain(cause);
         match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { dir, cause },
             _ => StoreError::Unwritable { dir, cause },

@@ -116,7 +116,7 @@ pub struct Side {
 
 /// One probe on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ComparedProbe {
     /// The probe.
     pub probe: String,
     /// What ran it.
@@ -157,7 +157,7 @@ pub struct Row {
     pub counters: Vec<Counter>,
 }
 
-impl Row {
+impl ComparedProbe {
     /// The change as a share: 0.03 for three per cent more.
     pub fn change(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio - 1.0)
@@ -192,7 +192,7 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_ratio: Option<f64>,
     /// One entry for each probe that both have.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparedProbe>,
     /// Probes that only A measured, with what became of them in B.
     pub only_a: Vec<String>,
     /// Probes that only B measured, with what became of them in A.
@@ -265,7 +265,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         row.parts = explain::parts(pair, scale, row.exact);
         row.counters = explain::counters(pair);
     }
-    let exceeds = |row: &&Row| {
+    let exceeds = |row: &&ComparedProbe| {
         let low = row.interval.map(|interval| interval[0] - 1.0);
         row.verdict == Verdict::Worse && low.zip(options.fail_above).is_some_and(|(low, most)| low > most)
     };

@@ -33,7 +33,7 @@ struct Section {
 /// The parts of the page in their order.
 static SECTIONS: &[Section] = &[
     Section { id: "ladder", title: "The ladder", build: ladder::section },
-    Section { id: "emulated", title: "Emulated: not this machine's hardware", build: emulated::section },
+    Section { id: "emulated", title: "Emulated: not this machine's hardware", build: ladder::emulated },
     Section { id: "ring", title: "The ring", build: ring::section },
     Section { id: "curves", title: "Curves", build: curves::section },
     Section { id: "pipeline", title: "In the pipeline", build: stages::section },

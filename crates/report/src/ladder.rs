@@ -9,7 +9,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, wrap};
 use crate::words;
-use row::Row;
+use row::Rung;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::{Measurement, Per, Run, Status};
 
@@ -21,7 +21,7 @@ const PROOF: usize = 10;
 /// One boundary: its title and its rows, cheapest first.
 struct Family {
     title: String,
-    rows: Vec<Row>,
+    rows: Vec<Rung>,
 }
 
 /// The whole table of a run. Every result of the record is in it: measured and failed ones as rows,
@@ -64,7 +64,7 @@ fn columns(style: &Style) -> TextTable {
     TextTable::new(columns).indent(2).gap(if row::is_narrow(&style) { 1 } else { 2 })
 }
 
-fn add(table: &mut TextTable, row: &Row, style: Style) {
+fn add(table: &mut TextTable, row: &Rung, style: Style) {
     if let Some(failure) = &row.failure {
         return table.prose([row.name.as_str()], failure.as_str(), Paint::Bad);
     }
@@ -139,9 +139,9 @@ fn family(name: &str, results: &[&Measurement], common: &BTreeSet<&str>, style: 
     if known.is_none_or(|(_, usual)| usual != per) {
         title = format!("{title}, per {}", words::per(per));
     }
-    let mut rows: Vec<Row> = results
+    let mut rows: Vec<Rung> = results
         .iter()
-        .map(|result| Row::new(result, &row::Table { family: results, per, common }, style))
+        .map(|result| Rung::new(result, &row::Neighbors { family: results, per, common }, style))
         .collect();
     rows.sort_by(|a, b| a.order.total_cmp(&b.order));
     Family { title, rows }

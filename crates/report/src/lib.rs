@@ -30,13 +30,13 @@ mod view;
 mod words;
 
 pub use compare::{
-    CompareError, Comparison, Counter, Difference, MARGIN, Options, Part, Row, Side, Verdict, Weight,
-    compare, comparison, comparison_markdown, essentials,
+    CompareError, ComparedProbe, Comparison, Counter, Difference, MARGIN, Options, Part, Side, Verdict,
+    Weight, compare, comparison, comparison_markdown, essentials,
 };
 pub use findings::findings;
 pub use history::{Change, Group, History, Point, Series, history, history_table};
 pub use html::html;
 pub use probes::{ProbeRow, probes};
 pub use runs::runs;
-pub use style::Style;
+pub use style::{Place, Style};
 pub use view::view;

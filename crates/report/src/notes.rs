@@ -31,7 +31,7 @@ pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
         lines.extend(wrap(unfinished, style.prose(), "").iter().map(|line| style.paint(Paint::Warn, line)));
     }
     for line in wrap(&counts.join(", "), style.prose(), "") {
-        // Coloured once it is known where the line breaks.
+        // Colored once it is known where the line breaks.
         let is_bad = |count: &str| count.ends_with(" failed");
         let noticed = counts.iter().filter(|count| is_bad(count) || count.contains(" warning"));
         lines.push(noticed.fold(line, |line, count| {
@@ -46,7 +46,7 @@ pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
 }
 
 /// The measurements that carry warnings of one code.
-struct Group<'a> {
+struct Repeated<'a> {
     code: &'a str,
     text: &'a str,
     same: bool,
@@ -54,12 +54,12 @@ struct Group<'a> {
 }
 
 fn warnings(run: &Run, style: &Style) -> Vec<String> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<Repeated<'_>> = Vec::new();
     for result in &run.results {
         for warning in &result.warnings {
             let Some(group) = groups.iter_mut().find(|group| group.code == warning.code) else {
                 let (code, text) = (warning.code.as_str(), warning.text.as_str());
-                groups.push(Group { code, text, same: true, probes: vec![&result.probe] });
+                groups.push(Repeated { code, text, same: true, probes: vec![&result.probe] });
                 continue;
             };
             group.same &= group.text == warning.text;

@@ -9,7 +9,7 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, wrap};
-use cell::Cell;
+use cell::RingCell;
 use tollgate_record::{Run, Status};
 
 /// The name under which a fit's rows are in the record.
@@ -19,7 +19,7 @@ const KNEE: &str = "ring/knee";
 /// Cells that failed are rows with their reason.
 pub(crate) fn ring(run: &Run, style: &Style) -> String {
     let (knees, cells): (Vec<_>, Vec<_>) = run.results.iter().partition(|result| result.probe == KNEE);
-    let cells: Vec<Cell> = cells.into_iter().map(|result| Cell::of(result, style)).collect();
+    let cells: Vec<RingCell> = cells.into_iter().map(|result| RingCell::of(result, style)).collect();
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
     text.extend(title(run, style));

@@ -8,7 +8,7 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, wrap};
-use row::{Layout, Row};
+use row::{Layout, SwitchRow};
 use tollgate_record::{Measurement, Run, Status};
 
 /// The view of a `switch` run: tables by kind of task, versions and clocks, curves where several numbers of tasks
@@ -16,7 +16,7 @@ use tollgate_record::{Measurement, Run, Status};
 pub(crate) fn switch(run: &Run, style: &Style) -> String {
     let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
     text.push(String::new());
-    let mut rows: Vec<Row> = run.results.iter().map(|result| Row::of(result, style)).collect();
+    let mut rows: Vec<SwitchRow> = run.results.iter().map(|result| SwitchRow::of(result, style)).collect();
     let mut numbers: Vec<u64> = rows.iter().map(|row| row.tasks).collect();
     numbers.sort_unstable();
     numbers.dedup();

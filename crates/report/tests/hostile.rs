@@ -76,7 +76,7 @@ fn style() -> impl Strategy<Value = Style> {
     })
 }
 
-/// The text without the colours that were asked for.
+/// The text without the colors that were asked for.
 fn colorless(text: &str, style: &Style) -> String {
     if !style.color {
         return text.into();

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use tollgate_record::{Measurement, Per, Run, warning};
 use tollgate_report::{Style, findings, probes, runs, view};
 
-/// Colours as text, so that the snapshots can be read.
+/// Colors as text, so that the snapshots can be read.
 fn visible(text: &str) -> String {
     text.replace("\x1b[0m", "</>").replace("\x1b[", "<")
 }

@@ -1,4 +1,4 @@
-//! Every view of a run in every style: columns from 40 to 160, with and without colours, with and without
+//! Every view of a run in every style: columns from 40 to 160, with and without colors, with and without
 //! characters beyond ASCII. The records are fixed; what is looked at is the text.
 //!
 //! To accept a new picture, look at it, then `cargo xtask bless screens`.
@@ -19,7 +19,7 @@ const STYLES: [(&str, Style); 5] = [
 ];
 
 /// A run for each view.
-fn runs() -> [(&'static str, Run); 10] {
+fn runs() -> [(&'static str, Run); 15] {
     let read = |text: &str| document::from_json(text.as_bytes()).unwrap();
     [
         ("ladder", fixture::ladder()),
@@ -28,6 +28,11 @@ fn runs() -> [(&'static str, Run); 10] {
         ("switch", read(include_str!("records/switch.json"))),
         ("icache", read(include_str!("records/icache.json"))),
         ("riscv", read(include_str!("records/riscv.json"))),
+        ("trap", read(include_str!("records/riscv-trap.json"))),
+        ("designs", read(include_str!("records/riscv-designs.json"))),
+        ("engines", read(include_str!("records/riscv-engines.json"))),
+        ("workload", read(include_str!("records/riscv-workload.json"))),
+        ("profile", read(include_str!("records/riscv-profile.json"))),
         ("pipeline", read(include_str!("runs/riscv-pipeline.json"))),
         ("latency", read(include_str!("runs/riscv-interrupt.json"))),
         ("fault_scan", read(include_str!("records/fault-scan.json"))),
@@ -55,7 +60,7 @@ fn every_view_in_every_style() {
                     spoilt.push(format!("{name} {how}: a blank at the end: {line:?}"));
                 }
             }
-            // Colours as text, so that the snapshots can be read.
+            // Colors as text, so that the snapshots can be read.
             assert_snapshot!(format!("{name}_{how}"), text.replace("\x1b[0m", "</>").replace("\x1b[", "<"));
         }
     }
@@ -72,7 +77,7 @@ fn colours_change_nothing_but_the_colour() {
     }
 }
 
-/// The text without the sequences that colours are made of.
+/// The text without the sequences that colors are made of.
 fn without_colors(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let mut plain = parts.next().unwrap_or_default().to_owned();

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tollgate_record::text::{self, suggestion};
 
 /// What a task is made of.
@@ -115,6 +115,37 @@ pub struct Runtime {
     pub base_bytes: u64,
     /// How its tasks switch.
     pub mechanisms: Vec<Mechanism>,
+}
+
+impl Runtime {
+    /// A program of somebody's own that is in no table: built already, with one mechanism.
+    pub fn own(program: &Path) -> Self {
+        let name = program.file_name().map_or("program".into(), |name| name.to_string_lossy().into_owned());
+        let mechanism = Mechanism {
+            id: "yield".into(),
+            what: "your own program".into(),
+            task_bytes: 4_096,
+            kind: None,
+            max_tasks: MOST_TASKS,
+            min_tasks: 2,
+            tolerance: 0.0,
+            default: true,
+        };
+        Self {
+            id: name.clone(),
+            name,
+            language: "unknown".into(),
+            folder: "program".into(),
+            kind: Kind::Stackful,
+            needs: Vec::new(),
+            version: Vec::new(),
+            build: Vec::new(),
+            run: vec![program.to_string_lossy().into_owned()],
+            env: BTreeMap::new(),
+            base_bytes: 1 << 20,
+            mechanisms: vec![mechanism],
+        }
+    }
 }
 
 /// What is wrong with a table, or with a name that was looked up in it.

@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
 use tollgate_record::number::count;
+use tollgate_record::parse::share;
 use tollgate_record::text::printable;
 use tollgate_record::{Run, Store, document, store};
 use tollgate_report::{Comparison, MARGIN, Options};
@@ -17,7 +18,7 @@ use tollgate_report::{Comparison, MARGIN, Options};
     after_help = "A run is an id, the beginning of one, 'latest', or the path of a record; a directory stands \
                         for all runs in it.\n\nExit status: 0 compared; 1 a probe is slower by more than \
                         --fail-above, even at the lower end of its interval; 2 the command line or a record is \
-                        wrong.\n\nExamples:\n  tollgate compare 20261120 latest --fail-above 5%\n  \
+                        wrong.\n\nExamples:\n  tollgate compare 01M7WS4P latest --fail-above 5%\n  \
                         tollgate compare before/ --with after/ --explain\n  \
                         tollgate compare base.json new.json --markdown"
 )]
@@ -164,31 +165,4 @@ fn load_directory(path: &Path) -> anyhow::Result<Vec<Run>> {
     }
     runs.sort_by(|a, b| (&a.started, &a.id).cmp(&(&b.started, &b.id)));
     Ok(runs)
-}
-
-/// A share: `5%`, `5 %` or `0.05`.
-fn share(text: &str) -> Result<f64, String> {
-    let wrong = || "a share is a number from 0% to 1000%, for example 5% or 0.05".to_owned();
-    let (number, unit) = match text.trim().strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let share = number.trim().parse::<f64>().map_err(|_| wrong())? * unit;
-    // 5 without a sign is five hundred per cent, which nobody means.
-    if (0.0..=10.0).contains(&share) && (unit < 1.0 || share < 1.0) { Ok(share) } else { Err(wrong()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::share;
-
-    #[test]
-    fn shares_are_read_and_slips_refused() {
-        assert_eq!(share("5%"), Ok(0.05));
-        assert_eq!(share(" 2.5 % "), Ok(0.025));
-        assert_eq!(share("0.05"), Ok(0.05));
-        for wrong in ["5", "-1%", "NaN", "inf%", "five", "", "%"] {
-            assert!(share(wrong).is_err(), "{wrong}");
-        }
-    }
 }

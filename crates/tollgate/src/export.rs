@@ -1,7 +1,7 @@
 //! `tollgate export`: a saved run in another tool's format.
 
 use crate::cli::{Output, StoreArgs, Usage};
-use crate::output::{Sink, say, store};
+use crate::output::{Sink, existing_store, say};
 use anyhow::Context;
 use clap::builder::PossibleValue;
 use clap::builder::PossibleValuesParser;
@@ -40,8 +40,7 @@ pub(crate) fn export(args: &Args) -> anyhow::Result<ExitCode> {
     let format = Format::named(&args.format).context("the command line let an unknown format through")?;
     let sink = Sink::named(&output, &format!("run.{}", format.extension))?;
     sink.keeps(&[&args.run])?;
-    let store =
-        store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let store = existing_store(&args.store)?;
     let run = store.load(&args.run).map_err(Usage::error)?;
     let exported = format.export(&run)?;
     sink.deliver(&exported.text)?;

@@ -2,7 +2,7 @@
 
 use crate::cli::{Output, StoreArgs, Usage};
 use crate::output::{self, Sink, say};
-use anyhow::Context;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use tollgate_measure::host;
 use tollgate_record::{Run, document, store, text};
@@ -32,8 +32,7 @@ pub(crate) struct Args {
 
 pub(crate) fn history(args: &Args) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
-    let store = output::store(&args.store)?
-        .context("there is no home directory to look in; name one with --store DIR")?;
+    let store = output::existing_store(&args.store)?;
     let mut runs: Vec<Run> = Vec::new();
     for entry in store.list().map_err(Usage::error)? {
         match store::read(&entry.path) {
@@ -54,19 +53,18 @@ pub(crate) fn history(args: &Args) -> anyhow::Result<ExitCode> {
         let place = store.dir().display();
         return Err(Usage::error(format!("there is no run of this host in {place}; {elsewhere}")));
     }
-    known(&args.patterns, &runs)?;
-    let wanted = |probe: &str| args.patterns.is_empty() || args.patterns.iter().any(|it| matches(it, probe));
-    let found = tollgate_report::history(&runs, &wanted, args.by_time);
+    let wanted = select(&args.patterns, &runs)?;
+    let found = tollgate_report::history(&runs, &|probe| wanted.contains(probe), args.by_time);
     if found.groups.is_empty() {
         return Err(Usage::error(
-            "no complete run has a figure of that: an interrupted run is no point of a history",
+            "no complete run has a figure of that: interrupted runs are left out of the history",
         ));
     }
-    sink.deliver(&text(&found, &sink)?)?;
+    sink.deliver(&table(&found, &sink)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(found: &History, sink: &Sink<'_>) -> anyhow::Result<String> {
+fn table(found: &History, sink: &Sink<'_>) -> anyhow::Result<String> {
     Ok(if sink.json() {
         document::pretty(found)?
     } else {
@@ -74,59 +72,14 @@ fn text(found: &History, sink: &Sink<'_>) -> anyhow::Result<String> {
     })
 }
 
-/// Each pattern must name something that was measured at some time.
-fn known(patterns: &[String], runs: &[Run]) -> anyhow::Result<()> {
-    let names: std::collections::BTreeSet<&str> =
+/// The probes that the patterns name. Each pattern must name something that was measured at some time.
+fn select(patterns: &[String], runs: &[Run]) -> anyhow::Result<BTreeSet<String>> {
+    let names: BTreeSet<&str> =
         runs.iter().flat_map(|run| &run.results).map(|result| result.probe.as_str()).collect();
-    for pattern in patterns {
-        if names.iter().any(|name| matches(pattern, name)) {
-            continue;
-        }
-        let known = names.iter().flat_map(|name| [*name, name.split('/').next().unwrap_or(name)]);
-        let nearest = text::suggestion(text::nearest(pattern, known));
-        return Err(Usage::error(format!("no saved run has a probe called '{pattern}'{nearest}")));
-    }
-    Ok(())
-}
-
-/// A name, a family, or a pattern in which each `*` stands for anything.
-fn matches(pattern: &str, probe: &str) -> bool {
-    if !pattern.contains('*') {
-        return probe == pattern || probe.split('/').next() == Some(pattern);
-    }
-    let mut rest = probe;
-    let mut parts = pattern.split('*').peekable();
-    let first = parts.next().unwrap_or_default();
-    let Some(after) = rest.strip_prefix(first) else { return false };
-    rest = after;
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        let Some(place) = rest.find(part) else { return false };
-        rest = &rest[place + part.len()..];
-    }
-    true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn patterns_name_probes() {
-        for (pattern, probe, is) in [
-            ("thread", "thread/futex", true),
-            ("thread/futex", "thread/futex", true),
-            ("thread/fut", "thread/futex", false),
-            ("*/pipe", "core/pipe", true),
-            ("thread/*", "thread/", true),
-            ("*", "anything", true),
-            ("t*d/*x", "thread/futex", true),
-            ("t*d/*y", "thread/futex", false),
-            ("a*a", "a", false),
-        ] {
-            assert_eq!(matches(pattern, probe), is, "{pattern} {probe}");
-        }
-    }
+    let names = Vec::from_iter(names);
+    let wanted = tollgate_boundary::select_among(&names, patterns).map_err(|unknown| {
+        let nearest = text::suggestion(unknown.nearest.as_deref());
+        Usage::error(format!("no saved run has a probe called '{}'{nearest}", unknown.pattern))
+    })?;
+    Ok(wanted.into_iter().map(|place| names[place].to_owned()).collect())
 }

@@ -1,6 +1,5 @@
 //! `tollgate lat_ctx`, and this program called by that name: lmbench's command line and lmbench's output.
 
-use crate::cli::size::bytes;
 use crate::cli::{Sampling, Usage};
 use crate::output::say;
 use crate::ring::{rings_worker, room, runner};
@@ -13,10 +12,12 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_boundary::ring::{CellRunner, MeasuredCell, Spec, too_large};
 use tollgate_measure::Site;
+use tollgate_record::parse::{bytes, count};
 use tollgate_record::{Run, Status, document};
 
 #[derive(clap::Args)]
 #[command(
+    mut_arg("quick", |quick| quick.help("A rougher answer, in about a third of a second for each point")),
     after_help = "Prints on standard error what lmbench prints: an empty line, the size and the overhead (one process \
                   passing the token to itself and adding up its array), then processes and microseconds for a \
                   switch without that overhead. The overhead is measured beside each point; the line shows the \
@@ -137,22 +138,15 @@ fn middle(points: &[MeasuredCell], of: impl Fn(&MeasuredCell) -> Option<f64>) ->
 }
 
 fn parallelism(text: &str) -> Result<u32, String> {
-    number(text, 1, 1_000, "rings side by side").map(|it| it as u32)
+    count(text, 1..=1_000, "rings side by side", 2).map(|it| it as u32)
 }
 
 fn repetitions(text: &str) -> Result<u32, String> {
-    number(text, 1, 1_000, "repetitions").map(|it| it as u32)
+    count(text, 1..=1_000, "repetitions", 6).map(|it| it as u32)
 }
 
 fn warmup(text: &str) -> Result<u64, String> {
-    number(text, 0, 60_000_000, "microseconds of warm-up")
-}
-
-fn number(text: &str, least: u64, most: u64, what: &str) -> Result<u64, String> {
-    let number = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| {
-        format!("a number of {what} is a whole number from {least} to {most}, for example {}", least.max(1))
-    })
+    count(text, 0..=60_000_000, "microseconds of warm-up", 1_000)
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -44,7 +44,16 @@ fn main() -> ExitCode {
         return run_command();
     }
     // `ulimit -s` leaves the main thread too little. Only then, because a second thread changes what a worker measures.
-    match std::thread::Builder::new().stack_size(STACK).spawn(run_command) {
+    let mut parent_death: libc::c_int = 0;
+    // SAFETY: writes one integer.
+    unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut parent_death) };
+    let body = move || {
+        // The signal is a property of each thread, and a worker looks for it in its own.
+        // SAFETY: takes a signal number.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, parent_death) };
+        run_command()
+    };
+    match std::thread::Builder::new().stack_size(STACK).spawn(body) {
         Ok(thread) => thread.join().unwrap_or(ExitCode::FAILURE),
         Err(error) => {
             output::say(format!(

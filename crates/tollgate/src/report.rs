@@ -1,8 +1,7 @@
 //! `tollgate report`: saved runs as one HTML page.
 
 use crate::cli::{Output, StoreArgs, Usage};
-use crate::output::{Sink, say, store};
-use anyhow::Context;
+use crate::output::{Sink, existing_store, say};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tollgate_record::Run;
@@ -28,8 +27,7 @@ pub(crate) fn report(args: &Args) -> anyhow::Result<ExitCode> {
     let output = Output { json: false, out: Some(args.out.clone()) };
     let sink = Sink::named(&output, "report.html")?;
     sink.keeps(&args.runs)?;
-    let store =
-        store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let store = existing_store(&args.store)?;
     let load = |wanted: &String| store.load(wanted).map_err(Usage::error);
     let runs: Vec<Run> = args.runs.iter().map(load).collect::<anyhow::Result<_>>()?;
     let page = tollgate_report::html(&runs);

@@ -1,16 +1,14 @@
 //! The saved runs.
 
 use crate::cli::{RunsArgs, ShowArgs, Usage};
-use crate::output::{Sink, store};
-use anyhow::Context;
+use crate::output::{Sink, existing_store};
 use std::process::ExitCode;
 use tollgate_record::{document, store::Entry};
 use tollgate_report::view;
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
-    let store =
-        store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let store = existing_store(&args.store)?;
     let entries = store.list()?;
     let text = if sink.json() {
         let rows: Vec<_> = entries.iter().map(row).collect();
@@ -35,8 +33,7 @@ fn row(entry: &Entry) -> serde_json::Value {
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
-    let store =
-        store(&args.store)?.context("there is no home directory to look in; name one with --store DIR")?;
+    let store = existing_store(&args.store)?;
     let run = store.load(&args.id).map_err(Usage::error)?;
     let text = if sink.json() { document::to_json(&run)? } else { view(&run, &sink.style()) };
     sink.deliver(&text)?;

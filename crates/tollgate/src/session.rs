@@ -242,7 +242,7 @@ fn new_record(host: Host, seed: u64) -> Run {
         id: store::new_id(started),
         started: store::rfc3339(started),
         seed,
-        tool: Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() },
+        tool: tool(),
         command: std::env::args().skip(1).collect(),
         complete: false,
         interleaved_with: None,
@@ -250,6 +250,11 @@ fn new_record(host: Host, seed: u64) -> Run {
         warnings: Vec::new(),
         results: Vec::new(),
     }
+}
+
+/// This program.
+pub(crate) fn tool() -> Tool {
+    Tool { version: env!("CARGO_PKG_VERSION").into(), commit: env!("TOLLGATE_COMMIT").into() }
 }
 
 /// The store that was named, or the usual one, if it can be written.

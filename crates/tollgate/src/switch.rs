@@ -18,7 +18,7 @@ use tollgate_measure::{Site, host};
 use tollgate_record::Host;
 use tollgate_runtime::cache::BuildError;
 use tollgate_runtime::session::{Event, Plan, Row, Session as Rows, Setting};
-use tollgate_runtime::{Cache, Kind, Mechanism, Room, Runtime, Sources, Table, needs, record};
+use tollgate_runtime::{Cache, Mechanism, Room, Runtime, Sources, Table, needs, record};
 
 pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
@@ -182,30 +182,7 @@ fn own_program(path: &Path) -> anyhow::Result<Chosen> {
             path.display()
         )));
     }
-    let name = absolute.file_name().map_or("program".into(), |name| name.to_string_lossy().into_owned());
-    let mechanism = Mechanism {
-        id: "yield".into(),
-        what: "your own program".into(),
-        task_bytes: 4_096,
-        kind: None,
-        max_tasks: tollgate_runtime::table::MOST_TASKS,
-        min_tasks: 2,
-        tolerance: 0.0,
-        default: true,
-    };
-    let runtime = Runtime {
-        id: name.clone(),
-        name,
-        language: "unknown".into(),
-        folder: "program".into(),
-        kind: Kind::Stackful,
-        needs: Vec::new(),
-        version: Vec::new(),
-        build: Vec::new(),
-        run: vec![absolute.to_string_lossy().into_owned()],
-        env: std::collections::BTreeMap::new(),
-        base_bytes: 1 << 20,
-        mechanisms: vec![mechanism.clone()],
-    };
+    let runtime = Runtime::own(&absolute);
+    let mechanism = runtime.mechanisms[0].clone();
     Ok((runtime, mechanism, Some(here)))
 }

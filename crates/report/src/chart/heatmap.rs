@@ -1,4 +1,4 @@
-//! A field of cells whose colour says how much: a number over two quantities.
+//! A field of cells whose color says how much: a number over two quantities.
 
 use super::mark::{self, Look};
 use crate::markup::{Element, clean, el, percent};

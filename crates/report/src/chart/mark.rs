@@ -2,7 +2,7 @@
 
 use crate::markup::{Element, el, percent};
 
-/// How many colours there are; each has a shape of its own.
+/// How many colors there are; each has a shape of its own.
 pub(crate) const COLOURS: usize = 8;
 
 /// The outlines of the shapes around (0, 0), as paths: circle, square, diamond, triangle up, triangle down, cross,
@@ -18,8 +18,8 @@ const SHAPES: [&str; COLOURS] = [
     "M-5 0l2.5 -4.4h5l2.5 4.4l-2.5 4.4h-5z",
 ];
 
-/// Colour and shape of the so many-th thing that is told apart. The first eight differ in both; later ones repeat
-/// a colour with another shape, so that 64 pairs differ.
+/// Color and shape of the so many-th thing that is told apart. The first eight differ in both; later ones repeat
+/// a color with another shape, so that 64 pairs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     pub(crate) colour: usize,
@@ -31,7 +31,7 @@ impl Look {
         Self { colour: n % COLOURS, shape: (n + n / COLOURS) % COLOURS }
     }
 
-    /// The class that gives the colour.
+    /// The class that gives the color.
     pub(crate) fn class(self) -> String {
         format!("s{}", self.colour)
     }
@@ -120,7 +120,7 @@ pub(crate) fn label(
     el("text").class(class).set("text-anchor", anchor).set("x", percent(across)).set("y", down).text(text)
 }
 
-/// A legend: each thing's shape in its colour, and its name.
+/// A legend: each thing's shape in its color, and its name.
 pub(crate) fn legend(entries: impl IntoIterator<Item = (Look, String)>) -> Element {
     el("ul")
         .class("legend")

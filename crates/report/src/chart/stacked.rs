@@ -13,7 +13,7 @@ const GAP: f64 = 2.0;
 /// How a part is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
-    /// In a colour of its own.
+    /// In a color of its own.
     Colour(usize),
     /// Hatched: what no part accounts for.
     Hatched,
@@ -82,7 +82,7 @@ fn stack(scale: &Scale, parts: &[Part], top: f64, height: f64) -> Vec<Element> {
         let class = match (part.fill, part.number < 0.0) {
             (Fill::Hatched, _) => "part hatched",
             (_, true) => "part negative",
-            // Where colours come round again the second lot has a pattern's edge.
+            // Where colors come round again the second lot has a pattern's edge.
             (Fill::Colour(n), _) if n >= mark::COLOURS => "part again",
             _ => "part",
         };

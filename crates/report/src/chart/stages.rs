@@ -1,6 +1,6 @@
 //! Stages of a pipeline: a row for each instruction, a column for each cycle.
 //!
-//! The letter of a stage stands where the instruction enters it, on full colour; while it stays the colour is pale.
+//! The letter of a stage stands where the instruction enters it, on full color; while it stays the color is pale.
 //! A cross is where it is thrown away. A column may stand for many cycles in which nothing moves.
 
 use super::mark::{self, Look};
@@ -55,7 +55,7 @@ pub(crate) struct Lane {
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     pub(crate) letter: char,
-    /// Which of the colours it has.
+    /// Which of the colors it has.
     pub(crate) colour: usize,
     pub(crate) first: usize,
     pub(crate) last: usize,

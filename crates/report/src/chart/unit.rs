@@ -39,19 +39,15 @@ impl Unit {
 
     /// The same for a tick of an axis, in as few digits as it takes: `0.01 ns`, `7 µs`.
     pub(crate) fn tick(&self, number: f64) -> String {
-        match self {
+        let text = match self {
             Self::Other(_) => Self::Other(String::new()).show(number),
-            Self::Bytes => self.show(number),
-            Self::Nanoseconds => {
-                let text = self.show(number);
-                match text.split_once(' ') {
-                    Some((digits, unit)) if digits.contains('.') => {
-                        format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
-                    }
-                    _ => text,
-                }
-            }
-        }
+            _ => self.show(number),
+        };
+        let (digits, unit) =
+            text.split_once(' ').map_or((text.as_str(), ""), |(digits, unit)| (digits, unit));
+        let is_plain = digits.contains('.') && !digits.contains('e');
+        let digits = if is_plain { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+        if unit.is_empty() { digits.into() } else { format!("{digits} {unit}") }
     }
 }
 
@@ -75,6 +71,6 @@ mod tests {
     fn other_numbers_have_their_name() {
         assert_eq!(Unit::named("tasks").show(1_000.0), "1,000 tasks");
         assert_eq!(Unit::named("").show(1.5), "1.50");
-        assert_eq!(Unit::named("tasks").tick(10.0), "10");
+        assert_eq!([0.8, 10.0, 1e20].map(|n| Unit::named("tasks").tick(n)), ["0.8", "10", "1.0e20"]);
     }
 }

@@ -1,7 +1,7 @@
 //! A comparison as Markdown for a pull request.
 
 use super::table::{how, side_words, tally, threshold};
-use super::{Comparison, Row, Verdict, Weight};
+use super::{ComparedProbe, Comparison, Verdict, Weight};
 use crate::style::Style;
 use crate::text::{clean, cut};
 use tollgate_record::number::{FIGURE, change, fit, percent};
@@ -24,7 +24,7 @@ pub fn comparison_markdown(found: &Comparison) -> String {
     text.extend(Some(how(found)).filter(|how| !how.is_empty()));
     text.push(tally(found));
     text.extend(Some(threshold(found, &STYLE)).filter(|line| !line.is_empty()).map(|line| escape(&line)));
-    let moved: Vec<&Row> =
+    let moved: Vec<&ComparedProbe> =
         found.rows.iter().filter(|row| matches!(row.verdict, Verdict::Better | Verdict::Worse)).collect();
     if !moved.is_empty() {
         text.push(String::new());
@@ -40,7 +40,7 @@ pub fn comparison_markdown(found: &Comparison) -> String {
     text.join("\n")
 }
 
-fn table(rows: &[&Row]) -> Vec<String> {
+fn table(rows: &[&ComparedProbe]) -> Vec<String> {
     let mut text = vec![
         "| probe | A | B | ratio | change, 99 % interval | sees | verdict |".to_owned(),
         "|---|--:|--:|--:|--:|--:|---|".to_owned(),

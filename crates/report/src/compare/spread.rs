@@ -1,11 +1,11 @@
 //! What two runs of the same thing differ by anyway.
 //!
 //! The processes of one run follow one another within seconds; another run, minutes later, meets other
-//! neighbours, other page frames, another placement. That part of the noise does not show within a run. It is
+//! neighbors, other page frames, another placement. That part of the noise does not show within a run. It is
 //! taken from the comparison itself, in which most probes have not changed (the empirical null of Efron 2004),
 //! with a floor that was measured and a cap, so that a change which hits all probes is not taken for noise. The cap is
 //! lifted where probes that never enter the kernel moved as well: nothing that two runs of one program on one host
-//! can differ in moves those, but the machine itself (a neighbour on the same core, say).
+//! can differ in moves those, but the machine itself (a neighbor on the same core, say).
 
 use super::stats::{Shift, Z, median};
 use tollgate_record::Measurement;

@@ -1,7 +1,7 @@
 //! A comparison as text for a terminal.
 
 use super::facts::Weight;
-use super::{Comparison, Row, Side, Verdict};
+use super::{ComparedProbe, Comparison, Side, Verdict};
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, cut, left, lines, list, wrap};
@@ -44,7 +44,7 @@ fn sentences(text: &str, style: &Style) -> Vec<String> {
 }
 
 /// Whether there is a difference to explain.
-fn moved(row: &Row) -> bool {
+fn moved(row: &ComparedProbe) -> bool {
     matches!(row.verdict, Verdict::Better | Verdict::Worse)
         && !(row.parts.is_empty() && row.counters.is_empty())
 }
@@ -154,7 +154,7 @@ fn rows(found: &Comparison, style: &Style) -> Vec<String> {
     table.lines(style)
 }
 
-fn cells(row: &Row, found: &Comparison, style: &Style) -> [TextCell; 7] {
+fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7] {
     let mut name = match row.probe.split_once('/') {
         Some((_, name)) => format!("  {}", clean(name, style)),
         None => clean(&row.probe, style),
@@ -234,7 +234,7 @@ fn why(found: &Comparison, style: &Style) -> Vec<String> {
 }
 
 /// The parts and counts of one probe that moved.
-fn explanation(row: &Row, style: &Style) -> Vec<String> {
+fn explanation(row: &ComparedProbe, style: &Style) -> Vec<String> {
     let name = cut(&clean(&row.probe, style), 60, style);
     let whole = if row.at_one_frequency { ", B's times at A's frequency" } else { "" };
     let mut text = vec![String::new()];
@@ -252,7 +252,7 @@ fn explanation(row: &Row, style: &Style) -> Vec<String> {
     text
 }
 
-fn parts(row: &Row, style: &Style) -> Vec<String> {
+fn parts(row: &ComparedProbe, style: &Style) -> Vec<String> {
     let mut table = TextTable::new([
         Column::left("").most(30).least(16),
         Column::right(""),

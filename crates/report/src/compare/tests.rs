@@ -62,7 +62,7 @@ fn run(id: &str, results: Vec<Measurement>) -> Run {
     }
 }
 
-fn of_one(a: Measurement, b: Measurement) -> Row {
+fn of_one(a: Measurement, b: Measurement) -> ComparedProbe {
     compare(&[run("a", vec![a])], &[run("b", vec![b])], &Options::default()).unwrap().rows.remove(0)
 }
 

@@ -3,7 +3,7 @@
 use super::pairs::Pair;
 use super::spread::{Class, between_runs, is_control, machine_wide};
 use super::stats::{Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
-use super::{Options, Row, Verdict};
+use super::{ComparedProbe, Options, Verdict};
 use tollgate_record::{Estimate, Measurement};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
@@ -45,7 +45,7 @@ enum Kind {
 
 impl Judge<'_> {
     /// The rows, and how the probes that never enter the kernel moved, where the machine itself did.
-    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> (Vec<Row>, Option<f64>) {
+    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> (Vec<ComparedProbe>, Option<f64>) {
         let drafts: Vec<Draft> = pairs.iter().map(|pair| self.draft(pair)).collect();
         let chances = self.chances(&drafts);
         let controls: Vec<Shift> = self.controls(&drafts, pairs);
@@ -192,12 +192,12 @@ impl Judge<'_> {
         between_runs(class, &shifts, machine) * (1.0 / a + 1.0 / b).sqrt() / std::f64::consts::SQRT_2
     }
 
-    fn row(&self, pair: &Pair<'_>, draft: Draft, chance: Option<f64>, between: f64) -> Row {
+    fn row(&self, pair: &Pair<'_>, draft: Draft, chance: Option<f64>, between: f64) -> ComparedProbe {
         let unit = if pair.a[0].1.ns.is_some() { "ns" } else { "cycles" };
         let figures = |side: &[(usize, &Measurement)]| {
             median(&side.iter().filter_map(|(_, it)| Some(estimate(it)?.estimate)).collect::<Vec<_>>())
         };
-        let mut row = Row {
+        let mut row = ComparedProbe {
             probe: pair.probe.into(),
             engine: pair.engine.into(),
             params: pair.params.clone(),
@@ -248,7 +248,7 @@ impl Judge<'_> {
     }
 
     /// Ratio and interval from a shift of logarithms, widened by what runs differ by anyway.
-    fn put(&self, row: &mut Row, shift: Shift, between: f64) {
+    fn put(&self, row: &mut ComparedProbe, shift: Shift, between: f64) {
         let wider = |half: f64| half.hypot(Z * between);
         let (below, above) = (wider(shift.estimate - shift.low), wider(shift.high - shift.estimate));
         row.ratio = Some(shift.estimate.exp());
@@ -257,7 +257,7 @@ impl Judge<'_> {
         row.smallest_seen = Some((half * (1.0 + POWER / Z)).exp_m1());
     }
 
-    fn verdict(&self, row: &Row) -> Verdict {
+    fn verdict(&self, row: &ComparedProbe) -> Verdict {
         let Some([low, high]) = row.interval else { return Verdict::CannotTell };
         let tested = row.chance.is_none_or(|chance| chance <= CHANCE);
         if tested && low > 1.0 {
@@ -272,7 +272,7 @@ impl Judge<'_> {
     }
 }
 
-fn exactly(row: &mut Row, a: f64, b: f64) {
+fn exactly(row: &mut ComparedProbe, a: f64, b: f64) {
     row.exact = true;
     row.verdict = match b.total_cmp(&a) {
         std::cmp::Ordering::Less => Verdict::Better,

@@ -34,7 +34,7 @@ fn part(probe: &str, phase: &str) -> Option<&'static str> {
         ("fault", "handling") => match probe.trim_end_matches("-tracepoint") {
             "fault/anonymous" => "handling: allocate, clear, map",
             "fault/zero-page" => "handling: map the zero page",
-            "fault/cached-file" => "handling: find, map with neighbours",
+            "fault/cached-file" => "handling: find, map with neighbors",
             _ => "handling",
         },
         ("fault", "return") => "return",
@@ -81,7 +81,7 @@ fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
     for phase in &result.phases {
         let name = part(&result.probe, &phase.name).map_or_else(|| clean(&phase.name, style), str::to_owned);
         let ns = phase.ns.map_or(f64::NAN, |ns| ns.estimate);
-        let half = phase.ns.map_or(f64::NAN, |ns| (ns.ci[1] - ns.ci[0]) / 2.0);
+        let half = phase.ns.map_or(f64::NAN, |ns| ns.half_width());
         table.row([
             format!("  {name}"),
             format!("{} ns", fit(ns, 10)),

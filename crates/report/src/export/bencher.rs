@@ -1,6 +1,6 @@
 //! Bencher Metric Format (JSON), for `bencher run --adapter json`.
 
-use super::rows::{Row, Unit};
+use super::rows::{ExportRow, Unit};
 use super::{ExportError, Exported, Format, json};
 use serde_json::{Map, Value, json};
 use tollgate_record::Run;
@@ -8,7 +8,7 @@ use tollgate_record::Run;
 pub(super) const FORMAT: Format =
     Format { name: "bencher", what: "Bencher (Bencher Metric Format)", extension: "json", write };
 
-fn write(_: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(_: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut benchmarks = Map::new();
     for row in rows {
         let figures = row.figures();

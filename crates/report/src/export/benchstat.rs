@@ -4,7 +4,7 @@
 //! own; exports of several runs may be concatenated. The headline and the interval of this run stand in a comment above
 //! the lines. Units of simulated counts are declared exact.
 
-use super::rows::{Figure, Row, Unit};
+use super::rows::{ExportFigure, ExportRow, Unit};
 use super::{ExportError, Exported, Format, number};
 use crate::words;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
     write,
 };
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![
         // What tells runs of one machine apart must not be configuration: it would put each in a table of its own.
         comment(&format!("tollgate {} run {} of {}", run.tool.version, run.id, run.started)),
@@ -59,7 +59,7 @@ fn config(key: &str, value: &str) -> Option<String> {
 
 /// The unit and whether it is exact. What a unit is assumed to be holds for a whole file, so exact counts have
 /// units of their own.
-fn key(row: &Row<'_>, figure: &Figure) -> (Unit, bool) {
+fn key(row: &ExportRow<'_>, figure: &ExportFigure) -> (Unit, bool) {
     (figure.unit, row.is_exact() && figure.unit != Unit::Nanoseconds)
 }
 
@@ -67,7 +67,7 @@ fn word(unit: Unit, exact: bool) -> String {
     format!("{}{}/op", if exact { "sim-" } else { "" }, unit.name())
 }
 
-fn benchmark(row: &Row<'_>) -> Vec<String> {
+fn benchmark(row: &ExportRow<'_>) -> Vec<String> {
     let figures = row.figures();
     if figures.is_empty() {
         return vec![comment(&format!("{}: {}", row.name, row.status()))];

@@ -5,7 +5,7 @@
 //! arguments. What has cycles only stands in a process of its own where a microsecond is a thousand cycles. Curves
 //! over time are counters.
 
-use super::rows::{Figure, Row, Unit};
+use super::rows::{ExportFigure, ExportRow, Unit};
 use super::{ExportError, Exported, Format, json};
 use crate::words;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ const TIMES: u32 = 1;
 const COUNTS: u32 = 2;
 const CURVES: u32 = 3;
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut events: Vec<Value> = [
         (TIMES, "one crossing of each boundary"),
         (COUNTS, "simulated or counted: 1 ns stands for 1 cycle or instruction"),
@@ -63,7 +63,7 @@ fn named(what: &str, process: u32, track: u32, name: &str) -> Value {
 }
 
 /// The whole and its phases.
-fn crossing(events: &mut Vec<Value>, row: &Row<'_>, figure: &Figure, track: u32) {
+fn crossing(events: &mut Vec<Value>, row: &ExportRow<'_>, figure: &ExportFigure, track: u32) {
     let process = if figure.unit == Unit::Nanoseconds { TIMES } else { COUNTS };
     events.push(named("thread_name", process, track, &row.name));
     let mut args = json!({
@@ -129,7 +129,7 @@ fn micros(unit: &str) -> Option<f64> {
     })
 }
 
-fn curves(events: &mut Vec<Value>, row: &Row<'_>) {
+fn curves(events: &mut Vec<Value>, row: &ExportRow<'_>) {
     for series in &row.result.series {
         let Some(factor) = micros(&series.x_unit) else { continue };
         let name = format!("{}: {}", row.name, printable(&series.name));

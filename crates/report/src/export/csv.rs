@@ -1,6 +1,6 @@
 //! Comma-separated values, for spreadsheets and data frames: one line for each figure.
 
-use super::rows::{Figure, Row};
+use super::rows::{ExportFigure, ExportRow};
 use super::{ExportError, Exported, Format, number};
 use crate::words;
 use serde_json::Value;
@@ -45,7 +45,7 @@ const COLUMNS: [&str; 28] = [
     "warnings",
 ];
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let unwritable = |what: String| ExportError::Unwritable { format: FORMAT.name, what };
     let mut lines = csv::Writer::from_writer(Vec::new());
     lines.write_record(COLUMNS).map_err(|error| unwritable(error.to_string()))?;
@@ -76,7 +76,7 @@ impl Line {
         Self { part, unit, value: Some(value), interval: None, distribution: None }
     }
 
-    fn whole(figure: Figure) -> Self {
+    fn whole(figure: ExportFigure) -> Self {
         let line = Self::of("", figure.unit.name(), figure.value);
         Self { interval: figure.interval, distribution: figure.samples.map(|e| quantiles(&e)), ..line }
     }
@@ -92,7 +92,7 @@ fn quantiles(e: &Estimate) -> [f64; 6] {
 }
 
 /// Every figure of a row; one line without a figure for a row that has none.
-fn parts(row: &Row<'_>) -> Vec<Line> {
+fn parts(row: &ExportRow<'_>) -> Vec<Line> {
     let result = row.result;
     let mut lines: Vec<Line> = row.figures().into_iter().map(Line::whole).collect();
     if lines.is_empty() {
@@ -119,7 +119,7 @@ fn parts(row: &Row<'_>) -> Vec<Line> {
     lines
 }
 
-fn record(run: &Run, row: &Row<'_>, line: &Line) -> Vec<String> {
+fn record(run: &Run, row: &ExportRow<'_>, line: &Line) -> Vec<String> {
     let result = row.result;
     let figure = |x: Option<f64>| x.map(number).unwrap_or_default();
     let mut fields = vec![

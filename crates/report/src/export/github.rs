@@ -1,6 +1,6 @@
 //! The JSON that github-action-benchmark takes as `customSmallerIsBetter`.
 
-use super::rows::{Figure, Row};
+use super::rows::{ExportFigure, ExportRow};
 use super::{ExportError, Exported, Format, json, number};
 use crate::words;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     write,
 };
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let entries: Vec<Value> = rows
         .iter()
         // One line in its chart for each name: the headline.
@@ -23,7 +23,7 @@ fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     Ok(Exported { text: json(&entries.into()), left_out: Vec::new() })
 }
 
-fn entry(run: &Run, row: &Row<'_>, figure: &Figure) -> Value {
+fn entry(run: &Run, row: &ExportRow<'_>, figure: &ExportFigure) -> Value {
     let result = row.result;
     let mut extra = format!("engine {}", printable(&result.engine));
     for (what, text) in [

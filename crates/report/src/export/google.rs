@@ -3,7 +3,7 @@
 //! A row without a time cannot be said in this format but as a time of zero, so such rows are in
 //! `context.tollgate.rows_without_a_time`, each with the reason.
 
-use super::rows::{Row, Unit, shown};
+use super::rows::{ExportRow, Unit, shown};
 use super::{ExportError, Exported, Format, json};
 use crate::words;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     write,
 };
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let (mut benchmarks, mut without, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     let mut family = 0;
     for row in rows {
@@ -74,7 +74,7 @@ fn context(run: &Run, without: Vec<Value>) -> Value {
 
 /// The row's repetitions, an epoch each, and behind them the headline as their median; a row without epochs is one
 /// repetition. Nothing when it has no time.
-fn benchmark(row: &Row<'_>, family: usize) -> Option<Vec<Value>> {
+fn benchmark(row: &ExportRow<'_>, family: usize) -> Option<Vec<Value>> {
     let time = row.time()?;
     let epochs = row.epochs();
     let common = |name: &str, ns: f64, iterations: u64| {
@@ -113,7 +113,7 @@ fn benchmark(row: &Row<'_>, family: usize) -> Option<Vec<Value>> {
 }
 
 /// With all that the record says of the whole row.
-fn described(row: &Row<'_>, mut fields: Map<String, Value>) -> Value {
+fn described(row: &ExportRow<'_>, mut fields: Map<String, Value>) -> Value {
     let result = row.result;
     let mut set = |key: &str, value: Value| drop(fields.insert(key.into(), value));
     let label = format!("per {}; {} {}", words::per(result.per), printable(&result.engine), row.params());

@@ -3,7 +3,7 @@
 //! Values are nanoseconds. The record does not tell when within the run a row was measured, so every interval
 //! begins with the run and has no length.
 
-use super::rows::Row;
+use super::rows::ExportRow;
 use super::{ExportError, Exported, Format, number};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,7 +27,7 @@ const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 /// No histogram of a record is larger, in base64.
 const MOST: usize = 1 << 20;
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![
         "#[Histogram log format version 1.3]".to_owned(),
         format!("#[tollgate {} run {} of {}]", clean(&run.tool.version), clean(&run.id), clean(&run.started)),

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::rows::Row;
+use super::rows::ExportRow;
 use super::stage_svg::{diagram, without_diagram};
 use super::{ExportError, Exported, Format};
 use crate::stages::letter;
@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
     write,
 };
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let (result, stages) = diagram(run, FORMAT.name)?;
     let first_fetch = result.stages.as_ref().map_or(0, |diagram| diagram.first_fetch);
     Ok(Exported { text: log(stages, first_fetch), left_out: without_diagram(rows) })

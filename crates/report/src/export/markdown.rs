@@ -1,6 +1,6 @@
 //! A table for a pull request or an issue, as GitHub's Markdown has it.
 
-use super::rows::{Figure, Row, Unit};
+use super::rows::{ExportFigure, ExportRow, Unit};
 use super::{ExportError, Exported, Format};
 use crate::words;
 use tollgate_record::number;
@@ -10,7 +10,7 @@ use tollgate_record::{Run, Status};
 pub(super) const FORMAT: Format =
     Format { name: "markdown", what: "issues and pull requests: one table", extension: "md", write };
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines =
         vec![format!("**tollgate {}**, run {}", escaped(&run.tool.version), escaped(&run.id)), String::new()];
     let facts = [&run.host.cpu.model, &run.host.kernel.release, &run.started].map(|fact| escaped(fact));
@@ -42,7 +42,7 @@ fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
     Ok(Exported { text: lines.join("\n"), left_out: Vec::new() })
 }
 
-fn line(row: &Row<'_>, figure: &Figure) -> String {
+fn line(row: &ExportRow<'_>, figure: &ExportFigure) -> String {
     let (interval, half) = match figure.interval {
         _ if row.is_exact() => ("exact".into(), String::new()),
         Some([low, high]) => {

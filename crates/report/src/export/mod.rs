@@ -19,7 +19,7 @@ mod openmetrics;
 mod rows;
 mod stage_svg;
 
-use rows::{Row, rows};
+use rows::{ExportRow, rows};
 use tollgate_record::Run;
 
 /// Another tool's format.
@@ -31,7 +31,7 @@ pub struct Format {
     /// How the name of a file of it usually ends.
     pub extension: &'static str,
     /// The writer. Only rows that it cannot hold are in [`Exported::left_out`].
-    write: fn(&Run, &[Row<'_>]) -> Result<Exported, ExportError>,
+    write: fn(&Run, &[ExportRow<'_>]) -> Result<Exported, ExportError>,
 }
 
 /// Every format, in the order of the help.

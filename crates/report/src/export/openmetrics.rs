@@ -1,6 +1,6 @@
 //! OpenMetrics text, for Prometheus and its relatives. Times are in seconds, as these want them.
 
-use super::rows::{Row, Unit, shown};
+use super::rows::{ExportRow, Unit, shown};
 use super::{ExportError, Exported, Format, number};
 use crate::words;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ impl std::fmt::Display for Labels {
     }
 }
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut families = Families::default();
     for row in rows {
         add(&mut families, row);
@@ -103,7 +103,7 @@ fn scaled(unit: Unit) -> (&'static str, f64) {
     }
 }
 
-fn add(families: &mut Families, row: &Row<'_>) {
+fn add(families: &mut Families, row: &ExportRow<'_>) {
     let result = row.result;
     // The name is the row's own, so no two samples of a family are the same.
     let mut labels = Labels::default()

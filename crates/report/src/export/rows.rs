@@ -11,7 +11,7 @@ const MOST: usize = 200;
 const EXACT: [&str; 3] = ["embedded", "spike", "qemu"];
 
 /// A result and what it is called.
-pub(super) struct Row<'a> {
+pub(super) struct ExportRow<'a> {
     pub(super) result: &'a Measurement,
     /// The probe, then each parameter that tells it from its namesakes (`/size=4096`), then the engine unless it
     /// is this host (`@embedded`). Printable, and no two rows have the same.
@@ -40,7 +40,7 @@ impl Unit {
 
 /// One figure of a row.
 #[derive(Clone, Copy)]
-pub(super) struct Figure {
+pub(super) struct ExportFigure {
     pub(super) unit: Unit,
     pub(super) value: f64,
     /// The 95 % interval, where there is one.
@@ -49,14 +49,14 @@ pub(super) struct Figure {
     pub(super) samples: Option<Estimate>,
 }
 
-impl Row<'_> {
+impl ExportRow<'_> {
     /// Whether the counts of this row are the same each time.
     pub(super) fn is_exact(&self) -> bool {
         EXACT.contains(&self.result.engine.as_str())
     }
 
     /// The figures, the headline first; none unless the row was measured.
-    pub(super) fn figures(&self) -> Vec<Figure> {
+    pub(super) fn figures(&self) -> Vec<ExportFigure> {
         let result = self.result;
         if result.status != Status::Measured {
             return Vec::new();
@@ -65,13 +65,17 @@ impl Row<'_> {
             estimate.map(|estimate| {
                 let known = !result.has_warning(warning::NO_INTERVAL);
                 let interval = known.then_some(estimate.ci);
-                Figure { unit, value: estimate.estimate, interval, samples: known.then_some(estimate) }
+                ExportFigure { unit, value: estimate.estimate, interval, samples: known.then_some(estimate) }
             })
         };
         // A simulator without a timing model counts instructions and nothing else.
         let counted = result.counters.get("instructions").filter(|_| self.is_exact());
-        let instructions =
-            counted.map(|&value| Figure { unit: Unit::Instructions, value, interval: None, samples: None });
+        let instructions = counted.map(|&value| ExportFigure {
+            unit: Unit::Instructions,
+            value,
+            interval: None,
+            samples: None,
+        });
         [
             with(Unit::Nanoseconds, result.ns),
             with(Unit::Cycles, result.cycles),
@@ -84,7 +88,7 @@ impl Row<'_> {
     }
 
     /// The figure in nanoseconds.
-    pub(super) fn time(&self) -> Option<Figure> {
+    pub(super) fn time(&self) -> Option<ExportFigure> {
         self.figures().into_iter().find(|figure| figure.unit == Unit::Nanoseconds)
     }
 
@@ -147,7 +151,7 @@ pub(super) fn shown(value: &serde_json::Value) -> String {
 type Values = BTreeMap<String, BTreeSet<Option<String>>>;
 
 /// Every result of the run, in its order.
-pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
+pub(super) fn rows(run: &Run) -> Vec<ExportRow<'_>> {
     let mut values: BTreeMap<(&str, &str), Values> = BTreeMap::new();
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for result in &run.results {
@@ -192,7 +196,7 @@ pub(super) fn rows(run: &Run) -> Vec<Row<'_>> {
         if name.chars().count() > MOST {
             name = name.chars().take(MOST - 3).chain("...".chars()).collect();
         }
-        Row { result, name: own(name, &mut taken) }
+        ExportRow { result, name: own(name, &mut taken) }
     };
     run.results.iter().map(row).collect()
 }

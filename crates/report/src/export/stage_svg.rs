@@ -1,6 +1,6 @@
 //! The first stage diagram of a run as a picture.
 
-use super::rows::Row;
+use super::rows::ExportRow;
 use super::{ExportError, Exported, Format};
 use crate::stages::{MOST, picture, picture_title, sentence};
 use tollgate_record::{Measurement, Run, StageRow};
@@ -8,7 +8,7 @@ use tollgate_record::{Measurement, Run, StageRow};
 pub(super) const FORMAT: Format =
     Format { name: "svg", what: "a page: the picture of a RISC-V stage diagram", extension: "svg", write };
 
-fn write(run: &Run, rows: &[Row<'_>]) -> Result<Exported, ExportError> {
+fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let (result, stages) = diagram(run, FORMAT.name)?;
     let text = picture(stages, &picture_title(result), &sentence(result));
     Ok(Exported { text, left_out: without_diagram(rows) })
@@ -29,7 +29,7 @@ pub(super) fn diagram<'a>(
 }
 
 /// The measured rows that are not the diagram.
-pub(super) fn without_diagram(rows: &[Row<'_>]) -> Vec<(String, String)> {
+pub(super) fn without_diagram(rows: &[ExportRow<'_>]) -> Vec<(String, String)> {
     let mut drawn = false;
     rows.iter()
         .filter(|row| row.result.status == tollgate_record::Status::Measured)

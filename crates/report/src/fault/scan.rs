@@ -16,10 +16,10 @@ const CELL: usize = 12;
 /// The most scans of one table.
 const ACROSS: usize = 4;
 
-type Row = (&'static str, fn(&Measurement) -> Option<String>);
+type ScanFact = (&'static str, fn(&Measurement) -> Option<String>);
 
 /// What `/usr/bin/time -v` tells of a process, in its words and its order.
-const AS_TIME: [Row; 10] = [
+const AS_TIME: [ScanFact; 10] = [
     ("Elapsed (wall clock) time, s", |it| seconds(it, "elapsed_s")),
     ("User time, s", |it| seconds(it, "user_s")),
     ("System time, s", |it| seconds(it, "system_s")),
@@ -33,7 +33,7 @@ const AS_TIME: [Row; 10] = [
 ];
 
 /// What the scan itself counted, without the start of its process.
-const SCAN: [Row; 13] = [
+const SCAN: [ScanFact; 13] = [
     ("Pages touched", |it| number(it, "pages_touched").map(whole)),
     ("Touches", |it| Some(whole(it.crossings as f64))),
     ("Scan, s", |it| seconds(it, "scan_s")),

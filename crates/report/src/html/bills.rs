@@ -2,7 +2,7 @@
 
 mod item;
 
-use super::runs::{Row, Runs, family};
+use super::runs::{PageRow, Runs, family};
 use crate::chart::mark::COLOURS;
 use crate::chart::stacked::{self, Bar, Fill, Part};
 use crate::chart::{Cell, Figure, Scale, Table};
@@ -18,14 +18,14 @@ const LISTED: usize = 14;
 /// Parts are shown as shares when the totals of a family differ by more than this, or the smallest would vanish.
 const RATIO: f64 = 8.0;
 
-/// Where the colours of causes begin, so that they are not those of the first phases.
+/// Where the colors of causes begin, so that they are not those of the first phases.
 const CAUSES: usize = 3;
 
 /// The bills of one family on one engine, in one unit.
 struct Group<'a> {
     title: String,
     measure: Measure,
-    rows: Vec<(Row<'a>, Vec<(usize, Bill)>)>,
+    rows: Vec<(PageRow<'a>, Vec<(usize, Bill)>)>,
 }
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
@@ -96,7 +96,7 @@ fn figure(runs: &Runs, group: &Group) -> Element {
     let totals = || bills().map(|bill| bill.total.abs()).filter(|total| *total > 0.0);
     let (low, high) = totals().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
     let relative = high / low > RATIO;
-    let bar = |runs: &Runs, n: usize, row: &Row, bill: &Bill| -> Bar {
+    let bar = |runs: &Runs, n: usize, row: &PageRow, bill: &Bill| -> Bar {
         let unit = if relative { bill.total.abs() / 100.0 } else { 1.0 };
         let parts = |items: &[Item], names: &[String], first: usize| -> Vec<Part> {
             let part = |item: &Item| Part {
@@ -182,7 +182,7 @@ fn fill(name: &str, names: &[String], first: usize) -> Fill {
 #[expect(clippy::too_many_arguments, reason = "a row is drawn in one place only")]
 fn row(
     runs: &Runs,
-    row: &Row,
+    row: &PageRow,
     n: usize,
     bill: &Bill,
     bar: &Bar,

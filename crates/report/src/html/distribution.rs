@@ -2,7 +2,7 @@
 
 mod histogram;
 
-use super::runs::{Row, Runs};
+use super::runs::{PageRow, Runs};
 use crate::chart::distribution::{self, Spread};
 use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
 use crate::markup::{Element, Node, el};
@@ -65,7 +65,7 @@ const APART: f64 = 1.5;
 /// The rows whose median is far from the ladder's figure, with both.
 fn apart(family: &Family) -> Option<String> {
     let show = |ns| Unit::Nanoseconds.show(ns);
-    let of = |(row, all): &(Row, Vec<(usize, Known)>)| {
+    let of = |(row, all): &(PageRow, Vec<(usize, Known)>)| {
         let (n, known) = all.iter().find(|(_, it)| it.single)?;
         let ns = row.results.iter().find(|(of, _)| of == n)?.1.ns?.estimate;
         let alone = known.quantiles[1];
@@ -85,7 +85,7 @@ fn apart(family: &Family) -> Option<String> {
 /// The rows of one family.
 struct Family<'a> {
     title: String,
-    rows: Vec<(Row<'a>, Vec<(usize, Known)>)>,
+    rows: Vec<(PageRow<'a>, Vec<(usize, Known)>)>,
 }
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
@@ -177,7 +177,7 @@ fn figure(runs: &Runs, family: &Family) -> Element {
     figure.element()
 }
 
-fn words_of(runs: &Runs, n: usize, row: &Row, it: &Known) -> String {
+fn words_of(runs: &Runs, n: usize, row: &PageRow, it: &Known) -> String {
     let show = |ns| Unit::Nanoseconds.show(ns);
     let [p10, p50, p90, p99] = it.quantiles.map(show);
     let max = it.ends[1].map(|max| format!(", longest {}", show(max))).unwrap_or_default();

@@ -1,20 +1,13 @@
-//! What an emulator made: rows like those of the ladder, but never among them.
+//! What an emulator made: which rows, under which heading, with which warning.
 
-use super::ladder;
-use super::runs::{Row, Runs, family};
-use crate::markup::{Element, Node, clean, el};
+use super::runs::{PageRow, family, is_rung};
+use crate::markup::{Element, clean, el};
 use crate::words;
 use tollgate_record::Measurement;
 
 /// Whether a figure is an emulator's own. What simulators count has sections of its own and pretends nothing.
 pub(super) fn is(result: &Measurement) -> bool {
-    ladder::is_rung(result) && words::is_emulated(result)
-}
-
-pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let lead = "These figures are those of software that plays a processor, or a part of it. They say what the emulator \
-                takes, nothing of what this machine's hardware would, and no bill is split by them.";
-    ladder::figure(runs, runs.rows(is), lead.into())
+    is_rung(result) && words::is_emulated(result)
 }
 
 /// The heading under which a result stands: its family, and what emulated it.
@@ -24,7 +17,7 @@ pub(super) fn title(result: &Measurement) -> String {
 }
 
 /// What is emulated, once for all rows below a heading; of sentences that differ in their figures the first.
-pub(super) fn why(rows: &[Row]) -> Vec<Element> {
+pub(super) fn why(rows: &[PageRow]) -> Vec<Element> {
     let all = rows.iter().flat_map(|row| &row.results).flat_map(|(_, it)| &it.warnings);
     let texts = all
         .filter(|warning| warning.code == words::EMULATED)

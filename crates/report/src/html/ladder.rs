@@ -1,6 +1,6 @@
 //! The ladder: every boundary on one logarithmic axis, cheapest first, with what could not be measured in its place.
 
-use super::runs::{Row, Runs};
+use super::runs::{PageRow, Runs};
 use crate::chart::figure::Figure;
 use crate::chart::mark;
 use crate::chart::rungs::{self, Point};
@@ -12,13 +12,6 @@ use tollgate_record::number::percent;
 use tollgate_record::number::plural;
 use tollgate_record::{Estimate, Measurement, Status};
 
-/// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
-pub(super) fn is_rung(result: &Measurement) -> bool {
-    let has_own =
-        result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
-    !has_own
-}
-
 /// A sentence of so many bytes is not repeated in a family.
 const LONG: usize = 60;
 
@@ -26,16 +19,23 @@ const LONG: usize = 60;
 struct Family<'a> {
     title: String,
     per: &'static str,
-    rows: Vec<Row<'a>>,
+    rows: Vec<PageRow<'a>>,
 }
 
 pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let rows = runs.rows(|result| is_rung(result) && !super::emulated::is(result));
+    let rows = runs.rows(|result| super::runs::is_rung(result) && !super::emulated::is(result));
     figure(runs, rows, lead(runs))
 }
 
+/// The rows that an emulator made: like those of the ladder, but never among them.
+pub(super) fn emulated(runs: &Runs) -> Vec<Node> {
+    let lead = "These figures are those of software that plays a processor, or a part of it. They say what the emulator \
+                takes, nothing of what this machine's hardware would, and no bill is split by them.";
+    figure(runs, runs.rows(super::emulated::is), lead.into())
+}
+
 /// The rows as boundaries on one axis, with a table behind them; nothing when there are none.
-pub(super) fn figure(runs: &Runs, rows: Vec<Row>, lead: String) -> Vec<Node> {
+fn figure(runs: &Runs, rows: Vec<PageRow>, lead: String) -> Vec<Node> {
     if rows.is_empty() {
         return Vec::new();
     }
@@ -94,11 +94,11 @@ fn lead(runs: &Runs) -> String {
     } else {
         ""
     };
-    format!("{how} Each run has its own shape and colour{below}.")
+    format!("{how} Each run has its own shape and color{below}.")
 }
 
 /// Warnings that most rows carry, which are said once: a mark on every row would hide the others. Code to sentence.
-fn common(rows: &[Row]) -> BTreeMap<String, String> {
+fn common(rows: &[PageRow]) -> BTreeMap<String, String> {
     let measured =
         rows.iter().filter(|row| row.results.iter().any(|(_, it)| it.status == Status::Measured)).count();
     let mut found: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
@@ -121,7 +121,7 @@ fn common(rows: &[Row]) -> BTreeMap<String, String> {
 }
 
 /// The rows by boundary, cheapest boundary and cheapest row first.
-fn families(rows: Vec<Row>) -> Vec<Family> {
+fn families(rows: Vec<PageRow>) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for row in rows {
         let per = words::per(row.results[0].1.per);
@@ -152,14 +152,14 @@ fn rows_have_wide_intervals(families: &[Family], scale: &Scale) -> bool {
     results.filter_map(|(_, it)| it.ns).any(|ns| rungs::is_drawn(scale, ns.ci))
 }
 
-fn cheapest(row: &Row) -> f64 {
+fn cheapest(row: &PageRow) -> f64 {
     row.results.iter().filter_map(|(_, it)| Some(it.ns?.estimate)).fold(f64::INFINITY, f64::min)
 }
 
 /// One row: name, track, numbers, and what a reader must know of them.
 fn rung(
     runs: &Runs,
-    row: &Row,
+    row: &PageRow,
     scale: &Scale,
     common: &BTreeMap<String, String>,
     told: &mut BTreeMap<String, String>,
@@ -198,7 +198,7 @@ fn rung(
 }
 
 /// The name, which leads to how the figure was obtained.
-fn name(row: &Row) -> Element {
+fn name(row: &PageRow) -> Element {
     let name = el("span").class("name");
     match super::method::anchor(&row.results[0].1.probe) {
         Some(id) if row.results.iter().any(|(_, it)| it.status == Status::Measured) => {
@@ -218,7 +218,7 @@ fn plus_minus(ns: &Estimate) -> String {
     if ns.estimate > 0.0 {
         format!("± {}", percent(ns.relative_half_width()))
     } else {
-        format!("± {}", Unit::Nanoseconds.show((ns.ci[1] - ns.ci[0]) / 2.0))
+        format!("± {}", Unit::Nanoseconds.show(ns.half_width()))
     }
 }
 
@@ -255,7 +255,7 @@ pub(super) fn range(low: &str, high: &str) -> String {
 }
 
 /// Why there is no figure, and warnings, each once for the runs that share it.
-fn notes(runs: &Runs, row: &Row, common: &BTreeMap<String, String>) -> Vec<(&'static str, String)> {
+fn notes(runs: &Runs, row: &PageRow, common: &BTreeMap<String, String>) -> Vec<(&'static str, String)> {
     let mut said: Vec<(&'static str, String, Vec<usize>)> = Vec::new();
     let mut say = |class, text: String, n: usize| match said.iter_mut().find(|(_, there, _)| *there == text) {
         Some((_, _, of)) => of.push(n),
@@ -289,7 +289,7 @@ fn notes(runs: &Runs, row: &Row, common: &BTreeMap<String, String>) -> Vec<(&'st
 
 /// The warnings of a row and the runs that carry each. Of many runs with the same warning and other figures the first
 /// speaks for all.
-fn warnings(row: &Row, common: &BTreeMap<String, String>) -> Vec<(String, Vec<usize>)> {
+fn warnings(row: &PageRow, common: &BTreeMap<String, String>) -> Vec<(String, Vec<usize>)> {
     // Code, text, the runs with that text, and those with another.
     let mut said: Vec<(&str, String, Vec<usize>, Vec<usize>)> = Vec::new();
     let many = row.results.len() > rungs::APART;
@@ -323,7 +323,7 @@ fn warnings(row: &Row, common: &BTreeMap<String, String>) -> Vec<(String, Vec<us
 }
 
 /// Every number of every run.
-fn table(runs: &Runs, rows: &[Row]) -> Table {
+fn table(runs: &Runs, rows: &[PageRow]) -> Table {
     let mut columns = vec![
         ("probe", false),
         ("ns", true),

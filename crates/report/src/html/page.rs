@@ -6,7 +6,7 @@ use crate::chart::mark;
 use crate::markup::{Element, Node, clean, el};
 use tollgate_record::{Run, Status};
 
-/// The page's colours and layout.
+/// The page's colors and layout.
 const STYLE: &str = include_str!("page.css");
 
 /// Tooltip, filter, sorting and arrow keys. The page can be read without it.

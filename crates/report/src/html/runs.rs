@@ -24,15 +24,15 @@ pub(super) struct One<'a> {
 }
 
 /// What the runs have under one name.
-pub(super) struct Row<'a> {
-    /// `family/mechanism`, and what else tells it from its neighbours.
+pub(super) struct PageRow<'a> {
+    /// `family/mechanism`, and what else tells it from its neighbors.
     pub(super) name: String,
     pub(super) family: &'a str,
     /// Which run, and its result.
     pub(super) results: Vec<(usize, &'a Measurement)>,
 }
 
-impl Row<'_> {
+impl PageRow<'_> {
     /// The name without the family, which a heading has.
     pub(super) fn short(&self) -> &str {
         self.name.strip_prefix(self.family).and_then(|name| name.strip_prefix('/')).unwrap_or(&self.name)
@@ -80,8 +80,8 @@ impl<'a> Runs<'a> {
     }
 
     /// The results that pass, by name, in the order in which the runs have them.
-    pub(super) fn rows(&self, pass: impl Fn(&Measurement) -> bool) -> Vec<Row<'_>> {
-        let mut rows: Vec<Row<'_>> = Vec::new();
+    pub(super) fn rows(&self, pass: impl Fn(&Measurement) -> bool) -> Vec<PageRow<'_>> {
+        let mut rows: Vec<PageRow<'_>> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for (n, one) in self.all.iter().enumerate() {
             let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -94,7 +94,7 @@ impl<'a> Runs<'a> {
                     name = format!("{name} ({times})");
                 }
                 let place = *places.entry(name.clone()).or_insert_with(|| {
-                    rows.push(Row { name, family: result.family(), results: Vec::new() });
+                    rows.push(PageRow { name, family: result.family(), results: Vec::new() });
                     rows.len() - 1
                 });
                 rows[place].results.push((n, result));
@@ -102,6 +102,13 @@ impl<'a> Runs<'a> {
         }
         rows
     }
+}
+
+/// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
+pub(super) fn is_rung(result: &Measurement) -> bool {
+    let has_own =
+        result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
+    !has_own
 }
 
 /// What a family is called in a heading.

@@ -16,15 +16,10 @@ pub(super) fn alone(probe: &str, engine: &str, per: Per, ns: f64) -> Measurement
         row.reason = Some("the imported figure is not a finite number".into());
         return row;
     }
-    row.ns = Some(flat(ns));
+    row.ns = Some(Estimate::point(ns));
     let text = "the file gives one figure: its interval and its spread are not known";
     row.warnings.push(Warning::new(warning::NO_INTERVAL, text));
     row
-}
-
-/// The same figure in every field, for a row that says so.
-fn flat(x: f64) -> Estimate {
-    Estimate { estimate: x, ci: [x, x], min: x, p10: x, p50: x, p90: x, p99: x, mean: x }
 }
 
 /// A row for a round trip, of which each half is one switch.
@@ -69,7 +64,7 @@ pub(super) fn sampled(probe: &str, engine: &str, per: Per, samples: &[f64]) -> O
     Some(row)
 }
 
-/// The quantile of sorted samples, between neighbours in proportion.
+/// The quantile of sorted samples, between neighbors in proportion.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);

@@ -14,7 +14,7 @@ const PROOF: [WarningKind; 2] = [warning::PROOF_DISAGREES, warning::PER_COUNTED]
 const MOST_PROOF: usize = 30;
 
 /// What a row must know of the others.
-pub(crate) struct Table<'a> {
+pub(crate) struct Neighbors<'a> {
     /// The results of the same family.
     pub(crate) family: &'a [&'a Measurement],
     /// What the figures of the family stand for unless a row says otherwise.
@@ -24,7 +24,7 @@ pub(crate) struct Table<'a> {
 }
 
 /// One row.
-pub(crate) struct Row {
+pub(crate) struct Rung {
     /// What the rows are sorted by: the headline in nanoseconds, failed rows after all others.
     pub(crate) order: f64,
     /// The mechanism.
@@ -43,9 +43,9 @@ pub(crate) struct Row {
     pub(crate) noted: bool,
 }
 
-impl Row {
+impl Rung {
     /// The row of `result`.
-    pub(crate) fn new(result: &Measurement, table: &Table<'_>, style: &Style) -> Self {
+    pub(crate) fn new(result: &Measurement, table: &Neighbors<'_>, style: &Style) -> Self {
         let failure = (result.status == Status::Failed).then(|| {
             let reason = result.reason.as_deref().map(|reason| clean(reason, style)).unwrap_or_default();
             if reason.is_empty() { "failed, and did not say why".into() } else { format!("failed: {reason}") }
@@ -87,7 +87,7 @@ pub(crate) fn is_narrow(style: &Style) -> bool {
     style.columns() < 100
 }
 
-/// The mechanism, with what tells it from its neighbours: parameters, another engine than this host.
+/// The mechanism, with what tells it from its neighbors: parameters, another engine than this host.
 fn name(result: &Measurement, family: &[&Measurement], style: &Style) -> String {
     let mechanism = result.probe.split_once('/').map_or(result.probe.as_str(), |(_, mechanism)| mechanism);
     let mut name = clean(mechanism, style);

@@ -7,7 +7,7 @@ use tollgate_record::number::{bound, fit, per_crossing, percent, size};
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// What a row shows of a cell.
-pub(crate) struct Cell {
+pub(crate) struct RingCell {
     pub(crate) procs: f64,
     pub(crate) bytes: f64,
     pub(crate) total: Option<Estimate>,
@@ -20,7 +20,7 @@ pub(crate) struct Cell {
     pub(crate) counters: Vec<(String, f64)>,
 }
 
-impl Cell {
+impl RingCell {
     pub(crate) fn of(result: &Measurement, style: &Style) -> Self {
         let ring = result.asked.ring();
         let phase = |name: &str| result.phases.iter().find(|phase| phase.name == name)?.ns;
@@ -50,7 +50,7 @@ impl Cell {
 }
 
 /// The matrix, and what its marks mean.
-pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
+pub(crate) fn table(cells: &[RingCell], style: &Style) -> Vec<String> {
     let mut table = TextTable::new([
         Column::right("procs").most(6),
         Column::right("size").rank(1),
@@ -81,7 +81,7 @@ pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
     lines
 }
 
-impl Cell {
+impl RingCell {
     /// The text in each column.
     fn texts(&self, style: &Style) -> [String; 10] {
         let part = |part: Option<Estimate>| part.map_or("-".into(), |ns| fit(ns.estimate, 8));

@@ -1,6 +1,6 @@
 //! Size by counters: events for each hop.
 
-use super::cell::Cell;
+use super::cell::RingCell;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use tollgate_record::number::{fit, size};
 const COLUMN: usize = 17;
 
 /// One block for as many counters as fit side by side; nothing when none was read.
-pub(crate) fn table(cells: &[Cell], style: &Style) -> Vec<String> {
+pub(crate) fn table(cells: &[RingCell], style: &Style) -> Vec<String> {
     let names: BTreeSet<&str> =
         cells.iter().flat_map(|cell| &cell.counters).map(|(name, _)| name.as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();

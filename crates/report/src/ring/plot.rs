@@ -1,6 +1,6 @@
 //! The plot: a switch and its refill over the footprint, with the caches marked.
 
-use super::cell::Cell;
+use super::cell::RingCell;
 use crate::style::{Paint, Style};
 use crate::text::wrap;
 use tollgate_record::host::Cache;
@@ -20,7 +20,7 @@ struct Dot {
 }
 
 /// Both scales are logarithmic. Nothing is drawn for fewer than three footprints.
-pub(crate) fn plot(cells: &[Cell], caches: &[Cache], style: &Style) -> Vec<String> {
+pub(crate) fn plot(cells: &[RingCell], caches: &[Cache], style: &Style) -> Vec<String> {
     let mut procs: Vec<f64> = Vec::new();
     let mut dots: Vec<Dot> = Vec::new();
     for cell in cells {

@@ -18,7 +18,7 @@ pub(super) enum Layout {
 }
 
 /// What a row shows.
-pub(super) struct Row {
+pub(super) struct SwitchRow {
     name: String,
     kind: String,
     pub(super) tasks: u64,
@@ -33,7 +33,7 @@ pub(super) struct Row {
     skipped: bool,
 }
 
-impl Row {
+impl SwitchRow {
     pub(super) fn of(result: &Measurement, style: &Style) -> Self {
         let asked = result.asked.runtime();
         let proof = |key: &str| result.proof.get(key).copied();
@@ -116,7 +116,7 @@ impl Row {
     }
 }
 
-pub(super) fn table(rows: &[Row], layout: Layout, style: &Style) -> Vec<String> {
+pub(super) fn table(rows: &[SwitchRow], layout: Layout, style: &Style) -> Vec<String> {
     let mut table = TextTable::new([
         Column::left("").least(16),
         Column::right("ns"),

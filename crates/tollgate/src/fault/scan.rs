@@ -1,6 +1,5 @@
 //! `tollgate fault scan`: the arguments, and the way from the room's plan to the screen.
 
-use crate::cli::size::bytes;
 use crate::cli::{Sampling, Usage};
 use crate::session::Session;
 use std::ffi::OsString;
@@ -8,10 +7,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_measure::Site;
+use tollgate_record::parse::bytes;
 use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, page_bytes};
 
 #[derive(clap::Args)]
 #[command(
+    mut_arg("quick", |quick| quick.help("A smaller file: 256M, unless --size is given")),
     after_help = "A file of its own is written with real bytes to TMPDIR (or /var/tmp where that is in memory) \
                   and has no name: nothing is left of it, however the program ends.\n\nExamples:\n  \
                   tollgate fault scan --size 256M,1G\n  \

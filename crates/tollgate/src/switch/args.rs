@@ -1,12 +1,13 @@
 //! The options of `tollgate switch`.
 
 use crate::cli::Sampling;
-use crate::cli::size::bytes;
 use std::path::PathBuf;
+use tollgate_record::parse::{bytes, count};
 use tollgate_runtime::table::MOST_TASKS;
 
 #[derive(clap::Args)]
 #[command(
+    mut_arg("quick", |quick| quick.help("A rougher answer: two epochs; the time grows with the number of rows")),
     after_help = "Examples:\n  tollgate switch\n  tollgate switch boost-fiber 50 1000000\n  tollgate switch \
                   --runtime own,tokio/channel,thread --tasks 2,50,1000\n  tollgate switch --growth --runtime own,tokio \
                   --memory 2G\n  tollgate switch --program ./mine --runtime own"
@@ -94,59 +95,17 @@ impl Args {
 }
 
 fn tasks(text: &str) -> Result<u64, String> {
-    let wrong = || "a number of tasks is a whole number from 2, for example 50".to_owned();
-    match text.trim().parse::<i128>() {
-        Err(_) => Err(wrong()),
-        Ok(number) if number < 2 => Err(format!("{number} tasks cannot switch; it takes at least 2: try 2")),
-        Ok(number) => match u64::try_from(number).ok().filter(|&tasks| tasks <= MOST_TASKS) {
-            Some(tasks) => Ok(tasks),
-            None => Err(format!(
-                "{number} tasks are more than the {MOST_TASKS} that the method is made for; try 1000000"
-            )),
-        },
-    }
+    count(text, 2..=MOST_TASKS, "tasks", 50)
 }
 
-/// Beyond it a run would take days, and the counts' arithmetic would be near its end.
-const MOST_ITERATIONS: u64 = 1_000_000_000_000;
-
 fn iterations(text: &str) -> Result<u64, String> {
-    match text.trim().parse::<i128>() {
-        Ok(0) => Err("0 switches measure nothing; try 1000000".into()),
-        Ok(number) => match u64::try_from(number).ok().filter(|&it| it <= MOST_ITERATIONS) {
-            Some(iterations) => Ok(iterations),
-            None if number < 0 => Err(format!("{number} is no number of switches; try 1000000")),
-            None => Err(format!(
-                "{number} switches are more than {MOST_ITERATIONS}, which would take days; try 1000000"
-            )),
-        },
-        Err(_) => Err("a number of switches is a whole number from 1, for example 1000000".into()),
-    }
+    // More would take days, and the arithmetic of the counts would be near its end.
+    count(text, 1..=1_000_000_000_000, "switches", 1_000_000)
 }
 
 fn memory(text: &str) -> Result<u64, String> {
     match bytes(text, 1)? {
         0 => Err("without memory nothing runs; try 1G".into()),
         bytes => Ok(bytes),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{iterations, memory, tasks};
-
-    #[test]
-    fn numbers_are_read_or_refused_with_one_that_works() {
-        assert_eq!((tasks("2"), tasks("1000000")), (Ok(2), Ok(1_000_000)));
-        assert_eq!((iterations("1"), memory("2G")), (Ok(1), Ok(2 << 30)));
-        for wrong in
-            ["0", "1", "-1", "x", "", "2.5", "1000001", "99999999999999999999999999999999999999999999"]
-        {
-            assert!(tasks(wrong).is_err(), "{wrong}");
-        }
-        for wrong in ["0", "-1", "x", "", "1000000000001", "18446744073709551616", "1e6"] {
-            assert!(iterations(wrong).is_err(), "{wrong}");
-        }
-        assert!(memory("0").is_err() && memory("much").is_err());
     }
 }

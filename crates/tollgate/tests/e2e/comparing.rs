@@ -228,7 +228,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "against a program that is no tollgate",
         args: "run null --against /bin/true",
-        says: &["is no tollgate that can take turns", "run --against"],
+        says: &["is not a tollgate that can take turns", "run --against"],
         ..REFUSED
     },
     Case {

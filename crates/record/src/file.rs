@@ -1,0 +1,99 @@
+//! Files that are replaced whole or not at all.
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile};
+
+/// Replaces the file at `path`, or what the symbolic link there points to, by `content`. What is not a regular file (a
+/// device, a pipe) is written to.
+///
+/// # Errors
+/// Whatever the system reports, without the name of the temporary file.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    if is_special(path) {
+        return fs::OpenOptions::new().write(true).open(path)?.write_all(content);
+    }
+    let path = target(path);
+    let mut file = beside(&path)?;
+    file.write_all(content).and_then(|()| file.as_file().sync_all()).map_err(plain)?;
+    file.persist(path).map(drop).map_err(|error| plain(error.error))
+}
+
+/// Tries whether [`replace`] could write there.
+///
+/// # Errors
+/// As [`replace`].
+pub fn check_replaceable(path: &Path) -> io::Result<()> {
+    // A pipe whose writer closes it has ended for its reader, so that only files are tried.
+    if is_special(path) { Ok(()) } else { beside(&target(path)).map(drop) }
+}
+
+/// A new file, renamed or removed later, in the directory of `path`.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A file that exists keeps its permissions.
+    let permissions = fs::metadata(path).ok().map(|there| there.permissions());
+    temporary(directory, ("", ""), permissions)
+}
+
+/// A new file in `directory`, with a prefix and a suffix to its name. Without `permissions` the umask decides.
+pub(crate) fn temporary(
+    directory: &Path,
+    (prefix, suffix): (&str, &str),
+    permissions: Option<Permissions>,
+) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.permissions(permissions.unwrap_or_else(|| Permissions::from_mode(0o666)));
+    if !prefix.is_empty() {
+        builder.prefix(prefix).suffix(suffix);
+    }
+    builder.tempfile_in(directory).map_err(plain)
+}
+
+/// The error without the name of the temporary file.
+pub(crate) fn plain(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((what, _)) => io::Error::new(error.kind(), what),
+        None => error,
+    }
+}
+
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| !there.is_file())
+}
+
+/// What a symbolic link points to.
+fn target(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_through_its_link_and_keeps_its_permissions() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        fs::write(&file, "before").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        check_replaceable(&link).unwrap();
+        replace(&link, b"after").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"after");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing else is left");
+    }
+
+    #[test]
+    fn an_error_does_not_name_the_temporary_file() {
+        let error = replace(Path::new("/does/not/exist"), b"").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        assert!(!error.to_string().contains("/does/not"), "{error}");
+        check_replaceable(Path::new("/dev/null")).unwrap();
+        replace(Path::new("/dev/null"), b"x").unwrap();
+    }
+}
