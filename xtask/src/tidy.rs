@@ -66,7 +66,6 @@ static RULES: &[Rule] = &[
 static KNOWN: &[(&str, &str)] = &[
     ("circles", "crates/report/"),
     ("circles", "crates/riscv/"),
-    ("circles", "crates/tollgate/"),
     ("sizes", ""),
     ("words", "ARCHITECTURE.md"),
     ("words", "CHANGELOG.md"),
