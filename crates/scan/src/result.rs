@@ -45,7 +45,7 @@ fn facts(
 ) {
     result.asked = Asked::Scan(ScanAsked {
         size: bytes,
-        pattern: plan.pattern.name().into(),
+        pattern: plan.pattern.name(),
         advice: plan.advice.name().into(),
         warm: plan.warm,
         file: file.path.as_ref().map(|path| path.to_string_lossy().into()),
