@@ -356,6 +356,18 @@ fn a_probe_that_waits_for_other_tasks_does_not_take_the_time_of_the_others() {
     assert_eq!(result(0).ticks.unwrap().estimate, 500.0);
 }
 
+/// From the moment that the first epoch samples, each batch is cut until it has one pass, and that takes more than the
+/// whole budget.
+#[test]
+fn a_tiny_budget_on_a_busy_machine_still_gives_a_sample() {
+    let start = now();
+    let probes = [known("b", 10_000, 20, Behavior::WaitsFrom(start + 20_000_000))];
+    let plan = Plan { budget_ns: 6_000_000, epochs: 1, most_epochs: 1, ..PLAN };
+    let (samples, _) = measure(&probes, &plan, &mut go_on);
+    assert!(!samples.probes[0].epochs[0].batches.is_empty());
+    assert_eq!(summary::measurement(&probes[0].meta, &samples.probes[0], &UNITS).status, Status::Measured);
+}
+
 #[test]
 fn each_epoch_starts_anew_and_the_budget_is_kept() {
     let start = now();

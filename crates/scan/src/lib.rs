@@ -13,7 +13,7 @@ mod result;
 mod touch;
 
 pub use error::ScanError;
-pub use plan::{Advice, Pattern, ScanPlan, page_bytes};
+pub use plan::{Advice, Pattern, ScanPlan, size};
 pub use touch::touch;
 
 use file::ScannedFile;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tollgate_measure::clock::Source;
+use tollgate_record::parse::bytes;
 
 /// What to scan and how.
 #[derive(Clone, Debug)]
@@ -72,6 +73,29 @@ impl ScanPlan {
 }
 
 impl Pattern {
+    /// Parses the name of a pattern.
+    ///
+    /// # Errors
+    /// An unknown pattern, and a stride that is not a whole number of pages.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "sequential" => Ok(Self::Sequential),
+            None if text == "random" => Ok(Self::Random),
+            Some(("stride", step)) => {
+                let step = size(step)?;
+                let page = page_bytes();
+                if step.is_multiple_of(page) {
+                    Ok(Self::Stride(step))
+                } else {
+                    Err(format!(
+                        "a stride is a whole number of pages of {page} bytes, for example stride:64K"
+                    ))
+                }
+            }
+            _ => Err("a pattern is sequential, random or stride:SIZE, for example stride:64K".into()),
+        }
+    }
+
     /// Bytes between two touches, for the number of touches.
     pub(crate) fn step(self) -> u64 {
         match self {
@@ -91,6 +115,13 @@ impl Pattern {
 }
 
 impl Advice {
+    /// Each hint by its name on the command line, with what it says.
+    pub const NAMES: &[(&str, Self, &str)] = &[
+        ("normal", Self::Normal, "Nothing (MADV_NORMAL)"),
+        ("random", Self::Random, "That reading ahead is no use (MADV_RANDOM)"),
+        ("sequential", Self::Sequential, "That reading far ahead is of use (MADV_SEQUENTIAL)"),
+    ];
+
     /// The name in the record.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -103,7 +134,7 @@ impl Advice {
 
 /// The size of a page on this system.
 #[must_use]
-pub fn page_bytes() -> u64 {
+pub(crate) fn page_bytes() -> u64 {
     // SAFETY: sysconf has no memory arguments.
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
@@ -114,4 +145,37 @@ pub(crate) fn mix(number: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Parses a size that is not zero.
+///
+/// # Errors
+/// What is not a size, and 0.
+pub fn size(text: &str) -> Result<u64, String> {
+    match bytes(text, 1)? {
+        0 => Err("a size of 0 touches nothing; give one from one page, for example 64M".into()),
+        size => Ok(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pattern, size};
+
+    #[test]
+    fn patterns_are_read_and_wrong_ones_are_refused() {
+        assert_eq!(Pattern::parse("random"), Ok(Pattern::Random));
+        assert_eq!(Pattern::parse("stride:1M"), Ok(Pattern::Stride(1 << 20)));
+        for wrong in ["", "stride", "stride:", "stride:0", "stride:100", "zigzag", "random:4K"] {
+            assert!(Pattern::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_not_zero_and_do_not_overflow() {
+        assert_eq!(size("64M"), Ok(64 << 20));
+        for wrong in ["0", "0K", "-1", "1.5G", "99999999999G", "x"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -10,8 +10,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use tollgate_boundary::ring::{CellRunner, MeasuredCell, Spec, too_large};
-use tollgate_measure::Site;
+use tollgate_boundary::ring::{CellRunner, MeasuredCell, Spec, beside, too_large};
 use tollgate_record::parse::{bytes, count};
 use tollgate_record::{Run, Status, document};
 
@@ -37,7 +36,7 @@ pub(crate) struct Args {
     #[arg(short = 's', value_name = "size_in_kbytes", value_parser = size, default_value = "0", allow_hyphen_values = true)]
     size: u64,
     /// Numbers of processes
-    #[arg(required = true, value_name = "procs", value_parser = crate::ring::procs, allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "procs", value_parser = tollgate_boundary::ring::procs, allow_hyphen_values = true)]
     procs: Vec<u32>,
     #[command(flatten)]
     sampling: Sampling,
@@ -72,7 +71,7 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let start = rings_worker(sampling.clock.source());
     let usual = runner(site, sampling, session.run.seed, &start);
     let runner = CellRunner { epochs: args.repetitions.unwrap_or(usual.epochs), ..usual };
-    let cpus = beside(site, &allowed, args.parallelism);
+    let cpus = beside(site.cpu, &allowed, args.parallelism);
     let mut lines = String::new();
     for (done, &procs) in args.procs.iter().enumerate() {
         session.progress(done as f64 / args.procs.len() as f64, format!("ring of {procs}"));
@@ -124,13 +123,6 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// The CPUs of the rings that run side by side: the measured one first, then the others in turn.
-fn beside(site: Site, allowed: &[usize], parallelism: u32) -> Vec<usize> {
-    let others = allowed.iter().copied().filter(|&cpu| cpu != site.cpu);
-    let all: Vec<usize> = std::iter::once(site.cpu).chain(others).collect();
-    all.into_iter().cycle().take(parallelism as usize).collect()
-}
-
 /// The median over rings that ran side by side.
 fn middle(points: &[MeasuredCell], of: impl Fn(&MeasuredCell) -> Option<f64>) -> Option<f64> {
     let values: Option<Vec<f64>> = points.iter().map(of).collect();
@@ -154,35 +146,5 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_is_the_command() {
-        let called = |args: &[&str]| called_as(args.iter().map(OsString::from));
-        assert_eq!(called(&["/x/lat_ctx", "-s", "0", "2"])[1], "lat_ctx");
-        assert_eq!(called(&["lat_ctx", "worker", "--cpu", "1"])[1], "worker");
-        assert_eq!(called(&["tollgate", "lat_ctx", "2"]).len(), 3);
-        assert_eq!(called(&["lat_ctx"]).len(), 2);
-        assert!(called(&[]).is_empty());
-    }
-
-    #[test]
-    fn numbers_as_lmbench_takes_them_and_refused_where_it_does_not_notice() {
-        assert_eq!(size("64"), Ok(65_536));
-        assert_eq!(size("64k"), Ok(65_536));
-        assert_eq!(size("1M"), Ok(1 << 20));
-        for wrong in ["abc", "-1", "18446744073709551615", ""] {
-            assert!(size(wrong).is_err(), "{wrong}");
-        }
-        assert!(parallelism("0").is_err() && repetitions("-1").is_err() && warmup("x").is_err());
-        assert_eq!(warmup("0"), Ok(0));
-    }
-
-    #[test]
-    fn rings_side_by_side_go_to_other_cpus_first() {
-        let site = Site { cpu: 1, peer: None };
-        assert_eq!(beside(site, &[0, 1, 2], 5), [1, 0, 2, 1, 0]);
-        assert_eq!(beside(site, &[0, 1], 1), [1]);
-    }
-}
+#[path = "../tests/unit/lat_ctx.rs"]
+mod tests;

@@ -9,7 +9,7 @@ use std::path::Path;
 use tollgate_record::{Store, file};
 use tollgate_report::{Place, Style};
 
-/// A line on standard error. That nobody reads it is no reason to fail.
+/// Prints a line on standard error. A closed standard error is not an error.
 pub(crate) fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -25,7 +25,7 @@ impl<'a> Sink<'a> {
         Self::named(out, "run.json")
     }
 
-    /// The same for what is usually called so; the name is told to who gives a directory.
+    /// The same; `usual` is suggested if `--out` is a directory.
     pub(crate) fn named(out: &'a Output, usual: &str) -> anyhow::Result<Self> {
         if let Some(path) = &out.out {
             check(path, usual)?;
@@ -80,7 +80,7 @@ impl<'a> Sink<'a> {
         }
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-            // A reader that has seen enough (`| head`) is no failure.
+            // A reader that closes early (`| head`) is not a failure.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             done => done.context("standard output cannot be written (--out FILE writes to a file)"),
         }

@@ -10,7 +10,7 @@ pub(crate) struct Progress {
 const STEPS: u64 = 1_000;
 
 impl Progress {
-    /// A bar on standard error, or nothing when that is no terminal, or one that cannot move its cursor.
+    /// A bar on standard error, or nothing if that is not a terminal that can move its cursor.
     pub(crate) fn new() -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let target = if dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) };

@@ -2,15 +2,16 @@
 
 mod args;
 
-pub(crate) use args::{Args, procs};
+pub(crate) use args::Args;
 
 use crate::args::{Sampling, Usage};
 use crate::session::Session;
 use crate::worker;
-use args::Placing;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
-use tollgate_boundary::ring::{Cell, CellRunner, Pages, Room, Spec, StartWorker, add_knees, too_large};
+use tollgate_boundary::ring::{
+    Cell, CellRunner, Pages, Room, Spec, StartWorker, Tasks, add_knees, too_large,
+};
 use tollgate_measure::Site;
 use tollgate_measure::clock::Source;
 use tollgate_record::{Host, Run};
@@ -72,13 +73,13 @@ pub(crate) fn room(facts: &Host) -> Option<Room> {
 /// Every cell that was asked for; all of them are checked before the first is measured.
 fn cells(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Vec<Cell>> {
     let first = Spec {
-        link: args.medium.into(),
-        threads: args.tasks.threads(),
+        link: args.medium,
+        threads: args.tasks == Tasks::Threads,
         procs: 2,
         bytes: 0,
-        walk: args.walk.into(),
-        pages: args.pages.into(),
-        cpus: cpus(args.placement, facts, site)?,
+        walk: args.walk,
+        pages: args.pages,
+        cpus: args.placement.cpus(&facts.cpu, site.cpu).map_err(Usage::error)?,
         warm_us: 0,
         counters: false,
     };
@@ -100,30 +101,4 @@ fn cells(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Vec<Cell>> {
         }
     }
     Ok(cells)
-}
-
-/// The CPUs that the tasks take in turn.
-fn cpus(placing: Placing, facts: &Host, site: Site) -> anyhow::Result<Vec<usize>> {
-    let allowed = |cpu: &usize| facts.cpu.allowed.contains(cpu);
-    let mut cpus = vec![site.cpu];
-    let others: Vec<usize> = match placing {
-        Placing::OneCpu => return Ok(cpus),
-        Placing::Siblings => {
-            let core = facts.cpu.cores.iter().find(|core| core.contains(&site.cpu));
-            core.into_iter().flatten().copied().filter(allowed).collect()
-        }
-        Placing::Spread => facts.cpu.allowed.clone(),
-    };
-    cpus.extend(others.into_iter().filter(|&cpu| cpu != site.cpu));
-    if cpus.len() < 2 {
-        let (what, instead) = match placing {
-            Placing::Siblings => ("two hardware threads of one core", "spread"),
-            _ => ("two CPUs that may be used", "one-cpu"),
-        };
-        return Err(Usage::error(format!(
-            "this placement needs {what}, and cpu {} has none beside it; use --placement {instead}",
-            site.cpu
-        )));
-    }
-    Ok(cpus)
 }

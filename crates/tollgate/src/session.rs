@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
         self.save();
     }
 
-    /// Saves the record as it stands.
+    /// Saves the record in its present state.
     pub(crate) fn save(&mut self) {
         self.keeper.save(&self.run);
     }

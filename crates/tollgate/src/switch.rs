@@ -71,7 +71,7 @@ fn leave(measured: usize, allowed: &[usize]) {
         return;
     }
     // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set; every CPU was reported by the kernel
-    // in a set of this size. That it fails is no harm: the programs are pinned anyway.
+    // in a set of this size. A failure does no harm: the programs are pinned anyway.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         others.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut set));

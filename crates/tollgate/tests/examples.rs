@@ -105,7 +105,7 @@ fn called<'a>(example: &str, commands: &'a [Value]) -> &'a Value {
 fn shortened(example: &str, path: &str, options: &[String]) -> String {
     let has = |option: &str| options.iter().any(|one| one == option);
     let ends = [" > ", " >> ", " 2> ", " | ", " && "].iter().filter_map(|end| example.find(end)).min();
-    // What begins with another program is run as it stands.
+    // A line that begins with another program runs unchanged.
     let own = example.split(' ').find(|word| !word.contains('=')) == Some("tollgate");
     if !own {
         return example.to_owned();

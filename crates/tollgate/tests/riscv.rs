@@ -79,7 +79,7 @@ fn bad_input_ends_with_a_sentence() {
 
     #[rustfmt::skip]
     let cases: &[(&[&str], i32, &[&str])] = &[
-        // What is no program for this machine.
+        // Files that are not programs for this machine.
         (&["run", &empty], 2, &["the file is empty"]),
         (&["run", &script], 2, &["not an ELF file"]),
         (&["run", &cut_header], 2, &["damaged"]),
@@ -243,7 +243,7 @@ fn a_profile_knows_functions_phases_and_calls() {
     assert_eq!(row(&shown, "getpid (172)"), ["1,000", "95", "3", "37", "16", "3", "35", "1"]);
 }
 
-/// A real proxy kernel gives what Spike gives: 135 for getpid, 131 for a call that it lacks.
+/// A real proxy kernel gives what Spike gives: 135 for getpid, 131 for a call that it does not have.
 #[test]
 fn the_proxy_kernel_gives_spikes_counts() {
     let named = std::env::var_os("TOLLGATE_PK").map(Into::into);

@@ -231,7 +231,7 @@ fn a_program_of_ones_own_is_measured_beside_the_others() {
     assert_eq!(row(&run, "switch/mine/yield")["status"], "measured");
 }
 
-/// The example of the page, run as it stands there.
+/// The example of the page, run unchanged.
 #[test]
 fn the_example_of_the_page_runs() {
     let page = include_str!("../../../docs/howto/own-runtime.md");

@@ -21,6 +21,14 @@ pub enum Link {
 }
 
 impl Link {
+    /// Each medium by its name on the command line, with what it is.
+    pub const NAMES: &[(&str, Self, &str)] = &[
+        ("pipe", Self::Pipe, "A byte through a pipe"),
+        ("futex", Self::Futex, "A word in shared memory and the futex calls"),
+        ("eventfd", Self::Eventfd, "A count through an eventfd"),
+        ("socketpair", Self::Socketpair, "A byte through a Unix stream socket pair"),
+    ];
+
     /// The probe's name in the record.
     pub fn id(self) -> &'static str {
         match self {
@@ -54,6 +62,13 @@ pub enum Walk {
 }
 
 impl Walk {
+    /// Each walk by its name on the command line, with what it does.
+    pub const NAMES: &[(&str, Self, &str)] = &[
+        ("sum", Self::Sum, "Adds up its words in order, as lmbench does"),
+        ("random", Self::Random, "Follows a chain through its lines in random order"),
+        ("write", Self::Write, "Writes its words in order"),
+    ];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -78,6 +93,13 @@ pub enum Pages {
 }
 
 impl Pages {
+    /// Each kind of page by its name on the command line, with what it is.
+    pub const NAMES: &[(&str, Self, &str)] = &[
+        ("4k", Self::Base, "Pages of the base size, touched in order"),
+        ("huge", Self::Huge, "Transparent huge pages"),
+        ("random", Self::Random, "Pages of the base size, touched in scattered order"),
+    ];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -87,6 +109,12 @@ impl Pages {
         }
     }
 }
+
+/// What the tasks are, by name on the command line.
+pub const THREADS_OR_PROCESSES: &[(&str, Tasks, &str)] = &[
+    ("process", Tasks::Processes, "Processes, each with an address space of its own"),
+    ("thread", Tasks::Threads, "Threads of one process"),
+];
 
 /// One ring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,14 +1,13 @@
 //! `tollgate fault scan`: the arguments, and the way from the room's plan to the screen.
 
-use crate::args::{Sampling, Usage};
+use crate::args::{Sampling, Usage, one_of};
 use crate::session::Session;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_measure::Site;
-use tollgate_record::parse::bytes;
-use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, page_bytes};
+use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, size};
 
 #[derive(clap::Args)]
 #[command(
@@ -28,11 +27,11 @@ pub(crate) struct ScanArgs {
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = size)]
     size: Vec<u64>,
     /// In which order: sequential, random, or stride:SIZE
-    #[arg(long, default_value = "sequential", value_parser = pattern)]
+    #[arg(long, default_value = "sequential", value_parser = Pattern::parse)]
     pattern: Pattern,
-    /// What the kernel is told of it (madvise)
-    #[arg(long, value_enum, default_value_t = AdviceName::Normal)]
-    advice: AdviceName,
+    /// The hint that the kernel receives (madvise)
+    #[arg(long, value_name = "ADVICE", value_parser = one_of(Advice::NAMES), default_value = "normal")]
+    advice: Advice,
     /// The memory that the scan may use, its page cache included, in a control group of its own
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
@@ -41,16 +40,6 @@ pub(crate) struct ScanArgs {
     warm: bool,
     #[command(flatten)]
     sampling: Sampling,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum AdviceName {
-    /// Nothing (MADV_NORMAL)
-    Normal,
-    /// That reading ahead is no use (MADV_RANDOM)
-    Random,
-    /// That reading far ahead is of use (MADV_SEQUENTIAL)
-    Sequential,
 }
 
 impl ScanArgs {
@@ -64,11 +53,7 @@ impl ScanArgs {
             file: self.file.clone(),
             sizes,
             pattern: self.pattern,
-            advice: match self.advice {
-                AdviceName::Normal => Advice::Normal,
-                AdviceName::Random => Advice::Random,
-                AdviceName::Sequential => Advice::Sequential,
-            },
+            advice: self.advice,
             memory_limit: self.memory_limit,
             warm: self.warm,
             seed,
@@ -109,51 +94,4 @@ pub(crate) fn scan(args: &ScanArgs) -> anyhow::Result<ExitCode> {
     })?;
     session.run.complete = session.run.results.len() == plan.sizes.len() && !stop.load(Ordering::Relaxed);
     session.finish()
-}
-
-fn pattern(text: &str) -> Result<Pattern, String> {
-    match text.split_once(':') {
-        None if text == "sequential" => Ok(Pattern::Sequential),
-        None if text == "random" => Ok(Pattern::Random),
-        Some(("stride", step)) => {
-            let step = size(step)?;
-            let page = page_bytes();
-            if step.is_multiple_of(page) {
-                Ok(Pattern::Stride(step))
-            } else {
-                Err(format!("a stride is a whole number of pages of {page} bytes, for example stride:64K"))
-            }
-        }
-        _ => Err("a pattern is sequential, random or stride:SIZE, for example stride:64K".into()),
-    }
-}
-
-/// A size that is not zero.
-fn size(text: &str) -> Result<u64, String> {
-    match bytes(text, 1)? {
-        0 => Err("a size of 0 touches nothing; give one from one page, for example 64M".into()),
-        size => Ok(size),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_are_read_and_wrong_ones_are_told_what_is_right() {
-        assert_eq!(pattern("random"), Ok(Pattern::Random));
-        assert_eq!(pattern("stride:1M"), Ok(Pattern::Stride(1 << 20)));
-        for wrong in ["", "stride", "stride:", "stride:0", "stride:100", "zigzag", "random:4K"] {
-            assert!(pattern(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn sizes_are_not_zero_and_do_not_overflow() {
-        assert_eq!(size("64M"), Ok(64 << 20));
-        for wrong in ["0", "0K", "-1", "1.5G", "99999999999G", "x"] {
-            assert!(size(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Case {
     pub(crate) says: &'static [&'static str],
     /// What standard output, or the file of `--out`, must say.
     pub(crate) prints: &'static [&'static str],
-    /// Prepares the place. An error is the reason why it cannot be had here.
+    /// Prepares the place. An error is the reason why it is not available here.
     pub(crate) scene: fn(&mut Scene) -> Result<(), String>,
     /// What happens while the program runs.
     pub(crate) during: fn(&mut Running),

@@ -166,7 +166,7 @@ fn parts(result: &Value) -> Vec<&str> {
 }
 
 /// Every bill is there, its parts add up to its total, and each has an interval and its evidence. A host
-/// on which something refuses (a container, another architecture) may lack bills, with the reason.
+/// on which something refuses (a container, another architecture) may have no bills, and then gives the reason.
 fn taken_apart(run: &Value) {
     for (probe, names) in PARTS {
         let result = json::result(run, probe);

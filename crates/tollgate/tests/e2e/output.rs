@@ -155,7 +155,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "a terminal",
         args: "list",
         scene: |scene| terminal(scene, 60),
-        then: |outcome| assert!(screen(outcome).contains('\u{1b}'), "colours where they can be seen"),
+        then: |outcome| assert!(screen(outcome).contains('\u{1b}'), "colors on a terminal"),
         ..CASE
     },
     Case {
@@ -269,7 +269,7 @@ fn pty(scene: &mut Scene, columns: u16) -> Result<File, String> {
     let opened =
         unsafe { libc::openpty(&mut ours, &mut its, none, none.cast(), (&raw const size).cast_mut()) };
     if opened != 0 {
-        return Err(format!("there is no terminal to be had: {}", std::io::Error::last_os_error()));
+        return Err(format!("no terminal is available: {}", std::io::Error::last_os_error()));
     }
     // SAFETY: openpty has just opened both, and nobody else owns them.
     let (mut ours, its) = unsafe { (File::from_raw_fd(ours), File::from_raw_fd(its)) };
@@ -300,7 +300,7 @@ fn screen(outcome: &Outcome) -> String {
 fn narrow(outcome: &Outcome) {
     for line in outcome.stdout.lines() {
         assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
-        assert!(!line.contains('\u{1b}'), "colours in a file");
+        assert!(!line.contains('\u{1b}'), "colors in a file");
     }
 }
 

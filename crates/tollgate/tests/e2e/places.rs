@@ -277,7 +277,8 @@ pub(crate) const CASES: &[Case] = &[
         },
         then: |outcome| {
             let run = outcome.printed();
-            let warning = crate::json::warning(&run["warnings"], "other-task").expect("it is said");
+            let warning =
+                crate::json::warning(&run["warnings"], "other-task").expect("the run has the warning");
             assert!(warning.contains("another task ran on cpu 0"), "{warning}");
         },
         ..CASE
@@ -287,7 +288,7 @@ pub(crate) const CASES: &[Case] = &[
 fn not_saved(outcome: &crate::scene::Outcome, why: &str) {
     let run = outcome.printed();
     assert_eq!(run["complete"], true);
-    let warning = crate::json::warning(&run["warnings"], "not-saved").expect("it is said");
+    let warning = crate::json::warning(&run["warnings"], "not-saved").expect("the run has the warning");
     assert!(warning.contains(why) && warning.contains("--store DIR"), "{warning}");
 }
 

@@ -1,4 +1,4 @@
-//! Containers and sandboxes: what each takes away, and that nothing else changes.
+//! Containers and sandboxes: what each removes, and that nothing else changes.
 //!
 //! Every command runs once unrestricted and once in every place. A place is held to its row of the table
 //! by comparison with the unrestricted answers of the same session, so that the test says the same on a
@@ -23,7 +23,7 @@ use tollgate_testkit::Recorded;
 
 const TEST: &str = "e2e::sandboxes::every_place";
 
-/// What the commands answered in one place, in their order; or why it cannot be had here.
+/// What the commands answered in one place, in their order; or why it is not available here.
 pub(crate) type Answers = Result<Vec<Answer>, String>;
 
 #[test]

@@ -1,4 +1,4 @@
-//! A place to call the program in, the program while it runs, and what came of it.
+//! A place to call the program in, the program while it runs, and its result.
 
 use crate::case::squeezed;
 use crate::processes::{LIMIT, MARK, Process, marked, signal, until};
@@ -147,7 +147,8 @@ impl Scene {
         for preparation in self.preparations {
             preparation(&mut command);
         }
-        let child = command.spawn().map_err(|error| format!("such a place cannot be had here: {error}"))?;
+        let child =
+            command.spawn().map_err(|error| format!("such a place is not available here: {error}"))?;
         // The command holds the other end of a pipe, perhaps.
         drop(command);
         let mut running = Running { child, mark: self.mark, dir: self.dir.path().into() };
@@ -271,7 +272,7 @@ impl Drop for Running {
     }
 }
 
-/// What came of it.
+/// Its result.
 pub(crate) struct Outcome {
     pub(crate) exit: Option<i32>,
     pub(crate) signal: Option<i32>,

@@ -230,7 +230,7 @@ pub(crate) fn two_runs(scene: &mut Scene) -> Result<(), String> {
     Ok(())
 }
 
-/// Two runs, two broken files, and what is no file at all.
+/// Two runs, two broken files, and a path that is not a file.
 fn everything(scene: &mut Scene) -> Result<(), String> {
     two_runs(scene)?;
     broken(scene, "empty", "")?;

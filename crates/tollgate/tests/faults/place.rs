@@ -95,7 +95,7 @@ impl Place {
     }
 }
 
-/// Why no limit of memory can be had here, if so.
+/// Why no memory limit is available here, if so.
 pub(crate) fn limited(place: &Place) -> Option<String> {
     let outcome = place.run("--size 64K --memory-limit 64M");
     (outcome.exit != Some(0)).then(|| format!("no control group may be made: {}", outcome.stderr.trim()))

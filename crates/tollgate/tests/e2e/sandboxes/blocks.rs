@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-/// What a block answers: an error is the reason why it cannot be had here.
+/// What a block answers: an error is the reason why it is not available here.
 pub(crate) type Done = Result<(), String>;
 
 fn c(path: impl AsRef<Path>) -> CString {
@@ -215,7 +215,7 @@ impl Group {
         } else {
             let there = fs::read_to_string("/sys/fs/cgroup/cgroup.subtree_control").unwrap_or_default();
             if !there.split_whitespace().any(|name| name == controller) {
-                return Err(format!("there is no control group of {controller} to be had"));
+                return Err(format!("no control group of {controller} is available"));
             }
             (PathBuf::from("/sys/fs/cgroup"), 2)
         };

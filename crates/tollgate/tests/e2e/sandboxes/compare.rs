@@ -44,7 +44,7 @@ pub(crate) fn compare(place: &Place, everywhere: &[Answer], here: &[Answer], wro
         }
         for (probe, _) in there.rows.keys().filter(|(probe, _)| !here.rows.keys().any(|(it, _)| it == probe))
         {
-            wrong.push(format!("{}: nothing is said of {probe}", command.name));
+            wrong.push(format!("{}: the result does not mention {probe}", command.name));
         }
         if command.kind == Kind::Simulated && there.exact != here.exact {
             wrong.push(format!("{}: a simulation has other figures here", command.name));
@@ -65,7 +65,7 @@ pub(crate) fn compare(place: &Place, everywhere: &[Answer], here: &[Answer], wro
             ));
         }
     }
-    // What a place is said to take away it takes, as far as there was something to take.
+    // A place removes each row that its table names, if the host has that row.
     for take in place.takes.iter().filter(|take| take.always) {
         for (command, (there, here)) in COMMANDS.iter().zip(everywhere.iter().zip(here)) {
             for ((probe, number), row) in &here.rows {

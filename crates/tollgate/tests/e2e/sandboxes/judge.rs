@@ -34,7 +34,7 @@ pub(crate) struct Answer {
     pub(crate) machine: String,
     /// The figures of a simulation.
     pub(crate) exact: Value,
-    /// What was said instead of a document.
+    /// The text that was printed instead of a document.
     pub(crate) refused: Option<(Option<i32>, String)>,
 }
 

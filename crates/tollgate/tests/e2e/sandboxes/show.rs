@@ -68,7 +68,7 @@ pub(crate) fn bless(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>
     recorded().write(&format!("{table}\n")).unwrap();
 }
 
-/// What the table says of a place, whatever the machine: doctor's codes, and what is taken away.
+/// What the table says of a place, whatever the machine: doctor's codes, and what is removed.
 fn told(place: &Place) -> [String; 2] {
     let codes: Vec<String> = place.finds.iter().map(|code| format!("`{code}`")).collect();
     let refused = place.refuses.iter().map(|it| format!("{}: ends with \"{}\"", it.command, it.says));
@@ -89,7 +89,7 @@ impl Take {
 }
 
 /// The page says of every place what the table of this test says. Counts depend on the machine and are not
-/// compared; what a place takes away is, in `every_place`.
+/// compared; what a place removes is, in `every_place`.
 #[test]
 fn the_page_has_every_place() {
     // Another test writes it then.

@@ -21,7 +21,7 @@ pub(crate) struct Place {
     pub(crate) its_cpu: bool,
 }
 
-/// Rows that a place takes away.
+/// Rows that a place removes.
 pub(crate) struct Take {
     /// The command, or empty for all.
     pub(crate) command: &'static str,
