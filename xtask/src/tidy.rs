@@ -74,7 +74,6 @@ static KNOWN: &[(&str, &str)] = &[
     ("words", "METHOD.md"),
     ("words", "README.md"),
     ("words", "crates/boundary/"),
-    ("words", "crates/lab/"),
     ("words", "crates/microvm/"),
     ("words", "crates/report/"),
     ("words", "crates/riscv/"),

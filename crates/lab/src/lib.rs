@@ -29,6 +29,7 @@ mod image;
 pub mod latency;
 mod phase;
 pub mod pipeline;
+pub mod plan;
 mod profile;
 pub mod program;
 pub mod record;

@@ -84,7 +84,7 @@ impl Workload {
             return Err(OwnError::Place { most: OWN_END - OWN_BASE });
         }
         let name = source.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let about = "somebody's own";
+        let about = "a C source";
         let mut own = Self { name: name.into(), about, kind: OWN, step: 1, own: Some(built.elf) };
         // A step is the difference between two of them and one.
         let of = |steps| -> Result<u64, LabError> {
