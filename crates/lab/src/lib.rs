@@ -38,10 +38,10 @@ mod trace;
 pub mod workload;
 
 pub use bill::{Cost, Engine, Experiment, Phases, Spread, TrapBill};
-pub use call::{Crossing, NAMED, USUAL};
-pub use cycles::{After, Cycles, Lost, Table, WARMING};
+pub use call::{Crossing, USUAL};
+pub use cycles::{After, Cycles, Lost, Table};
 pub use design::{DESIGNS, Design};
-pub use engine::{CycleBill, ENGINES, Embedded, Qemu, Spike, find as find_engine};
+pub use engine::{CycleBill, Embedded, Qemu, Spike};
 pub use error::LabError;
 pub use image::prepare;
 pub use phase::Phase;
