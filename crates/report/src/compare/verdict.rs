@@ -1,9 +1,10 @@
 //! From a pair to its row: ratio, interval, test, verdict.
 
+use super::options::Options;
 use super::pairs::Pair;
+use super::result::{ComparedProbe, Verdict};
 use super::spread::{Class, between_runs, is_control, machine_wide};
 use super::stats::{Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
-use super::{ComparedProbe, Options, Verdict};
 use tollgate_record::{Estimate, Measurement};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
