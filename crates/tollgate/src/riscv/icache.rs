@@ -10,7 +10,7 @@ use tollgate_lab::plan::{IcachePlan, IcacheRequest};
 use tollgate_measure::host;
 use tollgate_riscv::cache::{Geometry, Policy};
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 use crate::session::Session;
 
 /// `tollgate riscv icache`.

@@ -10,7 +10,7 @@ use tollgate_lab::plan::{PipelinePlan, PipelineRequest};
 use tollgate_measure::host;
 use tollgate_report::export;
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 use crate::session::Session;
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

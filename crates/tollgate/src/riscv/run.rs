@@ -13,7 +13,7 @@ use tollgate_measure::host;
 use tollgate_record::family::ProgramAsked;
 use tollgate_record::number::count;
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 use crate::output::say;
 use crate::session::Session;
 

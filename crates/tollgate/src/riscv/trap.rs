@@ -8,7 +8,7 @@ use tollgate_lab::DESIGNS;
 use tollgate_lab::plan::{TrapPlan, TrapRequest};
 use tollgate_measure::host;
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 use crate::output::Sink;
 use crate::session::Session;
 

@@ -9,7 +9,7 @@ use tollgate_lab::{record, workload};
 use tollgate_measure::host;
 use tollgate_record::number;
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 use crate::session::Session;
 
 /// What makes a workload.
