@@ -144,7 +144,9 @@ impl Judge<'_> {
 
     /// One corrected chance for each draft that can be tested.
     fn chances(&self, drafts: &[Draft]) -> Vec<Option<f64>> {
-        fn sampled(draft: &Draft) -> Option<(&[Option<f64>], &[Option<f64>])> {
+        /// Figures by place, of one side.
+        type Figures = [Option<f64>];
+        fn sampled(draft: &Draft) -> Option<(&Figures, &Figures)> {
             match &draft.kind {
                 Kind::Sampled { a, b, .. } => Some((a, b)),
                 _ => None,
