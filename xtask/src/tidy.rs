@@ -70,7 +70,6 @@ static KNOWN: &[(&str, &str)] = &[
     ("words", "CHANGELOG.md"),
     ("words", "README.md"),
     ("words", "crates/boundary/"),
-    ("words", "crates/report/"),
     ("words", "crates/riscv/"),
     ("words", "crates/tollgate/"),
     ("words", "docs/"),
