@@ -1,6 +1,6 @@
 //! Physical memory and what is mapped into it.
 
-use crate::device::{Clint, Finisher, Uart};
+use crate::device::{Clint, Console, Finisher, Uart};
 use crate::htif::Htif;
 
 /// Where RAM begins, in both memory maps.
@@ -26,22 +26,6 @@ pub(crate) struct Bus {
     /// A device was written: interrupts, time or the end of the run may have changed.
     pub(crate) device_written: bool,
     pub(crate) console: Console,
-}
-
-/// The bytes that the guest wrote, up to a limit.
-#[derive(Default)]
-pub(crate) struct Console {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) limit: usize,
-    pub(crate) dropped: u64,
-}
-
-impl Console {
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
-        let room = self.limit.saturating_sub(self.bytes.len()).min(bytes.len());
-        self.bytes.extend_from_slice(&bytes[..room]);
-        self.dropped += (bytes.len() - room) as u64;
-    }
 }
 
 /// Assembles up to eight little-endian bytes.

@@ -3,9 +3,10 @@
 //! Section numbers are those of the privileged specification, version 20240411.
 
 use crate::custom::{MTOLLSP, STOLLSP, TOLLBANK};
-use crate::hart::{Hart, Privilege, interrupt, status};
+use crate::hart::{Hart, interrupt, status};
 use crate::isa::Extension;
 use crate::pmp;
+use crate::privilege::Privilege;
 
 macro_rules! numbers {
     ($($name:ident = $number:literal;)*) => {

@@ -57,9 +57,10 @@
 //! cycle (and what a load or store waits besides), charged as structural and, where its line misses, as data miss.
 
 use crate::bus::Bus;
-use crate::hart::{Hart, Privilege};
+use crate::hart::Hart;
 use crate::isa::Extension;
 use crate::observer::{Access, AccessKind, Observer};
+use crate::privilege::Privilege;
 
 pub(crate) const TOLLBANK: u16 = 0x5c0;
 pub(crate) const STOLLSP: u16 = 0x5c1;
@@ -73,16 +74,6 @@ const STACK_FRAME: u64 = 2;
 
 /// `ra`, the temporaries and the arguments.
 const CALLER_SAVED: [u8; 16] = [1, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17, 28, 29, 30, 31];
-
-/// The extensions' state.
-#[derive(Clone, Default)]
-pub(crate) struct Custom {
-    pub(crate) tollbank: u64,
-    /// The bank not in use.
-    pub(crate) other: [u64; 32],
-    pub(crate) stollsp: u64,
-    pub(crate) mtollsp: u64,
-}
 
 /// The bit in `tollbank` that remembers the bank before a trap into `mode`.
 fn previous_bank(mode: Privilege) -> u64 {

@@ -1,51 +1,16 @@
 //! The reference interpreter: what one instruction does, straight from the table.
 
+use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
+use crate::exception::{AccessType, Cause, Exception};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
-use crate::hart::{Privilege, interrupt, status};
+use crate::hart::{interrupt, status};
 use crate::insn::{Insn, Op};
 use crate::machine::Machine;
-use crate::mmu::{self, AccessType, PAGE};
+use crate::mmu::{self, PAGE};
 use crate::observer::{Access, AccessKind, Observer};
+use crate::privilege::Privilege;
 use crate::table::instruction_table;
-use crate::trap::{self, Cause, Exception};
-
-/// Sign-extends the lower half.
-#[inline(always)]
-pub(crate) fn sext32(v: u64) -> u64 {
-    v as i32 as u64
-}
-
-// Division as the M extension has it: by zero the quotient is all ones and the remainder the dividend; the one
-// overflow wraps.
-#[inline(always)]
-pub(crate) fn div(a: i64, b: i64) -> i64 {
-    if b == 0 { -1 } else { a.wrapping_div(b) }
-}
-
-#[inline(always)]
-pub(crate) fn rem(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { a.wrapping_rem(b) }
-}
-
-#[inline(always)]
-pub(crate) fn div32(a: i32, b: i32) -> u64 {
-    if b == 0 { u64::MAX } else { a.wrapping_div(b) as u64 }
-}
-
-#[inline(always)]
-pub(crate) fn rem32(a: i32, b: i32) -> u64 {
-    if b == 0 { a as u64 } else { a.wrapping_rem(b) as u64 }
-}
-
-#[inline(always)]
-pub(crate) fn divu32(a: u32, b: u32) -> u64 {
-    sext32(u64::from(a.checked_div(b).unwrap_or(u32::MAX)))
-}
-
-#[inline(always)]
-pub(crate) fn remu32(a: u32, b: u32) -> u64 {
-    sext32(u64::from(a.checked_rem(b).unwrap_or(a)))
-}
+use crate::trap;
 
 type Outcome<T> = Result<T, Exception>;
 

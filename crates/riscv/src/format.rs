@@ -1,7 +1,5 @@
 //! Instruction formats: which bits are fixed, where the operands are, how they are written.
 
-use crate::insn::Operands;
-
 /// How an instruction is encoded and written. The names follow the specification's formats, split where the
 /// operands differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,6 +77,23 @@ pub enum RegClass {
     X,
     /// A floating-point register.
     F,
+}
+
+/// Operands as they stand in an instruction word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Operands {
+    /// Destination register.
+    pub rd: u8,
+    /// First source register (or the 5-bit immediate of a CSR instruction).
+    pub rs1: u8,
+    /// Second source register.
+    pub rs2: u8,
+    /// Third source register.
+    pub rs3: u8,
+    /// Rounding mode.
+    pub rm: u8,
+    /// Immediate, sign-extended; the CSR's number for CSR instructions.
+    pub imm: i64,
 }
 
 impl Format {

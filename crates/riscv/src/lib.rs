@@ -34,6 +34,8 @@
 
 #![forbid(unsafe_code)]
 
+mod alu;
+mod blocks;
 mod bus;
 pub mod cache;
 pub mod compressed;
@@ -46,6 +48,7 @@ mod disasm;
 mod dtb;
 mod elf;
 mod engine;
+mod exception;
 mod exec;
 mod format;
 mod fp;
@@ -58,6 +61,8 @@ mod machine;
 mod mmu;
 mod observer;
 mod pmp;
+mod privilege;
+mod proxy;
 mod table;
 pub mod timing;
 mod trap;
@@ -66,12 +71,12 @@ pub use config::{Config, ConfigError, MachineKind};
 pub use decode::Decoder;
 pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, text};
 pub use elf::{Elf, LoadError, Segment, Symbol};
-pub use format::{Format, RegClass};
-pub use hart::Privilege;
+pub use exception::{AccessType, Cause, Trap, TrapReturn};
+pub use format::{Format, Operands, RegClass};
 pub use host::{Errno, HostCalls, MemoryFiles, NoFiles, Stat};
-pub use insn::{Class, INSTRUCTIONS, Insn, Op, Operands, Row, Width};
+pub use insn::{Class, INSTRUCTIONS, Insn, Op, Row, Width};
 pub use isa::{Extension, Isa, IsaError, Xlen};
 pub use machine::{Machine, MemoryError, Step, Stop};
-pub use mmu::AccessType;
 pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
-pub use trap::{Cause, TRAP_PHASES, Trap, TrapReturn};
+pub use privilege::Privilege;
+pub use trap::TRAP_PHASES;

@@ -1,20 +1,22 @@
 //! The machine: building it, loading it, running it, looking at it.
 
-use crate::bus::{Bus, Console, RAM_BASE, ROM_BASE, ROM_SIZE};
+use crate::bus::{Bus, RAM_BASE, ROM_BASE, ROM_SIZE};
 use crate::config::{Config, ConfigError, MachineKind};
 use crate::csr::Illegal;
 use crate::decode::Decoder;
-use crate::device::{Clint, Finisher, Uart};
+use crate::device::{Clint, Console, Finisher, Uart};
 use crate::dtb;
 use crate::elf::{Elf, LoadError};
 use crate::engine::{Engine, LONGEST_BLOCK, Pause};
-use crate::hart::{Hart, Privilege, interrupt, status};
+use crate::exception::{AccessType, Cause, Exception};
+use crate::hart::{Hart, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
 use crate::htif::Htif;
 use crate::insn::{Insn, Op};
-use crate::mmu::{self, AccessType};
+use crate::mmu;
 use crate::observer::{Observer, Retired};
-use crate::trap::{self, Cause, Exception};
+use crate::privilege::Privilege;
+use crate::trap;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

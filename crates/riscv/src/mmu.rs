@@ -4,50 +4,11 @@
 //! faults, and software sets the bit (the specification's first scheme, 4.3.1; Svade).
 
 use crate::bus::Bus;
-use crate::hart::{Hart, Privilege, status};
+use crate::exception::{AccessType, Exception};
+use crate::hart::{Hart, status};
 use crate::observer::Walk;
 use crate::pmp::Verdict;
-use crate::trap::{Cause, Exception};
-
-/// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AccessType {
-    /// Fetches an instruction.
-    Fetch,
-    /// Reads data.
-    Load,
-    /// Writes data; atomics count as stores.
-    Store,
-}
-
-impl AccessType {
-    pub(crate) fn page_fault(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionPageFault,
-            AccessType::Load => Cause::LoadPageFault,
-            AccessType::Store => Cause::StorePageFault,
-        };
-        Exception { cause, tval: va }
-    }
-
-    pub(crate) fn access_fault(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionAccessFault,
-            AccessType::Load => Cause::LoadAccessFault,
-            AccessType::Store => Cause::StoreAccessFault,
-        };
-        Exception { cause, tval: va }
-    }
-
-    pub(crate) fn misaligned(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionMisaligned,
-            AccessType::Load => Cause::LoadMisaligned,
-            AccessType::Store => Cause::StoreMisaligned,
-        };
-        Exception { cause, tval: va }
-    }
-}
+use crate::privilege::Privilege;
 
 pub(crate) const PAGE: u64 = 4096;
 

@@ -1,8 +1,8 @@
 //! What can be watched: retired instructions, memory accesses, traps and returns.
 
-use crate::hart::Privilege;
+use crate::exception::{Trap, TrapReturn};
 use crate::insn::{Class, Insn};
-use crate::trap::{Trap, TrapReturn};
+use crate::privilege::Privilege;
 
 /// An instruction that retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

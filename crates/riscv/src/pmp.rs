@@ -1,7 +1,7 @@
 //! Physical memory protection (privileged specification, 3.7).
 
-use crate::hart::Privilege;
-use crate::mmu::AccessType;
+use crate::exception::AccessType;
+use crate::privilege::Privilege;
 
 const R: u8 = 1;
 const W: u8 = 2;

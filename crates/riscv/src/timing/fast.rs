@@ -16,10 +16,10 @@ use super::pipe::{Costs, Key, Shape};
 use super::predict::{Predict, Turn};
 use super::timed::{Model, Step, TimingCounts};
 use crate::engine::boxed;
-use crate::hart::Privilege;
+use crate::exception::Trap;
 use crate::insn::Class;
 use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
-use crate::trap::Trap;
+use crate::privilege::Privilege;
 
 /// Entries of the table of results; a power of two.
 const RESULTS: usize = 1 << 14;

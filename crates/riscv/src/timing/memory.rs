@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
-use crate::hart::Privilege;
 use crate::observer::{Access, Several, Touch, Walk};
+use crate::privilege::Privilege;
 
 /// Counts of the memory side. An access that lies in two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! One instruction's way through the pipe, for stage diagrams.
 
 use super::Cause;
-use crate::hart::Privilege;
+use crate::privilege::Privilege;
 
 /// A stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

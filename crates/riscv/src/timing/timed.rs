@@ -6,11 +6,11 @@ use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
-use crate::hart::Privilege;
+use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
-use crate::trap::{self, Trap};
+use crate::privilege::Privilege;
 
 /// Says to which phase an instruction's cycles go. Phases are small numbers of the caller's own.
 pub trait Phases {
@@ -209,13 +209,13 @@ impl Model {
         }
         let ecall = matches!(
             trap.cause,
-            trap::Cause::UserEcall | trap::Cause::SupervisorEcall | trap::Cause::MachineEcall
+            exception::Cause::UserEcall | exception::Cause::SupervisorEcall | exception::Cause::MachineEcall
         );
         let cannot_fetch = matches!(
             trap.cause,
-            trap::Cause::InstructionMisaligned
-                | trap::Cause::InstructionAccessFault
-                | trap::Cause::InstructionPageFault
+            exception::Cause::InstructionMisaligned
+                | exception::Cause::InstructionAccessFault
+                | exception::Cause::InstructionPageFault
         );
         let mut costs = Costs::default();
         if !cannot_fetch && let Some(pa) = self.memory.physical(trap.epc, trap.from) {

@@ -1,28 +1,17 @@
 //! Running superblocks.
 
-use super::block::MicroOp;
-use super::{
-    ARENA, Arena, Context, JUMP_ENTRIES, LOG, LOG_FULL, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index,
-};
+use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
 use crate::bus::RAM_BASE;
-use crate::exec::{div, div32, divu32, rem, rem32, remu32, sext32};
+use crate::engine::{
+    ARENA, Arena, CONTEXTS, Code, Context, JUMP_ENTRIES, Jump, LOG, LOG_FULL, LONGEST_BLOCK, MicroOp, NO_TAG,
+    Pause, jump_index, tlb_index,
+};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
-use crate::hart::Privilege;
-use crate::insn::{Insn, Op};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch};
+use crate::privilege::Privilege;
 use crate::table::instruction_table;
-
-/// Why the engine handed control back.
-pub(crate) enum Pause {
-    /// The horizon is near.
-    Horizon,
-    /// This instruction, at the hart's pc, is the reference interpreter's.
-    Execute(Insn, u32),
-    /// The reference interpreter has to fetch at the hart's pc.
-    Fetch,
-}
 
 /// Why the inner loop was left; the instruction that it was left at did nothing yet.
 enum Leave {
@@ -249,56 +238,6 @@ macro_rules! define {
         csr { $($c:tt)* }
         system { $($y:tt)* }
     ) => {
-        /// What an op does: a row of the table, or one of the engine's own.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        #[repr(u8)]
-        pub(super) enum Code {
-            $($ai,)* $($ar,)* $($l,)* $($s,)* $($fl,)* $($fs,)* $($b,)* $($jr,)* $($ff,)* $($fi,)* $($if_,)*
-            /// A value that is known when the block is built.
-            Constant,
-            /// To the left, then to the right without sign, by bits 0 to 5 and 8 to 13 of the immediate.
-            Shifts,
-            /// Retires, and nothing else.
-            Nop,
-            /// On to another block in the page; no instruction.
-            Goto,
-            /// On to another page; no instruction. It is never linked: the next page may be mapped elsewhere by then.
-            Away,
-            /// For the reference interpreter.
-            Step,
-            /// For the reference interpreter, fetch and all.
-            Fetch,
-        }
-
-        impl Code {
-            /// The code of an instruction; `Step` for one that blocks do not do.
-            pub(super) fn of(op: Op) -> Self {
-                match op {
-                    $(Op::$ai => Code::$ai,)* $(Op::$ar => Code::$ar,)* $(Op::$l => Code::$l,)*
-                    $(Op::$s => Code::$s,)* $(Op::$fl => Code::$fl,)* $(Op::$fs => Code::$fs,)*
-                    $(Op::$b => Code::$b,)* $(Op::$jr => Code::$jr,)* $(Op::$ff => Code::$ff,)*
-                    $(Op::$fi => Code::$fi,)* $(Op::$if_ => Code::$if_,)*
-                    _ => Code::Step,
-                }
-            }
-        }
-
-        /// The value of `lui` or `auipc` at an address.
-        pub(super) fn upper(insn: &Insn, at: u64) -> u64 {
-            match insn.op {
-                $(Op::$u => { let ($upc, $ui) = (at, insn.imm as u64); $ux })*
-                _ => 0,
-            }
-        }
-
-        /// What a register-immediate instruction makes of a value.
-        pub(super) fn alu_imm(op: Op, value: u64, imm: u64) -> u64 {
-            match op {
-                $(Op::$ai => { let ($aia, $aibb) = (value, imm); $aix })*
-                _ => 0,
-            }
-        }
-
         impl Hot<'_> {
             /// The inner loop. `count` is what retired in blocks that were left; it is brought up to date at
             /// each jump, and the limit is looked at there.
@@ -308,9 +247,9 @@ macro_rules! define {
                 let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
                 let (passes, accesses): (&mut [Pass; LOG], &mut [Touch; LOG]) = (passes, accesses);
                 // References to the arrays: the boxes would be followed anew for each op.
-                let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[super::Jump; JUMP_ENTRIES]) =
+                let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[Jump; JUMP_ENTRIES]) =
                     (ops, links, jumps);
-                let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
+                let (loads, stores) = (&loads[slot % CONTEXTS], &stores[slot % CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
                 // The op that is next.
                 let mut at = entry.op;
