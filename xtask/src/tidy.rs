@@ -77,7 +77,6 @@ static KNOWN: &[(&str, &str)] = &[
     ("words", "crates/microvm/"),
     ("words", "crates/record/"),
     ("words", "crates/report/"),
-    ("words", "crates/riscv/"),
     ("words", "crates/runtime/"),
     ("words", "crates/scan/"),
     ("words", "crates/supervise/"),

@@ -34,7 +34,7 @@ pub(crate) fn from_le(bytes: &[u8]) -> u64 {
 }
 
 impl Bus {
-    /// A piece of RAM, if it all lies there.
+    /// A range of RAM; `None` unless all of it exists.
     pub(crate) fn ram_slice(&self, pa: u64, len: u64) -> Option<&[u8]> {
         let start = usize::try_from(pa.checked_sub(RAM_BASE)?).ok()?;
         self.ram.get(start..start.checked_add(usize::try_from(len).ok()?)?)
@@ -49,7 +49,7 @@ impl Bus {
         self.ram_slice(pa, size).map(from_le)
     }
 
-    /// Writes RAM; nothing happens outside.
+    /// Writes RAM; returns false, and does nothing, for addresses outside.
     pub(crate) fn ram_write(&mut self, pa: u64, size: u64, value: u64) -> bool {
         match self.ram_slice_mut(pa, size) {
             Some(bytes) => {

@@ -32,7 +32,7 @@ impl Clint {
     }
 
     pub(crate) fn write(&mut self, offset: u64, size: u64, value: u64, time: u64) -> Option<()> {
-        // A part of a register leaves the rest as it is.
+        // A narrower write keeps the rest of the register.
         let merge = |old: u64| {
             let shift = 8 * (offset & 7);
             let mask = if size == 8 { u64::MAX } else { ((1 << (8 * size)) - 1) << shift };

@@ -8,21 +8,21 @@ use crate::privilege::Privilege;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Cause {
-    /// Jump to an address that no instruction can have.
+    /// Jump to an address that is not aligned for an instruction.
     InstructionMisaligned = 0,
-    /// Fetch from where nothing is, or may be fetched.
+    /// Fetch from an address without memory, or that may not be fetched.
     InstructionAccessFault = 1,
-    /// Not an instruction, or not here.
+    /// Not an instruction, or not allowed here.
     IllegalInstruction = 2,
     /// `ebreak`.
     Breakpoint = 3,
-    /// Misaligned load on a machine that does not do those.
+    /// Misaligned load on a machine that does not support it.
     LoadMisaligned = 4,
-    /// Load from where nothing is, or may be read.
+    /// Load from an address without memory, or that may not be read.
     LoadAccessFault = 5,
     /// Misaligned store or atomic.
     StoreMisaligned = 6,
-    /// Store to where nothing is, or may be written.
+    /// Store to an address without memory, or that may not be written.
     StoreAccessFault = 7,
     /// `ecall` in U-mode.
     UserEcall = 8,

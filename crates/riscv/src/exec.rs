@@ -72,7 +72,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Tells the observer the ways to the pages of an access that was done.
+    /// Reports the page-table walks of a completed access to the observer.
     fn report_data_ways<O: Observer>(&self, va: u64, size: u64, access: AccessType, obs: &mut O) {
         if O::WALK {
             let privilege = self.hart.data_privilege();
@@ -83,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// The physical address of a page whose way the observer is told; one walk does both.
+    /// The physical address of a page, whose page-table walk is reported to the observer; one walk does both.
     #[inline(always)]
     pub(crate) fn way_told<O: Observer>(
         &self,
@@ -101,7 +101,7 @@ impl Machine {
         mmu::translate_page(&self.hart, &self.bus, va, access, privilege)
     }
 
-    /// Tells the observer the way to a page.
+    /// Reports the page-table walk for a page to the observer.
     #[inline(always)]
     pub(crate) fn report_way<O: Observer>(
         &self,
@@ -121,7 +121,7 @@ impl Machine {
         mmu::translate(&self.hart, &self.bus, va, size, access, self.hart.data_privilege())
     }
 
-    /// A misaligned access, byte by byte, after both pages have been found in order. Only memory does those.
+    /// A misaligned access, byte by byte, after both pages have been found in order. Only memory supports those.
     fn misaligned(
         &mut self,
         va: u64,
@@ -328,7 +328,7 @@ impl Machine {
                         if holds {
                             self.write_data(va, $scs, self.hart.x[rs2], AccessKind::Atomic, obs)?;
                         }
-                        // Whether it succeeds or not, the reservation is used up.
+                        // The reservation is lost whether it succeeds or not.
                         self.hart.reservation = None;
                         self.hart.set_x(rd, u64::from(!holds));
                     })*

@@ -79,7 +79,7 @@ pub enum RegClass {
     F,
 }
 
-/// Operands as they stand in an instruction word.
+/// The operands of an instruction word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operands {
     /// Destination register.
@@ -97,7 +97,7 @@ pub struct Operands {
 }
 
 impl Format {
-    /// The bits that tell the instruction from others.
+    /// The bits that distinguish the instruction from others.
     pub const fn mask(self) -> u32 {
         use Format::*;
         match self {
@@ -194,8 +194,8 @@ impl Format {
         }
     }
 
-    /// Puts operands into an instruction word; the inverse of `extract` for operands in range. What does not
-    /// fit is cut off.
+    /// Puts operands into an instruction word; the inverse of `extract` for operands in range. Excess
+    /// bits are cut off.
     pub(crate) const fn insert(self, o: &Operands) -> u32 {
         use Format::*;
         let i = o.imm as u32;

@@ -27,7 +27,7 @@ impl Errno {
     pub const ENOSYS: Errno = Errno(38);
 }
 
-/// What is known of a file.
+/// What `stat` returns for a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Type and permissions, as in `st_mode`.

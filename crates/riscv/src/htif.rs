@@ -7,12 +7,10 @@ pub(crate) struct Htif {
     pub(crate) fromhost: u64,
     /// The clock at which to look at `tohost`; set when it is written.
     pub(crate) due: Option<u64>,
-    /// `tohost` was written since `noticed` was last asked, and whether the whole word is there.
+    /// Whether the whole word was written, if `tohost` was written since [`Htif::schedule`] last ran.
     written: Option<bool>,
     /// The program's arguments, `argv[0]` first.
     pub(crate) args: Vec<String>,
-    /// What the guest can read from its standard input.
-    pub(crate) stdin: std::collections::VecDeque<u8>,
     pub(crate) exit: Option<i32>,
 }
 
@@ -21,16 +19,15 @@ const SETTLE: u64 = 64;
 
 impl Htif {
     pub(crate) fn new(tohost: u64, fromhost: u64) -> Self {
-        let stdin = std::collections::VecDeque::new();
-        Htif { tohost, fromhost, due: None, written: None, args: Vec::new(), stdin, exit: None }
+        Htif { tohost, fromhost, due: None, written: None, args: Vec::new(), exit: None }
     }
 
-    /// The page whose stores must be seen.
+    /// Whether stores to the page of this address must be checked for writes to `tohost`.
     pub(crate) fn watches(&self, pa: u64) -> bool {
         pa >> 12 == self.tohost >> 12 || pa >> 12 == (self.tohost + 7) >> 12
     }
 
-    /// Tells the interface of a store to RAM; true when it matters.
+    /// Records a store to RAM; returns whether it wrote to `tohost`.
     pub(crate) fn noticed(&mut self, pa: u64, size: u64) -> bool {
         let touches = pa < self.tohost + 8 && pa + size > self.tohost;
         if touches {

@@ -1,8 +1,8 @@
-//! A RISC-V machine with the lid off.
+//! A RISC-V machine whose every step can be observed.
 //!
 //! RV32 and RV64, I M A F D C, machine, supervisor and user mode, Sv32, Sv39 and Sv48, physical memory
-//! protection, timer and software interrupts: enough to boot the proxy kernel or a small kernel of one's own, and
-//! to see each instruction, each memory access and each trap on the way. Time is simulated: two runs of one
+//! protection, timer and software interrupts: enough to boot the proxy kernel or a small kernel of your own, and
+//! to observe each instruction, each memory access and each trap. Time is simulated: two runs of one
 //! program are identical to the bit.
 //!
 //! ```
@@ -23,14 +23,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The rooms: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
-//! reference interpreter) and `engine` (the fast one) are made; `hart`, `csr`, `trap`, `pmp`, `mmu` are the
-//! privileged architecture; `bus`, `device`, `htif`, `host`, `dtb` the machine around the hart; `fp` is IEEE 754;
-//! [`custom`] our own extensions; [`cache`] a model of caches that knows no time; [`Observer`] what can be watched;
-//! [`timing`] how many cycles it all takes.
+//! The modules: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
+//! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
+//! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `device`, `htif`, `host`, `proxy`, `dtb` the machine
+//! around the hart; `fp` is IEEE 754;
+//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed;
+//! [`timing`] how many cycles everything takes.
 //!
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
-//! have a budget, and memory is bounded by the [`Config`].
+//! have a budget, and memory is limited by the [`Config`].
 
 #![forbid(unsafe_code)]
 

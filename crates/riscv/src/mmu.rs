@@ -80,7 +80,7 @@ pub(crate) fn translate_page(
     }
 }
 
-/// The same, telling the way.
+/// The same, with the addresses of the page table entries.
 pub(crate) fn way_to_page(
     hart: &Hart,
     bus: &Bus,
@@ -104,8 +104,8 @@ fn scheme_of(hart: &Hart, privilege: Privilege) -> Option<Scheme> {
     }
 }
 
-/// The physical address and the size of the page as a power of two; `note` is told of the address of each entry.
-/// (Keeping them for everybody would cost a fifth of the speed of a program that misses the machine's TLB.)
+/// The physical address and the size of the page as a power of two; `note` receives the address of each entry.
+/// (Recording them in every walk would slow a program that misses the machine's TLB by a fifth.)
 fn walk(
     hart: &Hart,
     bus: &Bus,

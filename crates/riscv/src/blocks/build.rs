@@ -6,7 +6,7 @@ use crate::insn::{Class, Insn, Op};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 
-/// Stands where an op is no instruction.
+/// A placeholder for ops that do not belong to an instruction.
 const NO_INSN: Insn = Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, len: 4, imm: 0 };
 
 /// The scratch register that takes what is written to `x0`.
@@ -51,7 +51,7 @@ impl Builder<'_> {
         (!self.precise && last.code == Code::Constant && last.rd == register).then_some(last.imm)
     }
 
-    /// How far the last op shifts to the left, when `insn` shifts that back and nobody sees what is between.
+    /// How far the last op shifts to the left, when `insn` shifts that back and no observer sees the value in between.
     fn last_shift(&self, insn: &Insn) -> Option<(u64, u8)> {
         let last = self.arena.ops[self.next.checked_sub(1).filter(|&i| i >= self.start)?];
         let pair =
@@ -126,7 +126,7 @@ impl Machine {
             match insn.row().class {
                 Class::Upper => b.constant(rd, upper(&insn, pc)),
                 Class::AluImm => match b.last_constant(insn.rs1) {
-                    // A constant and an operation on it are a constant, if nobody sees the first one.
+                    // A constant and an operation on it are a constant, if no observer sees the first one.
                     Some(value) if rd == insn.rs1 => {
                         b.next -= 1;
                         b.constant(rd, alu_imm(insn.op, value, insn.imm as u64));
@@ -151,7 +151,7 @@ impl Machine {
                         b.push(MicroOp { code: Code::Nop, ..MicroOp::NOTHING });
                     }
                 }
-                // (Observers of blocks take a branch to what is behind it for no jump.)
+                // (Observers of blocks do not treat a branch to the next instruction as a jump.)
                 Class::Branch if target & target_mask == 0 && target != next => {
                     b.push(MicroOp { imm: target, ..plain(Code::of(insn.op), 0) });
                 }

@@ -6,10 +6,10 @@
 //! atomics, devices, page faults, misaligned accesses) stops the engine before the instruction, and the
 //! reference interpreter does it. So there is one routine for traps, and exceptions are precise for free.
 //!
-//! What makes blocks and cached translations void, and why that is enough:
+//! What invalidates blocks and cached translations, and why that is enough:
 //!
 //! * A block is known by its virtual and physical address and by the floating-point state that it was built
-//!   for, so it stays valid whatever the page tables say. `fence.i` and writes from outside drop all blocks;
+//!   for, so it stays valid whatever the page tables contain. `fence.i` and writes from outside drop all blocks;
 //!   between a store to code and the `fence.i` the specification lets the old code run.
 //! * Which block a jump leads to is looked up in a table whose entries carry a context number. A context is
 //!   everything that translation and permission depend on: privilege, `satp`, and `mstatus` fields. Its

@@ -19,9 +19,9 @@ enum Leave {
     Step { place: u16 },
     /// At one whose address is in no TLB entry.
     Miss { resume: Entry, va: u64, size: u64, store: bool },
-    /// Behind one that jumps to where no block is known.
+    /// After one that jumps to an address without a known block.
     Unlinked { from: u16, to: u64 },
-    /// At an indirect jump to where no block is known.
+    /// At an indirect jump to an address without a known block.
     Indirect { op: MicroOp, to: u64 },
     /// Before an instruction that has to be fetched again.
     Fetch(u64),
@@ -180,7 +180,7 @@ impl Machine {
         }
     }
 
-    /// Calls the inner loop with the machine taken apart.
+    /// Calls the inner loop with the parts of the machine that it uses.
     #[inline(always)]
     fn hot<O: Observer>(
         &mut self,
@@ -209,8 +209,8 @@ impl Machine {
     }
 }
 
-/// Tells an observer of blocks what was noted for it. (Not in the inner loop, so that nothing has to be saved
-/// and restored there.)
+/// Reports the recorded instructions to an observer of blocks. (Outside the inner loop, so that it does not have to
+/// save and restore registers.)
 #[inline(never)]
 fn tell<O: Observer>(obs: &mut O, several: &Several) {
     obs.several(several);
@@ -239,8 +239,8 @@ macro_rules! define {
         system { $($y:tt)* }
     ) => {
         impl Hot<'_> {
-            /// The inner loop. `count` is what retired in blocks that were left; it is brought up to date at
-            /// each jump, and the limit is looked at there.
+            /// The inner loop. `count` is what retired in blocks that were left; it is updated at
+            /// each jump, where the limit is checked.
             #[inline(never)]
             fn run<O: Observer>(self, entry: Entry, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
                 let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
@@ -253,14 +253,14 @@ macro_rules! define {
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
                 // The op that is next.
                 let mut at = entry.op;
-                // The place of the first instruction that is not in `n` and that the observer was not told of.
+                // The place of the first instruction that is not in `n` and that was not reported to the observer.
                 let mut from = usize::from(entry.place);
                 let mut n = *count;
-                // Of `passes` and `accesses`: how many the observer has not been told of.
+                // Of `passes` and `accesses`: how many were not reported to the observer yet.
                 let (mut noted, mut accessed) = (0, 0);
                 // Instructions retired before the first of them.
                 let mut base = retired.wrapping_add(n);
-                // Where to look at the limit, and whether to tell the observer.
+                // When to check the limit, and to report to the observer.
                 let mut soon = if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit };
                 macro_rules! tell {
                     () => {
@@ -302,7 +302,7 @@ macro_rules! define {
                         }};
                     }
 
-                    /// Tells the observer that the op's instruction retired.
+                    /// Reports the retirement of the op's instruction to the observer.
                     macro_rules! retire {
                         ($next:expr, $value:expr) => {
                             if O::RETIRE {

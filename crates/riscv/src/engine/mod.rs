@@ -21,10 +21,10 @@ pub(crate) const JUMP_ENTRIES: usize = 4096;
 pub(crate) const TLB_ENTRIES: usize = 256;
 pub(crate) const CONTEXTS: usize = 8;
 
-/// What is known of an instruction besides how to do it.
+/// What the engine stores for an instruction besides its op.
 pub(crate) type Meta = BlockInsn;
 
-/// Why the engine handed control back.
+/// Why the engine returned.
 pub(crate) enum Pause {
     /// The horizon is near.
     Horizon,
@@ -86,22 +86,22 @@ impl Context {
 /// The large arrays, made when the engine first runs.
 pub(crate) struct Arena {
     pub(crate) ops: Box<[MicroOp; ARENA]>,
-    /// Where an instruction that jumps goes on, if that is known; 0 is nowhere.
+    /// The target of an instruction that jumps, if it is known; 0 if not.
     pub(crate) links: Box<[u16; ARENA]>,
-    /// What is known of each instruction; as long as the arena is used, and one block more.
+    /// The data of each instruction; as long as the arena is used, and one block more.
     pub(crate) meta: Vec<Meta>,
     pub(crate) jumps: Box<[Jump; JUMP_ENTRIES]>,
     pub(crate) loads: Box<[Tlb; CONTEXTS]>,
     pub(crate) stores: Box<[Tlb; CONTEXTS]>,
-    /// What observers of blocks have not been told yet.
+    /// What was not reported to observers of blocks yet.
     pub(crate) passes: Box<[Pass; LOG]>,
     pub(crate) accesses: Box<[Touch; LOG]>,
 }
 
-/// Runs of instructions, and accesses, that are noted before an observer of blocks is told of them: as many as
-/// fit in a processor's first cache beside what the guest needs.
+/// Runs of instructions, and accesses, that are recorded before they are reported to an observer of blocks: as many
+/// as fit in a processor's first-level cache beside what the guest needs.
 pub(crate) const LOG: usize = 256;
-/// So many instructions at most make a note each, until the next jump.
+/// At most this many instructions are recorded until the next jump.
 pub(crate) const LOG_FULL: u64 = LOG as u64 - LONGEST_BLOCK;
 
 /// An array that is made on the heap at once.
@@ -207,7 +207,7 @@ impl Engine {
         match id.checked_add(1) {
             Some(next) => self.next_context = next,
             None => {
-                // Numbers begin again, and must not meet entries of the first round.
+                // Numbers start again, and must not match entries of the first round.
                 arena.jumps.fill(Jump { pc: 1, context: 0, start: 0 });
                 self.contexts = [None; CONTEXTS];
                 self.next_context = 1;

@@ -10,7 +10,7 @@ use crate::table::instruction_table;
 #[repr(C)]
 pub(crate) struct MicroOp {
     pub(crate) code: Code,
-    /// The destination; 32 stands for `x0`.
+    /// The destination; 32 is `x0`.
     pub(crate) rd: u8,
     pub(crate) rs1: u8,
     /// For an indirect jump this and the next hold the immediate.
