@@ -6,7 +6,7 @@ pub(crate) fn sext32(v: u64) -> u64 {
     v as i32 as u64
 }
 
-// Division as the M extension has it: by zero the quotient is all ones and the remainder the dividend; the one
+// Division as the M extension defines it: by zero the quotient is all ones and the remainder the dividend; the one
 // overflow wraps.
 #[inline(always)]
 pub(crate) fn div(a: i64, b: i64) -> i64 {

@@ -32,7 +32,7 @@ impl Machine {
         } else {
             self.misaligned(va, size, access, None)?
         };
-        self.report_data_ways(va, size, access, obs);
+        self.report_data_walks(va, size, access, obs);
         if O::MEMORY {
             obs.access(&Access {
                 kind,
@@ -65,7 +65,7 @@ impl Machine {
         } else {
             self.misaligned(va, size, AccessType::Store, Some(value))?.0
         };
-        self.report_data_ways(va, size, AccessType::Store, obs);
+        self.report_data_walks(va, size, AccessType::Store, obs);
         if O::MEMORY {
             obs.access(&Access { kind, store: true, va: self.hart.outside(va), pa, size: size as u8, value });
         }
@@ -73,19 +73,19 @@ impl Machine {
     }
 
     /// Reports the page-table walks of a completed access to the observer.
-    fn report_data_ways<O: Observer>(&self, va: u64, size: u64, access: AccessType, obs: &mut O) {
+    fn report_data_walks<O: Observer>(&self, va: u64, size: u64, access: AccessType, obs: &mut O) {
         if O::WALK {
             let privilege = self.hart.data_privilege();
-            self.report_way(va, access, privilege, obs);
+            self.report_walk(va, access, privilege, obs);
             if (va & (PAGE - 1)) + size > PAGE {
-                self.report_way(self.hart.canonical(va.wrapping_add(size - 1)), access, privilege, obs);
+                self.report_walk(self.hart.canonical(va.wrapping_add(size - 1)), access, privilege, obs);
             }
         }
     }
 
     /// The physical address of a page, whose page-table walk is reported to the observer; one walk does both.
     #[inline(always)]
-    pub(crate) fn way_told<O: Observer>(
+    pub(crate) fn translate_reporting_walk<O: Observer>(
         &self,
         va: u64,
         access: AccessType,
@@ -93,7 +93,7 @@ impl Machine {
         obs: &mut O,
     ) -> Outcome<u64> {
         if O::WALK
-            && let Some(way) = mmu::way_to_page(&self.hart, &self.bus, va, access, privilege)
+            && let Some(way) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
         {
             obs.walk(&way);
             return Ok(way.pa);
@@ -103,7 +103,7 @@ impl Machine {
 
     /// Reports the page-table walk for a page to the observer.
     #[inline(always)]
-    pub(crate) fn report_way<O: Observer>(
+    pub(crate) fn report_walk<O: Observer>(
         &self,
         va: u64,
         access: AccessType,
@@ -111,7 +111,7 @@ impl Machine {
         obs: &mut O,
     ) {
         if O::WALK
-            && let Some(way) = mmu::way_to_page(&self.hart, &self.bus, va, access, privilege)
+            && let Some(way) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
         {
             obs.walk(&way);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// An error number, as Linux on RISC-V has it.
+/// An error number, with the values of Linux on RISC-V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Errno(pub u16);
 

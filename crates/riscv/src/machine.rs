@@ -284,7 +284,7 @@ impl Machine {
             self.wait();
             return Step::Waited;
         }
-        self.report_way(self.hart.pc, AccessType::Fetch, self.hart.privilege, obs);
+        self.report_walk(self.hart.pc, AccessType::Fetch, self.hart.privilege, obs);
         match self.fetch() {
             Ok((insn, word)) => self.execute_and_settle(&insn, word, obs),
             Err(e) => self.take_exception(e, obs),
@@ -299,7 +299,7 @@ impl Machine {
             let translated = mmu::translate_page(&self.hart, &self.bus, pc, AccessType::Fetch, privilege);
             pa = translated.unwrap_or_default();
             if (pc & 0xfff) + u64::from(insn.len) > mmu::PAGE {
-                self.report_way(self.hart.canonical(pc.wrapping_add(2)), AccessType::Fetch, privilege, obs);
+                self.report_walk(self.hart.canonical(pc.wrapping_add(2)), AccessType::Fetch, privilege, obs);
             }
         }
         match self.execute(insn, obs) {
@@ -495,7 +495,7 @@ impl Machine {
         self.bus.ram_slice(address, len).ok_or(MemoryError { address, len })
     }
 
-    /// Writes RAM at a physical address, as a debugger does: no observer sees it, and code is fetched anew.
+    /// Writes RAM at a physical address, as a debugger does: observers do not see it, and code is fetched again.
     pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         let len = bytes.len() as u64;
         self.bus.ram_slice_mut(address, len).ok_or(MemoryError { address, len })?.copy_from_slice(bytes);

@@ -81,7 +81,7 @@ pub(crate) fn translate_page(
 }
 
 /// The same, with the addresses of the page table entries.
-pub(crate) fn way_to_page(
+pub(crate) fn walk_to_page(
     hart: &Hart,
     bus: &Bus,
     va: u64,

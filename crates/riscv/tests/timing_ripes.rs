@@ -1,6 +1,6 @@
 //! The five-stage presets against what Ripes counts.
 //!
-//! Ten programs, each showing one hazard, written anew from their listings; the cycles are those that Ripes
+//! Ten programs, each showing one hazard, rewritten from their listings; the cycles are those that Ripes
 //! (August 2026 head, RV32, "5-stage processor" and "5-stage processor w/o forwarding") reported for them. Its
 //! rules: N + 4, and one more for each load-use (a store's data included), two for each taken branch, jal and
 //! jalr; without forwarding an operand of the instruction right behind its producer costs two, one further one.

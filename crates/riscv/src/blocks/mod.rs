@@ -32,7 +32,7 @@ use crate::pmp::Verdict;
 impl Machine {
     /// The block at an address, built if need be; `None` when the reference interpreter has to fetch there.
     fn find_block<O: Observer>(&mut self, pc: u64, context: Context, id: u32, obs: &mut O) -> Option<u16> {
-        let pa = self.way_told(pc, AccessType::Fetch, context.privilege, obs).ok()?;
+        let pa = self.translate_reporting_walk(pc, AccessType::Fetch, context.privilege, obs).ok()?;
         let page = pa & !(PAGE - 1);
         if self.hart.pmp.check(page, PAGE, AccessType::Fetch, context.privilege) != Verdict::Allowed {
             return None;
@@ -60,7 +60,7 @@ impl Machine {
         if self.hart.canonical(va) != va {
             return false;
         }
-        let Ok(pa) = self.way_told(va, access, privilege, obs) else { return false };
+        let Ok(pa) = self.translate_reporting_walk(va, access, privilege, obs) else { return false };
         let pa = pa & !(PAGE - 1);
         if self.hart.pmp.check(pa, PAGE, access, privilege) != Verdict::Allowed
             || self.bus.ram_slice(pa, PAGE).is_none()

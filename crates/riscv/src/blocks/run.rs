@@ -246,7 +246,7 @@ macro_rules! define {
                 let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
                 let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
                 let (passes, accesses): (&mut [Pass; LOG], &mut [Touch; LOG]) = (passes, accesses);
-                // References to the arrays: the boxes would be followed anew for each op.
+                // References to the arrays: each op would follow the boxes again.
                 let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[Jump; JUMP_ENTRIES]) =
                     (ops, links, jumps);
                 let (loads, stores) = (&loads[slot % CONTEXTS], &stores[slot % CONTEXTS]);
@@ -320,7 +320,7 @@ macro_rules! define {
                             }
                         };
                     }
-                    /// Counts the instructions up to the place `$end`, and notes for the observer that they retired, if
+                    /// Counts the instructions up to the place `$end`, and records for the observer that they retired, if
                     /// there are `$some`.
                     macro_rules! passed {
                         ($some:expr, $end:expr, $target:expr, $taken:expr) => {
@@ -371,7 +371,7 @@ macro_rules! define {
                             next!(if op.rd < 32 { outside(value) } else { 0 });
                         }};
                     }
-                    /// The bytes of an access, if the TLB has it.
+                    /// The bytes of an access, if its page is in the TLB.
                     macro_rules! find {
                         ($tlb:expr, $size:literal, $store:literal, $va:ident, $index:ident, $bytes:ident) => {
                             let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);

@@ -116,7 +116,7 @@ impl Distances {
         &self.histogram
     }
 
-    /// What a fully associative LRU cache of so many lines misses.
+    /// The misses of a fully associative LRU cache with this number of lines.
     #[must_use]
     pub fn misses(&self, lines: u64) -> u64 {
         let from = usize::try_from(lines).unwrap_or(usize::MAX).min(self.histogram.len());

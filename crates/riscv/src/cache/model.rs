@@ -29,7 +29,7 @@ pub struct Outcome {
     pub evicted: Option<Evicted>,
 }
 
-/// What an access found; [`Outcome`] in short.
+/// What an access found: a smaller form of [`Outcome`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found {
     Hit,

@@ -174,7 +174,7 @@ impl Engine {
         self.flush_translations();
     }
 
-    /// Whether blocks have been dropped since `drops` was noted.
+    /// Whether blocks have been dropped since the count was `drops`.
     pub(crate) fn flushed_since(&self, drops: u64) -> bool {
         self.drops != drops
     }

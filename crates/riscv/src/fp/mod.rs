@@ -64,7 +64,7 @@ impl Fpu {
         self.two::<T>(a, T::boxed(0), |f, a, _| T::sqrt(f, a), |f, a, _| soft::sqrt::<T>(f, a))
     }
 
-    /// `±(a * b) ± c`, as the four fused instructions have it.
+    /// `±(a * b) ± c`, as the four fused instructions compute it.
     #[inline(always)]
     pub(crate) fn fma<T: Float>(&mut self, a: u64, b: u64, c: u64, negate: bool, subtract: bool) -> u64 {
         let flip = |on: bool| if on { T::SIGN } else { 0 };

@@ -111,7 +111,7 @@ pub struct Fast<const PIPE: bool = true> {
     blocks: Vec<Block>,
     /// The number of a run, with the mode above it; which block.
     block_table: Box<[(u64, u32); BLOCKS]>,
-    /// The same for all blocks, those too that another has displaced from the table.
+    /// The same for all blocks, including those that another has displaced from the table.
     block_numbers: HashMap<u64, u32>,
     states: Vec<Key>,
     state_numbers: HashMap<Key, u32>,
