@@ -75,7 +75,6 @@ static KNOWN: &[(&str, &str)] = &[
     ("words", "crates/boundary/"),
     ("words", "crates/lab/"),
     ("words", "crates/microvm/"),
-    ("words", "crates/record/"),
     ("words", "crates/report/"),
     ("words", "crates/runtime/"),
     ("words", "crates/scan/"),

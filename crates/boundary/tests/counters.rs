@@ -7,7 +7,9 @@
 
 use std::io::Write;
 use tollgate_boundary::PROBES;
-use tollgate_measure::counters::{Counted, Counter, Counters, Event, Kernel, Mode, Reading, Trouble, count};
+use tollgate_measure::counters::{
+    Counted, Counter, CounterError, Counters, Event, Kernel, Mode, Reading, count,
+};
 use tollgate_measure::{Refusal, Site};
 use tollgate_testkit::skip;
 
@@ -31,7 +33,7 @@ fn pair(mode: Mode) -> Vec<Counter> {
 /// What a group reads before and after some work, as the kernel gives it.
 fn raw(group: &[Counter], work: impl FnOnce()) -> Result<[Reading; 2], String> {
     let mut kernel = Kernel::new();
-    let refused = |refused| Trouble::Refused(refused).to_string();
+    let refused = |refused| CounterError::Refused(refused).to_string();
     let opened = kernel.open(group, 0).map_err(refused)?;
     let before = kernel.read(opened).map_err(|error| error.to_string())?;
     work();
@@ -142,12 +144,12 @@ fn of_a_group_too_large_only_what_fits_is_counted() {
     for (at, counter) in counted.iter().enumerate() {
         match &counter.per_crossing {
             Ok(cycles) => assert!(at < refused.counter && *cycles > 0.0, "{at}: {cycles}"),
-            Err(Trouble::Refused(why)) => {
+            Err(CounterError::Refused(why)) => {
                 assert!(at >= refused.counter && why.errno == refused.errno, "{at}")
             }
             // A group that opens may still find no room, or not advance in a virtual machine: a missing figure is not a
             // wrong one.
-            Err(Trouble::Multiplexed(_) | Trouble::NeverRan | Trouble::Zero) => {}
+            Err(CounterError::Multiplexed(_) | CounterError::NeverRan | CounterError::Zero) => {}
             Err(why) => panic!("{at}: {why}"),
         }
     }
@@ -177,7 +179,7 @@ fn counters_that_take_turns_give_no_figure() {
     tell("share of a turn", format!("{:.2}", shares.last().copied().unwrap_or(1.0)));
     for counter in counted {
         match counter.per_crossing {
-            Err(why @ (Trouble::Multiplexed(_) | Trouble::NeverRan)) => tell("took turns", why),
+            Err(why @ (CounterError::Multiplexed(_) | CounterError::NeverRan)) => tell("took turns", why),
             other => panic!("{other:?}"),
         }
     }

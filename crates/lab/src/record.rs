@@ -133,7 +133,7 @@ fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
             entry.phases.len() - 1
         });
         let known = &mut entry.phases[at];
-        known.cycles = Some(single(cycles as f64 / crossings));
+        known.cycles = Some(Estimate::point(cycles as f64 / crossings));
         for (cause, &cycles) in Cause::ALL.into_iter().zip(table.row(phase)) {
             if cycles > 0 {
                 known.causes.insert(cause.name().into(), cycles as f64 / crossings);
@@ -158,7 +158,7 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
         touch_bytes: point.touch,
         every: point.every,
     });
-    entry.cycles = Some(single(each(seen.with_traps as f64 - seen.alone as f64)));
+    entry.cycles = Some(Estimate::point(each(seen.with_traps as f64 - seen.alone as f64)));
     let [user, kernel] = seen.instructions;
     entry.count(counter::USER_INSTRUCTIONS, each(user as f64));
     entry.count(counter::INSTRUCTIONS, each(kernel as f64));
@@ -168,9 +168,9 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
         entry.counters.insert(counter::REFILL.part(name), each(lost as f64));
     }
     let mut direct = RecordPhase::new(record_phase::DIRECT, Evidence::Simulated);
-    direct.cycles = Some(single(each(seen.direct() as f64)));
+    direct.cycles = Some(Estimate::point(each(seen.direct() as f64)));
     let mut refill = RecordPhase::new(record_phase::REFILL, Evidence::Simulated);
-    refill.cycles = Some(single(each(seen.refill() as f64)));
+    refill.cycles = Some(Estimate::point(each(seen.refill() as f64)));
     for cause in Cause::ALL {
         for (phase, cycles) in [
             (&mut direct, seen.direct[cause as usize] as f64),
@@ -209,7 +209,7 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
     entry.samples = 1;
     entry.crossings = 1;
     if let Some(hazard) = &view.hazard {
-        entry.cycles = Some(single(hazard.lost as f64));
+        entry.cycles = Some(Estimate::point(hazard.lost as f64));
         entry.count(counter::SQUASHED, hazard.squashed as f64);
         let waits = hazard.waits.iter().map(|&(cause, cycles)| Wait { cause: cause.into(), cycles });
         entry.found = Found::Pipeline(PipelineFound { waits: waits.collect() });
@@ -270,20 +270,6 @@ pub fn latency(latency: &Latency, core: &str) -> Measurement {
     entry
 }
 
-/// An exact figure.
-fn single(value: f64) -> Estimate {
-    Estimate {
-        estimate: value,
-        ci: [value; 2],
-        min: value,
-        p10: value,
-        p50: value,
-        p90: value,
-        p99: value,
-        mean: value,
-    }
-}
-
 /// Exact figures of several crossings: how often each occurred.
 fn exact(each: &BTreeMap<u64, u64>) -> Estimate {
     let count: u64 = each.values().sum();
@@ -304,7 +290,7 @@ fn exact(each: &BTreeMap<u64, u64>) -> Estimate {
         p50: at(0.5),
         p90: at(0.9),
         p99: at(0.99),
-        ..single(mean)
+        ..Estimate::point(mean)
     }
 }
 

@@ -6,6 +6,7 @@ use tollgate_lab::latency;
 use tollgate_lab::pipeline::{Around, PipelineError, Wanted, view};
 use tollgate_lab::workload::{self, Point, WORKLOADS, Workload};
 use tollgate_lab::{Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, record};
+use tollgate_record::CauseName;
 use tollgate_riscv::timing::{Cause, Core};
 
 fn core(name: &str) -> Core {
@@ -78,6 +79,14 @@ fn the_trap_of_the_five_stages_by_hand() {
         warm.of_cause(Cause::TrapFlush) / bill.cycles.crossings,
         1 + u64::from(penalty.exception + penalty.return_)
     );
+}
+
+/// The record's vocabulary defines every cause of the timing model.
+#[test]
+fn causes_are_defined() {
+    for cause in Cause::ALL {
+        assert!(CauseName::find(cause.name()).is_some(), "{}", cause.name());
+    }
 }
 
 /// The record keeps what the bill says: phases sum to the total, causes to their phase.

@@ -10,7 +10,7 @@ mod kernel;
 mod reading;
 
 pub use event::{Counter, Event, Mode, groups};
-pub use judge::{Counted, Trouble};
+pub use judge::{Counted, CounterError};
 pub use kernel::Kernel;
 pub use reading::{Counters, Reading, Refused};
 
@@ -60,7 +60,7 @@ pub fn count<E>(
         all.extend(group.iter().enumerate().map(|(at, &counter)| Counted {
             counter,
             per_crossing: match (refused[at], &counted) {
-                (Some(refused), _) => Err(Trouble::Refused(refused)),
+                (Some(refused), _) => Err(CounterError::Refused(refused)),
                 (None, Ok(figures)) => {
                     let place = left.iter().position(|&left| left == at).unwrap_or_default();
                     figures[place].clone()
@@ -72,9 +72,11 @@ pub fn count<E>(
     Ok(all)
 }
 
-fn look(counters: &mut dyn Counters, groups: &[usize]) -> Result<Vec<Reading>, Trouble> {
+fn look(counters: &mut dyn Counters, groups: &[usize]) -> Result<Vec<Reading>, CounterError> {
     let read = |&group: &usize| {
-        counters.read(group).map_err(|error| Trouble::Unreadable(error.raw_os_error().unwrap_or(libc::EIO)))
+        counters
+            .read(group)
+            .map_err(|error| CounterError::Unreadable(error.raw_os_error().unwrap_or(libc::EIO)))
     };
     groups.iter().map(read).collect()
 }

@@ -11,21 +11,21 @@
 //! are found by least squares and never below zero; the knees by trying out.
 //!
 //! ```
-//! use tollgate_measure::knees::{Level, Point, fit};
+//! use tollgate_measure::knees::{CacheLevel, RefillPoint, fit};
 //! // Two tasks; a cache of 1 MiB, behind which each KiB takes 50 ns more.
 //! let point = |kib: u32| {
 //!     let bytes = f64::from(kib) * 1024.0;
 //!     let refill = if kib > 512 { 50.0 * f64::from(kib) } else { 0.0 };
-//!     Point { procs: 2.0, bytes, refill, error: 10.0, total: refill + 1_000.0 }
+//!     RefillPoint { procs: 2.0, bytes, refill, error: 10.0, total: refill + 1_000.0 }
 //! };
-//! let points: Vec<Point> = [64, 128, 256, 400, 650, 850, 900].map(point).into();
-//! let found = fit(&points, &[Level { name: "L2".into(), bytes: 1024.0 * 1024.0 }]);
+//! let points: Vec<RefillPoint> = [64, 128, 256, 400, 650, 850, 900].map(point).into();
+//! let found = fit(&points, &[CacheLevel { name: "L2".into(), bytes: 1024.0 * 1024.0 }]);
 //! assert!(found.levels[0].knee.is_ok());
 //! ```
 
 /// One cell of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct RefillPoint {
     /// Number of tasks.
     pub procs: f64,
     /// Size of each array in bytes.
@@ -40,7 +40,7 @@ pub struct Point {
 
 /// A cache.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Level {
+pub struct CacheLevel {
     /// Its name: `L2`.
     pub name: String,
     /// Its size in bytes, where the knee is expected.
@@ -49,9 +49,9 @@ pub struct Level {
 
 /// What the cells show of one cache.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct CacheFit {
     /// The cache.
-    pub level: Level,
+    pub level: CacheLevel,
     /// The knee, or why it cannot be resolved.
     pub knee: Result<Knee, String>,
 }
@@ -84,7 +84,7 @@ pub struct Prediction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     /// One entry for each cache.
-    pub levels: Vec<Found>,
+    pub levels: Vec<CacheFit>,
     /// How well it predicts; `None` with too few cells.
     pub prediction: Option<Prediction>,
 }
@@ -107,22 +107,22 @@ const CHI_999: f64 = 10.83;
 
 /// Fits the staircase to the cells. `levels` from the smallest cache to the largest. Cells without arrays and
 /// cells that are not finite take no part.
-pub fn fit(points: &[Point], levels: &[Level]) -> Fit {
-    let usable = |point: &&Point| {
+pub fn fit(points: &[RefillPoint], levels: &[CacheLevel]) -> Fit {
+    let usable = |point: &&RefillPoint| {
         let numbers = [point.procs, point.bytes, point.refill, point.error, point.total];
         numbers.iter().all(|number| number.is_finite()) && point.bytes > 0.0 && point.procs >= 1.0
     };
-    let points: Vec<Point> = points.iter().filter(usable).copied().collect();
-    let levels: Vec<Level> = levels.iter().filter(|level| level.bytes >= 1.0).cloned().collect();
+    let points: Vec<RefillPoint> = points.iter().filter(usable).copied().collect();
+    let levels: Vec<CacheLevel> = levels.iter().filter(|level| level.bytes >= 1.0).cloned().collect();
     if points.len() < FEWEST {
         let why = format!("{} cells with arrays, and a fit takes {FEWEST} at least", points.len());
-        let found = |level: Level| Found { level, knee: Err(why.clone()) };
+        let found = |level: CacheLevel| CacheFit { level, knee: Err(why.clone()) };
         return Fit { levels: levels.into_iter().map(found).collect(), prediction: None };
     }
     let best = Stairs::best(&points, &levels);
     let without: Vec<Stairs> = (0..points.len())
         .map(|out| {
-            let others: Vec<Point> =
+            let others: Vec<RefillPoint> =
                 points.iter().enumerate().filter(|(at, _)| *at != out).map(|(_, point)| *point).collect();
             Stairs::from(&others, &levels, best.knees.clone())
         })
@@ -130,12 +130,15 @@ pub fn fit(points: &[Point], levels: &[Level]) -> Fit {
     let found = levels
         .iter()
         .enumerate()
-        .map(|(at, level)| Found { level: level.clone(), knee: knee(&points, &levels, &best, &without, at) })
+        .map(|(at, level)| CacheFit {
+            level: level.clone(),
+            knee: knee(&points, &levels, &best, &without, at),
+        })
         .collect();
     Fit { levels: found, prediction: prediction(&points, &without) }
 }
 
-fn prediction(points: &[Point], without: &[Stairs]) -> Option<Prediction> {
+fn prediction(points: &[RefillPoint], without: &[Stairs]) -> Option<Prediction> {
     let mut errors: Vec<f64> = points
         .iter()
         .zip(without)
@@ -149,15 +152,15 @@ fn prediction(points: &[Point], without: &[Stairs]) -> Option<Prediction> {
 
 /// The knee of one cache, if the cells show it.
 fn knee(
-    points: &[Point],
-    levels: &[Level],
+    points: &[RefillPoint],
+    levels: &[CacheLevel],
     best: &Stairs,
     without: &[Stairs],
     at: usize,
 ) -> Result<Knee, String> {
     let level = &levels[at];
     // A walk that does not fit by itself misses this cache even when it is alone.
-    let telling = |point: &&Point| point.bytes < level.bytes;
+    let telling = |point: &&RefillPoint| point.bytes < level.bytes;
     let beyond = points.iter().filter(telling).filter(|point| footprint(point) > 1.2 * level.bytes).count();
     let below = points.iter().filter(|point| footprint(point) < 0.9 * level.bytes).count();
     if beyond < 2 {
@@ -194,12 +197,12 @@ fn knee(
     Ok(Knee { bytes, interval: [low, high], ns_per_kib: height, ns_interval: [height - half, height + half] })
 }
 
-fn footprint(point: &Point) -> f64 {
+fn footprint(point: &RefillPoint) -> f64 {
     point.procs * point.bytes
 }
 
 /// Places at which a cache's knee is tried, in even steps of the logarithm.
-fn places(level: &Level) -> Vec<f64> {
+fn places(level: &CacheLevel) -> Vec<f64> {
     let at = |i: usize| level.bytes * RANGE.powf(2.0 * i as f64 / (PLACES - 1) as f64 - 1.0);
     (0..PLACES).map(at).collect()
 }
@@ -226,12 +229,12 @@ struct Stairs {
 
 impl Stairs {
     /// The best staircase from any start: knees where the caches end.
-    fn best(points: &[Point], levels: &[Level]) -> Self {
+    fn best(points: &[RefillPoint], levels: &[CacheLevel]) -> Self {
         Self::from(points, levels, levels.iter().map(|level| level.bytes).collect())
     }
 
     /// The best staircase that moving one knee at a time from these finds.
-    fn from(points: &[Point], levels: &[Level], knees: Vec<f64>) -> Self {
+    fn from(points: &[RefillPoint], levels: &[CacheLevel], knees: Vec<f64>) -> Self {
         let mut best = Self::heights(points, &knees, None);
         for _ in 0..4 {
             let before = best.misfit;
@@ -251,7 +254,7 @@ impl Stairs {
     }
 
     /// The best heights for these knees, none of them below zero; `flat` stays at zero.
-    fn heights(points: &[Point], knees: &[f64], flat: Option<usize>) -> Self {
+    fn heights(points: &[RefillPoint], knees: &[f64], flat: Option<usize>) -> Self {
         let rows: Vec<(Vec<f64>, f64)> = points
             .iter()
             .map(|point| {
@@ -291,13 +294,13 @@ impl Stairs {
         best
     }
 
-    fn refill(&self, point: &Point) -> f64 {
+    fn refill(&self, point: &RefillPoint) -> f64 {
         self.knees.iter().zip(&self.heights).map(|(&knee, height)| height * basis(point, knee)).sum()
     }
 }
 
 /// What a step of one nanosecond a KiB adds to the refill of this cell.
-fn basis(point: &Point, knee: f64) -> f64 {
+fn basis(point: &RefillPoint, knee: f64) -> f64 {
     point.bytes / 1024.0 * (ramp(footprint(point), knee) - ramp(point.bytes, knee))
 }
 
@@ -338,19 +341,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn levels() -> Vec<Level> {
+    fn levels() -> Vec<CacheLevel> {
         [("L1", 48.0), ("L2", 2_048.0)]
-            .map(|(name, kib)| Level { name: name.into(), bytes: kib * 1024.0 })
+            .map(|(name, kib)| CacheLevel { name: name.into(), bytes: kib * 1024.0 })
             .into()
     }
 
     /// A matrix made by the model itself, with an error that alternates.
-    fn matrix(knees: [f64; 2], heights: [f64; 2], noise: f64) -> Vec<Point> {
+    fn matrix(knees: [f64; 2], heights: [f64; 2], noise: f64) -> Vec<RefillPoint> {
         let truth = Stairs { knees: knees.into(), heights: heights.into(), misfit: 0.0 };
         let mut points = Vec::new();
         for procs in [2.0, 4.0, 8.0, 16.0, 32.0] {
             for kib in [4.0, 8.0, 16.0, 24.0, 64.0, 128.0, 256.0, 512.0] {
-                let mut point = Point {
+                let mut point = RefillPoint {
                     procs,
                     bytes: kib * 1024.0,
                     refill: 0.0,
@@ -392,7 +395,7 @@ mod tests {
     #[test]
     fn a_cache_that_was_never_left_is_not_resolved() {
         let mut levels = levels();
-        levels.push(Level { name: "L3".into(), bytes: 256.0 * 1024.0 * 1024.0 });
+        levels.push(CacheLevel { name: "L3".into(), bytes: 256.0 * 1024.0 * 1024.0 });
         let fit = fit(&matrix([48.0 * 1024.0, 2_048.0 * 1024.0], [4.0, 30.0], 0.002), &levels);
         let why = fit.levels[2].knee.as_ref().expect_err("footprints end far below it");
         assert!(why.starts_with("0 cells beyond"), "{why}");
@@ -424,12 +427,12 @@ mod tests {
             cells in prop::collection::vec((any::<f64>(), any::<f64>(), any::<f64>(), any::<f64>()), 0..12),
             sizes in prop::collection::vec(any::<f64>(), 0..4),
         ) {
-            let points: Vec<Point> = cells
+            let points: Vec<RefillPoint> = cells
                 .iter()
-                .map(|&(procs, bytes, refill, error)| Point { procs, bytes, refill, error, total: refill })
+                .map(|&(procs, bytes, refill, error)| RefillPoint { procs, bytes, refill, error, total: refill })
                 .collect();
-            let levels: Vec<Level> =
-                sizes.iter().map(|&bytes| Level { name: String::new(), bytes }).collect();
+            let levels: Vec<CacheLevel> =
+                sizes.iter().map(|&bytes| CacheLevel { name: String::new(), bytes }).collect();
             let _ = fit(&points, &levels);
         }
     }

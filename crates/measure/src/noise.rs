@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub use batch::{BatchMark, BatchNoise};
 pub use interrupts::Interrupts;
-pub use own::{OwnMark, ThreadTime, of_family, of_group};
+pub use own::{OwnMark, ThreadTime};
 pub use span::{CpuMark, CpuNoise, Mark, Share, SpanNoise};
 pub use stat::CpuTimes;
 pub use warn::warnings;

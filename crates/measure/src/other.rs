@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Lost, PROTOCOL, Reply, Request};
 use crate::probe::Meta;
 use crate::samples::ProbeState;
-use crate::turns::Pausing;
+use crate::turns::PausableBench;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::process::{Command, Stdio};
@@ -160,7 +160,7 @@ impl<B: Bench> Bench for Renumbered<'_, B> {
     }
 }
 
-impl<B: Pausing> Pausing for Renumbered<'_, B> {
+impl<B: PausableBench> PausableBench for Renumbered<'_, B> {
     fn pause(&mut self) {
         self.bench.pause();
     }

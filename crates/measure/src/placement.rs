@@ -2,7 +2,7 @@
 
 mod choose;
 
-use std::{fs, io, mem};
+use std::{io, mem};
 
 pub(crate) use choose::list;
 pub use choose::{PlacementError, choose};
@@ -76,16 +76,6 @@ impl Relation {
             Self::OtherCore => "other-core",
             Self::Unknown => "unknown",
         }
-    }
-}
-
-/// How two CPUs relate, from sysfs.
-pub fn relation(cpu: usize, other: usize) -> Relation {
-    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    match fs::read_to_string(path) {
-        Ok(siblings) if parse_cpu_list(&siblings).contains(&other) => Relation::Sibling,
-        Ok(_) => Relation::OtherCore,
-        Err(_) => Relation::Unknown,
     }
 }
 

@@ -7,6 +7,7 @@
 //! thus meets all probes alike, and what differs from process to process shows between epochs.
 
 use crate::bench::{Bench, Lost, Reply, Request};
+use crate::clock::Nanos;
 use crate::probe::Meta;
 use crate::samples::{Batch, CoreReading, EpochSamples, ProbeSamples, ProbeState, RunSamples};
 use crate::stats::{is_steady, median};
@@ -278,7 +279,7 @@ impl<B: Bench> Sampler<'_, B> {
     }
 
     fn ticks(&self, ns: u64) -> f64 {
-        ns as f64 * self.samples.scale().map_or(1.0, |scale| scale.hz / 1e9)
+        self.samples.scale().map_or(ns as f64, |scale| scale.ticks(Nanos(ns as f64)).0)
     }
 
     fn batch_ticks(&self) -> f64 {

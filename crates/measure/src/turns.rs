@@ -12,7 +12,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Whose turn it is.
 #[derive(Default)]
-pub struct Turns {
+pub struct Alternation {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -23,7 +23,7 @@ struct State {
     left: [bool; 2],
 }
 
-impl Turns {
+impl Alternation {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -48,21 +48,21 @@ impl Turns {
 }
 
 /// A bench that can close what is open.
-pub trait Pausing: Bench {
+pub trait PausableBench: Bench {
     /// Ends what is open; [`Bench::restart`] is the next call.
     fn pause(&mut self);
 }
 
-impl<F: FnMut() -> Command> Pausing for Remote<F> {
+impl<F: FnMut() -> Command> PausableBench for Remote<F> {
     fn pause(&mut self) {
         self.end();
     }
 }
 
 /// One of the two benches.
-pub struct TakingTurns<'t, B: Pausing> {
+pub struct AlternatingBench<'t, B: PausableBench> {
     bench: B,
-    turns: &'t Turns,
+    turns: &'t Alternation,
     me: usize,
     /// Set when an epoch begins: the next start is its own and not that of a bench that was lost.
     begins: &'t AtomicBool,
@@ -70,15 +70,15 @@ pub struct TakingTurns<'t, B: Pausing> {
     waited_ns: u64,
 }
 
-impl<'t, B: Pausing> TakingTurns<'t, B> {
+impl<'t, B: PausableBench> AlternatingBench<'t, B> {
     /// The bench of side `me`, 0 or 1; side 0 begins. The caller sets `begins` on
     /// [`Event::Epoch`](crate::sampler::Event::Epoch).
-    pub fn new(bench: B, turns: &'t Turns, me: usize, begins: &'t AtomicBool) -> Self {
+    pub fn new(bench: B, turns: &'t Alternation, me: usize, begins: &'t AtomicBool) -> Self {
         Self { bench, turns, me: me.min(1), begins, has_turn: false, waited_ns: 0 }
     }
 }
 
-impl<B: Pausing> Bench for TakingTurns<'_, B> {
+impl<B: PausableBench> Bench for AlternatingBench<'_, B> {
     fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
         self.bench.ask(request)
     }
@@ -103,7 +103,7 @@ impl<B: Pausing> Bench for TakingTurns<'_, B> {
     }
 }
 
-impl<B: Pausing> Drop for TakingTurns<'_, B> {
+impl<B: PausableBench> Drop for AlternatingBench<'_, B> {
     fn drop(&mut self) {
         self.bench.pause();
         self.turns.pass(self.me, true);
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    impl Pausing for Noting<'_> {
+    impl PausableBench for Noting<'_> {
         fn pause(&mut self) {
             self.note('-');
         }
@@ -146,13 +146,13 @@ mod tests {
 
     /// What happens when A makes some epochs and B makes others.
     fn epochs(of_a: u32, of_b: u32) -> String {
-        let (turns, notes) = (Turns::default(), Mutex::new(String::new()));
+        let (turns, notes) = (Alternation::default(), Mutex::new(String::new()));
         std::thread::scope(|scope| {
             for (me, name, epochs) in [(1, 'b', of_b), (0, 'a', of_a)] {
                 let (turns, notes) = (&turns, &notes);
                 scope.spawn(move || {
                     let begins = AtomicBool::new(false);
-                    let mut bench = TakingTurns::new(Noting(name, notes), turns, me, &begins);
+                    let mut bench = AlternatingBench::new(Noting(name, notes), turns, me, &begins);
                     for _ in 0..epochs {
                         begins.store(true, Ordering::Relaxed);
                         bench.restart().unwrap();
@@ -176,8 +176,9 @@ mod tests {
 
     #[test]
     fn a_bench_that_was_lost_starts_again_in_its_own_turn() {
-        let (turns, notes, begins) = (Turns::default(), Mutex::new(String::new()), AtomicBool::new(true));
-        let mut bench = TakingTurns::new(Noting('a', &notes), &turns, 0, &begins);
+        let (turns, notes, begins) =
+            (Alternation::default(), Mutex::new(String::new()), AtomicBool::new(true));
+        let mut bench = AlternatingBench::new(Noting('a', &notes), &turns, 0, &begins);
         bench.restart().unwrap();
         bench.restart().unwrap();
         drop(bench);

@@ -1,4 +1,4 @@
-//! What `tollgate doctor` found on a host: a fact, what it does to a measurement, and what would mend it.
+//! What `tollgate doctor` found on a host: a fact, what it does to a measurement, and what would fix it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Finding {
     /// What it does to a measurement; empty when it does nothing.
     #[serde(default)]
     pub effect: String,
-    /// The command, or the step, that would mend it; absent when nothing can or need be done.
+    /// The command, or the step, that would fix it; absent when nothing can or need be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Figures that are no numbers.
+//! Figures that are not finite.
 //!
 //! JSON has no NaN and no infinity, and a `null` in their place could not be read back. A run is
 //! worth more than its worst figure, so it is not refused: what is not finite is left out, and the

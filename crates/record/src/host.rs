@@ -40,7 +40,7 @@ pub struct Host {
     pub capabilities: Vec<String>,
     /// The machine's or the virtual machine's product name.
     pub machine: Option<String>,
-    /// Memory that could be had without swapping when the host was described, in bytes.
+    /// Memory that was available without swapping when the host was described, in bytes.
     pub memory_available_bytes: Option<u64>,
     /// Whether free memory is given back to the host (a balloon with free page reporting); absent
     /// without a balloon.
@@ -88,7 +88,7 @@ pub struct Cpu {
     pub cores: Vec<Vec<usize>>,
     /// The online CPUs in groups that share a socket; empty where the system does not tell.
     pub packages: Vec<Vec<usize>>,
-    /// CPUs that the scheduler was told to leave alone (`isolcpus=`).
+    /// CPUs that the scheduler leaves alone (`isolcpus=`).
     pub isolated: Vec<usize>,
     /// CPUs whose tick stops while one task runs (`nohz_full=`).
     pub tickless: Vec<usize>,

@@ -199,7 +199,7 @@ fn binary(bytes: f64) -> (String, &'static str) {
     (digits, power)
 }
 
-/// A count per crossing: two decimals, and more when two would hide that it is no whole number and
+/// A count per crossing: two decimals, and more when two would hide that it is not a whole number and
 /// `exact` asks for it.
 pub fn per_crossing(x: f64, exact: bool) -> String {
     if !x.is_finite() || x.abs() >= 99.95 || (x != 0.0 && x.abs() < 0.005) {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// The text as one line that cannot move a cursor, change a colour or turn the direction of writing.
+/// The text as one line that cannot move a cursor, change a color or turn the direction of writing.
 ///
 /// Line breaks and tabs become spaces; other control characters, and the invisible characters that
-/// reorder or join their neighbours, become `?`. Everything else stays.
+/// reorder or join their neighbors, become `?`. Everything else stays.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| !is_unsafe(c)) {
         return Cow::Borrowed(text);

@@ -48,7 +48,7 @@ macro_rules! names {
 
         $(#[$doc])*
         pub mod $room {
-            use super::$kind;
+            use $crate::vocabulary::$kind;
 
             /// Every name, in the order of the reference page.
             pub static ALL: &[$kind] = &[$($constant),+];
@@ -71,7 +71,7 @@ names! {
     CROSSINGS_DIFFER = "crossings-differ", "The simulated crossings do not all take the same instructions; the phases are means.";
     CUT_SHORT = "cut-short", "A probe took more than its share of the time of a busy machine, so it was sampled less than planned.";
     DRIFT = "drift", "The figure moved in one direction during the run.";
-    EMULATED = "emulated", "An emulator stands in for the hardware, so the figure says nothing about this machine's hardware.";
+    EMULATED = "emulated", "An emulator replaces the hardware, so the figure says nothing about this machine's hardware.";
     ESTIMATORS_DISAGREE = "estimators-disagree", "Batches of two sizes give different figures, so the cost is not proportional to the number of crossings.";
     FEW_EPOCHS = "few-epochs", "Too few epochs for the interval to show how processes differ.";
     GUEST_NOT_RUN = "guest-not-run", "The bare guest did not run, so the hardware's share is missing.";

@@ -1,4 +1,4 @@
-//! The published schema is the one that the types give, and it tells a run from what is none.
+//! The published schema is the one that the types give, and it refuses what is not a run.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The store: what is saved comes back, and whatever else lies there ends in a sentence.
+//! What the store does with its files, and what it says about files that are not runs.
 
 mod common;
 
@@ -143,7 +143,7 @@ fn a_place_that_cannot_be_written_is_said_before_and_at_saving() {
     }
     assert!(
         std::error::Error::source(&below.check_writable().unwrap_err()).is_none(),
-        "the cause is said once"
+        "the cause is printed once"
     );
     // A directory that cannot be written even by root.
     let error = Store::open("/proc/tollgate".into()).unwrap().check_writable().unwrap_err();

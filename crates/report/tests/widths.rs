@@ -19,7 +19,7 @@ const STYLES: [(&str, Style); 5] = [
 ];
 
 /// A run for each view.
-fn runs() -> [(&'static str, Run); 10] {
+fn runs() -> [(&'static str, Run); 15] {
     let read = |text: &str| document::from_json(text.as_bytes()).unwrap();
     [
         ("ladder", fixture::ladder()),
@@ -28,6 +28,11 @@ fn runs() -> [(&'static str, Run); 10] {
         ("switch", read(include_str!("records/switch.json"))),
         ("icache", read(include_str!("records/icache.json"))),
         ("riscv", read(include_str!("records/riscv.json"))),
+        ("trap", read(include_str!("records/riscv-trap.json"))),
+        ("designs", read(include_str!("records/riscv-designs.json"))),
+        ("engines", read(include_str!("records/riscv-engines.json"))),
+        ("workload", read(include_str!("records/riscv-workload.json"))),
+        ("profile", read(include_str!("records/riscv-profile.json"))),
         ("pipeline", read(include_str!("runs/riscv-pipeline.json"))),
         ("latency", read(include_str!("runs/riscv-interrupt.json"))),
         ("fault_scan", read(include_str!("records/fault-scan.json"))),

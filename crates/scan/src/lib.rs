@@ -32,7 +32,7 @@ pub enum Progress<'a> {
         /// How much of the file this one goes over.
         bytes: u64,
     },
-    /// What has been measured so far; worth saving.
+    /// What has been measured so far, with the scan that is going on; worth saving.
     Measured(&'a [Measurement]),
 }
 
@@ -60,8 +60,11 @@ pub fn scan(
         if !plan.warm {
             file.drop_from_cache()?;
         }
-        let ended = process::run(plan, bytes, &file, limit.as_ref(), stop)?;
-        results.push(result::measurement(plan, bytes, &file, limit.as_ref(), ended));
+        let row = |ended| result::measurement(plan, bytes, &file, limit.as_ref(), ended);
+        let ended = process::run(plan, bytes, &file, limit.as_ref(), stop, &mut |so_far| {
+            report(Progress::Measured(&[&results[..], &[row(so_far)]].concat()));
+        })?;
+        results.push(row(ended));
         report(Progress::Measured(&results));
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use crate::file::ScannedFile;
 use crate::memory_limit::{Group, MemoryLimit};
-use crate::touch::{TouchJob, Touched, Usage};
+use crate::touch::{Mark, TouchJob, Touched, Usage};
 use crate::{ScanError, ScanPlan};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -32,6 +32,7 @@ pub(crate) fn run(
     file: &ScannedFile,
     limit: Option<&MemoryLimit>,
     stop: &AtomicBool,
+    so_far: &mut dyn FnMut(ScanEnd),
 ) -> Result<ScanEnd, ScanError> {
     let job = TouchJob {
         bytes,
@@ -42,15 +43,15 @@ pub(crate) fn run(
         source: plan.source,
         parent: std::process::id(),
     };
-    let job = serde_json::to_string(&job).map_err(io::Error::from);
-    let job = job.map_err(ScanError::system("write the job of the scan"))?;
+    let text = serde_json::to_string(&job).map_err(io::Error::from);
+    let text = text.map_err(ScanError::system("write the job of the scan"))?;
     let group =
         limit.map(MemoryLimit::group).transpose().map_err(ScanError::system("make a control group"))?;
     let group = group.flatten();
     let words = limit.map_or_else(|| plan.toucher.clone(), |limit| limit.words(&plan.toucher));
     let command = || {
         let mut command = Command::new(words.first().cloned().unwrap_or_default());
-        command.args(words.iter().skip(1)).arg(&job);
+        command.args(words.iter().skip(1)).arg(&text);
         let input = file.file.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -66,7 +67,11 @@ pub(crate) fn run(
             return Ok(ScanEnd { touched: Err(why), usage: Usage::default(), elapsed: start.elapsed() });
         }
     };
-    let output = listen(&mut tree, stop);
+    let output = listen(&mut tree, stop, &mut |marks| {
+        let Some(last) = marks.last() else { return };
+        let elapsed = Duration::from_nanos(last.ns);
+        so_far(ScanEnd { touched: Ok(job.so_far(marks)), usage: last.usage, elapsed });
+    });
     let Ended { status, usage } = tree.wait();
     let (elapsed, usage) = (start.elapsed(), Usage::of(&usage));
     let message = || {
@@ -83,9 +88,10 @@ pub(crate) fn run(
     Ok(ScanEnd { touched, usage, elapsed })
 }
 
-/// Reads all that the process prints, and passes on that it should stop.
-fn listen(tree: &mut Tree, stop: &AtomicBool) -> Vec<u8> {
-    let mut output = Vec::new();
+/// Reads all that the process prints, passes its marks on as they come, and passes on that it should stop. Returns
+/// the last line.
+fn listen(tree: &mut Tree, stop: &AtomicBool, report: &mut dyn FnMut(&[Mark])) -> Vec<u8> {
+    let (mut output, mut marks) = (Vec::new(), Vec::new());
     let Some(mut stdout) = tree.stdout.take() else { return output };
     let mut patience = Patience::new(LEAVE);
     let mut asked: Option<Instant> = None;
@@ -97,7 +103,16 @@ fn listen(tree: &mut Tree, stop: &AtomicBool) -> Vec<u8> {
         if ready > 0 {
             match stdout.read(&mut buffer) {
                 Ok(0) => return output,
-                Ok(bytes) => output.extend_from_slice(&buffer[..bytes]),
+                Ok(bytes) => {
+                    output.extend_from_slice(&buffer[..bytes]);
+                    while output.first() == Some(&b'[')
+                        && let Some(end) = output.iter().position(|&byte| byte == b'\n')
+                    {
+                        let line: Vec<u8> = output.drain(..=end).collect();
+                        marks.extend(serde_json::from_slice::<Vec<Mark>>(&line).unwrap_or_default());
+                        report(&marks);
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return output,
             }

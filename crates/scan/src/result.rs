@@ -45,7 +45,7 @@ fn facts(
 ) {
     result.asked = Asked::Scan(ScanAsked {
         size: bytes,
-        pattern: plan.pattern.name().into(),
+        pattern: plan.pattern.name(),
         advice: plan.advice.name().into(),
         warm: plan.warm,
         file: file.path.as_ref().map(|path| path.to_string_lossy().into()),
@@ -119,7 +119,9 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
     result.samples = touched.marks.len() as u64 - 1;
     result.phases = phases(first, last);
     result.series = series(&touched.marks);
-    single(result, touched);
+    if !touched.buckets.is_empty() {
+        single(result, touched);
+    }
     if let Some((offset, length)) = touched.bus {
         let what = if length <= offset {
             format!("the file was cut to {length} bytes while it was mapped")

@@ -1,5 +1,5 @@
 //! The process that touches. It maps the file on its standard input, touches its pages as its job says, and prints
-//! one line of JSON: what happened.
+//! one line of JSON: what happened. While it works it prints lines with the marks so far, which are worth saving.
 
 mod bus;
 mod lengths;
@@ -89,6 +89,8 @@ pub(crate) struct Touched {
 
 /// Marks of a scan.
 const MARKS: u64 = 200;
+/// New marks are printed after so long; a short scan prints none, and is not disturbed by that.
+const PRINT_EVERY_NS: u64 = 700_000_000;
 
 /// Does a job, which is JSON, on the file that is standard input, and writes the result to `out`.
 ///
@@ -108,14 +110,44 @@ pub fn touch(job: &str, out: &mut dyn Write) -> Result<(), ScanError> {
     // SAFETY: standard input belongs to nobody else in this process.
     let file = unsafe { File::from_raw_fd(libc::STDIN_FILENO) };
     let touched = match job.source {
-        Source::Counter => run(&job, &file, &Counter, &stop)?,
-        Source::Os => run(&job, &file, &Os, &stop)?,
+        Source::Counter => run(&job, &file, &Counter, &stop, out)?,
+        Source::Os => run(&job, &file, &Os, &stop, out)?,
     };
-    let line = serde_json::to_string(&touched).map_err(io::Error::from);
-    line.and_then(|line| writeln!(out, "{line}")).map_err(ScanError::system("write the result"))
+    print(&touched, out)
 }
 
-fn run(job: &TouchJob, file: &File, clock: &impl Clock, stop: &AtomicBool) -> Result<Touched, ScanError> {
+fn print(what: &impl Serialize, out: &mut dyn Write) -> Result<(), ScanError> {
+    let line = serde_json::to_string(what).map_err(io::Error::from);
+    let printed = line.and_then(|line| writeln!(out, "{line}")).and_then(|()| out.flush());
+    printed.map_err(ScanError::system("write the result"))
+}
+
+impl TouchJob {
+    /// What is known of a scan that has come as far as these marks.
+    pub(crate) fn so_far(&self, marks: &[Mark]) -> Touched {
+        let order = Order::new(self);
+        Touched {
+            planned: order.touches,
+            marks: marks.to_vec(),
+            distinct: order.distinct(marks.last().map_or(0, |last| last.touches)),
+            ns_per_tick: 1.0,
+            stamp_ticks: 0,
+            buckets: Vec::new(),
+            resident_before: None,
+            direct_read_ns: Vec::new(),
+            bus: None,
+            stopped: true,
+        }
+    }
+}
+
+fn run(
+    job: &TouchJob,
+    file: &File,
+    clock: &impl Clock,
+    stop: &AtomicBool,
+    out: &mut dyn Write,
+) -> Result<Touched, ScanError> {
     let direct_read_ns = direct_reads(file, job.bytes, job.seed);
     let mapped = Mapped::new(file, job.bytes)?;
     mapped.advise(job.advice)?;
@@ -130,6 +162,7 @@ fn run(job: &TouchJob, file: &File, clock: &impl Clock, stop: &AtomicBool) -> Re
     let first = Moment::read(clock, monotonic_raw_ns, 200);
     let start = monotonic_raw_ns();
     marks.push(Mark { ns: 0, touches: 0, usage: usage() });
+    let (mut printed, mut printed_ns) = (0, 0);
     let (mut done, mut last) = (0, clock.now());
     while done < order.touches && !stop.load(Ordering::Relaxed) && bus::address().is_none() {
         let end = (done + chunk).min(order.touches);
@@ -143,6 +176,10 @@ fn run(job: &TouchJob, file: &File, clock: &impl Clock, stop: &AtomicBool) -> Re
         }
         done = end;
         marks.push(Mark { ns: monotonic_raw_ns() - start, touches: done, usage: usage() });
+        if marks.last().is_some_and(|mark| mark.ns >= printed_ns + PRINT_EVERY_NS) {
+            print(&&marks[printed..], out)?;
+            (printed, printed_ns) = (marks.len(), monotonic_raw_ns() - start);
+        }
         // The time of the mark is not part of a touch.
         last = clock.now();
     }

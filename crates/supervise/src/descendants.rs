@@ -8,8 +8,8 @@ const MOST_PROCESSES: libc::pid_t = 1 << 22;
 /// Kills children until none is left. The children of a killed child become ours, so that all descendants end.
 pub(crate) fn end() {
     loop {
-        // SAFETY: no status is wanted; what has ended is reaped.
         let left = loop {
+            // SAFETY: no status is wanted; what has ended is reaped.
             match unsafe { libc::waitpid(-1, ptr::null_mut(), libc::WNOHANG | libc::__WALL) } {
                 -1 => break false,
                 0 => break true,

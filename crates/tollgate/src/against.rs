@@ -13,7 +13,7 @@ use tollgate_boundary::select;
 use tollgate_measure::Meta;
 use tollgate_measure::other::{OtherProgram, Protocol, Renumbered, skip_missing};
 use tollgate_measure::remote::Remote;
-use tollgate_measure::turns::{TakingTurns, Turns};
+use tollgate_measure::turns::{AlternatingBench, Alternation};
 
 /// What the measured side is held against.
 #[derive(clap::Args)]
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     theirs.run.tool = other.tool.clone();
     let plan = run::plan(sampling, ours.run.seed);
     let sampled = Sampled::new(List::Ladder, wanted, site, sampling, plan);
-    let turns = Turns::default();
+    let turns = Alternation::default();
     let side = |me: usize, session: &mut Session<'_>| {
         let begins = AtomicBool::new(false);
         let own: Vec<Option<usize>> = (0..metas.len()).map(Some).collect();
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
             bench = bench.unguarded();
         }
         let bench = Renumbered { bench, places };
-        let mut bench = TakingTurns::new(bench, &turns, me, &begins);
+        let mut bench = AlternatingBench::new(bench, &turns, me, &begins);
         let mut states = sampled.states();
         skip_missing(&mut states, places);
         let begin = || begins.store(true, Ordering::Relaxed);

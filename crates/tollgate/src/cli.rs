@@ -32,8 +32,8 @@ impl Usage {
                   switch, a system call, a fault, a signal, a thread or process switch, a wake-up on \
                   another core, a VM exit.\n\nWithout a command it measures every boundary of this machine \
                   and prints one table.",
-    after_help = "Exit status: 0 done; 1 something that was asked for failed; 2 the command line or an \
-                  input file is wrong.\n\nExamples:\n  tollgate --quick\n  tollgate run 'thread/*' --cpu 0\n  \
+    after_help = "Exit status: 0 done; 1 something that was asked for failed, or the run could not be saved; \
+                  2 the command line or an input file is wrong, or nothing can be saved in --store DIR.\n\nExamples:\n  tollgate --quick\n  tollgate run 'thread/*' --cpu 0\n  \
                   tollgate --json --quick > run.json",
     args_conflicts_with_subcommands = true
 )]
@@ -115,7 +115,7 @@ pub(crate) struct RunArgs {
 /// What every measuring command takes.
 #[derive(Args)]
 pub(crate) struct Sampling {
-    /// A rougher answer in under 5 seconds
+    /// A rougher answer, in about 5 seconds
     #[arg(long)]
     pub(crate) quick: bool,
     /// A finer answer in about 4 minutes
@@ -253,7 +253,7 @@ pub(crate) struct RunsArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tollgate show latest\n  tollgate show 20261120 --json\n  tollgate show ./run.json"
+    after_help = "Examples:\n  tollgate show latest\n  tollgate show 01M7WS4P --json\n  tollgate show ./run.json"
 )]
 pub(crate) struct ShowArgs {
     /// A run's id, the beginning of one, 'latest', or the path of a record

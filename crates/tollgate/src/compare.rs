@@ -18,7 +18,7 @@ use tollgate_report::{Comparison, MARGIN, Options};
     after_help = "A run is an id, the beginning of one, 'latest', or the path of a record; a directory stands \
                         for all runs in it.\n\nExit status: 0 compared; 1 a probe is slower by more than \
                         --fail-above, even at the lower end of its interval; 2 the command line or a record is \
-                        wrong.\n\nExamples:\n  tollgate compare 20261120 latest --fail-above 5%\n  \
+                        wrong.\n\nExamples:\n  tollgate compare 01M7WS4P latest --fail-above 5%\n  \
                         tollgate compare before/ --with after/ --explain\n  \
                         tollgate compare base.json new.json --markdown"
 )]

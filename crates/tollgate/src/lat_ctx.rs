@@ -17,6 +17,7 @@ use tollgate_record::{Run, Status, document};
 
 #[derive(clap::Args)]
 #[command(
+    mut_arg("quick", |quick| quick.help("A rougher answer, in about a third of a second for each point")),
     after_help = "Prints on standard error what lmbench prints: an empty line, the size and the overhead (one process \
                   passing the token to itself and adding up its array), then processes and microseconds for a \
                   switch without that overhead. The overhead is measured beside each point; the line shows the \

@@ -193,6 +193,37 @@ fn an_interrupt_ends_the_scan_with_what_it_has() {
 }
 
 #[test]
+fn a_kill_in_the_middle_of_a_scan_keeps_what_was_touched() {
+    let place = Place::new();
+    let mut running = place.start_saving("--size 256M --pattern random --advice random");
+    let child = running.wait_for_scan("deleted") as i32;
+    let store = place.path("store");
+    let saved = || -> Option<Value> {
+        let records = fs::read_dir(&store).ok()?.flatten().map(|entry| entry.path());
+        let record = records.filter(|path| path.extension().is_some_and(|it| it == "json")).last()?;
+        serde_json::from_str(&fs::read_to_string(record).ok()?).ok()
+    };
+    place::until("a saved scan", || {
+        // Pauses make the scan long, however fast the disk is.
+        // SAFETY: the process that touches; the program waits for it only after it has ended.
+        unsafe { libc::kill(child, libc::SIGSTOP) };
+        std::thread::sleep(std::time::Duration::from_millis(1_000));
+        // SAFETY: as above.
+        unsafe { libc::kill(child, libc::SIGCONT) };
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        saved().is_some_and(|run| !run["results"][0].is_null())
+    });
+    running.signal(libc::SIGKILL);
+    running.end();
+    let run = saved().unwrap();
+    assert_eq!(run["complete"], false);
+    let result = &run["results"][0];
+    let touches = number(result, "/crossings");
+    assert!(touches > 0.0 && touches < 65_536.0, "{touches}");
+    assert_eq!(result["warnings"][0]["code"], "interrupted", "{result:#}");
+}
+
+#[test]
 fn after_a_kill_the_next_start_leaves_no_file_and_no_group() {
     let place = Place::new();
     let limit = if limited(&place).is_none() { "--memory-limit 16M" } else { "" };

@@ -1,16 +1,16 @@
 //! The staircase of refill over footprint, fitted to the finished cells: one row of the record for each cache.
 
-use tollgate_measure::knees::{self, Found, Level, Point};
+use tollgate_measure::knees::{self, CacheFit, CacheLevel, RefillPoint};
 use tollgate_record::family::{KneeAsked, KneeFound, LeftOut};
 use tollgate_record::host::Cache;
-use tollgate_record::{Asked, Estimate, Found as Facts, Measurement, Per, Run, Status, phase};
+use tollgate_record::{Asked, Estimate, Found, Measurement, Per, Run, Status, phase};
 
 /// The id of these rows.
 const PROBE: &str = "ring/knee";
 
 /// Adds one row for each data cache of the host.
 pub fn add_knees(run: &mut Run) {
-    let points: Vec<Point> = run.results.iter().filter_map(point).collect();
+    let points: Vec<RefillPoint> = run.results.iter().filter_map(point).collect();
     let with_arrays = |result: &Measurement| result.asked.ring().is_some_and(|ring| ring.size > 0);
     if !run.results.iter().any(with_arrays) {
         return;
@@ -25,14 +25,14 @@ pub fn add_knees(run: &mut Run) {
         run.results.push(row);
         return;
     }
-    let level = |cache: &&Cache| Level { name: format!("L{}", cache.level), bytes: cache.bytes as f64 };
+    let level = |cache: &&Cache| CacheLevel { name: format!("L{}", cache.level), bytes: cache.bytes as f64 };
     let fit = knees::fit(&points, &caches.iter().map(level).collect::<Vec<_>>());
     let guest = run.host.hypervisor.is_some();
     let mut rows: Vec<Measurement> =
         fit.levels.iter().zip(&caches).map(|(found, cache)| row(found, cache, guest)).collect();
     if let Some(prediction) = fit.prediction {
         for row in &mut rows {
-            if let Facts::Knee(knee) = &mut row.found {
+            if let Found::Knee(knee) = &mut row.found {
                 knee.left_out = Some(LeftOut {
                     cells: prediction.cells as u64,
                     median_error: prediction.median,
@@ -45,10 +45,10 @@ pub fn add_knees(run: &mut Run) {
 }
 
 /// A cell's refill and what it depends on.
-fn point(result: &Measurement) -> Option<Point> {
+fn point(result: &Measurement) -> Option<RefillPoint> {
     let refill = result.phases.iter().find(|it| it.name == phase::REFILL)?.ns?;
     let ring = result.asked.ring()?;
-    Some(Point {
+    Some(RefillPoint {
         procs: f64::from(ring.procs),
         bytes: ring.size as f64,
         refill: refill.estimate,
@@ -57,7 +57,7 @@ fn point(result: &Measurement) -> Option<Point> {
     })
 }
 
-fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
+fn row(found: &CacheFit, cache: &Cache, guest: bool) -> Measurement {
     let mut row = Measurement::empty(PROBE, "host", Per::Switch, Status::Measured);
     row.asked = Asked::Knee(KneeAsked { cache: Some(found.level.name.clone()) });
     let mut facts = KneeFound {
@@ -85,7 +85,7 @@ fn row(found: &Found, cache: &Cache, guest: bool) -> Measurement {
             row.enable = Some("more cells around that footprint: --sizes auto with --procs 2,8,32".into());
         }
     }
-    row.found = Facts::Knee(facts);
+    row.found = Found::Knee(facts);
     row
 }
 
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn what_is_not_resolved_says_why_and_what_would_help() {
-        let level = Level { name: "L3".into(), bytes: 1e8 };
-        let found = Found { level, knee: Err("no cell is below it".into()) };
+        let level = CacheLevel { name: "L3".into(), bytes: 1e8 };
+        let found = CacheFit { level, knee: Err("no cell is below it".into()) };
         let cache = Cache { level: 3, bytes: 100_000_000, shared_by: vec![0, 1], ..Cache::default() };
         let row = row(&found, &cache, true);
         assert_eq!(row.status, Status::Skipped);

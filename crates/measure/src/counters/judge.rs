@@ -9,12 +9,12 @@ pub struct Counted {
     /// The counter.
     pub counter: Counter,
     /// Events for each crossing, or why there is no figure.
-    pub per_crossing: Result<f64, Trouble>,
+    pub per_crossing: Result<f64, CounterError>,
 }
 
 /// Why there is no figure.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Trouble {
+pub enum CounterError {
     /// It was not opened.
     Refused(Refused),
     /// It was opened and could not be read.
@@ -33,7 +33,7 @@ pub enum Trouble {
     Constant(u64),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for CounterError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(refused) => out.write_str(refusal(refused.errno)),
@@ -87,33 +87,33 @@ pub(super) fn judge(
     before: &[Reading],
     after: &[Reading],
     crossings: u64,
-) -> Result<Vec<Result<f64, Trouble>>, Trouble> {
+) -> Result<Vec<Result<f64, CounterError>>, CounterError> {
     let mut sums = vec![0_u64; group.len()];
     for (before, after) in before.iter().zip(after) {
         let (Some(enabled), Some(running)) =
             (after.enabled.checked_sub(before.enabled), after.running.checked_sub(before.running))
         else {
-            return Err(Trouble::Backwards);
+            return Err(CounterError::Backwards);
         };
         // A task that never ran enabled nothing: its counters are not on while it sleeps.
         if enabled > 0 && running == 0 {
-            return Err(Trouble::NeverRan);
+            return Err(CounterError::NeverRan);
         }
         if running < enabled {
-            return Err(Trouble::Multiplexed(running as f64 / enabled as f64));
+            return Err(CounterError::Multiplexed(running as f64 / enabled as f64));
         }
         for (at, sum) in sums.iter_mut().enumerate() {
             let value = |reading: &Reading| reading.values.get(at).copied().unwrap_or(0);
-            *sum += value(after).checked_sub(value(before)).ok_or(Trouble::Backwards)?;
+            *sum += value(after).checked_sub(value(before)).ok_or(CounterError::Backwards)?;
         }
     }
     let of = |event: Event| group.iter().position(|counter| counter.event == event).map(|at| sums[at]);
     for (counter, &sum) in group.iter().zip(&sums) {
         if sum == 0 && counter.event.never_zero() {
-            return Err(Trouble::Zero);
+            return Err(CounterError::Zero);
         }
         if counter.event.part_of().and_then(of).is_some_and(|whole| sum > whole) {
-            return Err(Trouble::MoreThanWhole);
+            return Err(CounterError::MoreThanWhole);
         }
     }
     // A simulator executes the instructions that it counts; only its cycles are made up.
@@ -124,7 +124,7 @@ pub(super) fn judge(
         _ => None,
     };
     let figure = |(counter, &sum): (&Counter, &u64)| match constant {
-        Some(ratio) if counter.event == Event::Cycles => Err(Trouble::Constant(ratio)),
+        Some(ratio) if counter.event == Event::Cycles => Err(CounterError::Constant(ratio)),
         _ => Ok(sum as f64 / crossings.max(1) as f64),
     };
     Ok(group.iter().zip(&sums).map(figure).collect())

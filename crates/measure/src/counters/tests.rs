@@ -47,7 +47,7 @@ fn counted(events: [Event; 2], before: io::Result<Reading>, after: io::Result<Re
     counted.expect("the run goes well")
 }
 
-fn trouble(events: [Event; 2], before: io::Result<Reading>, after: io::Result<Reading>) -> Trouble {
+fn trouble(events: [Event; 2], before: io::Result<Reading>, after: io::Result<Reading>) -> CounterError {
     let counted = counted(events, before, after);
     let first = counted[0].per_crossing.clone().expect_err("not to be believed");
     assert!(counted.iter().all(|counter| counter.per_crossing.as_ref() == Err(&first)));
@@ -120,7 +120,7 @@ fn a_counter_that_is_refused_costs_its_own_figure_only() {
     let mut recorded = Recorded { opens, reads, ..Recorded::default() };
     let counted = count(&mut recorded, &pair(CLOCKS), &[0], || Ok::<u64, ()>(100)).expect("it runs");
     let refused = Refused { counter: 0, errno: libc::ENOENT };
-    assert_eq!(counted[0].per_crossing, Err(Trouble::Refused(refused)));
+    assert_eq!(counted[0].per_crossing, Err(CounterError::Refused(refused)));
     assert_eq!(counted[1].per_crossing, Ok(7.0));
     assert_eq!(recorded.opened[1].0.len(), 1);
     // The second of three: those on both sides stay, each with its own value.
@@ -138,18 +138,18 @@ fn a_counter_that_is_refused_costs_its_own_figure_only() {
 #[test]
 fn what_was_multiplexed_is_not_a_count() {
     let found = trouble(CLOCKS, reading(0, 0, &[0, 0]), reading(100, 40, &[9, 9]));
-    assert_eq!(found, Trouble::Multiplexed(0.4));
+    assert_eq!(found, CounterError::Multiplexed(0.4));
     assert!(found.to_string().contains("40 %"));
 }
 
 #[test]
 fn what_never_ran_is_not_zero() {
-    assert_eq!(trouble(CACHE, reading(0, 0, &[0, 0]), reading(100, 0, &[0, 0])), Trouble::NeverRan);
+    assert_eq!(trouble(CACHE, reading(0, 0, &[0, 0]), reading(100, 0, &[0, 0])), CounterError::NeverRan);
 }
 
 #[test]
 fn a_counter_that_opens_and_stays_at_zero_is_false() {
-    assert_eq!(trouble(CLOCKS, reading(0, 0, &[0, 0]), reading(9, 9, &[500, 0])), Trouble::Zero);
+    assert_eq!(trouble(CLOCKS, reading(0, 0, &[0, 0]), reading(9, 9, &[500, 0])), CounterError::Zero);
     // No miss at all is possible.
     let counted = counted(CACHE, reading(0, 0, &[0, 0]), reading(9, 9, &[500, 0]));
     assert_eq!(counted[1].per_crossing, Ok(0.0));
@@ -157,13 +157,13 @@ fn a_counter_that_opens_and_stays_at_zero_is_false() {
 
 #[test]
 fn a_counter_that_falls_is_false() {
-    assert_eq!(trouble(CLOCKS, reading(0, 0, &[10, 10]), reading(9, 9, &[5, 20])), Trouble::Backwards);
-    assert_eq!(trouble(CLOCKS, reading(9, 9, &[0, 0]), reading(5, 5, &[5, 20])), Trouble::Backwards);
+    assert_eq!(trouble(CLOCKS, reading(0, 0, &[10, 10]), reading(9, 9, &[5, 20])), CounterError::Backwards);
+    assert_eq!(trouble(CLOCKS, reading(9, 9, &[0, 0]), reading(5, 5, &[5, 20])), CounterError::Backwards);
 }
 
 #[test]
 fn more_misses_than_accesses_are_false() {
-    assert_eq!(trouble(CACHE, reading(0, 0, &[0, 0]), reading(9, 9, &[10, 11])), Trouble::MoreThanWhole);
+    assert_eq!(trouble(CACHE, reading(0, 0, &[0, 0]), reading(9, 9, &[10, 11])), CounterError::MoreThanWhole);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_simulators_cycles_are_found_out() {
     let simulated = counted(CLOCKS, reading(0, 0, &[0, 0]), reading(9, 9, &[40_000, 80_000]));
     // The instructions were executed; only the cycles are made up.
     assert_eq!(simulated[0].per_crossing, Ok(400.0));
-    assert_eq!(simulated[1].per_crossing, Err(Trouble::Constant(2)));
+    assert_eq!(simulated[1].per_crossing, Err(CounterError::Constant(2)));
     // With few counts an exact ratio may be chance.
     assert!(counted(CLOCKS, reading(0, 0, &[0, 0]), reading(9, 9, &[40, 80]))[0].per_crossing.is_ok());
 }
@@ -179,8 +179,8 @@ fn a_simulators_cycles_are_found_out() {
 #[test]
 fn what_cannot_be_read_says_so() {
     let failed = || Err(io::Error::from_raw_os_error(libc::EIO));
-    assert_eq!(trouble(CLOCKS, failed(), reading(1, 1, &[1, 1])), Trouble::Unreadable(libc::EIO));
-    assert_eq!(trouble(CLOCKS, reading(0, 0, &[0, 0]), failed()), Trouble::Unreadable(libc::EIO));
+    assert_eq!(trouble(CLOCKS, failed(), reading(1, 1, &[1, 1])), CounterError::Unreadable(libc::EIO));
+    assert_eq!(trouble(CLOCKS, reading(0, 0, &[0, 0]), failed()), CounterError::Unreadable(libc::EIO));
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use super::stat;
 use crate::host::files::Files;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// Time that one living thread has used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,25 +50,11 @@ impl OwnMark {
     }
 }
 
-/// The CPU time of every process in a process group, below a root (`/`), with `tick_ns` nanoseconds to
-/// a tick of `sysconf(_SC_CLK_TCK)`; `None` when no such process can be seen.
-#[must_use]
-pub fn of_group(root: &Path, group: u32, tick_ns: u64) -> Option<OwnMark> {
-    let files = Files::below(root);
-    let table = processes(&files);
-    let members = table.iter().filter(|(_, process)| process.group == group).map(|(&id, _)| id).collect();
-    sum(&files, &table, &members, tick_ns)
-}
-
-/// The CPU time of a process and of everything that descends from it; see [`of_group`].
+/// The CPU time of a process and of everything that descends from it, with `tick_ns` nanoseconds to a tick of
+/// `sysconf(_SC_CLK_TCK)`; `None` when no such process can be seen.
 ///
-/// A script without job control keeps all its commands in one group, also a load that somebody starts
-/// beside the measurement. Descent is the safer way to tell ours from others.
-#[must_use]
-pub fn of_family(root: &Path, process: u32, tick_ns: u64) -> Option<OwnMark> {
-    family(&Files::below(root), process, tick_ns)
-}
-
+/// Descent tells ours from others better than the process group: a script without job control keeps all its commands
+/// in one group, also a load that it starts beside the measurement.
 pub(super) fn family(files: &Files, process: u32, tick_ns: u64) -> Option<OwnMark> {
     let table = processes(files);
     let mut members = BTreeSet::from([process]);
@@ -116,7 +101,6 @@ fn sum(files: &Files, table: &BTreeMap<u32, Stat>, members: &BTreeSet<u32>, tick
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
-    group: u32,
     own_ticks: u64,
     waited_ticks: u64,
     cpu: usize,
@@ -141,8 +125,6 @@ fn parse(text: &str) -> Option<Stat> {
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     Some(Stat {
         parent: number(4)?.try_into().ok()?,
-        // Negative only for kernel threads of old; they are nobody's group.
-        group: number(5)?.try_into().ok()?,
         own_ticks: number(14)?.saturating_add(number(15)?),
         waited_ticks: number(16)?.saturating_add(number(17)?),
         cpu: number(39)?.try_into().ok()?,
@@ -186,7 +168,7 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let stat = parse(&line(7, 3, 4, [10, 20, 1, 2], 1)).unwrap();
-        assert_eq!(stat, Stat { parent: 3, group: 4, own_ticks: 30, waited_ticks: 3, cpu: 1 });
+        assert_eq!(stat, Stat { parent: 3, own_ticks: 30, waited_ticks: 3, cpu: 1 });
         assert_eq!(parse("7 (x) R 1 2 3"), None);
         assert_eq!(parse(""), None);
     }
@@ -199,15 +181,13 @@ mod tests {
             (40, 50, 100, [1, 0, 0, 0], 1, None),
             (101, 1, 100, [70, 0, 0, 0], 1, None),
         ]);
-        let family = of_family(root.path(), 100, TICK).unwrap();
-        assert_eq!(family.total_ns, (13 + 3 + 1) * TICK);
-        assert_eq!(family.threads.keys().copied().collect::<Vec<_>>(), [40, 50, 100]);
-        assert_eq!(family.threads[&100], ThreadTime { cpu: 1, ran_ns: 99_000_000 });
-        assert_eq!(family.threads[&50], ThreadTime { cpu: 0, ran_ns: 30_000_000 });
-        // The group takes in a stranger that a script started, and leaves out a child with its own group.
-        assert_eq!(of_group(root.path(), 100, TICK).unwrap().total_ns, (13 + 1 + 70) * TICK);
-        assert_eq!(of_group(root.path(), 9, TICK), None);
-        assert_eq!(of_family(root.path(), 9, TICK), None);
+        let files = Files::below(root.path());
+        let own = family(&files, 100, TICK).unwrap();
+        assert_eq!(own.total_ns, (13 + 3 + 1) * TICK);
+        assert_eq!(own.threads.keys().copied().collect::<Vec<_>>(), [40, 50, 100]);
+        assert_eq!(own.threads[&100], ThreadTime { cpu: 1, ran_ns: 99_000_000 });
+        assert_eq!(own.threads[&50], ThreadTime { cpu: 0, ran_ns: 30_000_000 });
+        assert_eq!(family(&files, 9, TICK), None);
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use super::rows::{HardwareRow, Shape};
 use crate::{Engine, Outcome, Row, Sample, Visit, phase};
-use tollgate_measure::stats::FEWEST_GROUPS;
-use tollgate_measure::stats::{median, quantile, sorted};
+use tollgate_measure::stats::{FEWEST_GROUPS, median, median_interval, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
 use tollgate_record::family::GuestFound;
 use tollgate_record::{
@@ -215,13 +214,11 @@ impl Scene<'_> {
         let overhead = if pair.is_empty() { 0.0 } else { median(pair) };
         let net = sorted(&all.iter().map(|ticks| (ticks - overhead) * to_ns).collect::<Vec<_>>());
         if let (Some(&min), Some(&max)) = (net.first(), net.last()) {
-            let low = pair.iter().copied().fold(overhead, f64::min);
-            let high = pair.iter().copied().fold(overhead, f64::max);
             let at = |q| quantile(&net, q);
             result.single = Some(Single {
                 count: net.len() as u64,
                 pair_overhead_ns: overhead * to_ns,
-                pair_overhead_error_ns: (high - low) / 2.0 * to_ns,
+                pair_overhead_error_ns: median_interval(pair).map_or(0.0, |pair| pair.half_width()) * to_ns,
                 min,
                 p10: at(0.1),
                 p50: at(0.5),

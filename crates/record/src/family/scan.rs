@@ -11,7 +11,7 @@ pub struct ScanAsked {
     pub size: u64,
     /// Order of the touches: `sequential`, `random`, ...
     pub pattern: String,
-    /// What `madvise` was told.
+    /// The advice that `madvise` gives the kernel.
     pub advice: String,
     /// Whether the page cache was left as it was.
     pub warm: bool,

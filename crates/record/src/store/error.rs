@@ -102,7 +102,7 @@ pub enum StoreError {
         /// The directory.
         dir: PathBuf,
     },
-    /// An id that is no file name.
+    /// An id that cannot be a file name.
     #[error(
         "`{}` cannot be the id of a run; an id has 1 to 100 letters, digits, `-`, `_` and `.`, and does not begin with a dot",
         short(id, 60)

@@ -77,11 +77,17 @@ fn part(name: &str, a: Option<&Phase>, b: Option<&Phase>, scale: f64, exact: boo
         (None, None, a, b) => ("cycles", a, b),
         (a, b, ..) => ("ns", a, b.map(|it| it.scaled(scale))),
     };
-    let value = |it: Option<Estimate>| it.map_or(0.0, |it| it.estimate);
-    let half = |it: Option<Estimate>| it.map_or(0.0, |it| (it.ci[1] - it.ci[0]) / 2.0);
-    let (delta, half) = (value(b) - value(a), half(a).hypot(half(b)));
-    let interval = (!exact).then_some([delta - half, delta + half]);
-    Some(Part { name: name.into(), unit, a: value(a), b: value(b), delta, interval, share: None })
+    let [a, b] = [a, b].map(|it| it.unwrap_or(Estimate::point(0.0)));
+    let delta = b.minus(&a);
+    Some(Part {
+        name: name.into(),
+        unit,
+        a: a.estimate,
+        b: b.estimate,
+        delta: delta.estimate,
+        interval: (!exact).then_some(delta.ci),
+        share: None,
+    })
 }
 
 fn causes(name: &str, a: Option<&Phase>, b: Option<&Phase>) -> Vec<Part> {

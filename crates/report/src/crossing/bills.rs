@@ -81,7 +81,7 @@ fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
     for phase in &result.phases {
         let name = part(&result.probe, &phase.name).map_or_else(|| clean(&phase.name, style), str::to_owned);
         let ns = phase.ns.map_or(f64::NAN, |ns| ns.estimate);
-        let half = phase.ns.map_or(f64::NAN, |ns| (ns.ci[1] - ns.ci[0]) / 2.0);
+        let half = phase.ns.map_or(f64::NAN, |ns| ns.half_width());
         table.row([
             format!("  {name}"),
             format!("{} ns", fit(ns, 10)),

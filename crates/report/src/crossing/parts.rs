@@ -69,17 +69,8 @@ mod tests {
     fn row(engine: &str) -> Measurement {
         let mut row = Measurement::empty("hardware/undefined", engine, Per::Trap, Status::Measured);
         for (name, ns) in [("entry", 300.0), ("handler", 1.0), ("return", 110.0), ("unattributed", 9.0)] {
-            let of = |value| Estimate {
-                estimate: value,
-                ci: [value; 2],
-                min: value,
-                p10: value,
-                p50: value,
-                p90: value,
-                p99: value,
-                mean: value,
-            };
-            row.phases.push(Phase { ns: Some(of(ns)), ..Phase::new(name, Evidence::Guest) });
+            let ns = Some(Estimate::point(ns));
+            row.phases.push(Phase { ns, ..Phase::new(name, Evidence::Guest) });
         }
         row
     }

@@ -218,7 +218,7 @@ fn plus_minus(ns: &Estimate) -> String {
     if ns.estimate > 0.0 {
         format!("± {}", percent(ns.relative_half_width()))
     } else {
-        format!("± {}", Unit::Nanoseconds.show((ns.ci[1] - ns.ci[0]) / 2.0))
+        format!("± {}", Unit::Nanoseconds.show(ns.half_width()))
     }
 }
 

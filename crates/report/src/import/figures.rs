@@ -16,15 +16,10 @@ pub(super) fn alone(probe: &str, engine: &str, per: Per, ns: f64) -> Measurement
         row.reason = Some("the imported figure is not a finite number".into());
         return row;
     }
-    row.ns = Some(flat(ns));
+    row.ns = Some(Estimate::point(ns));
     let text = "the file gives one figure: its interval and its spread are not known";
     row.warnings.push(Warning::new(warning::NO_INTERVAL, text));
     row
-}
-
-/// The same figure in every field, for a row that says so.
-fn flat(x: f64) -> Estimate {
-    Estimate { estimate: x, ci: [x, x], min: x, p10: x, p50: x, p90: x, p99: x, mean: x }
 }
 
 /// A row for a round trip, of which each half is one switch.

@@ -37,8 +37,7 @@ fn found(row: &Measurement, style: &Style) -> String {
     }
     let bound = |at: usize| bytes(knee.and_then(|knee| knee.knee_interval).map(|bounds| bounds[at]));
     let ns = row.ns.map_or("?".into(), |ns| {
-        let half = (ns.ci[1] - ns.ci[0]) / 2.0;
-        format!("{} {} {}", fit(ns.estimate, 8), style.plus_minus(), fit(half, 8))
+        format!("{} {} {}", fit(ns.estimate, 8), style.plus_minus(), fit(ns.half_width(), 8))
     });
     format!(
         "expected at {expected}, found at {} ({} to {}); beyond it {ns} ns more for each KiB",

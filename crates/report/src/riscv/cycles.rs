@@ -124,7 +124,7 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     // A mean with decimals has no room among many causes.
     let short = |x: f64| match mean(x) {
         full if full.len() <= if columns.len() > 7 { 5 } else { 7 } => full,
-        _ => whole(x),
+        _ => whole(x.round_ties_even()),
     };
     let line = |name: String, instructions: Option<f64>, cycles: Option<f64>, causes: Vec<String>| {
         [name, or_dash(instructions), or_dash(cycles)].into_iter().chain(causes)

@@ -30,9 +30,9 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
         }
         let counters = [counter::INSTRUCTIONS, counter::LOADS, counter::STORES, counter::BYTES_SAVED];
         let [instructions, loads, stores, saved] = counters.map(|name| or_dash(bill.counter(name)));
-        let about = bill.found.trap().map(|found| clean(&found.about, style)).unwrap_or_default();
+        let about = bill.found.trap().map(|found| format!(" {}", clean(&found.about, style)));
         let kernel = format!("  {}", clean(kernel(bill), style));
-        table.row([kernel, instructions, loads, stores, saved, about]);
+        table.row([kernel, instructions, loads, stores, saved, about.unwrap_or_default()]);
     }
     let mut text = table.lines(style);
     text.push(String::new());

@@ -34,7 +34,11 @@ pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
         }
     }
     let names = engines(run);
-    let labels = [Column::left("instructions").least(8), Column::left("").least(8).rank(1)];
+    // Of the two labels a narrow terminal keeps the one in which the rows differ.
+    let kernels = rows.iter().any(|row| kernel(row) != kernel(rows[0]));
+    let (of_kernel, of_crossing) = if kernels { (0, 1) } else { (1, 0) };
+    let labels =
+        [Column::left("instructions").least(8).rank(of_kernel), Column::left("").least(14).rank(of_crossing)];
     let figures = names.iter().map(|name| Column::right(clean(name, style)));
     let mut table = TextTable::new(labels.into_iter().chain(figures));
     for row in rows {

@@ -79,7 +79,7 @@ fn calls(found: &ProgramFound, style: &Style) -> Vec<String> {
         ("restore", 3, phase::REGISTER_RESTORE),
         ("return", 5, phase::RETURN),
     ];
-    let first = [Column::left("kernel, per call").least(10), Column::right("calls"), Column::right("instr")];
+    let first = [Column::left("kernel, per call").least(16), Column::right("calls"), Column::right("instr")];
     let phases = COLUMNS.iter().map(|(head, rank, _)| Column::right(*head).rank(*rank));
     let mut table = TextTable::new(first.into_iter().chain(phases));
     for call in &found.calls {

@@ -42,7 +42,7 @@ fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
     for result in points {
         let asked = result.asked.workload().cloned().unwrap_or_default();
         let phase = |name| result.phase(name)?.cycles.map(|cycles| cycles.estimate);
-        let or_dash = |x: Option<f64>| x.map_or_else(|| "-".into(), whole);
+        let or_dash = |x: Option<f64>| x.map_or_else(|| "-".into(), |x| whole(x.round_ties_even()));
         let lost: Vec<String> =
             [("l1i-lines", "I"), ("l1d-lines", "D"), ("l2-lines", "L2"), ("dtlb-entries", "TLB")]
                 .into_iter()

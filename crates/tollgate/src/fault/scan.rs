@@ -12,6 +12,7 @@ use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, page
 
 #[derive(clap::Args)]
 #[command(
+    mut_arg("quick", |quick| quick.help("A smaller file: 256M, unless --size is given")),
     after_help = "A file of its own is written with real bytes to TMPDIR (or /var/tmp where that is in memory) \
                   and has no name: nothing is left of it, however the program ends.\n\nExamples:\n  \
                   tollgate fault scan --size 256M,1G\n  \

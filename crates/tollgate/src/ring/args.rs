@@ -8,6 +8,7 @@ use tollgate_record::parse::bytes;
 
 #[derive(clap::Args)]
 #[command(
+    mut_arg("quick", |quick| quick.help("A rougher answer, in about a third of a second for each cell")),
     after_help = "Examples:\n  tollgate ring\n  tollgate ring --procs 2 --size 4K,8K,16K,32K,64K,128K,256K,512K,1M\n  \
                   tollgate ring --procs 2,8,32 --sizes auto --medium futex --tasks thread"
 )]

@@ -7,6 +7,7 @@ use tollgate_runtime::table::MOST_TASKS;
 
 #[derive(clap::Args)]
 #[command(
+    mut_arg("quick", |quick| quick.help("A rougher answer: two epochs; the time grows with the number of rows")),
     after_help = "Examples:\n  tollgate switch\n  tollgate switch boost-fiber 50 1000000\n  tollgate switch \
                   --runtime own,tokio/channel,thread --tasks 2,50,1000\n  tollgate switch --growth --runtime own,tokio \
                   --memory 2G\n  tollgate switch --program ./mine --runtime own"

@@ -70,8 +70,11 @@ fn every_command_of_every_page_is_accepted() {
             let line = asking_for_help(&call);
             let output = shell(&line, home.path());
             count += 1;
-            if !output.status.success() {
-                let said = String::from_utf8_lossy(&output.stderr);
+            let said = String::from_utf8_lossy(&output.stderr);
+            // A sentence may name an option without its value.
+            let is_name = said.contains("a value is required for")
+                && call.rsplit(' ').next().unwrap().starts_with("--");
+            if !output.status.success() && !is_name {
                 let said = said.lines().next().unwrap_or_default().to_owned();
                 refused.push(format!("{}:{number}: {call}\n  {said}", page.name));
             }

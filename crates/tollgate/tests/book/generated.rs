@@ -7,7 +7,7 @@ use std::process::Command;
 use tollgate_boundary::{CROSSINGS, FAULT_KINDS, PROBES};
 use tollgate_measure::Probe;
 use tollgate_record::schema;
-use tollgate_record::vocabulary::{counter, phase, warning};
+use tollgate_record::vocabulary::{cause, counter, phase, warning};
 use tollgate_riscv::timing::Core;
 use tollgate_testkit::Recorded;
 
@@ -148,10 +148,14 @@ fn warnings() {
 }
 
 #[test]
-fn counters_and_phases() {
+fn counters_phases_and_causes() {
     let counters = names(counter::ALL.iter().map(|it| (it.name, it.meaning)));
     let phases = names(phase::ALL.iter().map(|it| (it.name, it.meaning)));
-    hold("names.md", &format!("## Counters\n\n{counters}\n## Phases\n\n{phases}"));
+    let causes = names(cause::ALL.iter().map(|it| (it.name, it.meaning)));
+    let list = format!(
+        "## Counters\n\n{counters}\n## Phases\n\n{phases}\n## Causes of simulated cycles\n\n{causes}"
+    );
+    hold("names.md", &list);
 }
 
 /// The type of a value in the schema, in words.
@@ -180,8 +184,11 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// A table of the fields of an object in the schema.
+/// A table of the fields of an object in the schema, or the type of another value.
 fn fields(of: &Value) -> String {
+    if of["properties"].is_null() {
+        return format!("Value: {}.\n", kind(of));
+    }
     let required: Vec<&str> =
         of["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut list = "| field | value | meaning |\n|---|---|---|\n".to_owned();

@@ -65,6 +65,12 @@ impl Place {
         Running { child: self.command(PROGRAM.as_ref(), &args).spawn().unwrap() }
     }
 
+    /// Starts a scan that saves in the store `{dir}/store`.
+    pub(crate) fn start_saving(&self, args: &str) -> Running {
+        let args = format!("fault scan --store {{dir}}/store {args}");
+        Running { child: self.command(PROGRAM.as_ref(), &args).spawn().unwrap() }
+    }
+
     /// Runs a scan as somebody without rights.
     pub(crate) fn run_as_nobody(&self, args: &str) -> Result<Outcome, String> {
         // SAFETY: no arguments.

@@ -87,10 +87,12 @@ impl Started {
     pub(crate) fn wait_for_tasks(&self, tasks: usize) -> Vec<i32> {
         let mut found = Vec::new();
         until("the ring's processes", || {
+            // Between the command and its worker is the worker's guard.
             let all = processes();
-            let workers: Vec<i32> =
-                all.iter().filter(|(_, parent)| *parent == self.id()).map(|(id, _)| *id).collect();
-            found = all.iter().filter(|(_, parent)| workers.contains(parent)).map(|(id, _)| *id).collect();
+            let below = |parents: &[i32]| -> Vec<i32> {
+                all.iter().filter(|(_, parent)| parents.contains(parent)).map(|(id, _)| *id).collect()
+            };
+            found = below(&below(&below(&[self.id()])));
             found.len() + 1 >= tasks
         });
         found

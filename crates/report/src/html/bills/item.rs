@@ -125,7 +125,7 @@ impl Bill {
             causes: by_cause,
             items,
             total,
-            half: whole.map(|whole| (whole.ci[1] - whole.ci[0]) / 2.0).filter(|half| *half > 0.0),
+            half: whole.map(|whole| whole.half_width()).filter(|half| *half > 0.0),
         })
     }
 

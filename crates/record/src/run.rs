@@ -1,0 +1,53 @@
+//! The run: one invocation of the tool and all that it found.
+
+use crate::host::Host;
+use crate::measurement::{Measurement, Warning};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the document. A reader upgrades `tollgate/1` and refuses any other.
+pub const SCHEMA: &str = "tollgate/2";
+
+/// One invocation of the tool and all that it found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Always `tollgate/2`.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// Unique name of the run; the store's file name.
+    pub id: String,
+    /// Start of the run, RFC 3339 in UTC.
+    pub started: String,
+    /// Seed of every random choice (the order of the batches).
+    pub seed: u64,
+    /// The program that measured.
+    pub tool: Tool,
+    /// The command line after the program's name.
+    pub command: Vec<String>,
+    /// False when the run was interrupted or is still going on.
+    pub complete: bool,
+    /// Id of the run whose processes took turns with those of this one (`tollgate run --against PROGRAM`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interleaved_with: Option<String>,
+    /// The machine that was measured.
+    pub host: Host,
+    /// What spoiled the run as a whole.
+    pub warnings: Vec<Warning>,
+    /// One entry for each probe, in the order of the list of probes.
+    pub results: Vec<Measurement>,
+    /// CRC-32 of the rest of the document, written by [`document::to_json`] and checked by
+    /// [`document::from_json`], so that a damaged or edited record is noticed. `None` in a run in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+/// The program that measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// Version of the package.
+    pub version: String,
+    /// Git commit that the binary was built from, `unknown` outside a checkout.
+    pub commit: String,
+}
