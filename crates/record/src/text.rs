@@ -81,7 +81,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         };
         let least_letters = letters.min(lower.chars().count());
         (distance <= (least_letters / 3).max(1) && distance < least_letters)
-            .then(|| ((distance, std::cmp::Reverse(common), lower.len()), name))
+            .then_some(((distance, std::cmp::Reverse(common), lower.len()), name))
     };
     known
         .into_iter()

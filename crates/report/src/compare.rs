@@ -8,7 +8,9 @@
 mod explain;
 mod facts;
 mod markdown;
+mod options;
 mod pairs;
+mod result;
 mod spread;
 pub(crate) mod stats;
 mod table;
@@ -18,12 +20,13 @@ pub use explain::{Counter, Part};
 pub use facts::{Difference, Weight};
 pub(crate) use facts::{changed, effort};
 pub use markdown::comparison_markdown;
+pub use options::{MARGIN, Options};
+pub use result::{ComparedProbe, Comparison, Side, Verdict};
 pub use table::comparison;
 
-use serde::Serialize;
+use pairs::short;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use tollgate_record::{Per, Run, Status};
+use tollgate_record::{Run, Status};
 
 /// What the JSON of a comparison says it is.
 const SCHEMA: &str = "tollgate-compare/1";
@@ -48,171 +51,6 @@ pub enum CompareError {
     /// Simulated and measured units under one name.
     #[error("{0} stands for one {1} in A and one {2} in B; these cannot be compared")]
     OtherUnit(String, &'static str, &'static str),
-}
-
-/// How to compare.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// A change up to this share counts as none: an interval within it either way is `same`. The threshold of
-    /// `--fail-above`, where one was given.
-    pub margin: f64,
-    /// A probe whose whole interval lies above this share makes the comparison fail.
-    pub fail_above: Option<f64>,
-    /// Compare nanoseconds even on one host, so that a change of the core's frequency counts as a change.
-    pub by_time: bool,
-}
-
-/// The margin when none was given.
-pub const MARGIN: f64 = 0.03;
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { margin: MARGIN, fail_above: None, by_time: false }
-    }
-}
-
-/// What is said of a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// B takes less.
-    Better,
-    /// B takes more.
-    Worse,
-    /// The interval lies within the margin.
-    Same,
-    /// Neither can be said.
-    CannotTell,
-}
-
-impl Verdict {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Same => "same",
-            Self::CannotTell => "cannot tell",
-        }
-    }
-}
-
-/// One side.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Side {
-    /// Ids of its runs.
-    pub runs: Vec<String>,
-    /// Node name of the host.
-    pub host: String,
-    /// Start of the first run.
-    pub started: String,
-    /// `quick`, `usual`, `thorough`, or the command's own.
-    pub effort: String,
-    /// Most processes (epochs) of a probe, over all runs.
-    pub processes: usize,
-    /// The core's frequency, median over all processes, in Hz.
-    pub core_hz: Option<f64>,
-}
-
-/// One probe on both sides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ComparedProbe {
-    /// The probe.
-    pub probe: String,
-    /// What ran it.
-    pub engine: String,
-    /// Parameters, of which some tell it from another row of the same probe.
-    pub params: BTreeMap<String, String>,
-    /// What one figure stands for.
-    pub per: Per,
-    /// Unit of `a` and `b`: `ns` or `cycles`.
-    pub unit: &'static str,
-    /// A's figure; the median of its runs. Where frequencies are compared away it is still as it was measured.
-    pub a: f64,
-    /// B's figure.
-    pub b: f64,
-    /// B over A, at one core frequency where `at_one_frequency` says so. Absent where it would mean nothing.
-    pub ratio: Option<f64>,
-    /// Its 99 % interval.
-    pub interval: Option<[f64; 2]>,
-    /// Whether the ratio is one of core cycles.
-    pub at_one_frequency: bool,
-    /// Whether both figures are counts of a simulator, where any difference is one.
-    pub exact: bool,
-    /// The chance of the test, corrected for the number of probes; absent where there was no test.
-    pub chance: Option<f64>,
-    /// Cliff's delta, from -1 (every value of B is below every value of A) to 1.
-    pub effect: Option<f64>,
-    /// What the test dealt out on each side: processes, or runs where there are enough.
-    pub units: [usize; 2],
-    /// The smallest change, as a share, that would have been found with 80 % of the chances.
-    pub smallest_seen: Option<f64>,
-    /// What is said of it.
-    pub verdict: Verdict,
-    /// Why it cannot be told, or what else to know.
-    pub why: Option<String>,
-    /// Phases, those that carry most of the difference first.
-    pub parts: Vec<Part>,
-    /// Counts that differ.
-    pub counters: Vec<Counter>,
-}
-
-impl ComparedProbe {
-    /// The change as a share: 0.03 for three per cent more.
-    pub fn change(&self) -> Option<f64> {
-        self.ratio.map(|ratio| ratio - 1.0)
-    }
-
-    fn family(&self) -> &str {
-        self.probe.split('/').next().unwrap_or(&self.probe)
-    }
-}
-
-/// Two sets of runs against each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
-    /// Always `tollgate-compare/1`.
-    pub schema: &'static str,
-    /// What is compared with.
-    pub a: Side,
-    /// What is compared.
-    pub b: Side,
-    /// Whether the processes of both took turns.
-    pub interleaved: bool,
-    /// Whether the units of the test are runs and not processes.
-    pub by_runs: bool,
-    /// A change up to this share counts as none.
-    pub margin: f64,
-    /// What differs besides the figures, worst first.
-    pub differences: Vec<Difference>,
-    /// B's core frequency over A's, where both are known.
-    pub frequency_ratio: Option<f64>,
-    /// How the probes that never enter the kernel moved, B over A at one core frequency, where that is more than
-    /// noise: the machine itself had another speed, and intervals are as much wider.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub machine_ratio: Option<f64>,
-    /// One entry for each probe that both have.
-    pub rows: Vec<ComparedProbe>,
-    /// Probes that only A measured, with what became of them in B.
-    pub only_a: Vec<String>,
-    /// Probes that only B measured, with what became of them in A.
-    pub only_b: Vec<String>,
-    /// The threshold, and the probes that exceed it for sure.
-    pub fail_above: Option<f64>,
-    /// Names of those probes.
-    pub exceeded: Vec<String>,
-}
-
-impl Comparison {
-    /// How many rows have that verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
-        self.rows.iter().filter(|row| row.verdict == verdict).count()
-    }
-
-    /// Whether what differs withholds the verdicts of measured figures.
-    pub fn is_spoiled(&self) -> bool {
-        self.differences.iter().any(|difference| difference.weight == Weight::Spoils)
-    }
 }
 
 /// Compares B with A.
@@ -351,11 +189,6 @@ fn measured(runs: &[Run]) -> String {
     names.sort();
     names.dedup();
     if names.is_empty() { "no figure".into() } else { crate::text::list(&names, 3) }
-}
-
-/// A string of a record in a sentence.
-fn short(text: &str) -> String {
-    tollgate_record::text::printable(text).chars().take(60).collect()
 }
 
 #[cfg(test)]

@@ -9,15 +9,15 @@ mod parts;
 
 use crate::head::head;
 use crate::notes::notes;
-use crate::style::{Paint, Style};
-use crate::text::{clean, cut, lines, wrap};
+use crate::style::Style;
+use crate::text::{clean, lines, wrap};
 use tollgate_record::{Measurement, Run, Status};
 
 /// The tables of a `crossing` run, and the notes. What was skipped or failed is said with its reason.
 pub(crate) fn crossing(run: &Run, style: &Style) -> String {
     let (ours, guests): (Vec<&Measurement>, Vec<&Measurement>) =
         run.results.iter().partition(|result| result.engine == "host");
-    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    let mut text = head(run, style);
     text.extend(calls::table(&ours, style));
     text.extend(bills::table(&ours, style));
     text.extend(hardware::table(&guests, style));
@@ -54,16 +54,4 @@ fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
 fn name(result: &Measurement, style: &Style) -> String {
     let probe = clean(&result.probe, style);
     if result.engine == "host" { probe } else { format!("{probe} ({})", clean(&result.engine, style)) }
-}
-
-/// A title, with an empty line before it.
-fn title(text: &str, style: &Style) -> Vec<String> {
-    let mut all = vec![String::new()];
-    all.extend(wrap(text, style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)));
-    all
-}
-
-/// A line of a table: what does not fit is cut.
-fn line(text: &str, style: &Style) -> String {
-    cut(text.trim_end(), style.columns(), style).trim_end().to_owned()
 }

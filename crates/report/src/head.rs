@@ -1,13 +1,13 @@
 //! The head of a table: which machine, which CPU, which seed.
 
-use crate::style::Style;
+use crate::style::{Paint, Style};
 use crate::text::{clean, width, wrap};
 use tollgate_record::{Run, number, warning};
 
 /// Between two facts of one line.
 const GAP: &str = "   ";
 
-/// The lines of the head. A fact that the record lacks is left out.
+/// The lines of the head. A fact that the record does not contain is left out.
 pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
     let facts = [
         processor(run, style),
@@ -25,7 +25,7 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
             _ => lines.extend(wrap(&fact, style.columns(), "")),
         }
     }
-    lines
+    lines.iter().map(|line| style.paint(Paint::Dim, line)).collect()
 }
 
 /// Whether the run comes from another tool's file, whose silence about its host means nothing.

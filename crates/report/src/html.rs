@@ -17,18 +17,9 @@ mod ring;
 mod runs;
 mod stages;
 
-use crate::markup::Node;
+use page::Section;
 use runs::Runs;
 use tollgate_record::Run;
-
-/// A part of the page.
-struct Section {
-    /// Its anchor.
-    id: &'static str,
-    title: &'static str,
-    /// What is in it; nothing when the runs have nothing of the kind.
-    build: fn(&Runs) -> Vec<Node>,
-}
 
 /// The parts of the page in their order.
 static SECTIONS: &[Section] = &[

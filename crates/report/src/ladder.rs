@@ -28,7 +28,7 @@ struct Family {
 /// skipped ones in the count at the end.
 pub(crate) fn ladder(run: &Run, style: &Style) -> String {
     let families = families(run, style);
-    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    let mut text = head(run, style);
     text.push(String::new());
     if families.is_empty() {
         text.extend(wrap(nothing(run), style.prose(), ""));

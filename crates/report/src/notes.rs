@@ -1,7 +1,7 @@
 //! What stands below a table: how many, and what spoiled the run.
 
 use crate::style::{Paint, Style};
-use crate::text::{clean, list, wrap};
+use crate::text::{clean, list, painted, wrap};
 use tollgate_record::number::count;
 use tollgate_record::number::plural;
 use tollgate_record::{Run, Status};
@@ -28,7 +28,7 @@ pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
     let mut lines = Vec::new();
     if !run.complete {
         let unfinished = "This run did not reach its end: interrupted, or still going on.";
-        lines.extend(wrap(unfinished, style.prose(), "").iter().map(|line| style.paint(Paint::Warn, line)));
+        lines.extend(painted(Paint::Warn, unfinished, style));
     }
     for line in wrap(&counts.join(", "), style.prose(), "") {
         // Colored once it is known where the line breaks.

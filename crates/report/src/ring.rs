@@ -8,7 +8,7 @@ mod plot;
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
-use crate::text::{clean, lines, wrap};
+use crate::text::{clean, lines, painted};
 use cell::RingCell;
 use tollgate_record::{Run, Status};
 
@@ -20,7 +20,7 @@ const KNEE: &str = "ring/knee";
 pub(crate) fn ring(run: &Run, style: &Style) -> String {
     let (knees, cells): (Vec<_>, Vec<_>) = run.results.iter().partition(|result| result.probe == KNEE);
     let cells: Vec<RingCell> = cells.into_iter().map(|result| RingCell::of(result, style)).collect();
-    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    let mut text = head(run, style);
     text.push(String::new());
     text.extend(title(run, style));
     if cells.is_empty() {
@@ -56,7 +56,7 @@ fn title(run: &Run, style: &Style) -> Vec<String> {
     let text = format!(
         "A ring of {tasks}, {place}, token through {medium}; {walk} at each hop, {pages} pages. ns for each hop."
     );
-    wrap(&text, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect()
+    painted(Paint::Bold, &text, style)
 }
 
 /// The notes count cells, not what was concluded from them.

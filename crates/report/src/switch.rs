@@ -8,13 +8,13 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, wrap};
-use row::{Layout, SwitchRow};
+use row::{Layout, SwitchRow, short};
 use tollgate_record::{Measurement, Run, Status};
 
 /// The view of a `switch` run: tables by kind of task, versions and clocks, curves where several numbers of tasks
 /// were measured, and the notes. What failed is a row with its reason.
 pub(crate) fn switch(run: &Run, style: &Style) -> String {
-    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    let mut text = head(run, style);
     text.push(String::new());
     let mut rows: Vec<SwitchRow> = run.results.iter().map(|result| SwitchRow::of(result, style)).collect();
     let mut numbers: Vec<u64> = rows.iter().map(|row| row.tasks).collect();
@@ -63,11 +63,6 @@ fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
         wrap(&text, style.prose(), "  skipped ")
     };
     said.into_iter().flat_map(line).map(|line| style.paint(Paint::Dim, &line)).collect()
-}
-
-/// The id without its family.
-fn short(result: &Measurement, style: &Style) -> String {
-    clean(result.probe.strip_prefix("switch/").unwrap_or(&result.probe), style)
 }
 
 /// The notes name rows as the table does.

@@ -1,6 +1,6 @@
 //! Strings of a document as pieces of a line: clean, measured in columns, cut, padded, wrapped.
 
-use crate::style::Style;
+use crate::style::{Paint, Style};
 use textwrap::{Options, WordSplitter};
 use tollgate_record::text::printable;
 use unicode_width::UnicodeWidthChar;
@@ -66,6 +66,18 @@ pub(crate) fn wrap(text: &str, columns: usize, first: &str) -> Vec<String> {
         // A hyphen in an id or an option is no place to break.
         .word_splitter(WordSplitter::NoHyphenation);
     textwrap::wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// A paragraph in one color.
+pub(crate) fn painted(paint: Paint, text: &str, style: &Style) -> Vec<String> {
+    wrap(text, style.prose(), "").iter().map(|line| style.paint(paint, line)).collect()
+}
+
+/// A title after an empty line.
+pub(crate) fn title(text: &str, style: &Style) -> Vec<String> {
+    let mut lines = painted(Paint::Bold, text, style);
+    lines.insert(0, String::new());
+    lines
 }
 
 /// The lines as one text with a newline after each.

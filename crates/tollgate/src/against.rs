@@ -1,10 +1,11 @@
 //! `tollgate run --against`: two programs, or two settings, in one session, epoch by epoch in turn.
 
-use crate::cli::{self, RunArgs, Usage};
+use crate::args::{Output, Usage};
 use crate::output::Sink;
-use crate::run;
-use crate::sampled::{List, Sampled};
+use crate::run::{self, Args, Baseline};
+use crate::sampled::Sampled;
 use crate::session::{self, Session};
+use crate::worker::List;
 use anyhow::anyhow;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,28 +16,10 @@ use tollgate_measure::other::{OtherProgram, Protocol, Renumbered, skip_missing};
 use tollgate_measure::remote::Remote;
 use tollgate_measure::turns::{AlternatingBench, Alternation};
 
-/// What the measured side is held against.
-#[derive(clap::Args)]
-pub(crate) struct Baseline {
-    /// Measure this tollgate, too, turn by turn, and compare with it
-    #[arg(long, value_name = "PROGRAM")]
-    against: Option<PathBuf>,
-    /// Measure, too, with the workers started through this command, and compare with that
-    #[arg(long, value_name = "COMMAND")]
-    against_with: Option<String>,
-}
-
-impl Baseline {
-    /// Whether there is one.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.against.is_some() || self.against_with.is_some()
-    }
-}
-
 /// `tollgate protocol`: what another tollgate asks before it sends a request to this one's worker.
 pub(crate) fn protocol() -> anyhow::Result<ExitCode> {
     let text = serde_json::to_string(&Protocol::of(session::tool(), &List::Ladder.metas()))? + "\n";
-    Sink::open(&cli::Output { json: true, out: None })?.deliver(&text)?;
+    Sink::open(&Output { json: true, out: None })?.deliver(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -60,7 +43,7 @@ fn other(baseline: &Baseline, metas: &[&Meta]) -> anyhow::Result<OtherProgram> {
 }
 
 /// Measures both, saves both, and prints the comparison.
-pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
     let wanted = select(&args.patterns).map_err(Usage::error)?;
     let metas = List::Ladder.metas();

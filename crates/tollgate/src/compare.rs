@@ -1,6 +1,6 @@
 //! `tollgate compare`: two runs, or two sets of runs, against each other.
 
-use crate::cli::{Output, StoreArgs, Usage};
+use crate::args::{Output, StoreArgs, Usage};
 use crate::output::{self, Sink, say};
 use crate::progress::Progress;
 use anyhow::anyhow;

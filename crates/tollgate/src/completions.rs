@@ -1,8 +1,8 @@
 //! `tollgate completions`: what a shell needs to complete the command line.
 
-use crate::cli::{Cli, Output};
+use crate::args::Output;
 use crate::output::Sink;
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::{Shell, generate};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,11 +21,11 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn completions(args: &Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn completions(args: &Args, mut whole: Command) -> anyhow::Result<ExitCode> {
     let output = Output { json: false, out: args.out.clone() };
     let sink = Sink::open(&output)?;
     let mut script = Vec::new();
-    generate(args.shell, &mut Cli::command(), "tollgate", &mut script);
+    generate(args.shell, &mut whole, "tollgate", &mut script);
     sink.deliver(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }

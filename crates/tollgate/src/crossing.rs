@@ -1,8 +1,9 @@
 //! `tollgate crossing`: measures the crossings with their parts, and adds the hardware's share from a bare guest.
 
-use crate::cli::Sampling;
-use crate::sampled::{self, Effort, List, Sampled};
+use crate::args::Sampling;
+use crate::sampled::{self, Effort, Sampled};
 use crate::session::Session;
+use crate::worker::List;
 use std::process::ExitCode;
 use tollgate_boundary::{crossing, fault};
 use tollgate_measure::sampler::Plan;

@@ -1,6 +1,6 @@
-//! What on this host spoils a measurement, and what would mend it. Changes nothing.
+//! What on this host spoils a measurement, and what would fix it. Changes nothing.
 
-use crate::cli::{self, ClockChoice, DoctorArgs};
+use crate::args::{self, ClockChoice, Output};
 use crate::output::Sink;
 use crate::progress::Progress;
 use std::process::ExitCode;
@@ -11,13 +11,23 @@ use tollgate_measure::noise::Watch;
 use tollgate_measure::self_check::self_check;
 use tollgate_record::Store;
 
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  tollgate doctor")]
+pub(crate) struct Args {
+    /// The CPU that would be measured on
+    #[arg(long, value_name = "N", value_parser = args::cpu, allow_hyphen_values = true)]
+    cpu: Option<usize>,
+    #[command(flatten)]
+    output: Output,
+}
+
 /// How long the machine is watched while nothing of ours runs.
 const WATCH: Duration = Duration::from_secs(1);
 
-pub(crate) fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
     let mut facts = host::here();
-    let site = cli::site(&facts.cpu, args.cpu, None)?;
+    let site = args::site(&facts.cpu, args.cpu, None)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let attempts = host::attempts();
     let progress = Progress::new();

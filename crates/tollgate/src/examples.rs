@@ -2,14 +2,13 @@
 //!
 //! They are taken from the command line's own description, so that a command without an example shows.
 
-use crate::cli::{Cli, Output};
+use crate::args::Output;
 use crate::output::Sink;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-pub(crate) fn examples() -> anyhow::Result<ExitCode> {
-    let mut whole = Cli::command();
+pub(crate) fn examples(mut whole: Command) -> anyhow::Result<ExitCode> {
     whole.build();
     let mut commands = Vec::new();
     collect(&whole, &mut Vec::new(), &mut commands);
@@ -32,7 +31,7 @@ fn collect(command: &Command, path: &mut Vec<String>, commands: &mut Vec<Value>)
     }
 }
 
-/// The lines that stand in below `Example:` or `Examples:`.
+/// The lines below `Example:` or `Examples:`.
 pub(crate) fn lines(help: &str) -> Vec<&str> {
     help.lines()
         .skip_while(|line| !matches!(line.trim(), "Example:" | "Examples:"))

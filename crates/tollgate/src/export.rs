@@ -1,6 +1,6 @@
 //! `tollgate export`: a saved run in another tool's format.
 
-use crate::cli::{Output, StoreArgs, Usage};
+use crate::args::{Output, StoreArgs, Usage};
 use crate::output::{Sink, existing_store, say};
 use anyhow::Context;
 use clap::builder::PossibleValue;

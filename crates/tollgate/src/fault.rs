@@ -3,7 +3,7 @@
 mod kinds;
 mod scan;
 
-use crate::cli::Sampling;
+use crate::args::Sampling;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! `tollgate history`: the saved runs of this host over time.
 
-use crate::cli::{Output, StoreArgs, Usage};
+use crate::args::{Output, StoreArgs, Usage};
 use crate::output::{self, Sink, say};
 use std::collections::BTreeSet;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! `tollgate import`: another tool's results as a run, saved beside our own.
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 use crate::session::Session;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! `tollgate lat_ctx`, and this program called by that name: lmbench's command line and lmbench's output.
 
-use crate::cli::{Sampling, Usage};
+use crate::args::{Sampling, Usage};
 use crate::output::say;
 use crate::ring::{rings_worker, room, runner};
 use crate::session::Session;

@@ -1,9 +1,9 @@
 //! Every probe, and whether it can run here.
 
-use crate::cli::{self, ListArgs};
+use crate::args::{self, Output};
 use crate::output::Sink;
-use crate::sampled::{List, state};
-use crate::worker;
+use crate::sampled::state;
+use crate::worker::{self, List};
 use anyhow::anyhow;
 use std::process::ExitCode;
 use tollgate_boundary::PROBES;
@@ -14,12 +14,22 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::samples::ProbeState;
 use tollgate_report::ProbeRow;
 
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  tollgate list --why")]
+pub(crate) struct Args {
+    /// Say why a probe cannot run here, and what would enable it
+    #[arg(long)]
+    why: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
 /// A worker that takes longer to open a probe is taken for hung.
 const PATIENCE_MS: i32 = 10_000;
 
-pub(crate) fn list(args: &ListArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn list(args: &Args) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
-    let site = cli::site(&host::here().cpu, None, None)?;
+    let site = args::site(&host::here().cpu, None, None)?;
     // Opening a probe may be the end of the process that tries, so that is a worker.
     let mut bench = Remote::new(|| worker::of_list(site, Source::best(), List::Ladder), PATIENCE_MS);
     let lost = |lost: Lost| anyhow!(lost.0);

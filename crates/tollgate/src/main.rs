@@ -3,6 +3,7 @@
 //! Glue only: parse, plan, measure, save, show.
 
 mod against;
+mod args;
 mod cli;
 mod compare;
 mod completions;
@@ -29,7 +30,7 @@ mod session;
 mod switch;
 mod worker;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use std::process::ExitCode;
 
@@ -91,11 +92,11 @@ fn run_command() -> ExitCode {
         Some(Command::History(args)) => history::history(&args),
         Some(Command::Protocol) => against::protocol(),
         Some(Command::Compare(args)) => compare::compare(&args),
-        Some(Command::Examples) => examples::examples(),
+        Some(Command::Examples) => examples::examples(Cli::command()),
         Some(Command::Export(args)) => export::export(&args),
         Some(Command::Import(args)) => import::import(&args),
-        Some(Command::Completions(args)) => completions::completions(&args),
-        Some(Command::Man(args)) => man::man(&args),
+        Some(Command::Completions(args)) => completions::completions(&args, Cli::command()),
+        Some(Command::Man(args)) => man::man(&args, Cli::command()),
         Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };
@@ -103,16 +104,16 @@ fn run_command() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             output::say(format!("tollgate: {error:#}"));
-            if error.is::<cli::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            if error.is::<args::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }
 
 /// One run, or two that take turns.
-fn measure(args: &cli::RunArgs) -> anyhow::Result<ExitCode> {
+fn measure(args: &run::Args) -> anyhow::Result<ExitCode> {
     match args.judging.given() {
         _ if args.baseline.is_asked() => against::run(args),
-        Some(option) => Err(cli::Usage::error(format!(
+        Some(option) => Err(args::Usage::error(format!(
             "{option} is for a comparison: add --against PROGRAM or --against-with COMMAND"
         ))),
         None => run::run(&args.sampling, &args.patterns),

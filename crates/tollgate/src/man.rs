@@ -1,9 +1,9 @@
 //! `tollgate man`: the manual pages, made from the command line itself.
 
-use crate::cli::{Cli, Output, Usage};
+use crate::args::{Output, Usage};
 use crate::output::Sink;
 use anyhow::Context;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,8 +16,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn man(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut whole = Cli::command();
+pub(crate) fn man(args: &Args, mut whole: Command) -> anyhow::Result<ExitCode> {
     // Gives each command its place in the tree: without it a page is called `scan` and not `tollgate fault scan`.
     whole.build();
     let Some(directory) = &args.out else {

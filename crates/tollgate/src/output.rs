@@ -1,6 +1,6 @@
 //! Where results go, and in which style.
 
-use crate::cli::{Output, StoreArgs, Usage};
+use crate::args::{Output, StoreArgs, Usage};
 use anyhow::Context;
 use std::fmt::Display;
 use std::fs;

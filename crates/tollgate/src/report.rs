@@ -1,6 +1,6 @@
 //! `tollgate report`: saved runs as one HTML page.
 
-use crate::cli::{Output, StoreArgs, Usage};
+use crate::args::{Output, StoreArgs, Usage};
 use crate::output::{Sink, existing_store, say};
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ mod args;
 
 pub(crate) use args::{Args, procs};
 
-use crate::cli::{Sampling, Usage};
+use crate::args::{Sampling, Usage};
 use crate::session::Session;
 use crate::worker;
 use args::Placing;

@@ -1,11 +1,50 @@
 //! `tollgate run`: plan, measure, save, show.
 
-use crate::cli::{Sampling, Usage};
-use crate::sampled::{self, Effort, List, Sampled};
+use crate::args::{Sampling, Usage};
+use crate::compare::Judging;
+use crate::sampled::{self, Effort, Sampled};
 use crate::session::Session;
+use crate::worker::List;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tollgate_boundary::select;
 use tollgate_measure::sampler::Plan;
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  tollgate run 'thread/*'\n  tollgate run syscall fault/anonymous --quick\n  \
+                  tollgate run syscall --against ./tollgate-before --fail-above 5%\n  \
+                  tollgate run call --against-with 'setarch -R' --explain"
+)]
+pub(crate) struct Args {
+    /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); all when none is given
+    #[arg(value_name = "PATTERN")]
+    pub(crate) patterns: Vec<String>,
+    #[command(flatten)]
+    pub(crate) baseline: Baseline,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+    #[command(flatten)]
+    pub(crate) sampling: Sampling,
+}
+
+/// What the measured side is held against.
+#[derive(clap::Args)]
+pub(crate) struct Baseline {
+    /// Measure this tollgate, too, turn by turn, and compare with it
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) against: Option<PathBuf>,
+    /// Measure, too, with the workers started through this command, and compare with that
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) against_with: Option<String>,
+}
+
+impl Baseline {
+    /// Whether there is one.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.against.is_some() || self.against_with.is_some()
+    }
+}
 
 pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCode> {
     let wanted = select(patterns).map_err(Usage::error)?;

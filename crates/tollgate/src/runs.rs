@@ -1,10 +1,33 @@
 //! The saved runs.
 
-use crate::cli::{RunsArgs, ShowArgs, Usage};
+use crate::args::{Output, StoreArgs, Usage};
 use crate::output::{Sink, existing_store};
 use std::process::ExitCode;
 use tollgate_record::{document, store::Entry};
 use tollgate_report::view;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  tollgate runs")]
+pub(crate) struct RunsArgs {
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  tollgate show latest\n  tollgate show 01M7WS4P --json\n  tollgate show ./run.json"
+)]
+pub(crate) struct ShowArgs {
+    /// A run's id, the beginning of one, 'latest', or the path of a record
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    store: StoreArgs,
+}
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;

@@ -1,10 +1,9 @@
 //! A list of probes measured by the sampler in worker processes, for the commands whose rows grow together.
 
-use crate::cli::Sampling;
+use crate::args::Sampling;
 use crate::session::Session;
-use crate::worker;
+use crate::worker::{self, List};
 use anyhow::anyhow;
-use clap::ValueEnum;
 use std::ops::ControlFlow;
 use std::process::Command;
 use std::sync::atomic::Ordering;
@@ -15,36 +14,11 @@ use tollgate_measure::noise::{self, SpanNoise, Watch};
 use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Plan};
 use tollgate_measure::samples::{ProbeState, RunSamples};
-use tollgate_measure::{Meta, Placement, Probe, Site, summary};
+use tollgate_measure::{Meta, Placement, Site, summary};
 use tollgate_record::{Run, Warning};
 
 /// How often a run that is going on is saved.
 pub(crate) const SAVE_EVERY: Duration = Duration::from_millis(700);
-
-/// Which list the numbers of probes refer to.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum List {
-    /// The ladder's.
-    Ladder,
-    /// The crossings that are taken apart.
-    Crossings,
-    /// The kinds of fault.
-    Faults,
-}
-
-impl List {
-    pub(crate) fn probes(self) -> &'static [&'static dyn Probe] {
-        match self {
-            Self::Ladder => tollgate_boundary::PROBES,
-            Self::Crossings => tollgate_boundary::CROSSINGS,
-            Self::Faults => tollgate_boundary::FAULT_KINDS,
-        }
-    }
-
-    pub(crate) fn metas(self) -> Vec<&'static Meta> {
-        self.probes().iter().map(|probe| probe.meta()).collect()
-    }
-}
 
 /// Which probes are measured, where and for how long.
 pub(crate) struct Sampled {

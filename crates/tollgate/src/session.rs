@@ -23,7 +23,7 @@
 //! (exit status 2). If the usual one cannot be used, the run is printed and standard error says why it is not saved.
 //! If saving fails later, the run is printed and the exit status is 1.
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 use crate::output::{self, Sink, say};
 use crate::progress::Progress;
 use anyhow::anyhow;

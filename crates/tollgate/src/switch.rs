@@ -4,7 +4,7 @@ mod args;
 
 pub(crate) use args::Args;
 
-use crate::cli::{Sampling, Usage};
+use crate::args::{Sampling, Usage};
 use crate::output::say;
 use crate::sampled::SAVE_EVERY;
 use crate::session::Session;

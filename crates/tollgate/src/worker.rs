@@ -1,17 +1,63 @@
 //! Worker processes: the command that starts one, and the hidden subcommand that runs in it.
 
-use crate::cli::{ClockChoice, WorkerArgs};
-use crate::sampled::List;
+use crate::args::ClockChoice;
 use clap::ValueEnum;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use tollgate_boundary::ring::{RingProbe, Spec};
 use tollgate_measure::clock::Source;
-use tollgate_measure::{Probe, Site, worker};
+use tollgate_measure::{Meta, Probe, Site, worker};
 
 /// Names the program that runs this one, where the system does not start it by itself: qemu-user, without an entry
 /// in binfmt_misc. For tests on another architecture.
 const EMULATOR: &str = "TOLLGATE_EMULATOR";
+
+/// Which list the numbers of probes refer to.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum List {
+    /// The ladder's.
+    Ladder,
+    /// The crossings that are taken apart.
+    Crossings,
+    /// The kinds of fault.
+    Faults,
+}
+
+impl List {
+    pub(crate) fn probes(self) -> &'static [&'static dyn Probe] {
+        match self {
+            Self::Ladder => tollgate_boundary::PROBES,
+            Self::Crossings => tollgate_boundary::CROSSINGS,
+            Self::Faults => tollgate_boundary::FAULT_KINDS,
+        }
+    }
+
+    pub(crate) fn metas(self) -> Vec<&'static Meta> {
+        self.probes().iter().map(|probe| probe.meta()).collect()
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Process that started this one
+    #[arg(long)]
+    parent: u32,
+    /// The measured CPU
+    #[arg(long)]
+    cpu: usize,
+    /// The CPU of the other side
+    #[arg(long)]
+    peer: Option<usize>,
+    /// The clock that times
+    #[arg(long, value_enum)]
+    clock: ClockChoice,
+    /// Rings to measure instead of the listed probes, as JSON
+    #[arg(long)]
+    rings: Option<String>,
+    /// Which list the numbers of probes mean
+    #[arg(long, value_enum, conflicts_with = "rings", default_value_t = List::Ladder)]
+    list: List,
+}
 
 /// The command that starts a worker: this program again.
 pub(crate) fn command(site: Site, source: Source) -> Command {
@@ -46,7 +92,7 @@ pub(crate) fn of_list(site: Site, source: Source, list: List) -> Command {
 }
 
 /// `tollgate worker`: answers the requests of the process that started it.
-pub(crate) fn worker(args: &WorkerArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn worker(args: &Args) -> anyhow::Result<ExitCode> {
     let site = Site { cpu: args.cpu, peer: args.peer };
     let Some(rings) = &args.rings else {
         let list = args.list.probes();

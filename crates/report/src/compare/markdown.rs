@@ -1,7 +1,9 @@
 //! A comparison as Markdown for a pull request.
 
+use super::facts::Weight;
+use super::result::{ComparedProbe, Comparison, Verdict};
 use super::table::{how, side_words, tally, threshold};
-use super::{ComparedProbe, Comparison, Verdict, Weight};
+
 use crate::style::Style;
 use crate::text::{clean, cut};
 use tollgate_record::number::{FIGURE, change, fit, percent};

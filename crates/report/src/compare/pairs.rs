@@ -104,9 +104,14 @@ fn differing(a: &Params, b: &Params) -> Option<String> {
         .into_iter()
         .filter(|key| a.get(*key) != b.get(*key))
         .map(|key| {
-            let value = |side: &Params| side.get(key).map_or("none".into(), |value| super::short(value));
-            format!("{} is {} in A and {} in B", super::short(key), value(a), value(b))
+            let value = |side: &Params| side.get(key).map_or("none".into(), |value| short(value));
+            format!("{} is {} in A and {} in B", short(key), value(a), value(b))
         })
         .collect();
     (!words.is_empty()).then(|| crate::text::list(&words, 2))
+}
+
+/// A string of a record in a sentence.
+pub(super) fn short(text: &str) -> String {
+    tollgate_record::text::printable(text).chars().take(60).collect()
 }

@@ -1,7 +1,7 @@
 //! A comparison as text for a terminal.
 
 use super::facts::Weight;
-use super::{ComparedProbe, Comparison, Side, Verdict};
+use super::result::{ComparedProbe, Comparison, Side, Verdict};
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, cut, left, lines, list, wrap};

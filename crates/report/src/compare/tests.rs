@@ -1,5 +1,6 @@
 use super::*;
 use crate::style::Style;
+use tollgate_record::Per;
 use tollgate_record::family::{RingAsked, RingFound};
 use tollgate_record::{Asked, Found};
 use tollgate_record::{EpochFigure, Estimate, Evidence, Host, Measurement, Phase, Run, SCHEMA, Tool};

@@ -1,9 +1,10 @@
 //! From a pair to its row: ratio, interval, test, verdict.
 
+use super::options::Options;
 use super::pairs::Pair;
+use super::result::{ComparedProbe, Verdict};
 use super::spread::{Class, between_runs, is_control, machine_wide};
 use super::stats::{Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
-use super::{ComparedProbe, Options, Verdict};
 use tollgate_record::{Estimate, Measurement};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
@@ -143,7 +144,9 @@ impl Judge<'_> {
 
     /// One corrected chance for each draft that can be tested.
     fn chances(&self, drafts: &[Draft]) -> Vec<Option<f64>> {
-        fn sampled(draft: &Draft) -> Option<(&[Option<f64>], &[Option<f64>])> {
+        /// Figures by place, of one side.
+        type Figures = [Option<f64>];
+        fn sampled(draft: &Draft) -> Option<(&Figures, &Figures)> {
             match &draft.kind {
                 Kind::Sampled { a, b, .. } => Some((a, b)),
                 _ => None,

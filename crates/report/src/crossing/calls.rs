@@ -1,8 +1,8 @@
 //! System calls side by side: hot, after a TLB flush, after a sweep of the caches.
 
-use super::title;
 use crate::style::Style;
 use crate::table::{Column, TextTable};
+use crate::text::title;
 use tollgate_record::number::{SHORT, fit, percent};
 use tollgate_record::{Estimate, Measurement, Status};
 

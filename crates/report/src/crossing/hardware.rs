@@ -1,9 +1,8 @@
 //! The hardware alone, as a bare guest saw it: a row for each crossing, a column for each engine.
 
-use super::title;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::{clean, title, wrap};
 use crate::words::is_emulated;
 use tollgate_record::number::{FIGURE, fit};
 use tollgate_record::{Measurement, Status};

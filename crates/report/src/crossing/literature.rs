@@ -1,9 +1,8 @@
 //! What others have found, with their machines: to be held beside a bill, never mixed with it.
 
-use super::title;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::wrap;
+use crate::text::{title, wrap};
 
 /// A published figure.
 pub(super) struct Published {

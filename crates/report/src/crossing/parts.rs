@@ -1,10 +1,9 @@
 //! Under the table of the hardware alone: its rows taken apart, as the first engine saw them, and the counts of
 //! instructions, where an engine counted them.
 
-use super::line;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::{clean, cut, wrap};
 use tollgate_record::number::fit;
 use tollgate_record::{Measurement, Status, warning};
 
@@ -16,7 +15,7 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     let apart = |it: &&&Measurement| it.phases.iter().any(|part| part.ns.is_some());
     if let Some(first) = measured.iter().find(apart) {
         let head = format!("  parts, {}, ns", clean(&first.engine, style));
-        text.push(style.paint(Paint::Dim, &line(&head, style)));
+        text.push(style.paint(Paint::Dim, &cut(&head, style.columns(), style)));
         let mut table = TextTable::new([Column::left("").most(24)]).indent(2);
         for row in measured.iter().filter(apart).filter(|it| it.engine == first.engine) {
             table.prose([short(row, style)], parts(row, style), Paint::Plain);

@@ -1,7 +1,7 @@
 //! Bencher Metric Format (JSON), for `bencher run --adapter json`.
 
+use super::format::{ExportError, Exported, Format, json};
 use super::rows::{ExportRow, Unit};
-use super::{ExportError, Exported, Format, json};
 use serde_json::{Map, Value, json};
 use tollgate_record::Run;
 

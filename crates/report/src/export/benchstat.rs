@@ -4,8 +4,8 @@
 //! own; exports of several runs may be concatenated. The headline and the interval of this run stand in a comment above
 //! the lines. Units of simulated counts are declared exact.
 
+use super::format::{ExportError, Exported, Format, number};
 use super::rows::{ExportFigure, ExportRow, Unit};
-use super::{ExportError, Exported, Format, number};
 use crate::words;
 use std::collections::BTreeSet;
 use tollgate_record::text::printable;

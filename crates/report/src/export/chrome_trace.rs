@@ -5,8 +5,8 @@
 //! arguments. What has cycles only stands in a process of its own where a microsecond is a thousand cycles. Curves
 //! over time are counters.
 
+use super::format::{ExportError, Exported, Format, json};
 use super::rows::{ExportFigure, ExportRow, Unit};
-use super::{ExportError, Exported, Format, json};
 use crate::words;
 use serde_json::{Map, Value, json};
 use tollgate_record::text::printable;

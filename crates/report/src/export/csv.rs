@@ -1,7 +1,7 @@
 //! Comma-separated values, for spreadsheets and data frames: one line for each figure.
 
+use super::format::{ExportError, Exported, Format, number};
 use super::rows::{ExportFigure, ExportRow};
-use super::{ExportError, Exported, Format, number};
 use crate::words;
 use serde_json::Value;
 use tollgate_record::text::printable;

@@ -1,7 +1,7 @@
 //! The JSON that github-action-benchmark takes as `customSmallerIsBetter`.
 
+use super::format::{ExportError, Exported, Format, json, number};
 use super::rows::{ExportFigure, ExportRow};
-use super::{ExportError, Exported, Format, json, number};
 use crate::words;
 use serde_json::{Value, json};
 use tollgate_record::Run;

@@ -3,8 +3,8 @@
 //! A row without a time cannot be said in this format but as a time of zero, so such rows are in
 //! `context.tollgate.rows_without_a_time`, each with the reason.
 
+use super::format::{ExportError, Exported, Format, json};
 use super::rows::{ExportRow, Unit, shown};
-use super::{ExportError, Exported, Format, json};
 use crate::words;
 use serde_json::{Map, Value, json};
 use tollgate_record::text::printable;

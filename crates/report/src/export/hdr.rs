@@ -3,8 +3,8 @@
 //! Values are nanoseconds. The record does not tell when within the run a row was measured, so every interval
 //! begins with the run and has no length.
 
+use super::format::{ExportError, Exported, Format, number};
 use super::rows::ExportRow;
-use super::{ExportError, Exported, Format, number};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;

@@ -1,7 +1,7 @@
 //! A table for a pull request or an issue, as GitHub's Markdown has it.
 
+use super::format::{ExportError, Exported, Format};
 use super::rows::{ExportFigure, ExportRow, Unit};
-use super::{ExportError, Exported, Format};
 use crate::words;
 use tollgate_record::number;
 use tollgate_record::text::printable;

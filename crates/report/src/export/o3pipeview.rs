@@ -7,9 +7,9 @@
 
 use std::fmt::Write;
 
+use super::format::{ExportError, Exported, Format};
 use super::rows::ExportRow;
 use super::stage_svg::{diagram, without_diagram};
-use super::{ExportError, Exported, Format};
 use tollgate_record::text::printable;
 use tollgate_record::{Run, StageRow};
 

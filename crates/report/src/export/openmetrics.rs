@@ -1,7 +1,7 @@
 //! OpenMetrics text, for Prometheus and its relatives. Times are in seconds, as these want them.
 
+use super::format::{ExportError, Exported, Format, number};
 use super::rows::{ExportRow, Unit, shown};
-use super::{ExportError, Exported, Format, number};
 use crate::words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! The first stage diagram of a run as a picture.
 
+use super::format::{ExportError, Exported, Format};
 use super::rows::ExportRow;
-use super::{ExportError, Exported, Format};
 use crate::stages::{MOST, picture, picture_title, sentence};
 use tollgate_record::{Measurement, Run, StageRow};
 

@@ -5,16 +5,16 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, lines, wrap};
+use crate::text::{clean, lines, painted, wrap};
 use tollgate_record::number::{SHORT, change, figure, fit, per_crossing, percent, time};
 use tollgate_record::{Evidence, Measurement, Run, Single, Status};
 
 /// The table of a `fault kinds` run, in the order of the list, with the bill of a major fault and the notes.
 pub(crate) fn fault_kinds(run: &Run, style: &Style) -> String {
-    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    let mut text = head(run, style);
     text.push(String::new());
     let title = "Page faults by kind. ns for each touch; p50 and p99 of single ones; pages that one maps.";
-    text.extend(wrap(title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)));
+    text.extend(painted(Paint::Bold, title, style));
     text.extend(table(run, style));
     text.push(String::new());
     text.extend(bill(run, style));

@@ -5,7 +5,7 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, cut, left, lines, wrap};
+use crate::text::{clean, cut, left, lines, painted, wrap};
 use tollgate_record::number::{bytes, figure, percent, time, whole};
 use tollgate_record::{Measurement, Run, Status};
 
@@ -51,15 +51,13 @@ const SCAN: [ScanFact; 13] = [
 
 /// The scans of a run in columns, where the time went, the timeline, and the explanation in numbers.
 pub(crate) fn fault_scan(run: &Run, style: &Style) -> String {
-    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    let mut text = head(run, style);
     text.push(String::new());
     if run.results.is_empty() {
         text.push("Nothing was scanned.".into());
     }
     if let Some(first) = run.results.first() {
-        text.extend(
-            wrap(&title(first, style), style.prose(), "").iter().map(|it| style.paint(Paint::Bold, it)),
-        );
+        text.extend(painted(Paint::Bold, &title(first, style), style));
         text.push(String::new());
     }
     let most = (style.columns().saturating_sub(NAME) / CELL).clamp(1, ACROSS);

@@ -1,6 +1,5 @@
 //! The frame of the page: head, title, list of runs, contents, sections, foot.
 
-use super::Section;
 use super::runs::{One, Runs};
 use crate::chart::mark;
 use crate::markup::{Element, Node, clean, el};
@@ -15,6 +14,15 @@ const SCRIPT: &str = include_str!("page.js");
 /// Nothing may be loaded from anywhere, whatever got into the page.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+/// A part of the page.
+pub(super) struct Section {
+    /// Its anchor.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// What is in it; nothing when the runs have nothing of the kind.
+    pub(super) build: fn(&Runs) -> Vec<Node>,
+}
 
 pub(super) fn page(runs: &Runs, sections: Vec<(&Section, Vec<Node>)>) -> String {
     let title = title(runs);

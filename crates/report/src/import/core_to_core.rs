@@ -2,7 +2,7 @@
 //! halves its round trips itself), means without their spread, and blanks where nothing was measured.
 
 use super::figures::{alone, asked};
-use super::{ImportError, Imported, Importer, Told};
+use super::importer::{ImportError, Imported, Importer, Told};
 use tollgate_record::Per;
 
 pub(super) const IMPORTER: Importer =

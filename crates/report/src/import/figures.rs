@@ -89,6 +89,17 @@ fn median_interval(sorted: &[f64]) -> Option<[f64; 2]> {
     rank.map(|k| [sorted[k], sorted[n - 1 - k]])
 }
 
+/// What the other tool's file says was measured, to be filled in.
+pub(super) fn asked(row: &mut Measurement) -> &mut ImportedAsked {
+    if row.asked.imported().is_none() {
+        row.asked = Asked::Imported(ImportedAsked::default());
+    }
+    match &mut row.asked {
+        Asked::Imported(asked) => asked,
+        _ => unreachable!("it was just made so"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,16 +121,5 @@ mod tests {
         assert!(sampled("a/b", "x", Per::Call, &[1.0, f64::INFINITY]).is_none());
         assert!(sampled("a/b", "x", Per::Call, &[f64::MAX, f64::MAX]).is_none());
         assert!(sampled("a/b", "x", Per::Call, &[]).is_none());
-    }
-}
-
-/// What the other tool's file says was measured, to be filled in.
-pub(super) fn asked(row: &mut Measurement) -> &mut ImportedAsked {
-    if row.asked.imported().is_none() {
-        row.asked = Asked::Imported(ImportedAsked::default());
-    }
-    match &mut row.asked {
-        Asked::Imported(asked) => asked,
-        _ => unreachable!("it was just made so"),
     }
 }

@@ -1,7 +1,7 @@
 //! What `hyperfine --export-json` writes: commands run as a whole, with every run's time.
 
 use super::figures::{SECOND, alone, asked, sampled};
-use super::{ImportError, Imported, Importer, Told};
+use super::importer::{ImportError, Imported, Importer, Told};
 use serde_json::Value;
 use tollgate_record::Per;
 

@@ -1,34 +1,18 @@
 //! lmbench: what its programs print, the raw results of a whole run, and the tables of its summary.
 
-use super::figures::{MICROSECOND, alone, asked, round_trip};
-use super::{ImportError, Imported, Importer, Told};
+use super::figures::asked;
+use super::importer::{ImportError, Imported, Importer, Told};
+use latency::{Latency, of_ring};
 use std::collections::BTreeSet;
 use tollgate_record::family::ImportedFound;
 use tollgate_record::text::printable;
 use tollgate_record::{Found, Measurement, Per};
 
+mod latency;
 mod summary;
 
 pub(super) const IMPORTER: Importer =
     Importer { name: "lmbench", what: "lmbench: lat_ctx and others, raw results, the summary", detect, read };
-
-const ENGINE: &str = "imported-lmbench";
-
-/// A latency of lmbench.
-#[derive(Clone, Copy)]
-enum Latency {
-    One(&'static str, Per),
-    RoundTrip(&'static str),
-}
-
-impl Latency {
-    fn row(self, microseconds: f64) -> Measurement {
-        match self {
-            Self::One(probe, per) => alone(probe, ENGINE, per, microseconds * MICROSECOND),
-            Self::RoundTrip(probe) => round_trip(probe, ENGINE, microseconds * MICROSECOND),
-        }
-    }
-}
 
 /// How a line begins, and what it tells in microseconds.
 static LINES: &[(&str, Latency)] = &[
@@ -49,9 +33,6 @@ static LINES: &[(&str, Latency)] = &[
     ("Process fork+execve", Latency::One("spawn/lmbench-execve", Per::Task)),
     ("Process fork+/bin/sh -c", Latency::One("spawn/lmbench-shell", Per::Task)),
 ];
-
-/// What `lat_ctx` measures: hot work taken off, so the switch and what it costs to find the caches cold.
-const CTX: Latency = Latency::One("process/lmbench-ctx", Per::Switch);
 
 fn detect(text: &str) -> bool {
     let marks = ["[lmbench", "L M B E N C H", "Context switching - times in microseconds"];
@@ -155,11 +136,4 @@ impl Ring {
         }
         Some(row)
     }
-}
-
-fn of_ring(procs: u64, bytes: u64, microseconds: f64) -> Measurement {
-    let mut row = CTX.row(microseconds);
-    let asked = asked(&mut row);
-    (asked.procs, asked.size) = (Some(procs), Some(bytes));
-    row
 }

@@ -4,7 +4,7 @@
 //! `bench` which benchmark it was where no line says so.
 
 use super::figures::{MICROSECOND, SECOND, alone, asked, round_trip};
-use super::{ImportError, Imported, Importer, Told};
+use super::importer::{ImportError, Imported, Importer, Told};
 use tollgate_record::{Measurement, Per};
 
 pub(super) const IMPORTER: Importer =

@@ -1,11 +1,11 @@
 //! The bills of one kernel in instructions: the spread of each, the phases of all, and the first one in full.
 
 use super::words::{
-    bar, bold, crossing, instructions, kernel, of_phase, or_dash, percent, phase_name, share, trap,
+    bar, crossing, instructions, kernel, of_phase, or_dash, percent, phase_name, share, trap,
 };
-use crate::style::Style;
+use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::{clean, painted, wrap};
 use tollgate_record::number::{count, mean};
 use tollgate_record::{Measurement, PhaseName, counter, phase};
 
@@ -84,7 +84,7 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
         clean(kernel(bill), style)
     );
     let sum = format!("{} {}", mean(total), if total == 1.0 { "instruction" } else { "instructions" });
-    let mut text = bold(&format!("{title}: {sum}"), style);
+    let mut text = painted(Paint::Bold, &format!("{title}: {sum}"), style);
     let mut table = TextTable::new([
         Column::left("").least(18),
         Column::right("instr"),

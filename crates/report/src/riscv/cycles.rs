@@ -1,12 +1,12 @@
 //! Bills of traps in cycles: a line for each trap, the bills by phase and cause, and what the program pays after the
 //! return.
 
-use super::words::{bold, crossing_name, kernel, or_dash, part, phase_name, trap};
+use super::words::{crossing_name, kernel, or_dash, part, phase_name, trap};
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::{clean, painted, wrap};
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::Caches;
 use tollgate_record::number::{mean, whole};
@@ -28,7 +28,7 @@ const CAUSES: [(CauseName, &str); 10] = [
 
 /// A line for each trap, and unless it is a whole design space the bills of all, and what follows the first return.
 pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
-    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    let mut text = head(run, style);
     text.push(String::new());
     let traps: Vec<&Measurement> = run.results.iter().filter(|it| it.status == Status::Measured).collect();
     text.extend(summary(&traps, style));
@@ -57,7 +57,7 @@ fn core(result: &Measurement, style: &Style) -> String {
 fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
     let Some(first) = traps.first() else { return Vec::new() };
     let title = format!("Cycles on {}, simulated and exact; the mean of each loop.", core(first, style));
-    let mut text = bold(&title, style);
+    let mut text = painted(Paint::Bold, &title, style);
     let mut table = TextTable::new([
         Column::left("kernel").least(10),
         Column::left("crossing").least(8).rank(5),
@@ -114,7 +114,7 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
         mean(total),
         if total == 1.0 { "cycle" } else { "cycles" }
     );
-    let mut text = bold(&title, style);
+    let mut text = painted(Paint::Bold, &title, style);
     // The instructions, which the first cause nearly repeats, go first, then the causes from the last one on.
     let names =
         [Column::left("").least(18), Column::right("instr").rank(columns.len() + 1), Column::right("cycles")];

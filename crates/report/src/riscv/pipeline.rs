@@ -1,9 +1,9 @@
 //! Stage diagrams, what each shows in a sentence, and the latencies of an interrupt.
 
-use super::words::{bold, warnings};
+use super::words::warnings;
 use crate::stages::{MOST, draw, sentence};
-use crate::style::Style;
-use crate::text::{clean, wrap};
+use crate::style::{Paint, Style};
+use crate::text::{clean, painted, wrap};
 use tollgate_record::number::{mean, whole};
 use tollgate_record::{Measurement, Run, counter};
 
@@ -16,7 +16,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     for result in &run.results {
         if let Some(diagram) = &result.stages {
             let core = result.asked.pipeline().map_or("-", |asked| &asked.core);
-            text.extend(bold(&clean(core, style), style));
+            text.extend(painted(Paint::Bold, &clean(core, style), style));
             text.push(String::new());
             text.extend(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style));
             text.push(String::new());

@@ -1,6 +1,6 @@
 //! What the views of the RISC-V families have in common.
 
-use crate::style::{Paint, Style};
+use crate::style::Style;
 use crate::text::{clean, wrap};
 use std::borrow::Cow;
 use tollgate_record::family::TrapAsked;
@@ -76,11 +76,6 @@ pub(super) fn instructions(result: &Measurement, phase: PhaseName) -> f64 {
 /// [`mean`], and `-` where nothing was counted.
 pub(super) fn or_dash(x: Option<f64>) -> String {
     x.map_or_else(|| "-".into(), mean)
-}
-
-/// A title, in as many lines as it takes.
-pub(super) fn bold(title: &str, style: &Style) -> Vec<String> {
-    wrap(title, style.prose(), "").iter().map(|line| style.paint(Paint::Bold, line)).collect()
 }
 
 /// A bar: one `#` for every four per cent, and at least one for what is not zero.

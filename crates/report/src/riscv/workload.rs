@@ -1,17 +1,17 @@
 //! The sweep of a workload: what each trap costs a program with a working set.
 
-use super::words::{bold, crossing_name, measured, part};
+use super::words::{crossing_name, measured, part};
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::{clean, painted, wrap};
 use tollgate_record::number::{bytes, whole};
 use tollgate_record::{Measurement, Run, counter, phase};
 
 /// One line for each point of the sweep.
 pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
-    let mut text: Vec<String> = head(run, style).iter().map(|line| style.paint(Paint::Dim, line)).collect();
+    let mut text = head(run, style);
     text.push(String::new());
     text.extend(table(&measured(run), style));
     text.push(String::new());
@@ -28,7 +28,7 @@ fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
         clean(&asked.core, style),
         clean(&asked.kernel, style)
     );
-    let mut text = bold(&title, style);
+    let mut text = painted(Paint::Bold, &title, style);
     let mut table = TextTable::new([
         Column::right("set"),
         Column::right("touches"),

@@ -1,9 +1,8 @@
 //! The rows of the table.
 
-use super::short;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::{clean, painted};
 use std::cmp::Ordering;
 use tollgate_record::number::{fit, per_crossing, percent, size};
 use tollgate_record::{Estimate, Measurement, Single, Status};
@@ -116,6 +115,11 @@ impl SwitchRow {
     }
 }
 
+/// The id without its family.
+pub(super) fn short(result: &Measurement, style: &Style) -> String {
+    clean(result.probe.strip_prefix("switch/").unwrap_or(&result.probe), style)
+}
+
 pub(super) fn table(rows: &[SwitchRow], layout: Layout, style: &Style) -> Vec<String> {
     let mut table = TextTable::new([
         Column::left("").least(16),
@@ -144,6 +148,6 @@ pub(super) fn table(rows: &[SwitchRow], layout: Layout, style: &Style) -> Vec<St
                   are faster; the clock pair is taken off both. mem: resident bytes for each task. proof: \
                   resumptions that the tasks counted for each switch; d: visits of a dispatcher, k: context switches \
                   of the kernel.";
-    lines.extend(wrap(legend, style.prose(), "").iter().map(|line| style.paint(Paint::Dim, line)));
+    lines.extend(painted(Paint::Dim, legend, style));
     lines
 }

@@ -1,8 +1,9 @@
 //! `tollgate fault kinds`: every kind of fault in one run.
 
-use crate::cli::Sampling;
-use crate::sampled::{self, Effort, List, Sampled};
+use crate::args::Sampling;
+use crate::sampled::{self, Effort, Sampled};
 use crate::session::Session;
+use crate::worker::List;
 use std::process::ExitCode;
 use tollgate_boundary::fault;
 use tollgate_measure::sampler::Plan;

@@ -1,6 +1,6 @@
 //! `tollgate fault scan`: the arguments, and the way from the room's plan to the screen.
 
-use crate::cli::{Sampling, Usage};
+use crate::args::{Sampling, Usage};
 use crate::session::Session;
 use std::ffi::OsString;
 use std::path::PathBuf;

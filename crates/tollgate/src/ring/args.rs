@@ -1,6 +1,6 @@
 //! The options of `tollgate ring`.
 
-use crate::cli::Sampling;
+use crate::args::Sampling;
 use clap::ValueEnum;
 use tollgate_boundary::ring::{Link, Pages, Room, Walk, sizes_around};
 use tollgate_record::host::Cache;

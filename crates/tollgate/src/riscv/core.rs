@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use tollgate_riscv::timing::Core;
 
-use crate::cli::Usage;
+use crate::args::Usage;
 
 /// What is written behind a core's name to have it with its known fault.
 const FAULT: &str = "+fault";

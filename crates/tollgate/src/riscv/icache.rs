@@ -12,7 +12,7 @@ use tollgate_measure::host;
 use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
 use tollgate_riscv::{Elf, Isa, LoadError, Xlen};
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 use crate::session::Session;
 
 /// `tollgate riscv icache`.

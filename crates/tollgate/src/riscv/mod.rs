@@ -4,6 +4,7 @@ mod core;
 mod icache;
 mod pipeline;
 mod run;
+mod session;
 mod trap;
 mod workload;
 
@@ -11,10 +12,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use tollgate_measure::host;
-
-use crate::cli::Destination;
-use crate::session::Session;
 
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
@@ -45,9 +42,4 @@ pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
         RiscvCommand::Icache(args) => icache::run(args),
         RiscvCommand::Run(args) => run::run(args),
     }
-}
-
-/// The session of a command in which nothing is drawn at random.
-fn open(destination: &Destination) -> Result<Session<'_>> {
-    Session::open(destination, host::here(), 0)
 }

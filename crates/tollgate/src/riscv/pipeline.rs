@@ -12,8 +12,8 @@ use tollgate_lab::program::Job;
 use tollgate_lab::{Crossing, Design, Experiment, prepare, record};
 use tollgate_report::export;
 
-use super::open;
-use crate::cli::{Destination, Usage};
+use super::session::open;
+use crate::args::{Destination, Usage};
 
 /// The call that is drawn of the bundled program: its caches are warm then.
 const WARM: u64 = 10;

@@ -13,7 +13,7 @@ use tollgate_record::family::ProgramAsked;
 use tollgate_record::number::count;
 use tollgate_riscv::{ConfigError, LoadError};
 
-use crate::cli::{Destination, Usage};
+use crate::args::{Destination, Usage};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum TraceKind {
@@ -93,7 +93,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         (None, false) => Watch::Nothing,
     };
     let session = match args.profile {
-        true => Some(super::open(&args.destination)?),
+        true => Some(super::session::open(&args.destination)?),
         false => None,
     };
     let of_profile = &args.destination;

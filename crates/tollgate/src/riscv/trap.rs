@@ -8,8 +8,8 @@ use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experim
 use tollgate_lab::{find_engine, record};
 use tollgate_record::Status;
 
-use super::open;
-use crate::cli::{Destination, Usage};
+use super::session::open;
+use crate::args::{Destination, Usage};
 use crate::output::Sink;
 
 /// `tollgate riscv trap`.

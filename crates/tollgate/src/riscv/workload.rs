@@ -11,8 +11,8 @@ use tollgate_lab::workload::{self, LINE, MOST_BYTES, Point, WORKLOADS, Workload}
 use tollgate_record::number;
 use tollgate_record::text;
 
-use super::open;
-use crate::cli::{Destination, Usage};
+use super::session::open;
+use crate::args::{Destination, Usage};
 
 /// The default core: one with caches and translation buffers.
 const CORE: &str = "cva6-like";

@@ -1,6 +1,6 @@
 //! The options of `tollgate switch`.
 
-use crate::cli::Sampling;
+use crate::args::Sampling;
 use std::path::PathBuf;
 use tollgate_record::parse::{bytes, count};
 use tollgate_runtime::table::MOST_TASKS;

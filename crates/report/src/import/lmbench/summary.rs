@@ -1,9 +1,9 @@
 //! The tables of lmbench's summary (`make see`): under each title two lines of headings, a ruler of dashes that
 //! tells where the columns are, and one line for each run of each host.
 
-use super::{Latency, of_ring};
-use crate::import::Imported;
+use super::latency::{Latency, of_ring};
 use crate::import::figures::asked;
+use crate::import::importer::Imported;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use tollgate_record::text::printable;

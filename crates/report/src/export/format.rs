@@ -1,25 +1,6 @@
-//! A run in the formats of other tools: pure functions from the record to text.
-//!
-//! What holds for every format: figures that are not finite never get out (they are absent, as in a saved
-//! record); a row without a figure is absent or marked, never zero; an interval that is not known is absent;
-//! strings are taken for hostile and escaped as the format wants; simulated counts are called exact where a
-//! format can say so.
+//! What a format is: its name, its writer and what writing it gives.
 
-mod bencher;
-mod benchstat;
-mod chrome_trace;
-mod csv;
-mod github;
-mod google;
-mod hdr;
-mod kanata;
-mod markdown;
-mod o3pipeview;
-mod openmetrics;
-mod rows;
-mod stage_svg;
-
-use rows::{ExportRow, rows};
+use super::rows::ExportRow;
 use tollgate_record::Run;
 
 /// Another tool's format.
@@ -31,24 +12,8 @@ pub struct Format {
     /// How the name of a file of it usually ends.
     pub extension: &'static str,
     /// The writer. Only rows that it cannot hold are in [`Exported::left_out`].
-    write: fn(&Run, &[ExportRow<'_>]) -> Result<Exported, ExportError>,
+    pub(super) write: fn(&Run, &[ExportRow<'_>]) -> Result<Exported, ExportError>,
 }
-
-/// Every format, in the order of the help.
-pub static FORMATS: &[Format] = &[
-    csv::FORMAT,
-    google::FORMAT,
-    benchstat::FORMAT,
-    bencher::FORMAT,
-    github::FORMAT,
-    openmetrics::FORMAT,
-    hdr::FORMAT,
-    chrome_trace::FORMAT,
-    markdown::FORMAT,
-    stage_svg::FORMAT,
-    kanata::FORMAT,
-    o3pipeview::FORMAT,
-];
 
 /// A run as another tool's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,30 +46,13 @@ pub enum ExportError {
     },
 }
 
-impl Format {
-    /// The format of that name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.name == name)
-    }
-
-    /// The run in this format.
-    ///
-    /// # Errors
-    /// [`ExportError::Nothing`] where an empty document would be no document.
-    pub fn export(&self, run: &Run) -> Result<Exported, ExportError> {
-        let run = run.without_non_finite();
-        let rows = rows(&run);
-        (self.write)(&run, &rows)
-    }
-}
-
 /// JSON as text with a newline.
-fn json(value: &serde_json::Value) -> String {
+pub(super) fn json(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }
 
 /// A number that reads back as itself, without a fraction where there is none.
-fn number(x: f64) -> String {
+pub(super) fn number(x: f64) -> String {
     let text = format!("{x:?}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }

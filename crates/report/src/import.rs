@@ -8,73 +8,18 @@
 mod core_to_core;
 mod figures;
 mod hyperfine;
+mod importer;
 mod lmbench;
 mod perf_bench;
 
-use std::collections::BTreeMap;
-use tollgate_record::{Host, Measurement};
+pub use importer::{ImportError, Imported, Importer, Told};
 
 /// The largest file that is read, in bytes.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// What the user says where the file is silent: `loops` to `1000000`.
-pub type Told = BTreeMap<String, String>;
-
-/// Another tool whose results can be read.
-pub struct Importer {
-    /// What it is called on the command line, and in the engine of each row (`imported-lmbench`).
-    pub name: &'static str,
-    /// What it reads.
-    pub what: &'static str,
-    /// Whether a text looks like this.
-    detect: fn(&str) -> bool,
-    read: fn(&str, &Told) -> Result<Imported, ImportError>,
-}
-
 /// Every importer, in the order in which they are tried.
 pub static IMPORTERS: &[Importer] =
     &[hyperfine::IMPORTER, lmbench::IMPORTER, perf_bench::IMPORTER, core_to_core::IMPORTER];
-
-/// What a file held.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Imported {
-    /// One for each figure.
-    pub results: Vec<Measurement>,
-    /// What the file tells of its host; everything else is absent.
-    pub host: Host,
-    /// Results of the file that have no place here (bandwidths, arithmetic), by the tool's own names.
-    pub ignored: Vec<String>,
-}
-
-/// Why a file gives no run. Each reads as a clause after the file's name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ImportError {
-    /// Nothing in it.
-    #[error("it is empty")]
-    Empty,
-    /// Not UTF-8.
-    #[error("it is not text: byte {0} is none of UTF-8")]
-    NotText(usize),
-    /// No importer knows it.
-    #[error("its format is not known; the formats that can be read are {}; name one with --format", names())]
-    Unknown,
-    /// Of a known format, but without a result that can be used.
-    #[error("it holds no result of {format}: {why}")]
-    Nothing {
-        /// The format.
-        format: &'static str,
-        /// What was looked for.
-        why: String,
-    },
-    /// A place that does not hold to the format.
-    #[error("it does not hold to the format {format}: {what}")]
-    Wrong {
-        /// The format.
-        format: &'static str,
-        /// What is wrong, and where.
-        what: String,
-    },
-}
 
 fn names() -> String {
     let names: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
@@ -107,7 +52,7 @@ pub fn import(
     if text.trim().is_empty() {
         return Err(ImportError::Empty);
     }
-    let importer = importer.or_else(|| Importer::of(text)).ok_or(ImportError::Unknown)?;
+    let importer = importer.or_else(|| Importer::of(text)).ok_or_else(|| ImportError::Unknown(names()))?;
     let imported = (importer.read)(text, told)?;
     if imported.results.is_empty() {
         let why = "none of its lines is a latency that has a place here".to_owned();

@@ -1,0 +1,146 @@
+//! The options that several commands share, and their parsers.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use tollgate_measure::clock::Source;
+use tollgate_measure::placement::{self, PlacementError};
+use tollgate_measure::{Site, host};
+use tollgate_record::Host;
+use tollgate_record::host::Cpu;
+
+/// The command line or an input file is wrong: exit status 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(String);
+
+impl Usage {
+    /// An error of the command line from whatever says what is wrong with it.
+    pub(crate) fn error(what: impl ToString) -> anyhow::Error {
+        Self(what.to_string()).into()
+    }
+}
+
+/// What every measuring command takes.
+#[derive(Args)]
+pub(crate) struct Sampling {
+    /// A rougher answer, in about 5 seconds
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// A finer answer in about 4 minutes
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) thorough: bool,
+    /// The CPU to measure on [default: the highest-numbered that may be used]
+    #[arg(long, value_name = "N", value_parser = cpu, allow_hyphen_values = true)]
+    pub(crate) cpu: Option<usize>,
+    /// The CPU of the other side in probes that need two [default: the nearest other core]
+    #[arg(long, value_name = "N", value_parser = cpu, allow_hyphen_values = true)]
+    pub(crate) peer_cpu: Option<usize>,
+    /// Seed of the order in which batches are made [default: a new one, which the record keeps]
+    #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
+    pub(crate) seed: Option<u64>,
+    /// The clock that times
+    #[arg(long, value_enum, default_value_t = ClockChoice::Auto)]
+    pub(crate) clock: ClockChoice,
+    #[command(flatten)]
+    pub(crate) destination: Destination,
+    /// Time for all batches, in milliseconds, in place of what --quick or --thorough gives
+    #[arg(long, hide = true, value_name = "N")]
+    pub(crate) budget_ms: Option<u32>,
+    /// A worker that is silent for so many milliseconds is taken for hung
+    #[arg(long, hide = true, value_name = "N", default_value_t = 10_000)]
+    pub(crate) patience_ms: u32,
+}
+
+impl Sampling {
+    /// The host, and where on it is measured.
+    pub(crate) fn place(&self) -> anyhow::Result<(Host, Site)> {
+        let mut facts = host::here();
+        let site = site(&facts.cpu, self.cpu, self.peer_cpu)?;
+        host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
+        Ok((facts, site))
+    }
+
+    /// How long a worker may be silent.
+    pub(crate) fn patience_ms(&self) -> i32 {
+        self.patience_ms.try_into().unwrap_or(i32::MAX)
+    }
+
+    /// The seed that was given, or a new one.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(|| rand::random::<u32>().into())
+    }
+}
+
+/// Where a run is printed and saved.
+#[derive(Args)]
+pub(crate) struct Destination {
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Do not save the run
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_save: bool,
+}
+
+/// How and where results are printed.
+#[derive(Args)]
+pub(crate) struct Output {
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write what would be printed to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Where runs are kept.
+#[derive(Args)]
+pub(crate) struct StoreArgs {
+    /// Directory of saved runs [default: tollgate in the XDG data directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum ClockChoice {
+    /// The best that this machine has
+    Auto,
+    /// The processor's time-stamp counter
+    #[value(alias = "counter")]
+    Tsc,
+    /// CLOCK_MONOTONIC_RAW
+    Os,
+}
+
+impl ClockChoice {
+    pub(crate) fn source(self) -> Source {
+        match self {
+            Self::Auto => Source::best(),
+            Self::Tsc => Source::Counter,
+            Self::Os => Source::Os,
+        }
+    }
+
+    pub(crate) fn of(source: Source) -> &'static str {
+        match source {
+            Source::Counter => "tsc",
+            Source::Os => "os",
+        }
+    }
+}
+
+/// Where to measure. An error names the option that is wrong.
+pub(crate) fn site(known: &Cpu, cpu: Option<usize>, peer: Option<usize>) -> anyhow::Result<Site> {
+    let named = |option: &str, error: PlacementError| Usage::error(format!("{option}: {error}"));
+    placement::choose(known, cpu, None).map_err(|error| named("--cpu", error))?;
+    placement::choose(known, cpu, peer).map_err(|error| named("--peer-cpu", error))
+}
+
+pub(crate) fn cpu(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "a CPU is a whole number from 0, for example 0".into())
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}, for example 42", u64::MAX))
+}
