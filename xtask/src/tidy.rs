@@ -70,7 +70,6 @@ static KNOWN: &[(&str, &str)] = &[
     ("words", "README.md"),
     ("words", "crates/boundary/"),
     ("words", "crates/lab/"),
-    ("words", "crates/report/"),
     ("words", "crates/tollgate/"),
     ("words", "docs/"),
 ];
