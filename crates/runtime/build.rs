@@ -1,11 +1,11 @@
-//! Puts the files of `runtimes/` into the crate, so that a binary that was installed without them can build
-//! the runtimes.
+//! Puts the files of `runtimes/` into the crate, so that an installed binary can build the runtimes
+//! without them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// What builds leave behind.
+/// Files that builds leave.
 const NOT_SOURCES: [&str; 5] = ["target", "build", "node_modules", "__pycache__", ".venv"];
 
 fn main() -> io::Result<()> {

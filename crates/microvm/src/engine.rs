@@ -1,4 +1,4 @@
-//! What ran a guest, by evidence.
+//! Which engine ran a guest, from the evidence.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ pub enum Engine {
     KvmIntel,
     /// KVM over AMD's SVM.
     KvmAmd,
-    /// KVM without help of the hardware: ring 0 of the guest is emulated.
+    /// KVM without hardware virtualization: ring 0 of the guest is emulated.
     KvmPvm,
-    /// KVM, and nothing says over what.
+    /// KVM without a known module.
     Kvm,
     /// QEMU's translator; its clock is the host's time.
     QemuTcg,
@@ -43,8 +43,8 @@ impl Engine {
         Self::among(modules, amd())
     }
 
-    /// The part that needs no hardware is in use where it is there, for it is only loaded where the others cannot work.
-    /// Both vendors' parts can be built in; the processor's maker then decides.
+    /// `kvm_pvm` is loaded only where the hardware modules cannot work, so it is in use if it is present.
+    /// The modules of both vendors can be built in; the processor's vendor then decides.
     fn among(modules: &Path, amd: bool) -> Self {
         let there = |name: &str| modules.join(name).is_dir();
         match (there("kvm_pvm"), there("kvm_intel"), there("kvm_amd")) {
@@ -56,8 +56,8 @@ impl Engine {
         }
     }
 
-    /// Why figures of this engine are not the hardware's, where they are not. `ring_ratio` is
-    /// [`Visit::ring_ratio`](crate::Visit::ring_ratio), `processor` the host's hypervisor as it names itself.
+    /// Why figures of this engine are not the hardware's; `None` if they are. `ring_ratio` is
+    /// [`Visit::ring_ratio`](crate::Visit::ring_ratio), `processor` the name that the host's hypervisor reports.
     #[must_use]
     pub fn emulated(self, ring_ratio: Option<f64>, processor: Option<&str>) -> Option<String> {
         match self {
@@ -117,12 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_the_hardware_s_only_where_nothing_speaks_against_it() {
+    fn figures_are_the_hardware_s_only_without_evidence_of_emulation() {
         assert_eq!(Engine::KvmIntel.emulated(Some(1.1), Some("KVM")), None);
         assert_eq!(Engine::Kvm.emulated(None, None), None);
         assert!(Engine::KvmIntel.emulated(Some(84.0), None).unwrap().contains("84 times"));
         assert!(Engine::Kvm.emulated(Some(84.0), None).is_some());
-        // A module alone is enough, and so is the translator, however small its figures are.
+        // The module alone is enough evidence, and so is the translator, however short its times are.
         assert!(Engine::KvmPvm.emulated(Some(1.0), None).is_some());
         assert!(Engine::QemuTcg.emulated(Some(1.0), None).is_some());
         assert!(Engine::QemuTcgIcount.emulated(Some(1.0), None).is_some());

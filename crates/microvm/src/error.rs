@@ -13,24 +13,24 @@ pub enum RunError {
         /// What would change that.
         enable: String,
     },
-    /// It ran and ended otherwise than by its own announcement.
+    /// It ended without announcing its end.
     #[error("the guest {0}")]
     Ended(String),
     /// It did not end, and was stopped.
     #[error("the guest did not end within {milliseconds} ms and was stopped")]
     Hung {
-        /// How long it had.
+        /// The time limit.
         milliseconds: u128,
     },
-    /// It announced its end and left something else than a table.
+    /// It announced its end and left an invalid table.
     #[error("the guest's table is unusable: {0}")]
     Table(#[from] TableError),
-    /// This process could not do its part.
+    /// This process failed.
     #[error("cannot {what}: {error}")]
     Host {
         /// What it was about to do.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
 }
@@ -40,7 +40,7 @@ impl RunError {
         Self::NotHere { reason: reason.into(), enable: enable.into() }
     }
 
-    /// For `map_err` of what this process does.
+    /// For `map_err` after a call of this process.
     pub(crate) fn host(what: &'static str) -> impl Fn(std::io::Error) -> Self {
         move |error| Self::Host { what, error }
     }

@@ -1,8 +1,7 @@
 //! The hardware alone: the bare guest's crossings as rows of the record.
 //!
 //! The same guest runs under KVM and under QEMU's translator; each engine gives one [`Measurement`] for each row, measured,
-//! skipped or failed. What an engine emulates carries the warning [`warning::EMULATED`] and is never the hardware's:
-//! [`is_hardware`].
+//! skipped or failed. A row that an engine emulates carries the warning [`warning::EMULATED`]; [`is_hardware`] is false for it.
 
 mod estimate;
 mod rows;
@@ -20,19 +19,19 @@ use tollgate_record::{Measurement, Status, warning};
 const MODULES: &str = "/sys/module";
 /// Virtual machines under KVM; each is an epoch.
 const MACHINES: usize = 10;
-/// With `--quick`; the fewest from which an interval can be had.
+/// With `--quick`: the fewest that give an interval.
 const FEW_MACHINES: usize = 6;
 /// Runs under QEMU: its figures only show the mechanism, so an interval is not worth the time.
 const TRANSLATED: usize = 2;
-/// How long a virtual machine may live; a working one lives for a twentieth of it.
+/// Time limit of a virtual machine; a working one takes a twentieth of it.
 const PATIENCE: Duration = Duration::from_millis(800);
-/// QEMU starts with a firmware.
+/// Longer, because QEMU runs its firmware first.
 const QEMU_PATIENCE: Duration = Duration::from_secs(2);
-/// No virtual machine is begun after so long.
+/// No virtual machine starts after this time.
 const BUDGET: Duration = Duration::from_secs(3);
-/// QEMU is not started again after so long.
+/// QEMU does not start again after this time.
 const QEMU_BUDGET: Duration = Duration::from_secs(1);
-/// How often a guest may hang, each time in another phase that is then left out.
+/// How many guests may hang, each in another phase, which later guests leave out.
 const HANGS: usize = 3;
 
 /// Where to look and how to count.
@@ -47,12 +46,12 @@ pub struct Hardware<'a> {
     quick: bool,
     /// Ticks of this host's time-stamp counter as time, and the core's rate.
     units: &'a Units,
-    /// Who is below the host.
+    /// The hypervisor below the host, by the name that it reports.
     hypervisor: Option<&'a str>,
 }
 
 impl<'a> Hardware<'a> {
-    /// This host. The calling thread runs the guest: pin it, to have the guest pinned.
+    /// This host. The calling thread runs the guest: pin the thread to pin the guest.
     pub fn here(units: &'a Units, hypervisor: Option<&'a str>, quick: bool) -> Self {
         Self {
             device: Path::new(kvm::DEVICE),
@@ -64,7 +63,7 @@ impl<'a> Hardware<'a> {
         }
     }
 
-    /// Every row under every engine: KVM's first, QEMU's translator with its two clocks behind it. Takes under 8 s
+    /// Every row under every engine: KVM, then QEMU's translator with each of its two clocks. Takes under 8 s
     /// whatever the guest does.
     pub fn measure(&self) -> Vec<Measurement> {
         let mut all = self.under_kvm();
@@ -77,7 +76,7 @@ impl<'a> Hardware<'a> {
     fn under_kvm(&self) -> Vec<Measurement> {
         let engine = Engine::of_kvm(self.modules);
         let machines = if self.quick { FEW_MACHINES } else { MACHINES };
-        // Half a millisecond to the deadline: longer than the host polls for work before it sleeps.
+        // The deadline is half a millisecond away, longer than the host polls for work before it sleeps.
         let half_a_millisecond = self.units.scale.hz / 2000.0;
         let mut params = Params { deadline_ticks: half_a_millisecond as u32, ..Params::default() };
         let start = Instant::now();
@@ -97,11 +96,11 @@ impl<'a> Hardware<'a> {
                 }
                 Err(error) if visits.is_empty() => return refused(engine, &error),
                 Err(error) => {
-                    return failed(engine, &format!("one virtual machine of several failed: {error}"));
+                    return failed(engine, &format!("a later virtual machine failed: {error}"));
                 }
             }
         }
-        // A guest that was stopped lacks what came behind; the others lack only what it hung in.
+        // A stopped guest has no later phases. The guests after it miss only the phase in which it hung.
         let whole: Vec<Visit> = visits.iter().filter(|visit| visit.table.finished).cloned().collect();
         let scene = |visits| Scene { engine, visits, units: Some(self.units), hypervisor: self.hypervisor };
         let stopped = scene(&visits);
@@ -134,14 +133,14 @@ impl<'a> Hardware<'a> {
     }
 }
 
-/// Whether a figure of this family is a processor's, so that it may stand beside figures of the host.
+/// Whether the hardware made a figure of this family, so that it is comparable with figures of the host.
 pub fn is_hardware(result: &Measurement) -> bool {
     result.status == Status::Measured
         && !result.has_warning(warning::EMULATED)
         && !result.has_warning(warning::INTERCEPTED)
 }
 
-/// Where a stopped guest was.
+/// The phase in which a stopped guest hung.
 fn stuck(visit: &Visit) -> Option<usize> {
     visit.table.rows.iter().position(|row| row.outcome == Outcome::Stuck)
 }
@@ -150,7 +149,7 @@ fn touches(row: &HardwareRow, hung: &[usize]) -> bool {
     row.shape.phases().iter().any(|name| phase(name).is_some_and(|place| hung.contains(&place)))
 }
 
-/// Every row, when the engine gave no table.
+/// Every row of an engine that gave no table.
 fn refused(engine: Engine, error: &RunError) -> Vec<Measurement> {
     let RunError::NotHere { reason, enable } = error else { return failed(engine, &error.to_string()) };
     let skipped = |row: &HardwareRow| {
@@ -171,7 +170,7 @@ fn failed(engine: Engine, reason: &str) -> Vec<Measurement> {
     HARDWARE_ROWS.iter().map(failed).collect()
 }
 
-/// A row that leaves the guest, where guest and hypervisor are one program.
+/// The skipped row of an exit from the guest, under an engine without exits.
 fn no_exit(row: &HardwareRow, engine: Engine) -> Measurement {
     let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Skipped);
     result.reason = Some("QEMU's translator has no exit: guest and hypervisor are one program".into());
@@ -179,5 +178,5 @@ fn no_exit(row: &HardwareRow, engine: Engine) -> Measurement {
     result
 }
 
-/// How many of the guest's phases there are; the mask of [`Params`] has one bit for each.
+/// Number of the guest's phases; the mask of [`Params`] has one bit for each.
 const _: () = assert!(PHASES.len() <= 64);

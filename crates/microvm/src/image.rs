@@ -19,7 +19,7 @@ const MASK: usize = 0x38;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only KVM loads it"))]
 pub(crate) const LOAD: usize = 0x10_0000;
 
-/// A way in which the guest goes wrong, for tests of those who run it.
+/// A fault built into the guest, to test the code that runs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Sabotage {
@@ -28,19 +28,19 @@ pub enum Sabotage {
     None = 0,
     /// An exception without a table of handlers.
     TripleFault = 1,
-    /// A loop for ever.
+    /// An endless loop.
     Hang = 2,
     /// Pseudo-random bytes where the table should be.
     Rubbish = 3,
     /// An unexpected exception in the first phase; the others go on.
     StrayFault = 4,
-    /// A count of samples beyond the room for them.
+    /// A count of samples above the capacity.
     Overcount = 5,
     /// `hlt` with interrupts off.
     Halt = 6,
     /// The end, before the table is complete.
     Unfinished = 7,
-    /// Port writes for ever.
+    /// Endless port writes.
     Runaway = 8,
 }
 
@@ -64,7 +64,7 @@ impl Default for Params {
     }
 }
 
-/// The results are wanted on QEMU's debug port as well.
+/// The guest also writes its results to QEMU's debug port.
 pub(crate) const DUMP: u32 = 1;
 /// There is a local interrupt controller.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only KVM loads it"))]
@@ -77,7 +77,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// The guest with these parameters; `flags` says what it finds around it.
+    /// The guest with these parameters; `flags` describes its environment.
     pub(crate) fn new(params: &Params, flags: u32) -> Self {
         let mut image = Self { bytes: BYTES.to_vec() };
         image.set(SAMPLES, params.samples);
@@ -92,7 +92,7 @@ impl Image {
         self.bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// The field of the head at this offset. The image is ours, and a test reads every field of it.
+    /// The field of the head at this offset. It cannot fail: the image is part of this crate, and a test reads every field.
     fn field(&self, at: usize) -> usize {
         let mut four = [0; 4];
         four.copy_from_slice(&self.bytes[at..at + 4]);
@@ -117,7 +117,7 @@ impl Image {
         self.field(TRANSLATION)
     }
 
-    /// Where the table of results lies, first and past the last byte.
+    /// The addresses of the table of results.
     #[must_use]
     pub fn results(&self) -> std::ops::Range<usize> {
         let start = self.field(RESULTS);
@@ -136,7 +136,7 @@ mod tests {
     use super::{BYTES, HAS_APIC, Image, LOAD, Params};
     use crate::TABLE_BYTES;
 
-    /// The head agrees with what this crate believes of the image, and with itself.
+    /// The head is consistent with this crate's constants and with itself.
     #[test]
     fn the_head_is_sound() {
         let image = Image::new(&Params::default(), HAS_APIC);

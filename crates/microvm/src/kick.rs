@@ -17,12 +17,12 @@ fn signal() -> libc::c_int {
 
 extern "C" fn ignore(_: libc::c_int) {}
 
-/// Calls `run` on this thread; after `patience` the flag that it was given is true, and the system call that it is in
-/// ends with EINTR. The process keeps an empty handler for the signal.
+/// Calls `run` on this thread. After `patience` it sets the flag that it passed to `run`, and interrupts the system call
+/// that `run` is in with EINTR. The process keeps an empty handler for the signal.
 pub(crate) fn bounded<T>(patience: Duration, run: impl FnOnce(&AtomicBool) -> T) -> Result<T, RunError> {
     prepare().map_err(RunError::host("prepare the signal that bounds the guest's time"))?;
     let late = AtomicBool::new(false);
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: it has no arguments and cannot fail.
     let runner = unsafe { libc::pthread_self() };
     let (ended, end) = channel::<()>();
     Ok(thread::scope(|scope| {
@@ -44,7 +44,7 @@ pub(crate) fn bounded<T>(patience: Duration, run: impl FnOnce(&AtomicBool) -> T)
     }))
 }
 
-/// A handler that does nothing, without SA_RESTART; and the signal let through to this thread.
+/// Installs an empty handler without SA_RESTART, and unblocks the signal in this thread.
 fn prepare() -> io::Result<()> {
     // SAFETY: all zeroes is a valid sigaction: no flags, an empty mask.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -54,7 +54,7 @@ fn prepare() -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: `set` is initialised by sigemptyset before it is read.
+    // SAFETY: `set` is initialized by sigemptyset before it is read.
     let error = unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), signal());

@@ -1,4 +1,4 @@
-//! The guest under KVM: one virtual machine, one processor, one life.
+//! The guest under KVM: one virtual machine with one processor, run once.
 
 use crate::image::{HAS_APIC, LOAD};
 use crate::kick::bounded;
@@ -29,12 +29,12 @@ const DEADLINE_BIT: u32 = 1 << 24;
 /// CPUID leaf 1, ECX: there is a hypervisor.
 const HYPERVISOR_BIT: u32 = 1 << 31;
 
-/// Runs the guest once in a virtual machine of its own, on the calling thread (pin it, to have it pinned), for
-/// at most `patience`. A guest that hangs after its table was begun gives what it had come to.
+/// Runs the guest once in a virtual machine of its own, on the calling thread (pin the thread to pin the
+/// guest), for at most `patience`. A guest that hangs after it began its table gives the table so far.
 ///
 /// # Errors
-/// [`RunError::NotHere`] when `device` is not there, not permitted, no KVM, or refuses a virtual machine; the others when
-/// the guest went wrong.
+/// [`RunError::NotHere`] when `device` is missing, not permitted, not KVM, or refuses a virtual machine; the others if
+/// the guest failed.
 pub fn run(device: &Path, params: &Params, patience: Duration) -> Result<Visit, RunError> {
     let kvm = open(device)?;
     let vm = kvm.create_vm().map_err(|error| refused("create a virtual machine", error))?;
@@ -51,7 +51,7 @@ pub fn run(device: &Path, params: &Params, patience: Duration) -> Result<Visit, 
     match ended {
         Ok(()) => Ok(Visit { table: Table::parse(&bytes)?, stays }),
         Err(RunError::Ended(how)) if how == LATE => match Table::parse_stopped(&bytes) {
-            // It had got as far as a phase.
+            // The guest reached at least one phase.
             Ok(table) if table.rows.iter().any(|row| row.outcome != crate::Outcome::NotRun) => {
                 Ok(Visit { table, stays })
             }
@@ -61,17 +61,17 @@ pub fn run(device: &Path, params: &Params, patience: Duration) -> Result<Visit, 
     }
 }
 
-/// How [`Machine::live`] says that the time is over; the caller makes a better sentence of it.
+/// What [`Machine::live`] returns after the time limit; the caller replaces it with [`RunError::Hung`].
 const LATE: &str = "was stopped";
 
 fn open(device: &Path) -> Result<Kvm, RunError> {
     let name = device.display();
     let path = CString::new(device.as_os_str().as_bytes())
-        .map_err(|_| RunError::not_here("the name of the KVM device holds a zero byte", DEVICE))?;
+        .map_err(|_| RunError::not_here("the path of the KVM device contains a zero byte", DEVICE))?;
     let kvm = Kvm::new_with_path(path).map_err(|error| match error.errno() {
         libc::ENOENT | libc::ENOTDIR => RunError::not_here(
             format!("{name} is not there"),
-            "a machine whose processor or hypervisor offers virtualisation, with the module kvm_intel or kvm_amd",
+            "a machine whose processor or hypervisor offers virtualization, with the module kvm_intel or kvm_amd",
         ),
         libc::EACCES | libc::EPERM => {
             RunError::not_here(format!("{name} may not be opened"), "be a member of the group kvm, or root")
@@ -82,7 +82,7 @@ fn open(device: &Path) -> Result<Kvm, RunError> {
         ),
         _ => refused("open it", error),
     })?;
-    // A file that is no KVM answers no ioctl of it.
+    // A file that is not KVM does not support this ioctl.
     if kvm.get_api_version() != KVM_API_VERSION as i32 {
         return Err(RunError::not_here(format!("{name} is not KVM"), "the real /dev/kvm"));
     }
@@ -91,7 +91,7 @@ fn open(device: &Path) -> Result<Kvm, RunError> {
 
 fn refused(what: &str, error: kvm_ioctls::Error) -> RunError {
     let enable = match error.errno() {
-        libc::EBUSY => "end the other hypervisor that has the processor's virtualisation",
+        libc::EBUSY => "end the other hypervisor that has the processor's virtualization",
         libc::EPERM | libc::EACCES => "a sandbox or container that lets KVM's ioctls through",
         _ => "a processor and a kernel that let KVM work (dmesg may say more)",
     };
@@ -102,7 +102,7 @@ fn host(what: &'static str) -> impl Fn(kvm_ioctls::Error) -> RunError {
     move |error| RunError::host(what)(io::Error::from_raw_os_error(error.errno()))
 }
 
-/// Dropped in this order: the processor and the machine before the memory that they use.
+/// The fields are dropped in order: the processor and the machine before the memory that they use.
 struct Machine {
     cpu: VcpuFd,
     _vm: VmFd,
@@ -125,7 +125,7 @@ impl Machine {
             kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES).map_err(host("ask what processor KVM offers"))?;
         let deadline = has_apic && kvm.check_extension(Cap::TscDeadlineTimer);
         for leaf in cpuid.as_mut_slice().iter_mut().filter(|leaf| leaf.function == 1) {
-            // KVM leaves both to the monitor.
+            // KVM leaves both bits to the monitor.
             leaf.ecx |= HYPERVISOR_BIT | if deadline { DEADLINE_BIT } else { 0 };
         }
         cpu.set_cpuid2(&cpuid).map_err(host("describe the processor to the guest"))?;
@@ -137,10 +137,11 @@ impl Machine {
         Ok(Self { cpu, _vm: vm, memory })
     }
 
-    /// Until the guest announces its end.
+    /// Runs the guest until it announces its end.
     fn live(&mut self, late: &AtomicBool, stays: &mut Stays) -> Result<(), RunError> {
         let ended = |how: String| Err(RunError::Ended(how));
-        // What came out, and when; kept until the guest has gone on, so that the keeping is not in the stay.
+        // The last exit (port or memory) and its time. It is stored after the guest continues, so that the stay does not
+        // contain the storing.
         let mut last: Option<(bool, u64)> = None;
         loop {
             let go = now();
@@ -149,7 +150,7 @@ impl Machine {
             if let Some((port, since)) = last.take() {
                 let list = if port { &mut stays.port } else { &mut stays.mmio };
                 if list.len() == CAPACITY {
-                    return ended("left itself more often than it was asked to".into());
+                    return ended("exited to the monitor more often than requested".into());
                 }
                 list.push(go.wrapping_sub(since));
             }
@@ -161,10 +162,12 @@ impl Machine {
                 Ok(VcpuExit::Shutdown) => return ended("shut down: a triple fault".into()),
                 Ok(VcpuExit::Intr) => {}
                 Ok(VcpuExit::FailEntry(reason, _)) => {
-                    return ended(format!("could not be entered: hardware reason {reason:#x}"));
+                    return ended(format!("could not be entered (hardware reason {reason:#x})"));
                 }
-                Ok(VcpuExit::InternalError) => return ended("did what KVM cannot emulate".into()),
-                Ok(other) => return ended(format!("left itself unexpectedly: {other:?}")),
+                Ok(VcpuExit::InternalError) => {
+                    return ended("executed an instruction that KVM cannot emulate".into());
+                }
+                Ok(other) => return ended(format!("exited to the monitor unexpectedly: {other:?}")),
                 Err(error) if matches!(error.errno(), libc::EINTR | libc::EAGAIN) => {}
                 Err(error) => return Err(host("run the guest")(error)),
             }
@@ -176,8 +179,8 @@ impl Machine {
 }
 
 fn now() -> u64 {
-    // SAFETY: every x86-64 processor has the counter, and user space may read it unless the kernel was told to forbid it
-    // (prctl PR_SET_TSC), which ends whoever tries.
+    // SAFETY: every x86-64 processor has the counter, and user space may read it unless prctl(PR_SET_TSC) forbids it;
+    // then a signal ends this process.
     unsafe { _rdtsc() }
 }
 

@@ -1,4 +1,4 @@
-//! No KVM for this guest: it is an x86-64 program.
+//! A machine without KVM for this guest, which is an x86-64 program.
 
 use crate::{Params, RunError, Visit};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::RunError;
 use std::ptr;
 
-/// Zeroed memory that a guest may write while this process looks away.
+/// Zeroed memory that a guest may write while this process does not read it.
 pub(crate) struct Memory {
     start: *mut u8,
     bytes: usize,
@@ -29,23 +29,23 @@ impl Memory {
         self.bytes as u64
     }
 
-    /// Copies bytes to an offset; `false` when they do not fit.
+    /// Copies bytes to an offset; `false` if they do not fit.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) -> bool {
         let fits = at.checked_add(bytes.len()).is_some_and(|end| end <= self.bytes);
         if fits {
-            // SAFETY: the range was checked to lie in the mapping, which is ours and writable; `bytes` is not part of it.
+            // SAFETY: the range is inside the mapping (checked above), which is ours and writable; `bytes` is not part of it.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.add(at), bytes.len()) };
         }
         fits
     }
 
-    /// A copy of a range, empty when it does not lie inside. The guest must not run meanwhile.
+    /// A copy of a range; empty if part of it is outside. The guest must not run meanwhile.
     pub(crate) fn read(&self, range: std::ops::Range<usize>) -> Vec<u8> {
         let mut copy = vec![0; range.len()];
         if range.end > self.bytes {
             return Vec::new();
         }
-        // SAFETY: the range was checked to lie in the mapping, and nobody writes it: the guest stands still.
+        // SAFETY: the range is inside the mapping (checked above), and the stopped guest does not write to it.
         unsafe { ptr::copy_nonoverlapping(self.start.add(range.start), copy.as_mut_ptr(), copy.len()) };
         copy
     }
@@ -53,7 +53,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping of `new`; whoever used it (the virtual machine) was dropped before.
+        // SAFETY: exactly the mapping of `new`; the virtual machine, which used it, was dropped before.
         unsafe { libc::munmap(self.start.cast(), self.bytes) };
     }
 }

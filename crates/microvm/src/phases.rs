@@ -9,7 +9,7 @@ pub enum Stamps {
     Split,
     /// Before, after the flush, after one read, after a second read of the same page.
     Flush,
-    /// Before `hlt`, the deadline of the timer, first in the handler, behind `hlt`.
+    /// Before `hlt`, the deadline of the timer, first in the handler, after `hlt`.
     Wake,
 }
 
@@ -20,7 +20,7 @@ pub struct PhaseMeta {
     pub name: &'static str,
     /// What its samples hold.
     pub stamps: Stamps,
-    /// Why it can be missing on a machine that works, where it can.
+    /// Why it can be missing on a working machine; `None` if it cannot.
     pub needs: Option<&'static str>,
 }
 
@@ -51,7 +51,7 @@ pub static PHASES: [PhaseMeta; 19] = [
     of("exit-cpuid", Stamps::Whole),
     of("exit-port", Stamps::Whole),
     of("exit-mmio", Stamps::Whole),
-    needing("exit-hypercall", Stamps::Whole, "there is no hypervisor that a hypercall could reach"),
+    needing("exit-hypercall", Stamps::Whole, "no hypervisor answers a hypercall"),
     needing("hlt-wake", Stamps::Wake, "the guest has no timer with a TSC deadline"),
 ];
 

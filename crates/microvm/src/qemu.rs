@@ -1,4 +1,4 @@
-//! The guest under QEMU's translator: the image is its kernel, the debug port its way to tell.
+//! The guest under QEMU's translator: the image is its kernel, and it writes its table to the debug port.
 
 use crate::image::DUMP;
 use crate::{Image, Params, RunError, Stays, Table, Visit};
@@ -17,16 +17,16 @@ pub const PROGRAM: &str = "qemu-system-x86_64";
 const WELL: i32 = 0x10 << 1 | 1;
 
 /// Runs the guest once under `program` (looked for on PATH when it is a bare name), for at most `patience`. With
-/// `counting` its clock advances by one for each instruction.
+/// `counting`, its clock advances by one for each instruction.
 ///
 /// # Errors
-/// [`RunError::NotHere`] without the program; the others when it or the guest went wrong. A guest that hangs gives nothing
-/// here, for its table is told at its end.
+/// [`RunError::NotHere`] without the program; the others if it or the guest failed. A guest that hangs gives nothing
+/// here, because it writes its table at its end.
 pub fn run(program: &Path, counting: bool, params: &Params, patience: Duration) -> Result<Visit, RunError> {
     let mut kernel = NamedTempFile::new().map_err(RunError::host("make a temporary file"))?;
     let image = Image::new(params, DUMP);
     kernel.write_all(image.bytes()).map_err(RunError::host("write the guest's image"))?;
-    let told = NamedTempFile::new().map_err(RunError::host("make a temporary file"))?;
+    let table = NamedTempFile::new().map_err(RunError::host("make a temporary file"))?;
     let mut said = tempfile().map_err(RunError::host("make a temporary file"))?;
     let sink = said.try_clone().map_err(RunError::host("share a temporary file"))?;
 
@@ -34,8 +34,8 @@ pub fn run(program: &Path, counting: bool, params: &Params, patience: Duration) 
         let mut command = Command::new(program);
         command.args(["-accel", "tcg", "-m", "16", "-nodefaults", "-display", "none", "-no-reboot"]);
         command.args(["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-chardev"]);
-        command.arg(format!("file,id=told,path={}", told.path().display().to_string().replace(',', ",,")));
-        command.args(["-device", "isa-debugcon,iobase=0xe9,chardev=told"]);
+        command.arg(format!("file,id=table,path={}", table.path().display().to_string().replace(',', ",,")));
+        command.args(["-device", "isa-debugcon,iobase=0xe9,chardev=table"]);
         if counting {
             command.args(["-icount", "shift=0"]);
         }
@@ -47,12 +47,12 @@ pub fn run(program: &Path, counting: bool, params: &Params, patience: Duration) 
     let status = wait(program, command, patience)?;
     if status.code() != Some(WELL) {
         let mut text = String::new();
-        // What it said only makes a better sentence.
+        // The output only explains the error, so a failure to read it is ignored.
         let _ = said.seek(SeekFrom::Start(0)).and_then(|_| said.read_to_string(&mut text));
-        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("QEMU said nothing");
-        return Err(RunError::Ended(format!("ended QEMU with {status}, not as it should: {}", last.trim())));
+        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("QEMU printed nothing");
+        return Err(RunError::Ended(format!("ended QEMU with {status}: {}", last.trim())));
     }
-    let bytes = fs::read(told.path()).map_err(RunError::host("read what the guest told"))?;
+    let bytes = fs::read(table.path()).map_err(RunError::host("read the guest's table"))?;
     Ok(Visit { table: Table::parse(&bytes)?, stays: Stays::default() })
 }
 
@@ -66,10 +66,9 @@ fn wait(
             format!("{} is not installed", program.display()),
             "apt-get install qemu-system-x86",
         ),
-        ErrorKind::PermissionDenied => RunError::not_here(
-            format!("{} may not be executed", program.display()),
-            "permission to execute it",
-        ),
+        ErrorKind::PermissionDenied => {
+            RunError::not_here(format!("{} is not executable", program.display()), "permission to execute it")
+        }
         _ => RunError::host("start QEMU")(error),
     })?;
     let milliseconds = patience.as_millis();

@@ -1,4 +1,4 @@
-//! What the guest leaves in memory, read with doubt: every field is checked before it is believed.
+//! The table that the guest leaves in memory. Every field is checked before it is used.
 
 use crate::phases::{PHASES, PhaseMeta, Stamps};
 
@@ -11,26 +11,26 @@ const SAMPLE: usize = 16;
 pub const TABLE_BYTES: usize = HEAD + PHASES.len() * (ROW + CAPACITY * SAMPLE);
 const MAGIC: [u8; 8] = *b"TOLLTAB\0";
 const VERSION: u32 = 1;
-/// A difference of 32-bit stamps from here on is one that went backwards.
+/// From this value on, a difference of 32-bit stamps is negative.
 const BACKWARDS: u32 = 1 << 31;
 
-/// Why bytes are no table.
+/// Why bytes are not a valid table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// Another length than every table has.
+    /// The length is wrong.
     #[error("it has {0} bytes instead of {TABLE_BYTES}")]
     Length(usize),
-    /// It does not begin as a table does.
-    #[error("it does not begin with its mark")]
+    /// The first bytes are not a table's.
+    #[error("it does not begin with 'TOLLTAB'")]
     Magic,
-    /// A field of the head has a value that it cannot have.
+    /// A field of the head has an invalid value.
     #[error("its {field} is {value}, not {expected}")]
     Head {
         /// The field.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: u64,
-        /// What it can hold.
+        /// The valid or the largest value.
         expected: u64,
     },
     /// The end was announced before the last phase.
@@ -38,7 +38,7 @@ pub enum TableError {
     Unfinished,
 }
 
-/// What the guest found of its processor.
+/// The features of its processor that the guest found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Features {
     /// Tags of address spaces (CPUID.1:ECX bit 17).
@@ -54,12 +54,12 @@ pub struct Features {
 /// Four stamps of the guest's time-stamp counter, the low 32 bits of each; [`Stamps`] says what they mean.
 pub type Sample = [u32; 4];
 
-/// What became of a phase.
+/// The outcome of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was not asked for, or the guest did not come to it.
+    /// It was not requested, or the guest did not reach it.
     NotRun,
-    /// Its samples, in the order in which they were taken; never empty, each in an order that a clock allows.
+    /// Its samples, in the order in which they were taken; never empty, and no stamp is before an earlier one.
     Done(Vec<Sample>),
     /// An exception that it did not expect.
     Faulted {
@@ -74,25 +74,25 @@ pub enum Outcome {
         /// How many crossings had been recorded.
         after: u32,
     },
-    /// The processor lacks what it needs.
+    /// The processor does not support it.
     Unsupported,
-    /// It had begun when the guest was stopped.
+    /// The guest was stopped during it.
     Stuck,
-    /// What stands there cannot be; with the reason.
-    Rubbish(String),
+    /// The row has an invalid value, for this reason.
+    Invalid(String),
 }
 
-/// One phase with what became of it.
+/// One phase with its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Which phase.
     pub meta: &'static PhaseMeta,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
 impl Row {
-    /// The samples, where there are any.
+    /// The samples, if it is done.
     #[must_use]
     pub fn samples(&self) -> Option<&[Sample]> {
         match &self.outcome {
@@ -106,19 +106,21 @@ impl Row {
     pub fn why_not(&self) -> Option<String> {
         Some(match &self.outcome {
             Outcome::Done(_) => return None,
-            Outcome::NotRun => "the guest was stopped before it came to this".into(),
+            Outcome::NotRun => "the guest was stopped before this phase".into(),
             Outcome::Faulted { vector, error, rip, after, .. } => format!(
                 "{} (error code {error:#x}) at {rip:#x} in the guest after {after} crossings",
                 exception(*vector)
             ),
-            Outcome::Unsupported => self.meta.needs.unwrap_or("the guest's processor lacks it").into(),
-            Outcome::Stuck => "the guest hung in this and was stopped".into(),
-            Outcome::Rubbish(why) => format!("the guest wrote rubbish: {why}"),
+            Outcome::Unsupported => {
+                self.meta.needs.unwrap_or("the guest's processor does not support it").into()
+            }
+            Outcome::Stuck => "the guest hung in this phase and was stopped".into(),
+            Outcome::Invalid(why) => format!("the guest wrote an invalid row: {why}"),
         })
     }
 }
 
-/// The field's own names for exceptions.
+/// The vendors' names for exceptions.
 fn exception(vector: u32) -> String {
     let name = match vector {
         0 => "#DE",
@@ -142,9 +144,9 @@ fn exception(vector: u32) -> String {
 /// All phases of one guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What the guest found of its processor.
+    /// The features of its processor that the guest found.
     pub features: Features,
-    /// Whether it came to its end.
+    /// Whether it announced its end.
     pub finished: bool,
     /// One row for each of [`PHASES`], in that order.
     pub rows: Vec<Row>,
@@ -154,16 +156,16 @@ impl Table {
     /// The table of a guest that announced its end.
     ///
     /// # Errors
-    /// When the bytes are no table. A single phase that cannot be believed is [`Outcome::Rubbish`], and the others stay.
+    /// The bytes are not a valid table. A single invalid phase is [`Outcome::Invalid`], and the others stay.
     pub fn parse(bytes: &[u8]) -> Result<Self, TableError> {
         let table = Self::parse_stopped(bytes)?;
         if table.finished { Ok(table) } else { Err(TableError::Unfinished) }
     }
 
-    /// The table of a guest that was stopped: what it had come to.
+    /// The table of a guest that was stopped, as far as it wrote it.
     ///
     /// # Errors
-    /// As [`Table::parse`], but for [`TableError::Unfinished`].
+    /// As [`Table::parse`], except [`TableError::Unfinished`].
     pub fn parse_stopped(bytes: &[u8]) -> Result<Self, TableError> {
         if bytes.len() != TABLE_BYTES {
             return Err(TableError::Length(bytes.len()));
@@ -219,10 +221,10 @@ fn row(bytes: &[u8], index: usize, meta: &PhaseMeta, finished: bool) -> Outcome 
         return Outcome::NotRun;
     }
     if id as usize != index {
-        return Outcome::Rubbish(format!("the row of phase {index} says that it is {id}"));
+        return Outcome::Invalid(format!("the row of phase {index} has the number {id}"));
     }
     if count as usize > CAPACITY {
-        return Outcome::Rubbish(format!("{count} samples where {CAPACITY} is the most"));
+        return Outcome::Invalid(format!("{count} samples, above the maximum of {CAPACITY}"));
     }
     match status {
         1 => done(bytes, index, meta, count as usize),
@@ -235,22 +237,20 @@ fn row(bytes: &[u8], index: usize, meta: &PhaseMeta, finished: bool) -> Outcome 
         },
         3 if meta.needs.is_some() => Outcome::Unsupported,
         4 if !finished => Outcome::Stuck,
-        _ => Outcome::Rubbish(format!("status {status} is none that this phase can have")),
+        _ => Outcome::Invalid(format!("status {status} is not valid for this phase")),
     }
 }
 
 fn done(bytes: &[u8], index: usize, meta: &PhaseMeta, count: usize) -> Outcome {
     if count == 0 {
-        return Outcome::Rubbish("no sample in a phase that is done".into());
+        return Outcome::Invalid("no sample in a phase that is done".into());
     }
     let start = HEAD + PHASES.len() * ROW + index * CAPACITY * SAMPLE;
     let samples: Vec<Sample> = (0..count)
         .map(|sample| [0, 4, 8, 12].map(|byte| word(bytes, start + sample * SAMPLE + byte)))
         .collect();
     match samples.iter().position(|sample| !possible(meta.stamps, sample)) {
-        Some(bad) => {
-            Outcome::Rubbish(format!("the stamps of sample {bad} are in no order that a clock allows"))
-        }
+        Some(bad) => Outcome::Invalid(format!("the stamps of sample {bad} run backwards")),
         None => Outcome::Done(samples),
     }
 }
@@ -261,7 +261,7 @@ fn possible(stamps: Stamps, &[a, b, c, d]: &Sample) -> bool {
     match stamps {
         Stamps::Whole => b == 0 && c == 0 && forwards(a, d),
         Stamps::Split | Stamps::Flush => forwards(a, b) && forwards(b, c) && forwards(c, d) && forwards(a, d),
-        // The deadline is no stamp: it may have passed, and a hypervisor may be early.
+        // The deadline is not a stamp: it may have passed, and a hypervisor may be early.
         Stamps::Wake => forwards(a, c) && forwards(c, d) && forwards(a, d),
     }
 }

@@ -1,29 +1,29 @@
-//! What one life of a guest gave.
+//! The results of one run of a guest.
 
 use crate::{Sample, Table, phase};
 
-/// How long the monitor kept the processor for each exit that came to user space, in ticks of the host's
-/// counter and in the order of the exits: from the return of `KVM_RUN` to the next call of it.
+/// The time from the return of `KVM_RUN` to its next call, for each exit to user space: in ticks of the host's
+/// counter, in the order of the exits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stays {
-    /// Writes of a port.
+    /// Writes to a port.
     pub port: Vec<u64>,
-    /// Writes of memory that is not there.
+    /// Writes to an address without memory.
     pub mmio: Vec<u64>,
 }
 
-/// What one life of a guest gave.
+/// The results of one run of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visit {
-    /// Its table; [`Table::finished`] is false when it hung and was stopped.
+    /// Its table; [`Table::finished`] is false if it hung and was stopped.
     pub table: Table,
-    /// Empty where no exit comes to us.
+    /// Empty under QEMU, where exits do not reach this process.
     pub stays: Stays,
 }
 
 impl Visit {
-    /// How much longer an empty pair of stamps takes in ring 0 than in ring 3: the lowest of each, for what
-    /// disturbs a pair only makes it longer. About 1 on hardware; far above where ring 0 is emulated.
+    /// How much longer an empty pair of stamps takes in ring 0 than in ring 3: the ratio of the minima, because
+    /// disturbances only make a pair longer. About 1 on hardware; far above 1 where ring 0 is emulated.
     #[must_use]
     pub fn ring_ratio(&self) -> Option<f64> {
         let lowest = |name| {

@@ -1,5 +1,4 @@
-//! The guest under QEMU's translator and under KVM: what it must give, and every way in which it is made to
-//! go wrong.
+//! The guest under QEMU's translator and under KVM: its results, and every built-in fault.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,9 +7,9 @@ use tollgate_microvm::{
 };
 use tollgate_testkit::{program, skip, skip_case};
 
-/// Far more than any run takes, for a busy machine.
+/// Far more than any run takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// For a guest that is known to hang. Nothing is judged by it but that it ends.
+/// For a guest that is known to hang. The tests only check that the run ends.
 const SHORT: Duration = Duration::from_millis(400);
 const NO_QEMU: &str = "qemu-system-x86_64 is missing: apt-get install qemu-system-x86";
 
@@ -23,7 +22,7 @@ fn samples<'a>(visit: &'a Visit, name: &str) -> &'a [Sample] {
     row.samples().unwrap_or_else(|| panic!("{name}: {:?}", row.why_not()))
 }
 
-/// The intervals between neighbouring stamps that the phase takes.
+/// The intervals between neighboring stamps that the phase takes.
 fn intervals(stamps: Stamps, sample: &Sample) -> Vec<u32> {
     match stamps {
         Stamps::Whole => vec![sample[3].wrapping_sub(sample[0])],
@@ -31,11 +30,11 @@ fn intervals(stamps: Stamps, sample: &Sample) -> Vec<u32> {
     }
 }
 
-/// With `-icount shift=0` the counter advances by one for each instruction, so every interval is a number that
-/// the sources of the guest give (guests/x86/phases.S), counted by hand.
+/// With `-icount shift=0` the counter advances by one for each instruction, so every interval is a number of
+/// instructions in the guest's source (guests/x86/phases.S), counted by hand.
 ///
-/// The counter is read by an `rdtsc`. From one to the next stand, around the crossing: `lfence; mov` behind the
-/// first, `lfence; rdtsc` before the second: 4 in all. To these come the instructions of the crossing itself:
+/// An `rdtsc` reads the counter. Around the crossing are `lfence; mov` after the first `rdtsc`, and `lfence; rdtsc`, the
+/// second: 4 instructions in all. The crossing itself adds:
 ///
 /// - page-fault: handler `mov; add; iretq`, and the read when it is repeated: 4 + 4. The read that faults does not complete, and
 ///   is not counted. Split: nothing before the handler's first stamp (4), `mov; add` (6), `iretq; mov` (6).
@@ -76,7 +75,7 @@ fn counts_under_icount_are_those_of_the_source() {
     }
     assert_eq!(visit.ring_ratio(), Some(1.0));
     assert!(visit.table.finished && visit.stays == tollgate_microvm::Stays::default());
-    // The translator has neither tags of address spaces nor such a timer, and knows no hypercall.
+    // The translator has neither tags of address spaces nor such a timer, and it rejects hypercalls.
     for (name, why) in [("cr3-pcid", "PCID"), ("hlt-wake", "deadline"), ("exit-hypercall", "#UD")] {
         let row = &visit.table.rows[phase(name).unwrap()];
         assert!(row.why_not().is_some_and(|reason| reason.contains(why)), "{row:?}");
@@ -98,12 +97,12 @@ fn the_translator_s_own_time_gives_every_phase_too() {
 }
 
 #[test]
-fn only_the_phases_that_were_asked_for_are_run() {
+fn only_the_requested_phases_run() {
     if program(qemu::PROGRAM).is_none() {
         return skip!("{NO_QEMU}");
     }
     let place = phase("iretq").unwrap();
-    // More samples than there is room for are cut by the guest.
+    // The guest caps the number of samples at its capacity.
     let params = Params { samples: u32::MAX, phases: 1 << place, ..Params::default() };
     let visit = emulated(true, &params, PATIENCE).expect("the guest runs");
     assert_eq!(samples(&visit, "iretq").len(), CAPACITY);
@@ -111,7 +110,7 @@ fn only_the_phases_that_were_asked_for_are_run() {
     assert!(others.into_iter().all(|row| row.outcome == Outcome::NotRun));
 }
 
-/// What a broken guest must come to: never a figure, never a hang.
+/// Checks the end of a broken guest: never a figure, never a hang.
 fn judge(place: &str, sabotage: Sabotage, done: Result<Visit, RunError>) {
     let text = match &done {
         Ok(visit) => format!("{:?}", visit.table.rows[0].outcome),
@@ -123,14 +122,14 @@ fn judge(place: &str, sabotage: Sabotage, done: Result<Visit, RunError>) {
             matches!(&done, Err(RunError::Ended(how)) if place == "QEMU" || how.contains("triple fault"))
         }
         Sabotage::Hang => matches!(done, Err(RunError::Hung { .. })),
-        // In KVM without an interrupt controller in the kernel the exit itself tells.
+        // In KVM without an interrupt controller in the kernel, the exit itself reports it.
         Sabotage::Halt => matches!(done, Err(RunError::Hung { .. } | RunError::Ended(_))),
         Sabotage::Rubbish | Sabotage::Unfinished => matches!(done, Err(RunError::Table(_))),
         Sabotage::Runaway => {
-            matches!(&done, Err(RunError::Hung { .. })) || text.contains("more often than it was asked")
+            matches!(&done, Err(RunError::Hung { .. })) || text.contains("more often than requested")
         }
         Sabotage::StrayFault => text.contains("Faulted { vector: 6"),
-        Sabotage::Overcount => text.contains("257 samples where 256 is the most"),
+        Sabotage::Overcount => text.contains("257 samples, above the maximum of 256"),
     };
     assert!(right, "{place}, {sabotage:?}: {text}");
     if let (Ok(visit), Sabotage::StrayFault | Sabotage::Overcount) = (&done, sabotage) {
@@ -151,7 +150,7 @@ const ALL: [Sabotage; 8] = [
 
 fn broken(sabotage: Sabotage) -> (Params, Duration) {
     let hangs = matches!(sabotage, Sabotage::Hang | Sabotage::Halt | Sabotage::Runaway);
-    // The phases that hang by themselves on some KVM are not what is tested here.
+    // Leave out the phases that hang by themselves on some KVM.
     let phases = !(1 << phase("exit-hypercall").unwrap() | 1 << phase("hlt-wake").unwrap());
     let params = Params { samples: 16, phases, sabotage, ..Params::default() };
     (params, if hangs { SHORT } else { PATIENCE })
@@ -184,7 +183,7 @@ fn a_broken_guest_is_an_error_under_kvm() {
     }
 }
 
-/// What must hold on every KVM, whatever it can and however long it takes.
+/// What every KVM must give, whatever it supports and however slow it is.
 #[test]
 fn a_guest_under_kvm_gives_its_table() {
     let (params, patience) = broken(Sabotage::None);
@@ -200,16 +199,16 @@ fn a_guest_under_kvm_gives_its_table() {
     assert!(visit.ring_ratio().is_some_and(|ratio| ratio > 0.0));
 }
 
-/// A guest that hangs in a phase keeps what came before it, and the phase is a failure by name.
+/// A guest that hangs in a phase keeps the earlier phases, and the reason names the hang.
 #[test]
 fn a_phase_that_hangs_is_named() {
     let place = phase("hlt-wake").unwrap();
-    // A deadline more than a second away, which is longer than the guest is given.
+    // A deadline more than a second away, beyond the guest's time limit.
     let mut params = broken(Sabotage::None).0;
     (params.deadline_ticks, params.phases) = (u32::MAX, 1 << place | 0b1111);
     let visit = match kvm::run(Path::new(kvm::DEVICE), &params, 2 * SHORT) {
         Err(RunError::NotHere { reason, enable }) => return skip!("{reason}: {enable}"),
-        done => done.expect("what it had come to"),
+        done => done.expect("the table so far"),
     };
     if !visit.table.features.deadline {
         return skip!("this KVM has no timer with a TSC deadline");

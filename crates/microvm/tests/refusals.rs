@@ -1,4 +1,4 @@
-//! Places where there is no guest: each is a reason with what would change it.
+//! Places where the guest cannot run: each gives a reason and a remedy.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs::{self, Permissions};
@@ -22,12 +22,12 @@ fn refusal(device: &Path) -> (String, String) {
 fn a_device_that_is_not_there() {
     let (reason, enable) = refusal(Path::new("/nonexistent/kvm"));
     assert_eq!(reason, "/nonexistent/kvm is not there");
-    assert!(enable.contains("virtualisation"));
+    assert!(enable.contains("virtualization"));
     assert_eq!(refusal(Path::new("/dev/null/kvm")).0, "/dev/null/kvm is not there");
 }
 
 #[test]
-fn a_device_that_is_no_kvm() {
+fn a_device_that_is_not_kvm() {
     assert_eq!(refusal(Path::new("/dev/null")).0, "/dev/null is not KVM");
     let file = tempfile::NamedTempFile::new().unwrap();
     assert!(refusal(file.path()).0.ends_with("is not KVM"));
@@ -35,7 +35,7 @@ fn a_device_that_is_no_kvm() {
     assert!(refusal(Path::new("/")).0.contains("refuses to open it"));
 }
 
-/// Runs `test` on a thread of its own, because what it gives up it does not get back.
+/// Runs `test` on a thread of its own, because the thread cannot regain the privileges that it drops.
 fn apart<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(test).join().expect("the thread ends"))
 }
@@ -46,8 +46,8 @@ fn a_device_that_may_not_be_opened() {
     fs::set_permissions(file.path(), Permissions::from_mode(0o000)).unwrap();
     let path = file.path().to_owned();
     let (reason, enable) = apart(move || {
-        // SAFETY: the bare system call, unlike libc's wrapper, changes this thread alone; it touches no memory. Whoever is
-        // not root is 'nobody' enough already, and is refused, which does no harm.
+        // SAFETY: the bare system call, unlike libc's wrapper, changes this thread alone; it touches no memory. A user
+        // other than root has no such privileges, and the call then fails without harm.
         unsafe { libc::syscall(libc::SYS_setresuid, -1, 65534, -1) };
         refusal(&path)
     });
@@ -106,9 +106,11 @@ fn qemu_that_is_not_there_or_is_something_else() {
         }
         other => panic!("{other:?}"),
     }
-    assert!(matches!(run("/dev/null"), Err(RunError::NotHere { reason, .. }) if reason.contains("executed")));
-    assert!(matches!(run("true"), Err(RunError::Ended(how)) if how.contains("said nothing")));
-    // What it says is passed on: an ELF that knows no such options.
+    assert!(
+        matches!(run("/dev/null"), Err(RunError::NotHere { reason, .. }) if reason.contains("is not executable"))
+    );
+    assert!(matches!(run("true"), Err(RunError::Ended(how)) if how.contains("printed nothing")));
+    // The error contains the program's message: `ls` does not have these options.
     let said = run("ls").unwrap_err().to_string();
     assert!(said.contains("ended QEMU with exit status: 2"), "{said}");
 }

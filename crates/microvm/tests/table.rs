@@ -1,5 +1,5 @@
-//! The reader of the guest's table against tables that are right, that are wrong in one place, and that are random.
-#![allow(clippy::print_stdout, reason = "a seed that nobody sees repeats nothing")]
+//! The reader of the guest's table, with valid tables, tables that are invalid in one place, and random ones.
+#![allow(clippy::print_stdout, reason = "a failure can be repeated only with the printed seed")]
 
 use std::time::{Duration, Instant};
 use tollgate_microvm::{CAPACITY, Outcome, PHASES, Stamps, TABLE_BYTES, Table, TableError, phase};
@@ -51,7 +51,7 @@ fn a_right_table_is_read_whole() {
 }
 
 #[test]
-fn what_is_no_table_is_refused() {
+fn an_invalid_table_is_refused() {
     assert_eq!(Table::parse(&[]), Err(TableError::Length(0)));
     assert_eq!(Table::parse(&good()[1..]), Err(TableError::Length(TABLE_BYTES - 1)));
     assert_eq!(Table::parse(&vec![0; TABLE_BYTES]), Err(TableError::Magic));
@@ -76,14 +76,13 @@ fn what_is_no_table_is_refused() {
     assert!(Table::parse_stopped(&bytes).is_ok());
 }
 
-/// One wrong row does not cost the others.
 #[test]
-fn a_row_that_cannot_be_is_rubbish_alone() {
+fn an_invalid_row_does_not_affect_the_others() {
     let place = phase("syscall-split").unwrap();
     let row = ROWS + place * 64;
     let whole = phase("syscall").unwrap();
     let cases: [(&str, usize, usize, u32, &str); 9] = [
-        ("another phase's number", place, row, 3, "says that it is 3"),
+        ("another phase's number", place, row, 3, "has the number 3"),
         ("too many samples", place, row + 8, 257, "257 samples"),
         ("done without a sample", place, row + 8, 0, "no sample"),
         ("an unknown status", place, row + 4, 5, "status 5"),
@@ -98,7 +97,7 @@ fn a_row_that_cannot_be_is_rubbish_alone() {
         put(&mut bytes, at, value);
         let table = Table::parse(&bytes).unwrap_or_else(|error| panic!("{case}: {error}"));
         match &table.rows[place].outcome {
-            Outcome::Rubbish(why) => assert!(why.contains(says), "{case}: {why}"),
+            Outcome::Invalid(why) => assert!(why.contains(says), "{case}: {why}"),
             other => panic!("{case}: {other:?}"),
         }
         let others = table.rows.iter().enumerate().filter(|(other, _)| *other != place);
@@ -135,7 +134,7 @@ impl Rng {
     }
 }
 
-/// Whatever the guest writes, reading it ends, and what is believed can be used: `TOLLGATE_FUZZ_SECONDS` goes on for longer.
+/// Whatever the guest writes, the reader returns, and accepted rows are usable. `TOLLGATE_FUZZ_SECONDS` sets the duration.
 #[test]
 fn damaged_tables_never_pass_for_figures() {
     let seconds = std::env::var("TOLLGATE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
@@ -165,7 +164,7 @@ fn damaged_tables_never_pass_for_figures() {
                 assert_eq!(row.samples().is_none(), row.why_not().is_some());
                 let Some(samples) = row.samples() else { continue };
                 assert!(!samples.is_empty() && samples.len() <= CAPACITY);
-                // No crossing that ran backwards is left.
+                // No accepted crossing runs backwards.
                 assert!(samples.iter().all(|sample| sample[3].wrapping_sub(sample[0]) < 1 << 31));
             }
         }

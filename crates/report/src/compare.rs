@@ -38,7 +38,7 @@ pub enum CompareError {
     #[error("there is no run on side {0}; give at least one")]
     NoRun(char),
     /// The same run on both sides.
-    #[error("the run `{0}` stands on both sides; a run does not differ from itself")]
+    #[error("the run `{0}` is on both sides; a run does not differ from itself")]
     Twice(String),
     /// No probe has a figure on both sides.
     #[error("no probe was measured on both sides: A has {a}, B has {b}; `tollgate show ID` lists them")]

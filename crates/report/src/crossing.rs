@@ -13,7 +13,7 @@ use crate::style::Style;
 use crate::text::{clean, lines, wrap};
 use tollgate_record::{Measurement, Run, Status};
 
-/// The tables of a `crossing` run, and the notes. What was skipped or failed is said with its reason.
+/// The tables of a `crossing` run, and the notes. What was skipped or failed is listed with its reason.
 pub(crate) fn crossing(run: &Run, style: &Style) -> String {
     let (ours, guests): (Vec<&Measurement>, Vec<&Measurement>) =
         run.results.iter().partition(|result| result.engine == "host");

@@ -49,7 +49,7 @@ impl Format {
     /// The run in this format.
     ///
     /// # Errors
-    /// [`ExportError::Nothing`] where an empty document would be no document.
+    /// [`ExportError::Nothing`] where readers refuse an empty document.
     pub fn export(&self, run: &Run) -> Result<Exported, ExportError> {
         let run = run.without_non_finite();
         let rows = rows(&run);

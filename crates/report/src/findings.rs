@@ -1,4 +1,4 @@
-//! The view of `tollgate doctor`: what spoils a measurement here, and what would fix it.
+//! The view of `tollgate doctor`: what spoils a measurement here, and how to fix it.
 
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, wrap};

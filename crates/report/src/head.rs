@@ -74,7 +74,7 @@ fn system(run: &Run, style: &Style) -> Option<String> {
     let release = clean(&run.host.kernel.release, style);
     let on = match &run.host.hypervisor {
         Some(name) => format!("{} guest", clean(name, style)),
-        // A record without a kernel is no word on the hardware either.
+        // A record without a kernel does not describe the hardware either.
         None if release.is_empty() => return None,
         None if imported(run) => return Some(format!("Linux {release}")),
         None => "bare metal".into(),

@@ -121,7 +121,7 @@ fn series(runs: &[&Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> Vec<Se
         for result in run.results.iter().filter(|it| it.status == Status::Measured && wanted(&it.probe)) {
             let name = (result.probe.as_str(), result.engine.as_str());
             match found.iter_mut().find(|(other, _)| *other == name) {
-                // Rows of one probe that only parameters tell apart are no series in time.
+                // Rows of one probe that differ only in parameters are not a series in time.
                 Some((_, all)) if all.last().is_some_and(|(last, _)| *last == place) => {}
                 Some((_, all)) => all.push((place, result)),
                 None => found.push((name, vec![(place, result)])),

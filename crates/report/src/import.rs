@@ -1,4 +1,4 @@
-//! Other tools' results as measurements, so that old figures stand beside new ones: pure functions from text.
+//! Other tools' results as measurements, so that old figures can be compared with new ones: pure functions from text.
 //!
 //! What a file does not tell is absent. A figure that came alone carries the warning `no-interval`, and what was
 //! a round trip is halved where a row of ours is one switch (warning `halved`). A probe is named by the family
@@ -55,7 +55,7 @@ pub fn import(
     let importer = importer.or_else(|| Importer::of(text)).ok_or_else(|| ImportError::Unknown(names()))?;
     let imported = (importer.read)(text, told)?;
     if imported.results.is_empty() {
-        let why = "none of its lines is a latency that has a place here".to_owned();
+        let why = "no line is a latency that tollgate imports".to_owned();
         return Err(ImportError::Nothing { format: importer.name, why });
     }
     Ok((importer, imported))

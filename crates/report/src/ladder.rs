@@ -15,7 +15,7 @@ use tollgate_record::{Measurement, Per, Run, Status};
 
 /// A name longer than this is shortened before a column is dropped.
 const NAME: usize = 16;
-/// The proof likewise.
+/// The proof also.
 const PROOF: usize = 10;
 
 /// One boundary: its title and its rows, cheapest first.
@@ -107,13 +107,13 @@ fn families(run: &Run, style: &Style) -> Vec<Family> {
     };
     let mut families: Vec<(bool, Family)> = by_name.into_iter().map(family).collect();
     let cheapest = |family: &Family| family.rows.first().map_or(f64::INFINITY, |row| row.order);
-    // An emulator's figures are no rungs: they stand below all others.
+    // An emulator's figures are not rungs: they are below all others.
     families.sort_by(|(a_is, a), (b_is, b)| a_is.cmp(b_is).then(cheapest(a).total_cmp(&cheapest(b))));
     families.into_iter().map(|(_, family)| family).collect()
 }
 
 /// The warnings that most rows of a long table carry. They are listed below it like all others, but a
-/// mark that stands on every row tells nothing, and would hide those that do.
+/// mark on every row tells nothing, and would hide those that do.
 fn common_codes(run: &Run) -> BTreeSet<&str> {
     const LONG: usize = 8;
     let measured = || run.results.iter().filter(|result| result.status == Status::Measured);

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use tollgate_record::text::printable;
 
-/// No name or sentence of a record is longer; what is longer is no text for a page.
+/// No name or sentence of a record is longer; anything longer is not for a page.
 const MOST: usize = 600;
 
 /// A piece of the page.
@@ -43,7 +43,7 @@ pub(crate) fn clean(text: &str) -> String {
 }
 
 impl Element {
-    /// With an attribute. A value is any text; a later one of the same name stands in its place.
+    /// With an attribute. A value is any text; a later one of the same name replaces it.
     pub(crate) fn set(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         let value = value.into().0;
         match self.attributes.iter_mut().find(|(there, _)| *there == name) {
@@ -76,7 +76,7 @@ impl Element {
         self.with(Node::Text(text))
     }
 
-    /// With text of ours as it stands, spaces at the ends and line breaks included.
+    /// With text of ours as it is, spaces at the ends and line breaks included.
     pub(crate) fn words(self, text: impl Into<String>) -> Self {
         self.with(Node::Text(text.into()))
     }
@@ -189,7 +189,7 @@ impl From<usize> for Value {
     }
 }
 
-/// A length: one decimal, and zero for what is no number.
+/// A length: one decimal, and zero for what is not a number.
 impl From<f64> for Value {
     fn from(number: f64) -> Self {
         Self(short(number, 1))

@@ -1,4 +1,4 @@
-//! What stands below a table: how many, and what spoiled the run.
+//! The lines below a table: how many, and what spoiled the run.
 
 use crate::style::{Paint, Style};
 use crate::text::{clean, list, painted, wrap};
@@ -78,7 +78,7 @@ fn warnings(run: &Run, style: &Style) -> Vec<String> {
         let text = sentence(group.text, group.code);
         match probes.as_slice() {
             [first, others @ ..] if !group.same && !others.is_empty() => {
-                format!("{first}: {text}; likewise, with other figures, {}", list(others, NAMED - 1))
+                format!("{first}: {text}; also, with other figures, {}", list(others, NAMED - 1))
             }
             probes => format!("{}: {text}", list(probes, NAMED)),
         }

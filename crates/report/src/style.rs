@@ -29,7 +29,7 @@ pub enum Place {
     File,
 }
 
-/// The few ways in which text stands out.
+/// How text is emphasized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paint {
     /// As it is.
@@ -50,7 +50,7 @@ pub(crate) enum Paint {
 
 impl Style {
     /// The style, as the environment wants it. `NO_COLOR` comes before everything, then `CLICOLOR_FORCE` (colors
-    /// also where standard output is no terminal), then `CLICOLOR=0` and a terminal that is `dumb`. A file of `--out`
+    /// also where standard output is not a terminal), then `CLICOLOR=0` and a terminal that is `dumb`. A file of `--out`
     /// has no colors. Characters beyond ASCII need a locale that says UTF-8.
     pub fn of_environment(
         place: Place,

@@ -1,4 +1,4 @@
-//! The runtimes: one row for each mechanism and number of tasks, what stands behind the figures, and the curves.
+//! The runtimes: one row for each mechanism and number of tasks, versions and clocks, and the curves.
 
 mod behind;
 mod growth;

@@ -5,7 +5,7 @@ use textwrap::{Options, WordSplitter};
 use tollgate_record::text::printable;
 use unicode_width::UnicodeWidthChar;
 
-/// No reason or name is longer; what is longer is no text for a terminal.
+/// No reason or name is longer; anything longer is not for a terminal.
 const MOST: usize = 1000;
 
 /// The string as one printable line, in ASCII where nothing else can be shown.
@@ -63,7 +63,7 @@ pub(crate) fn wrap(text: &str, columns: usize, first: &str) -> Vec<String> {
     let options = Options::new(columns)
         .initial_indent(first)
         .subsequent_indent(&rest)
-        // A hyphen in an id or an option is no place to break.
+        // A hyphen in an id or an option is not a place to break.
         .word_splitter(WordSplitter::NoHyphenation);
     textwrap::wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
 }

@@ -201,7 +201,7 @@ fn a_ring_has_a_line_for_each_number_of_tasks_and_the_caches_marked() {
     assert!(page.part("ring", "g", "cache").iter().any(|it| it.text.contains("32 KiB")));
     assert_eq!(page.rows("ring").len(), 5);
     assert!(page.part("ring", "ul", "notes")[0].text.contains("1 cell has no place"));
-    assert!(page.part("ladder", "li", "rung").is_empty(), "cells are no rungs");
+    assert!(page.part("ladder", "li", "rung").is_empty(), "cells are not rungs");
 }
 
 /// Crossings shorter than a pair of clock reads cannot be timed one at a time: zeros and a bar of noise are not shown as
@@ -502,7 +502,7 @@ fn what_an_emulator_made_is_not_on_the_ladder() {
     translated.engine = "qemu-tcg".into();
     let mut real = measured_at("hardware/iretq", 40.0);
     real.engine = "kvm-intel".into();
-    // Most rows being emulated is no reason to say it less.
+    // Most rows being emulated does not make it less important.
     let mut results = vec![measured_at("call/direct", 1.2), real, translated];
     results.extend((0..12).map(|n| Measurement { probe: format!("hardware/cr{n}"), ..emulated.clone() }));
     let page = read(&[run(results)]);

@@ -96,7 +96,7 @@ fn raw_results_of_lmbench() {
         close(ns(cell), microseconds * 1e3);
         assert_eq!(cell.per, Per::Switch);
     }
-    // The size of a mapping and its latency look like a ring's line, and are none.
+    // The size of a mapping and its latency look like a ring's line, but are not.
     assert_eq!(all.results.len(), 15 + 3 + 5);
     assert_eq!(all.host.name, "oldbox");
     assert_eq!(all.host.kernel.release, "2.6.32-5");
@@ -232,7 +232,7 @@ fn what_cannot_be_read_is_said_in_a_sentence() {
     }
     for (text, says) in [
         ("1,2\n3\n4,5\n", "3 rows and 2 columns"),
-        (",\n1e99999,x\n", "`x` in row 2 is no number"),
+        (",\n1e99999,x\n", "`x` in row 2 is not a number"),
         ("{\"results\":[{\"command\":\"x\",\"times\":[]}]}", "neither times nor a mean"),
         ("{\"results\":[{\"command\":\"x\"", "EOF"),
         ("{\"results\":[{\"command\":7}]}", "no command"),

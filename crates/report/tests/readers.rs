@@ -114,7 +114,7 @@ fn python_reads_the_csv() {
                 assert!(!formula || cell.parse::<f64>().is_ok(), "a spreadsheet would run {cell:?}");
             }
             if row["status"] != "measured" {
-                assert_eq!(row["estimate"], "", "no figure is no zero");
+                assert_eq!(row["estimate"], "", "a missing figure is not zero");
             }
         }
         for result in &run.results {
@@ -199,7 +199,7 @@ fn hdrhistogram_reads_the_log() {
     assert_eq!(exported.left_out.len(), measured(&full) - 2);
     let seen = read(&python, "hdr", &export(&hostile, "hdr").text);
     assert!(seen.as_array().unwrap().len() >= 2, "{seen}");
-    assert!(Format::named("hdr").unwrap().export(&empty).is_err(), "nothing is no log");
+    assert!(Format::named("hdr").unwrap().export(&empty).is_err(), "an empty log is refused");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn benchstat_reads_the_benchmark_text() {
     let mut table = "";
     let mut figures: BTreeMap<(&str, &str), (f64, &str)> = BTreeMap::new();
     for line in csv.lines() {
-        // From the end: a name with a comma stands in quotes.
+        // From the end: a name with a comma is in quotes.
         match line.rsplitn(3, ',').collect::<Vec<_>>()[..] {
             ["CI", unit, ""] => table = unit,
             [interval, figure, name] if name != "geomean" => {
@@ -269,7 +269,7 @@ fn benchstat_reads_the_benchmark_text() {
         6
     );
     assert_eq!(figures[&("sec/op", "Thread/futex")].1, "6%");
-    assert_eq!(figures[&("sec/op", "Thread/pipe")].1, "∞", "one sample is no interval");
+    assert_eq!(figures[&("sec/op", "Thread/pipe")].1, "∞", "one sample has no interval");
     // Two cycles a nanosecond in each epoch.
     assert!((figures[&("cycles/op", "Thread/futex")].0 - 1056.0).abs() < 1e-9);
     // Two samples of six that do not overlap: of the C(12, 6) = 924 ways to split twelve, two are as far apart.
@@ -281,7 +281,7 @@ fn benchstat_reads_the_benchmark_text() {
     );
     let compared = out.lines().find(|line| line.starts_with("Thread/futex,")).unwrap();
     assert!(compared.contains("+100.00%") && compared.contains("p=0.002 n=6"), "{compared}");
-    // Exact figures need no second sample: their interval is none at all.
+    // Exact figures need no second sample: their interval has no width.
     assert_eq!(figures[&("sim-cycles/op", "Riscv-trap/full@embedded")], (97.0, "0%"));
     assert_eq!(figures[&("sim-instructions/op", "Riscv-trap/lean@spike")], (23.0, "0%"));
     assert_eq!(figures.keys().filter(|(unit, _)| *unit == "sec/op").count(), timed(&run), "{csv}");
@@ -317,7 +317,7 @@ fn compare_py_reads_the_google_benchmark_json() {
             let line = out.lines().find(|line| line.split("  ").next().unwrap().trim() == name);
             assert!(line.is_some_and(|line| line.contains(change)), "{name}: {out}");
         }
-        // Rows without a time are told of, and are no zeros.
+        // Rows without a time are listed, and are not zeros.
         let without = document["context"]["tollgate"]["rows_without_a_time"].as_array().unwrap();
         let with: BTreeSet<&str> = rows.iter().map(|row| row["run_name"].as_str().unwrap()).collect();
         assert_eq!(with.len() + without.len(), run.results.len());

@@ -50,7 +50,7 @@ fn every_view_in_every_style() {
                 let line = text.lines().find(|line| !line.is_ascii()).unwrap();
                 spoilt.push(format!("{name} {how} is not ASCII: {line}"));
             }
-            assert!(style.color || !text.contains('\u{1b}'), "{name} {how}: colours that nobody asked for");
+            assert!(style.color || !text.contains('\u{1b}'), "{name} {how}: colors although not requested");
             let plain = without_colors(&text);
             for line in plain.lines() {
                 if line.width() > style.width {
@@ -68,7 +68,7 @@ fn every_view_in_every_style() {
 }
 
 #[test]
-fn colours_change_nothing_but_the_colour() {
+fn colors_change_nothing_but_the_color() {
     for (name, run) in runs() {
         for (_, style) in STYLES {
             let plain = view(&run, &Style { color: false, ..style });

@@ -1,4 +1,4 @@
-//! Built runtimes, each in a folder of the cache whose name holds a digest of all that went into it.
+//! Built runtimes, each in a folder of the cache whose name contains a digest of everything that went into it.
 //!
 //! A folder appears whole or not at all: it is built under another name and then renamed.
 
@@ -21,15 +21,15 @@ pub struct Cache {
 /// Why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// There is nowhere to build.
+    /// The cache is not writable.
     #[error("the cache {dir} cannot be written: {source}; name another directory with --cache DIR")]
     Cache {
         /// The directory.
         dir: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The sources are not there.
+    /// The sources cannot be read.
     #[error("the sources cannot be read: {0}")]
     Sources(io::Error),
     /// A command could not be started.
@@ -42,7 +42,7 @@ pub enum BuildError {
         command: String,
         /// How it ended.
         fate: process::Fate,
-        /// The last lines of what it said.
+        /// The last lines of its standard error.
         stderr: Vec<String>,
     },
     /// The user wants to stop.
@@ -51,7 +51,7 @@ pub enum BuildError {
 }
 
 /// Variables that a build does not inherit: another target directory or other flags, and backtraces, which hide the
-/// reason of a failure.
+/// reason for a failure.
 const NOT_INHERITED: [&str; 8] = [
     "CARGO_TARGET_DIR",
     "CARGO_BUILD_TARGET_DIR",
@@ -67,7 +67,7 @@ const NOT_INHERITED: [&str; 8] = [
 const BUILD_MS: u64 = 600_000;
 
 impl Cache {
-    /// A cache in this directory, which is made when something is built.
+    /// A cache in this directory. The first build creates it.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
     }
@@ -82,8 +82,8 @@ impl Cache {
         &self.dir
     }
 
-    /// The folder in which the runtime is built, building it when it is not there yet. `tell` hears what is being
-    /// done, when there is something to do.
+    /// The folder in which the runtime is built, after building it if it does not exist. `tell` receives each step
+    /// of a build.
     ///
     /// # Errors
     /// A cache that cannot be written, sources that cannot be read, a command that fails.
@@ -117,18 +117,18 @@ impl Cache {
         }
         match fs::rename(making.path(), &ready) {
             Ok(()) => {
-                // It is where it belongs and must not be removed.
+                // It has its final name and must not be removed.
                 let _ = making.keep();
                 Ok(ready)
             }
-            // Another process was faster with the same.
+            // Another process finished the same build first.
             Err(_) if ready.is_dir() => Ok(ready),
             Err(error) => Err(unwritable(error)),
         }
     }
 }
 
-/// A digest of the files, the commands, and the versions of what builds.
+/// A digest of the files, the commands, and the versions of the toolchain.
 fn key(runtime: &Runtime, files: &[File], stop: &AtomicBool) -> Result<String, BuildError> {
     let mut digest = Sha256::new();
     let mut part = |bytes: &[u8]| {
@@ -177,7 +177,7 @@ fn checked(
 /// Lines of a failed command that are shown.
 const REASON_LINES: usize = 4;
 
-/// The lines of a compiler's output that say why it failed: from the first error on, or the last ones.
+/// The lines of a compiler's output that explain its failure: those from the first error on, or the last ones.
 fn reason(lines: &[String]) -> Vec<String> {
     let is_error = |line: &String| {
         let line = line.to_ascii_lowercase();
@@ -191,7 +191,7 @@ fn reason(lines: &[String]) -> Vec<String> {
 /// A command in a runtime's folder.
 pub(crate) fn command(words: &[String], runtime: &Runtime, folder: Option<&Path>) -> Command {
     let program = words.first().map_or("", String::as_str);
-    // A path is one below the folder, whatever the working directory is when the program is started.
+    // A path is relative to the folder, whatever the working directory is.
     let program: OsString = match folder {
         Some(folder) if program.contains('/') => folder.join(program).into(),
         _ => program.into(),
@@ -207,16 +207,16 @@ pub(crate) fn command(words: &[String], runtime: &Runtime, folder: Option<&Path>
     command
 }
 
-/// The last lines as the end of a sentence.
+/// The last lines of output, to append to an error.
 pub(crate) fn last_words(lines: &[String]) -> String {
     const MOST: usize = 8;
     let lines = &lines[lines.len().saturating_sub(MOST)..];
     let text: Vec<String> =
         lines.iter().map(|line| tollgate_record::text::printable(line).into_owned()).collect();
-    if text.is_empty() { String::new() } else { format!("; its last words: {}", text.join(" | ")) }
+    if text.is_empty() { String::new() } else { format!("; its last output: {}", text.join(" | ")) }
 }
 
-/// The system's words without the name of the file in the making.
+/// The system's error without the name of the temporary file.
 fn plain(error: &io::Error) -> io::Error {
     let said = error.to_string();
     let what = said.split_once(" at path ").map_or(said.as_str(), |(what, _)| what);

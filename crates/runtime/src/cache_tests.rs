@@ -31,7 +31,7 @@ fn it_builds_once_until_a_source_changes() {
     let (first, told) = build(&cache, &runtime, &sources);
     let first = first.unwrap();
     assert_eq!(fs::read_to_string(first.join("made")).unwrap(), "one");
-    assert!(!first.join("target").exists(), "what another build left is not copied");
+    assert!(!first.join("target").exists(), "files of another build are not copied");
     assert!(told.iter().any(|line| line.contains("cp source made")), "{told:?}");
     let (again, told) = build(&cache, &runtime, &sources);
     assert_eq!(again.unwrap(), first);
@@ -55,7 +55,7 @@ fn another_toolchain_is_another_build() {
 }
 
 #[test]
-fn a_broken_build_leaves_its_last_words_and_nothing_else() {
+fn a_failed_build_reports_its_last_output_and_leaves_nothing() {
     let (root, sources, runtime) = scene(&["echo line 3: expected a semicolon >&2", "exit 7"]);
     let cache = Cache::new(root.path().join("cache"));
     let error = build(&cache, &runtime, &sources).0.unwrap_err().to_string();
@@ -64,7 +64,7 @@ fn a_broken_build_leaves_its_last_words_and_nothing_else() {
 }
 
 #[test]
-fn a_cache_that_is_no_directory_says_what_to_do() {
+fn a_cache_that_is_not_a_directory_is_an_error_with_a_remedy() {
     let (root, sources, runtime) = scene(&["true"]);
     fs::write(root.path().join("file"), "").unwrap();
     let cache = Cache::new(root.path().join("file/cache"));
@@ -73,7 +73,7 @@ fn a_cache_that_is_no_directory_says_what_to_do() {
 }
 
 #[test]
-fn the_cache_lies_where_caches_lie() {
+fn the_default_directory_follows_xdg() {
     let dir =
         |cache: Option<&str>, home: Option<&str>| default_dir(cache.map(Into::into), home.map(Into::into));
     assert_eq!(dir(Some("/c"), Some("/h")), Some("/c/tollgate/runtimes".into()));

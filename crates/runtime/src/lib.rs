@@ -1,8 +1,8 @@
 //! Fibers, coroutines and threads of other runtimes: programs of `runtimes/`, each in its own language, built on
-//! first use, run in fresh processes, held to the protocol, and recorded as any other measurement is.
+//! first use, run in fresh processes, checked against the protocol, and recorded as any other measurement.
 //!
-//! [`Table`] is what `runtimes.toml` says; [`Cache`] builds a folder; [`process`] runs a program so that nothing
-//! of it is left; [`transcript`] believes its output or says why not; [`session`] measures rows epoch by epoch.
+//! [`Table`] is `runtimes.toml`; [`Cache`] builds a folder; [`process`] runs a program and ends
+//! all that it started; [`transcript`] accepts its output or gives the reason for a refusal; [`session`] measures rows epoch by epoch.
 
 pub mod cache;
 pub mod needs;

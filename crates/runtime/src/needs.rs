@@ -1,4 +1,4 @@
-//! What a runtime needs on this machine, looked for before anything is built.
+//! The programs and files that a runtime needs, checked before it is built.
 
 use crate::process::{self, Limits};
 use crate::table::{Need, Runtime};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-/// What is missing, and the command that would bring it.
+/// What is missing, and the command that installs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// `g++ is missing`.
@@ -16,10 +16,10 @@ pub struct Missing {
     pub enable: String,
 }
 
-/// What a runtime lacks here; `None` when everything is there.
+/// What is missing for a runtime on this machine; `None` if everything is present.
 pub fn missing(runtime: &Runtime, stop: &AtomicBool) -> Option<Missing> {
-    let lacking: Vec<&Need> = runtime.needs.iter().filter(|need| !is_there(need, stop)).collect();
-    if lacking.is_empty() {
+    let absent: Vec<&Need> = runtime.needs.iter().filter(|need| !is_there(need, stop)).collect();
+    if absent.is_empty() {
         return None;
     }
     let what = |need: &&Need| match (&need.program, &need.file, &need.command) {
@@ -28,8 +28,8 @@ pub fn missing(runtime: &Runtime, stop: &AtomicBool) -> Option<Missing> {
         (_, _, Some(command)) => format!("what '{}' looks for", command.join(" ")),
         _ => String::new(),
     };
-    let whats: Vec<String> = lacking.iter().map(what).collect();
-    let mut packages: Vec<&str> = lacking.iter().map(|need| need.package.as_str()).collect();
+    let whats: Vec<String> = absent.iter().map(what).collect();
+    let mut packages: Vec<&str> = absent.iter().map(|need| need.package.as_str()).collect();
     packages.dedup();
     let verb = if whats.len() == 1 { "is" } else { "are" };
     Some(Missing {
@@ -59,7 +59,7 @@ fn succeeds(words: &[String], stop: &AtomicBool) -> bool {
     process::run(command, &limits, stop).is_ok_and(|done| done.fate.is_none())
 }
 
-/// The path of a program that `PATH` offers, or of one that is given by a path.
+/// The path of a program on `PATH`, or of one that is given by its path.
 pub fn find(name: &str) -> Option<PathBuf> {
     let runs =
         |file: &Path| file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0);

@@ -1,4 +1,4 @@
-//! A foreign program, run so that whatever it does costs its own row only and leaves nothing behind.
+//! Runs a foreign program so that its failure affects only its own row and leaves no process.
 //!
 //! The supervisor ends it with everything that it started. Its output is read while it runs, so that neither a full
 //! pipe nor a flood of lines does harm.
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tollgate_supervise::{Patience, Prepare, Tree};
 
-/// What a program may do.
+/// The limits of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Milliseconds until it is taken for hung; time in which others kept it from the CPU does not count.
+    /// Milliseconds until it counts as hung; time that it waits for a CPU does not count.
     pub patience_ms: u64,
     /// Lines on its standard output.
     pub lines: usize,
@@ -37,12 +37,11 @@ impl Default for Limits {
 /// How a program ended.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramEnd {
-    /// What it printed, as far as it was read.
+    /// The part of its output that was read.
     pub stdout: Vec<u8>,
     /// The last lines of its standard error, up to 8 KiB.
     pub stderr: Vec<String>,
-    /// Why its output is worth nothing, as a clause: it hung, crashed, was stopped. `None` when it ended by itself
-    /// with status 0.
+    /// Why its output is unusable: it hung, crashed, was stopped. `None` if it ended by itself with status 0.
     pub fate: Option<Fate>,
 }
 
@@ -55,13 +54,13 @@ pub enum Fate {
     /// It took too long.
     #[error("no end within {} s; its processes were ended", *.0 as f64 / 1e3)]
     Hung(u64),
-    /// It printed more than expected.
-    #[error("it printed more than the {0} {1} that were asked for")]
+    /// It printed more than requested.
+    #[error("it printed more than {0} {1}")]
     Flood(usize, &'static str),
-    /// It used more memory than it may.
-    #[error("it used {} of memory where {} were allowed", tollgate_record::number::bytes(*.0 as f64), tollgate_record::number::bytes(*.1 as f64))]
+    /// It used more memory than allowed.
+    #[error("it used {} of memory, above the limit of {}", tollgate_record::number::bytes(*.0 as f64), tollgate_record::number::bytes(*.1 as f64))]
     Memory(u64, u64),
-    /// It left with another status.
+    /// It ended with another status.
     #[error("it ended with status {0}")]
     Status(i32),
     /// A signal ended it.
@@ -69,7 +68,7 @@ pub enum Fate {
     Signal(i32),
 }
 
-/// How often the watchdog looks.
+/// The watchdog's interval.
 const LOOK: Duration = Duration::from_millis(50);
 /// Runs the command to its end, or until it breaks a limit. `stop` ends it early.
 ///
@@ -90,8 +89,8 @@ pub fn run(
     running.watch(limits, stop)
 }
 
-/// Pins the calling process and reads that back. Nothing is allocated, because a thread that holds the
-/// allocator's lock may not exist on this side of the fork.
+/// Pins the calling process and reads that back. It must not allocate: after the fork, the thread that
+/// holds the allocator's lock may not exist in this process.
 fn pin(cpu: usize) -> io::Result<()> {
     if cpu >= libc::CPU_SETSIZE as usize {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
@@ -105,7 +104,7 @@ fn pin(cpu: usize) -> io::Result<()> {
     // SAFETY: the set is valid for its size; 0 is the calling process.
     let moved = unsafe { libc::sched_setaffinity(0, size, &wanted) };
     let refused = io::Error::last_os_error();
-    // What is read back decides: who may run there only is there, whoever refuses the call.
+    // The mask that is read back decides: a process that may run only there is already pinned, even if the call fails.
     // SAFETY: the set is valid for its size.
     if unsafe { libc::sched_getaffinity(0, size, &mut got) } != 0 {
         return Err(io::Error::last_os_error());
@@ -174,7 +173,7 @@ impl Running {
             } else {
                 None
             };
-            // The program's end counts, even when a process that it left holds the pipes open.
+            // The program's end counts, even if a process that it left keeps the pipes open.
             let closed = open == [false, false];
             if fate.is_some() || (closed || ready == 0) && self.tree.ended().is_some() {
                 end.stderr = tail.lines();
@@ -199,7 +198,7 @@ impl Running {
     }
 }
 
-/// What was wrong with the end of a program; `None` for status 0.
+/// The abnormal end of a program; `None` for status 0.
 fn bad_end(status: ExitStatus) -> Option<Fate> {
     match (status.code(), status.signal()) {
         (Some(0), _) => None,

@@ -1,4 +1,4 @@
-//! From what the programs said to the run's record, by the same statistics as every other measurement.
+//! From the transcripts of the programs to the run's record, with the same statistics as every other measurement.
 
 use crate::session::{Row, Session, State};
 use crate::transcript::{Sample, Transcript};
@@ -11,17 +11,17 @@ use tollgate_measure::{Claim, Meta, Placement};
 use tollgate_record::family::{RuntimeAsked, RuntimeFound};
 use tollgate_record::{Asked, Found, Measurement, Per, Run, Series, Status, Warning, warning};
 
-/// Programs tell nanoseconds with a fraction; the statistics count whole ticks. A tick is a picosecond here.
+/// Programs print nanoseconds with a fraction, but the statistics count whole ticks: a tick is a picosecond here.
 const PICOSECONDS: Scale = Scale { hz: 1e12 };
 
-/// What the tasks counted, within the tolerance that the transcript was checked by.
+/// The tasks' own count, within the tolerance of the transcript's check.
 static PROOF: [Claim; 1] =
     [Claim { key: "resumes_per_switch", per_crossing: 1.0, tolerance: 0.5, divides: false }];
 
-/// Relative difference of the kernel's count from the switches that is worth a warning.
+/// Relative difference of the kernel's count from the switches that causes a warning.
 const KERNEL_APART: f64 = 0.025;
 
-/// Writes into `run` what the session tells: results, clock, frequencies. Warnings that others added stay.
+/// Writes the session's results, clock and frequencies into `run`. Existing warnings stay.
 pub fn record(run: &mut Run, session: &Session, source: Source) {
     summary::record_run(run, &[], &session.samples, source);
     let core = summary::units(&session.samples, source);
@@ -43,7 +43,7 @@ fn measurement(row: &Row, units: &Units) -> Measurement {
     let mut result = match &row.state {
         State::Active => {
             let meta = Meta {
-                // Only borrowed for the length of this call, but the type asks for more.
+                // The type requires static strings, which this call does not need.
                 id: "",
                 what: "",
                 per: Per::Switch,
@@ -91,7 +91,7 @@ fn facts(row: &Row, result: &mut Measurement) {
     });
 }
 
-/// What was counted beside the tasks' own count.
+/// The counts besides the tasks' own.
 fn proof(row: &Row, result: &mut Measurement) {
     let switches: u64 = row.epochs.iter().map(|said| said.switches).sum();
     let total = |of: fn(&Transcript) -> Option<u64>| row.epochs.iter().map(of).sum::<Option<u64>>();
@@ -109,7 +109,7 @@ fn proof(row: &Row, result: &mut Measurement) {
     }
 }
 
-/// What the statistics take.
+/// The input of the statistics.
 fn samples(row: &Row) -> ProbeSamples {
     let ticks = |ns: f64| (ns * 1e3).round() as u64;
     let epochs = row.epochs.iter().map(|said| {
@@ -132,12 +132,12 @@ fn samples(row: &Row) -> ProbeSamples {
     ProbeSamples { passes: row.batch, epochs: epochs.collect(), ..ProbeSamples::default() }
 }
 
-/// One switch of several that were timed as one event, with the pair's whole cost still on it.
+/// One switch of several that were timed as one event, including the whole cost of the pair.
 fn alone(single: &Sample, pair: f64) -> f64 {
     (single.ns - pair) / single.switches as f64 + pair
 }
 
-/// The curves over the number of tasks, at the first row of each mechanism that was measured with several.
+/// Puts the curves over the number of tasks into the first row of each mechanism that has several.
 fn curves(results: &mut [Measurement]) {
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, result) in results.iter().enumerate().filter(|(_, result)| result.status == Status::Measured) {

@@ -1,4 +1,4 @@
-//! Whether so many tasks fit into memory: arithmetic, before anything is started.
+//! Whether a number of tasks fits into memory, calculated before anything starts.
 
 use crate::table::{Mechanism, Runtime};
 use tollgate_record::number::bytes;
@@ -8,7 +8,7 @@ use tollgate_record::number::bytes;
 pub struct Room {
     /// Bytes.
     pub bytes: u64,
-    /// Where the number comes from: `--memory`, `half of the available memory`.
+    /// The origin of the number: `--memory`, `half of the available memory`.
     pub bound: &'static str,
 }
 
@@ -22,12 +22,12 @@ impl Room {
         available.into_iter().chain(cgroup).min_by_key(|room| room.bytes)
     }
 
-    /// What a runtime needs for so many tasks, in bytes; `None` beyond what a number holds.
+    /// The bytes that a runtime needs for a number of tasks; `None` if they exceed 64 bits.
     pub fn need(runtime: &Runtime, mechanism: &Mechanism, tasks: u64) -> Option<u64> {
         tasks.checked_mul(mechanism.task_bytes)?.checked_add(runtime.base_bytes)
     }
 
-    /// Why so many tasks do not fit, with the arithmetic; `None` when they do.
+    /// Why a number of tasks does not fit, with the calculation; `None` if it fits.
     pub fn refuse(self, runtime: &Runtime, mechanism: &Mechanism, tasks: u64) -> Option<String> {
         let need = Self::need(runtime, mechanism, tasks);
         if need.is_some_and(|need| need <= self.bytes) {
@@ -44,7 +44,7 @@ impl Room {
             self.bound,
             bytes(self.bytes as f64),
             match fits {
-                0 | 1 => "give it more with --memory".to_owned(),
+                0 | 1 => "allow more with --memory".to_owned(),
                 fits => format!("use at most {fits} tasks, or more --memory"),
             }
         ))
@@ -69,7 +69,7 @@ mod tests {
         assert!(why.contains("--memory is 8.8 MiB; use at most 100 tasks"), "{why}");
         assert!(room.refuse(&runtime, &mechanism, u64::MAX).unwrap().contains("more than 16 EiB"));
         let tight = Room { bytes: 1, bound: "--memory" };
-        assert!(tight.refuse(&runtime, &mechanism, 2).unwrap().contains("give it more with --memory"));
+        assert!(tight.refuse(&runtime, &mechanism, 2).unwrap().contains("allow more with --memory"));
     }
 
     #[test]

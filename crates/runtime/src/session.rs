@@ -1,4 +1,4 @@
-//! The measuring of rows: build, calibrate, then epoch after epoch each row in a fresh process, in an order that
+//! Measures rows: builds, calibrates, then runs each row once per epoch in a fresh process, in an order that
 //! the seed shuffles.
 
 use crate::cache::{self, BuildError, Cache};
@@ -30,26 +30,26 @@ pub struct Plan {
     pub seed: u64,
     /// Processes in which each row is measured.
     pub epochs: u32,
-    /// Length of a batch in nanoseconds, where a round is not longer.
+    /// Length of a batch in nanoseconds, unless a round is longer.
     pub batch_ns: f64,
     /// Time for the batches of one process, in nanoseconds.
     pub epoch_ns: f64,
-    /// Least and most milliseconds of warm-up.
+    /// Minimum and maximum of the warm-up in milliseconds.
     pub warm_ms: (u64, u64),
     /// Switches timed one at a time, in each process.
     pub singles: u64,
-    /// Switches of a row in all, in place of what `epoch_ns` gives.
+    /// All switches of a row, instead of those that `epoch_ns` allows.
     pub iterations: Option<u64>,
 }
 
-/// Where to measure, and what with.
+/// Where to measure, and with which means.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The measured CPU.
     pub cpu: usize,
     /// The clock with which the core's rate is found.
     pub source: Source,
-    /// Milliseconds that a program may be silent besides what its work takes.
+    /// Milliseconds that a program may be silent beyond the time of its work.
     pub patience_ms: u64,
     /// The memory that may be used.
     pub room: Room,
@@ -59,14 +59,14 @@ pub struct Setting {
     pub sources: Sources,
 }
 
-/// What became of a row.
+/// The state of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
-    /// It gave samples, or is about to.
+    /// It has samples, or will be measured.
     Active,
-    /// It cannot be measured here: why, and what would change that.
+    /// It cannot be measured here: the reason, and the remedy.
     Skipped(String, String),
-    /// It should have worked: why it did not.
+    /// It failed: the reason.
     Failed(String),
 }
 
@@ -79,22 +79,22 @@ pub struct Row {
     pub mechanism: Mechanism,
     /// How many tasks.
     pub tasks: u64,
-    /// A program that is not built: the folder in which it runs.
+    /// The working directory of a program that is not built.
     pub folder: Option<PathBuf>,
-    /// What became of it.
+    /// Its state.
     pub state: State,
     /// Switches in a batch.
     pub batch: u64,
     /// Batches in an epoch.
     pub batches: u64,
-    /// What each process said.
+    /// The transcript of each process.
     pub epochs: Vec<Transcript>,
-    /// Nanoseconds for a switch, as far as known before measuring.
+    /// Nanoseconds for a switch, estimated before measuring.
     guess: f64,
 }
 
 impl Row {
-    /// A row that has not been measured. Tasks beyond what the runtime or the memory allows make it a skipped one.
+    /// A row that has not been measured. It is skipped if the runtime or the memory does not allow so many tasks.
     pub fn new(runtime: &Runtime, mechanism: &Mechanism, tasks: u64, room: Room) -> Self {
         let state = Self::refusal(runtime, mechanism, tasks, room);
         Self {
@@ -136,27 +136,27 @@ impl Row {
     }
 }
 
-/// What the caller is told while nothing is timed.
+/// What the session reports while it does not time anything.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Something is being built: what, in words.
+    /// A build step, as text.
     Building(String),
-    /// A row is about to be run; share of the work done.
+    /// A row starts; with the share of the work that is done.
     Running(f64, &'a str),
-    /// A row has been run once more: worth saving.
+    /// A row has run once more; worth saving.
     Measured(&'a Session),
 }
 
-/// Rows, and what the harness measured of the machine beside them.
+/// Rows, and the harness's own measurements of the machine.
 #[derive(Debug)]
 pub struct Session {
-    /// Every row that was asked for.
+    /// Every requested row.
     pub rows: Vec<Row>,
     /// Clock and core; it has no probes.
     pub samples: RunSamples,
 }
 
-/// Tells, and may stop.
+/// Receives events, and may stop the session.
 pub type Tell<'a> = &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>;
 
 impl Session {
@@ -165,10 +165,10 @@ impl Session {
         Self { rows, samples: RunSamples::default() }
     }
 
-    /// Builds and measures. What goes wrong with a row stays with that row.
+    /// Builds and measures. The failure of a row affects only that row.
     ///
     /// # Errors
-    /// The measured CPU cannot be used, or the cache cannot be written: nothing can be measured then.
+    /// The measured CPU cannot be used, or the cache cannot be written.
     pub fn run(
         &mut self,
         plan: &Plan,
@@ -181,7 +181,7 @@ impl Session {
         let steps = f64::from(plan.epochs) * self.rows.len().max(1) as f64;
         let mut made = 0.0;
         for epoch in 0..plan.epochs {
-            self.look_at_the_core(setting);
+            self.measure_core(setting);
             let mut order: Vec<usize> = (0..self.rows.len()).collect();
             order.shuffle(&mut rng);
             for at in order {
@@ -205,7 +205,7 @@ impl Session {
                 }
             }
         }
-        self.look_at_the_core(setting);
+        self.measure_core(setting);
         self.samples.complete = true;
         Ok(())
     }
@@ -237,7 +237,7 @@ impl Session {
                         Err(BuildError::Stopped) => return Ok(()),
                         Err(error) => {
                             row.state = State::Failed(error.to_string());
-                            // The reason is long, and the same for all rows of the build.
+                            // The reason is long; the other rows of the build refer to it.
                             let state = State::Failed(format!("its build failed: see {name}"));
                             failed.insert(build_of(runtime), state.clone());
                             by_runtime.insert(runtime.id.clone(), Err(state));
@@ -256,8 +256,8 @@ impl Session {
         Ok(())
     }
 
-    /// The rates of clock and core, on the measured CPU. Where they cannot be had there are no cycles.
-    fn look_at_the_core(&mut self, setting: &Setting) {
+    /// Measures the rates of clock and core on the measured CPU. If that fails, the record has no cycles.
+    fn measure_core(&mut self, setting: &Setting) {
         let site = Site { cpu: setting.cpu, peer: None };
         let source = setting.source;
         // A thread of its own, so that this one does not stay on the measured CPU.
@@ -279,7 +279,7 @@ impl Session {
     }
 }
 
-/// What two runtimes have in common when they share a build.
+/// The key that runtimes with a common build share.
 fn build_of(runtime: &Runtime) -> String {
     format!("{}\0{:?}", runtime.folder, runtime.build)
 }
@@ -299,14 +299,14 @@ enum Halt {
     State(State),
 }
 
-/// From this many tasks on, a round is long enough to be a batch without being tried first.
+/// From this many tasks on, a round is long enough to be a batch without calibration.
 const MANY: u64 = 100_000;
 
 /// A short run that finds how long a batch must be.
 fn calibrate(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Result<(), Halt> {
     let few = if row.tasks >= MANY { 1 } else { 8 };
     let asked = asked(row, few, row.tasks * (256 / row.tasks).max(1), 0);
-    // As long as the real warm-up may take: a batch that was fitted to cold code is too short for warm code.
+    // As long as the real warm-up may take: a batch that is calibrated on cold code is too short for warm code.
     let warm = if row.tasks >= MANY { (0, 1) } else { (1, plan.warm_ms.1) };
     let said = run(row, &asked, warm, setting, stop)?;
     let times: Vec<f64> = said.samples.iter().map(|sample| sample.ns / sample.switches as f64).collect();
@@ -325,7 +325,7 @@ fn calibrate(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -
             row.batches = each.div_ceil(row.batch);
         }
     }
-    // A long list of figures would be a second benchmark: of printing.
+    // Printing a long list of figures would take longer than the measurement.
     const MOST_BATCHES: u64 = 100_000;
     if row.batches > MOST_BATCHES {
         let total = row.batches * row.batch;
@@ -373,7 +373,7 @@ fn run(
         command.args(&arguments);
         command
     };
-    // Ten times what it should take, and something for making each task.
+    // Ten times the expected time, and an allowance for making each task.
     let work = asked.batches as f64 * asked.batch as f64 * row.guess / 1e6;
     let patience = setting.patience_ms + most + (10.0 * work) as u64 + asked.tasks / 10;
     let limits = Limits {
@@ -396,10 +396,10 @@ fn run(
     })
 }
 
-/// Runs a mechanism once with what is asked and checks its answer: what the conformance test is made of.
+/// Runs a mechanism once and checks its answer, for the conformance test.
 ///
 /// # Errors
-/// What the row of a table would say: skipped or failed, and why.
+/// The state of the row: skipped or failed, with the reason.
 pub fn once(row: &Row, asked: &Asked, setting: &Setting) -> Result<Transcript, State> {
     run(row, asked, (1, 200), setting, &AtomicBool::new(false)).map_err(|halt| match halt {
         Halt::Stopped => State::Failed("stopped".into()),

@@ -1,4 +1,4 @@
-//! The files of `runtimes/`: those that the binary carries, or those of a folder.
+//! The files of `runtimes/`: embedded in the binary, or in a folder.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -6,13 +6,13 @@ use std::{fs, io};
 /// Every file of `runtimes/` with its path below it.
 static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// What builds leave behind.
+/// Files that builds leave.
 const NOT_SOURCES: [&str; 5] = ["target", "build", "node_modules", "__pycache__", ".venv"];
 
 /// Where the table and the folders of the runtimes come from.
 #[derive(Clone, Debug)]
 pub enum Sources {
-    /// The binary itself.
+    /// Embedded in the binary.
     Embedded,
     /// A folder that has a `runtimes.toml`.
     Folder(PathBuf),
@@ -40,7 +40,7 @@ impl Sources {
     /// The files of one runtime's folder, in the order of their names.
     ///
     /// # Errors
-    /// A folder that is not there or cannot be read.
+    /// A folder that is missing or cannot be read.
     pub fn files(&self, folder: &str) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         let mut files = Vec::new();
         match self {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_binary_carries_what_the_folder_has() {
+    fn the_binary_contains_the_files_of_the_folder() {
         let folder = Sources::Folder(concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtimes").into());
         assert_eq!(Sources::Embedded.table().unwrap(), folder.table().unwrap());
         assert_eq!(Sources::Embedded.files("rust").unwrap(), folder.files("rust").unwrap());
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_builds_leave_behind_is_no_source() {
+    fn files_of_builds_are_not_sources() {
         let files = Sources::Embedded.files("rust").unwrap();
         assert!(files.iter().any(|(name, _)| name == Path::new("src/main.rs")));
         assert!(files.iter().all(|(name, _)| !name.starts_with("target")));

@@ -18,7 +18,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As the record names it.
+    /// Its name in the record.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stackful => "stackful",
@@ -28,17 +28,17 @@ impl Kind {
     }
 }
 
-/// Something that must be there before a runtime can be built or run.
+/// Something that must be present before a runtime can be built or run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Need {
-    /// A program that `PATH` must offer.
+    /// A program that must be on `PATH`.
     pub program: Option<String>,
     /// A file that must exist.
     pub file: Option<PathBuf>,
     /// A command that must end with status 0.
     pub command: Option<Vec<String>>,
-    /// The package that brings it, by Debian's name.
+    /// The Debian package that contains it.
     pub package: String,
 }
 
@@ -63,12 +63,12 @@ pub struct Mechanism {
     /// Share by which the tasks' own count may differ from the switches.
     #[serde(default)]
     pub tolerance: f64,
-    /// Whether it is measured when no runtime is named.
+    /// Whether it is measured if no runtime is named.
     #[serde(default = "yes")]
     pub default: bool,
 }
 
-/// The most tasks that anything is asked for.
+/// The largest number of tasks in any request.
 pub const MOST_TASKS: u64 = 1_000_000;
 
 fn most_tasks() -> u64 {
@@ -87,9 +87,9 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Runtime {
-    /// `boost-fiber`: what people type.
+    /// `boost-fiber`: the name on the command line.
     pub id: String,
-    /// `Boost.Fiber`: what people read.
+    /// `Boost.Fiber`: the name in the output.
     pub name: String,
     /// The language it is written in.
     pub language: String,
@@ -97,10 +97,10 @@ pub struct Runtime {
     pub folder: String,
     /// What its tasks are.
     pub kind: Kind,
-    /// What must be there.
+    /// Its requirements.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// Commands that print the versions of what builds it.
+    /// Commands that print the versions of its toolchain.
     #[serde(default)]
     pub version: Vec<Vec<String>>,
     /// Commands that build it, one after the other.
@@ -108,7 +108,7 @@ pub struct Runtime {
     pub build: Vec<Vec<String>>,
     /// The command that runs it; parameters follow.
     pub run: Vec<String>,
-    /// Environment of build and run, besides what is there.
+    /// Additional environment variables for build and run.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Resident bytes with two tasks, rounded up.
@@ -118,7 +118,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// A program of somebody's own that is in no table: built already, with one mechanism.
+    /// The user's own program, which is not in the table: already built, with one mechanism.
     pub fn own(program: &Path) -> Self {
         let name = program.file_name().map_or("program".into(), |name| name.to_string_lossy().into_owned());
         let mechanism = Mechanism {
@@ -148,21 +148,21 @@ impl Runtime {
     }
 }
 
-/// What is wrong with a table, or with a name that was looked up in it.
+/// An error in a table, or in a name that was looked up in it.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// It could not be read.
     #[error("runtimes.toml cannot be read: {0}")]
     Unreadable(#[from] std::io::Error),
-    /// It is no such table.
-    #[error("runtimes.toml is wrong: {0}")]
+    /// It is not valid.
+    #[error("runtimes.toml is invalid: {0}")]
     Wrong(String),
-    /// A name that is in no table.
-    #[error("there is no runtime '{name}'{}; all are: {all}", suggestion(nearest.as_deref()))]
+    /// A name that is not in the table.
+    #[error("there is no runtime '{name}'{}; the runtimes are: {all}", suggestion(nearest.as_deref()))]
     Unknown {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// The name that was most likely meant, where one is like it.
+        /// The most similar name, if one is similar enough.
         nearest: Option<String>,
         /// All names.
         all: String,
@@ -179,7 +179,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads the text of `runtimes.toml` and checks what its types do not say.
+    /// Reads the text of `runtimes.toml` and checks what its types do not express.
     ///
     /// # Errors
     /// [`TableError::Wrong`] with the place.
@@ -188,13 +188,13 @@ impl Table {
         for (at, runtime) in table.runtimes.iter().enumerate() {
             let wrong = |what: &str| Err(TableError::Wrong(format!("{}: {what}", runtime.id)));
             if !is_name(&runtime.id) || !runtime.mechanisms.iter().all(|mechanism| is_name(&mechanism.id)) {
-                return wrong("an id has small letters, digits and '-' only");
+                return wrong("an id must consist of lower-case letters, digits and '-'");
             }
             if !is_name(&runtime.folder) {
-                return wrong("folder is one name below runtimes/");
+                return wrong("folder must be one name below runtimes/");
             }
             if table.runtimes[..at].iter().any(|other| other.id == runtime.id) {
-                return wrong("the id stands twice");
+                return wrong("the id appears twice");
             }
             if runtime.run.is_empty() || runtime.mechanisms.is_empty() {
                 return wrong("run and mechanisms must not be empty");
@@ -214,24 +214,26 @@ impl Table {
                     == 1
             };
             if !runtime.needs.iter().all(one) {
-                return wrong("a need has one of program, file and command");
+                return wrong("a need must have one of program, file and command");
             }
             for mechanism in &runtime.mechanisms {
                 let tolerated = (0.0..0.5).contains(&mechanism.tolerance);
                 if !tolerated || mechanism.min_tasks < 2 || mechanism.max_tasks < mechanism.min_tasks {
-                    return wrong("tolerance lies below 0.5, min_tasks from 2 and max_tasks from min_tasks");
+                    return wrong(
+                        "tolerance must be below 0.5, min_tasks at least 2, max_tasks at least min_tasks",
+                    );
                 }
             }
         }
         Ok(table)
     }
 
-    /// Places (runtime, mechanism) that the names mean, in the order of the table, each once. A name is a runtime
-    /// (`tokio`), one of its mechanisms (`tokio/channel`) or a kind (`stackful`). No name means all that are
+    /// The indices (runtime, mechanism) of the named mechanisms, in the order of the table, each once. A name is a runtime
+    /// (`tokio`), one of its mechanisms (`tokio/channel`) or a kind (`stackful`). Without a name: all that are
     /// measured by default.
     ///
     /// # Errors
-    /// [`TableError::Unknown`] for the first name that means nothing.
+    /// [`TableError::Unknown`] for the first unknown name.
     pub fn select(&self, names: &[String]) -> Result<Vec<(usize, usize)>, TableError> {
         let all: Vec<(usize, usize)> = (0..self.runtimes.len())
             .flat_map(|at| (0..self.runtimes[at].mechanisms.len()).map(move |mechanism| (at, mechanism)))
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_that_is_carried_is_right() {
+    fn the_embedded_table_is_valid() {
         let table = table();
         assert!(table.runtimes.iter().any(|runtime| runtime.id == "own"));
         for runtime in &table.runtimes {
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_the_nearest() {
+    fn an_unknown_name_gets_a_suggestion() {
         for (typed, nearest) in [("tokyo", "tokio"), ("own/jump", "own/jmp"), ("corosense", "corosensei")] {
             let error = table().select(&[typed.into()]).unwrap_err();
             assert!(
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_says_what_is_wrong() {
+    fn an_invalid_table_names_its_error() {
         let entry = r#"[[runtime]]
 id = "a"
 name = "A"
@@ -331,11 +333,11 @@ mechanisms = [{ id = "yield", what = "yields", task_bytes = 1 }]
 "#;
         assert!(Table::parse(entry).is_ok());
         for (from, to, said) in [
-            ("id = \"a\"\n", "id = \"A b\"\n", "small letters"),
-            ("folder = \"a\"", "folder = \"../a\"", "one name below"),
+            ("id = \"a\"\n", "id = \"A b\"\n", "lower-case letters"),
+            ("folder = \"a\"", "folder = \"../a\"", "must be one name below"),
             ("kind = \"thread\"", "kind = \"rope\"", "rope"),
             ("run = [\"./a\"]", "run = []", "must not be empty"),
-            ("run = [\"./a\"]", "run = [\"./a\"]\nneeds = [{ package = \"a\" }]", "one of program"),
+            ("run = [\"./a\"]", "run = [\"./a\"]\nneeds = [{ package = \"a\" }]", "must have one of program"),
             ("run = [\"./a\"]", "run = [\"./a\"]\nrnu = 1", "rnu"),
             ("task_bytes = 1", "task_bytes = 1, tolerance = 0.9", "below 0.5"),
             ("task_bytes = 1", "task_bytes = 1, max_tasks = 1", "max_tasks"),
@@ -345,6 +347,6 @@ mechanisms = [{ id = "yield", what = "yields", task_bytes = 1 }]
             let error = Table::parse(&text).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
         }
-        assert!(Table::parse(&entry.repeat(2)).unwrap_err().to_string().contains("stands twice"));
+        assert!(Table::parse(&entry.repeat(2)).unwrap_err().to_string().contains("appears twice"));
     }
 }

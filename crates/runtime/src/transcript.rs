@@ -1,24 +1,24 @@
-//! What a runtime program printed: believed as a whole, or refused with the reason.
+//! The output of a runtime program: accepted as a whole, or refused with a reason.
 
 use tollgate_record::number::bytes;
 
-/// What was asked for.
+/// The request to the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asked {
-    /// Tasks alive.
+    /// Living tasks.
     pub tasks: u64,
     /// Timed batches.
     pub batches: u64,
     /// Switches in each.
     pub batch: u64,
-    /// Switches timed one at a time, at the most.
+    /// The maximum of switches that are timed one at a time.
     pub singles: u64,
     /// Share by which counts may differ.
     pub tolerance: f64,
 }
 
 impl Asked {
-    /// The most lines that an answer to this can have.
+    /// The maximum of lines in an answer.
     pub fn lines(&self) -> usize {
         (self.batches + 2 * self.singles) as usize + 32
     }
@@ -33,7 +33,7 @@ pub struct Sample {
     pub ns: f64,
 }
 
-/// Everything that a program said, checked.
+/// The checked output of a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     /// The runtime and its version, then the compiler's.
@@ -48,28 +48,28 @@ pub struct Transcript {
     pub samples: Vec<Sample>,
     /// Empty pairs of readings, ns.
     pub pairs: Vec<f64>,
-    /// Switches timed as one event, ns, the pair's cost not taken off.
+    /// Switches timed as one event, ns, including the cost of the pair.
     pub singles: Vec<Sample>,
     /// Switches of all samples.
     pub switches: u64,
     /// Resumptions that the tasks counted.
     pub resumes: u64,
-    /// Visits of what is no task.
+    /// Visits of the dispatcher, which is not a task.
     pub dispatcher: Option<u64>,
     /// Context switches that the kernel counted.
     pub kernel: Option<u64>,
-    /// What to know beside the figure.
+    /// Notes for the reader of the figure.
     pub notes: Vec<String>,
 }
 
-/// Why there is no transcript.
+/// Why the output is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refused {
-    /// The program says that this cannot be measured here.
+    /// The program reports that this cannot be measured here.
     #[error("{0}")]
     Skip(String),
-    /// The program says that it went wrong.
-    #[error("it says: {0}")]
+    /// The program reports a failure.
+    #[error("it reported: {0}")]
     Fail(String),
     /// It printed nothing.
     #[error("it printed nothing; the protocol begins with 'tollgate-runtime 1'")]
@@ -77,42 +77,42 @@ pub enum Refused {
     /// The first line is another.
     #[error("its first line is '{0}'; the protocol begins with 'tollgate-runtime 1'")]
     NoHeader(String),
-    /// A line that is none of the protocol's.
-    #[error("line {0} is none of the protocol's: '{1}'")]
+    /// A line that is not part of the protocol.
+    #[error("line {0} is not part of the protocol: '{1}'")]
     Garbage(usize, String),
-    /// It ended before it was at its end.
+    /// The last line is not 'end'.
     #[error("its output stops after line {0}, without 'end'")]
     NoEnd(usize),
     /// Something follows the end.
     #[error("line {0} follows 'end': '{1}'")]
     AfterEnd(usize, String),
-    /// A line stands twice.
-    #[error("line {0} says again what was said: '{1}'")]
-    Again(usize, String),
-    /// A line that must be there is not.
+    /// A line that may appear only once appears again.
+    #[error("line {0} repeats an earlier line: '{1}'")]
+    Repeated(usize, String),
+    /// A required line is missing.
     #[error("the line '{0}' is missing")]
-    Lacks(&'static str),
-    /// As many batches as were asked for must be there.
-    #[error("{0} batches were asked for and {1} came")]
+    Missing(&'static str),
+    /// The number of batches is wrong.
+    #[error("expected {0} batches, found {1}")]
     Batches(u64, u64),
-    /// A batch is not of the size that was asked for.
-    #[error("batch {0} has {1} switches where {2} were asked for")]
+    /// A batch has the wrong number of switches.
+    #[error("batch {0} has {1} switches instead of {2}")]
     Batch(usize, u64, u64),
     /// The counts contradict each other.
-    #[error("{what}: {found} counted where {expected} were claimed")]
+    #[error("{what}: {found} counted where {expected} was claimed")]
     Count {
         /// Which count.
         what: &'static str,
-        /// What it was.
+        /// The count.
         found: u64,
-        /// What it should have been.
+        /// The claim.
         expected: u64,
     },
 }
 
-/// Most notes that are kept.
+/// The maximum of stored notes.
 const NOTES: usize = 8;
-/// Longest text that is kept, in characters.
+/// The maximum length of a stored text, in characters.
 const TEXT: usize = 200;
 
 /// Reads and checks the whole output.
@@ -161,7 +161,7 @@ impl Reader {
         let words: Vec<&str> = rest.split(' ').collect();
         let mut once = |what: &'static str| {
             if self.seen.contains(&what) {
-                return Err(Refused::Again(number, short(line)));
+                return Err(Refused::Repeated(number, short(line)));
             }
             self.seen.push(what);
             Ok(())
@@ -240,7 +240,7 @@ impl Reader {
         let said = self.said;
         for line in ["version", "clock", "warm", "count switches N", "count resumes N"] {
             if !self.seen.contains(&line) {
-                return Err(Refused::Lacks(line));
+                return Err(Refused::Missing(line));
             }
         }
         if said.samples.len() as u64 != asked.batches {
@@ -248,7 +248,7 @@ impl Reader {
         }
         let near =
             |found: u64, expected: u64| found.abs_diff(expected) as f64 <= asked.tolerance * expected as f64;
-        // A scheduler that is not fair may be a round ahead or behind when a batch ends.
+        // An unfair scheduler may be a round ahead or behind at the end of a batch.
         let round = if asked.tolerance > 0.0 { asked.tasks } else { 0 };
         for (at, sample) in said.samples.iter().enumerate() {
             let apart = sample.switches.abs_diff(asked.batch);
@@ -257,7 +257,7 @@ impl Reader {
             }
         }
         let count = |what, found, expected| Err(Refused::Count { what, found, expected });
-        // Each is near `batch`, so that the sum is far from overflowing.
+        // Each is close to `batch`, so the sum cannot overflow.
         let sum: u64 = said.samples.iter().map(|sample| sample.switches).sum();
         if said.switches != sum {
             return count("switches of all samples", said.switches, sum);
@@ -270,20 +270,20 @@ impl Reader {
             return count("single events", most, asked.singles);
         }
         if !said.singles.is_empty() && said.pairs.is_empty() {
-            return Err(Refused::Lacks("pair NS"));
+            return Err(Refused::Missing("pair NS"));
         }
         Ok(said)
     }
 }
 
 impl Transcript {
-    /// Resident bytes that each task added; signed, because a collector may have given memory back meanwhile.
+    /// Resident bytes that each task added; signed, because a garbage collector may have released memory.
     pub fn bytes_per_task(&self, tasks: u64) -> Option<f64> {
         let (before, after) = self.rss?;
         Some((after as f64 - before as f64) / tasks as f64)
     }
 
-    /// The resident size with all tasks, as people read it.
+    /// The resident size with all tasks, as text.
     pub fn resident(&self) -> Option<String> {
         self.rss.map(|(_, after)| bytes(after as f64))
     }
@@ -294,7 +294,7 @@ fn whole(word: &str) -> Option<u64> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok()).flatten()
 }
 
-/// Nanoseconds: digits, and perhaps a fraction. More than a day is no time that was measured.
+/// Nanoseconds: digits, with an optional fraction. More than a day is not a measured time.
 fn duration(word: &str) -> Option<f64> {
     const DAY: f64 = 86_400e9;
     let plain = word.starts_with(|c: char| c.is_ascii_digit())

@@ -23,7 +23,7 @@ fn why(text: &str, asked: &Asked) -> String {
 }
 
 #[test]
-fn a_good_transcript_is_believed() {
+fn a_valid_transcript_is_accepted() {
     let said = read(GOOD.as_bytes(), &ASKED).unwrap();
     assert_eq!(said.version, "Thing 1.0, cc 14");
     assert_eq!(said.clock, (1.0, "a clock".into()));
@@ -34,38 +34,38 @@ fn a_good_transcript_is_believed() {
 }
 
 #[test]
-fn each_line_that_is_changed_is_noticed() {
+fn each_changed_line_is_noticed() {
     for (from, to, said) in [
         ("tollgate-runtime 1\n", "tollgate-runtime 2\n", "its first line is 'tollgate-runtime 2'"),
         ("tollgate-runtime 1\n", "Hello\ntollgate-runtime 1\n", "its first line is 'Hello'"),
         ("version Thing 1.0, cc 14\n", "", "'version' is missing"),
         ("clock 1 a clock\n", "", "'clock' is missing"),
-        ("clock 1 a clock", "clock 1", "line 3 is none"),
+        ("clock 1 a clock", "clock 1", "line 3 is not"),
         ("warm 640 steady\n", "", "'warm' is missing"),
-        ("steady", "hot", "line 5 is none"),
-        ("sample 100 560\n", "", "2 batches were asked for and 1 came"),
-        ("sample 100 560\n", "sample 100 560\nsample 100 560\n", "and 3 came"),
-        ("sample 100 560\n", "sample 99 560\n", "batch 2 has 99 switches where 100"),
-        ("sample 100 560\n", "sample 100 0\n", "none of the protocol's: 'sample 100 0'"),
-        ("sample 100 560\n", "sample 100 -560\n", "none of the protocol's"),
-        ("sample 100 560\n", "sample 100 NaN\n", "none of the protocol's"),
-        ("sample 100 560\n", "sample 100 inf\n", "none of the protocol's"),
-        ("sample 100 560\n", "sample 100 1e3\n", "none of the protocol's"),
-        ("sample 100 560\n", "sample 100  560\n", "none of the protocol's"),
-        ("sample 100 560\n", "sample 100 99999999999999999999\n", "none of the protocol's"),
-        ("sample 100 560\n", "sample 18446744073709551616 560\n", "none of the protocol's"),
+        ("steady", "hot", "line 5 is not"),
+        ("sample 100 560\n", "", "expected 2 batches, found 1"),
+        ("sample 100 560\n", "sample 100 560\nsample 100 560\n", "expected 2 batches, found 3"),
+        ("sample 100 560\n", "sample 99 560\n", "batch 2 has 99 switches instead of 100"),
+        ("sample 100 560\n", "sample 100 0\n", "not part of the protocol: 'sample 100 0'"),
+        ("sample 100 560\n", "sample 100 -560\n", "not part of the protocol"),
+        ("sample 100 560\n", "sample 100 NaN\n", "not part of the protocol"),
+        ("sample 100 560\n", "sample 100 inf\n", "not part of the protocol"),
+        ("sample 100 560\n", "sample 100 1e3\n", "not part of the protocol"),
+        ("sample 100 560\n", "sample 100  560\n", "not part of the protocol"),
+        ("sample 100 560\n", "sample 100 99999999999999999999\n", "not part of the protocol"),
+        ("sample 100 560\n", "sample 18446744073709551616 560\n", "not part of the protocol"),
         ("count switches 200", "count switches 199", "switches of all samples: 199 counted where 200"),
         ("count resumes 200", "count resumes 0", "resumptions of the tasks: 0 counted where 200"),
         ("count resumes 200\n", "", "'count resumes N' is missing"),
-        ("count resumes 200\n", "count resumes 200\ncount resumes 200\n", "line 12 says again"),
-        ("count dispatcher 200", "count whatever 200", "line 12 is none"),
+        ("count resumes 200\n", "count resumes 200\ncount resumes 200\n", "line 12 repeats"),
+        ("count dispatcher 200", "count whatever 200", "line 12 is not"),
         ("pair 21\n", "", "'pair NS' is missing"),
         ("single 1 88\n", "single 1 88\nsingle 1 88\nsingle 1 88\n", "single events: 3 counted where 2"),
-        ("note stacks", "remark stacks", "line 13 is none"),
+        ("note stacks", "remark stacks", "line 13 is not"),
         ("end\n", "", "stops after line 13, without 'end'"),
         ("end\n", "end", "without 'end'"),
         ("end\n", "end\nmore\n", "line 15 follows 'end': 'more'"),
-        ("end\n", "\u{1b}[31mred\nend\n", "line 14 is none"),
+        ("end\n", "\u{1b}[31mred\nend\n", "line 14 is not"),
     ] {
         let text = GOOD.replacen(from, to, 1);
         assert_ne!(text, GOOD, "{from:?}");
@@ -92,12 +92,12 @@ fn a_tolerance_lets_the_scheduler_be_unfair_and_no_more() {
 fn a_program_may_say_why_not() {
     let skip = "tollgate-runtime 1\nskip needs a JDK of 21\nend\n";
     assert_eq!(read(skip.as_bytes(), &ASKED), Err(Refused::Skip("needs a JDK of 21".into())));
-    assert!(why("tollgate-runtime 1\nfail no memory\nend\n", &ASKED).contains("it says: no memory"));
+    assert!(why("tollgate-runtime 1\nfail no memory\nend\n", &ASKED).contains("it reported: no memory"));
     assert!(why("tollgate-runtime 1\nskip needs a JDK of 21\n", &ASKED).contains("without 'end'"));
 }
 
 #[test]
-fn bytes_that_are_no_text_are_garbage() {
+fn bytes_that_are_not_text_are_refused() {
     let garbage: Vec<u8> = (0..=255).cycle().take(4_096).collect();
     assert!(read(&garbage, &ASKED).is_err());
     assert!(read(b"\0\0\0\0", &ASKED).is_err());

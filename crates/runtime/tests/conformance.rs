@@ -1,5 +1,5 @@
-//! Every runtime that this machine can build is held to the protocol, and every way to break the protocol that we
-//! could think of is noticed, costs that row only, and leaves no process.
+//! Every runtime that this machine can build follows the protocol, and every violation of the protocol is noticed,
+//! fails only that row, and leaves no process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use tollgate_runtime::transcript::Asked;
 use tollgate_runtime::{Cache, Kind, Mechanism, Room, Runtime, Sources, Table, needs};
 
 fn setting(cache: &Path) -> Setting {
-    // Any CPU that this process may use does.
+    // Any CPU that this process may use.
     let cpu = tollgate_measure::placement::allowed().unwrap().pop().unwrap();
     Setting {
         cpu,
@@ -44,11 +44,11 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
         }
         let folder = match setting.cache.folder(runtime, &setting.sources, &go, &mut |_| {}) {
             Ok(folder) => folder,
-            // A package manager that reaches nobody is no fault of the runtime.
+            // A package manager without a network is not a fault of the runtime.
             Err(BuildError::Failed { stderr, .. }) if offline(&stderr) => {
                 tollgate_testkit::skip_case!(
                     &runtime.id,
-                    "its package manager reaches no registry: a network"
+                    "its package manager cannot reach a registry: a network"
                 );
                 continue;
             }
@@ -158,7 +158,7 @@ fn a_good_program_passes() {
 }
 
 #[test]
-fn each_way_to_break_the_protocol_is_a_reason_and_no_figure() {
+fn each_violation_of_the_protocol_is_a_reason_without_a_figure() {
     for (script, said) in [
         (String::new(), "it printed nothing"),
         ("echo Segmentation fault".into(), "its first line is 'Segmentation fault'"),
@@ -175,11 +175,11 @@ fn each_way_to_break_the_protocol_is_a_reason_and_no_figure() {
             format!("{HEAD} {SAMPLES} echo count switches 100; echo count resumes 200; echo end"),
             "100 counted where 200",
         ),
-        (format!("{HEAD} echo sample 100 500; {COUNTS} echo end"), "2 batches were asked for and 1 came"),
-        (format!("{HEAD} echo sample 100 0; {SAMPLES} {COUNTS} echo end"), "none of the protocol's"),
-        (format!("{HEAD} echo no memory >&2; exit 1"), "its last words: no memory"),
-        ("yes sample 100 500 | head -n 1000000".into(), "it printed more than the"),
-        ("exec cat /dev/zero".into(), "it printed more than the"),
+        (format!("{HEAD} echo sample 100 500; {COUNTS} echo end"), "expected 2 batches, found 1"),
+        (format!("{HEAD} echo sample 100 0; {SAMPLES} {COUNTS} echo end"), "not part of the protocol"),
+        (format!("{HEAD} echo no memory >&2; exit 1"), "its last output: no memory"),
+        ("yes sample 100 500 | head -n 1000000".into(), "it printed more than"),
+        ("exec cat /dev/zero".into(), "it printed more than"),
         ("exec ./not-there 2>/dev/null".into(), "status 127"),
     ] {
         let why = why(&script, 20_000);
@@ -191,7 +191,7 @@ fn each_way_to_break_the_protocol_is_a_reason_and_no_figure() {
 fn a_program_that_hangs_is_ended_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let pids = folder.path().join("pids");
-    // One child in the group, one that has left it, and a leader that waits for ever.
+    // One child in the group, one that has left it, and a leader that waits forever.
     let script = format!(
         "sleep 1000 & echo $! >> {0}; setsid sleep 1000 & echo $! >> {0}; sleep 1000",
         pids.display()
@@ -225,14 +225,14 @@ fn a_program_that_leaves_something_behind_is_not_waited_for() {
 }
 
 #[test]
-fn a_program_that_eats_memory_is_ended() {
+fn a_program_above_its_memory_limit_is_ended() {
     // The shell keeps the whole text in memory.
     let said = why("x=$(head -c 300000000 /dev/zero | tr '\\0' x); sleep 1000", 60_000);
-    assert!(said.contains("of memory where 64 MiB were allowed"), "{said}");
+    assert!(said.contains("of memory, above the limit of 64 MiB"), "{said}");
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn a_missing_program_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let mut row = row(folder.path(), "exit 0");
     row.runtime.run = vec!["./nothing".into()];

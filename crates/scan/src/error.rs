@@ -8,7 +8,7 @@ pub enum ScanError {
     /// An option or the named file is wrong.
     #[error("{0}")]
     Wrong(String),
-    /// The options are fine, and this system does not allow what they need.
+    /// The options are valid, but this system does not allow what they need.
     #[error("{0}")]
     Refused(String),
     /// A system call failed.
@@ -16,7 +16,7 @@ pub enum ScanError {
     System {
         /// What the call was for.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
 }

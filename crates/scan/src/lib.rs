@@ -1,5 +1,5 @@
 //! The scan of a mapped file: a process touches one byte of each page, and the record has everything that
-//! `/usr/bin/time -v` reports, why, and how it came about over the time of the scan.
+//! `/usr/bin/time -v` reports, the reasons, and the course of the scan over time.
 //!
 //! [`scan`] is the supervisor's side: the file, the memory limit, one process for each size. [`touch`] is that
 //! process's side.
@@ -29,7 +29,7 @@ pub enum Progress<'a> {
     Touching {
         /// How many scans have ended.
         done: usize,
-        /// How much of the file this one goes over.
+        /// How much of the file this one scans.
         bytes: u64,
     },
     /// What has been measured so far, with the scan that is going on; worth saving.

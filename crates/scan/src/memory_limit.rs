@@ -15,7 +15,7 @@ use tollgate_supervise::Prepare;
 
 /// Prefix of a group's name, before the process id.
 const NAME: &str = "tollgate-scan-";
-/// No program starts with less.
+/// A program cannot start with less.
 const LEAST: u64 = 4 << 20;
 
 /// The memory that a scan may use, and what enforces it.
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn version_two_is_tried_in_the_own_group_and_beside_it() {
+    fn version_two_is_tried_in_this_group_and_beside_it() {
         let mounts = "31 23 0:28 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw";
         let two = |path: &str| (path.to_owned(), Version::Two);
         assert_eq!(
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_ours_have_an_owner() {
+    fn only_groups_of_this_program_have_an_owner() {
         assert_eq!(owner("tollgate-scan-123-4"), Some(123));
         assert_eq!(owner("tollgate-scan-x"), None);
         assert_eq!(owner("user.slice"), None);

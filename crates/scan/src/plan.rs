@@ -9,13 +9,13 @@ use tollgate_record::parse::bytes;
 /// What to scan and how.
 #[derive(Clone, Debug)]
 pub struct ScanPlan {
-    /// The file to map; without one, a file without a name is written.
+    /// The file to map; `None` for a temporary file.
     pub file: Option<PathBuf>,
     /// How much of the file each scan goes over.
     pub sizes: Vec<u64>,
     /// The order of the touches.
     pub pattern: Pattern,
-    /// What the kernel is told with madvise.
+    /// The advice to the kernel (madvise).
     pub advice: Advice,
     /// Bytes of memory that the scan may use, with its page cache.
     pub memory_limit: Option<u64>,
@@ -27,8 +27,7 @@ pub struct ScanPlan {
     pub cpu: usize,
     /// The clock that times single touches.
     pub source: Source,
-    /// Program and first arguments of the process that touches; its job follows as one argument, and
-    /// [`touch`](crate::touch()) does it.
+    /// Program and first arguments of the process that touches; its job, for [`touch`](crate::touch()), is one more argument.
     pub toucher: Vec<OsString>,
 }
 
@@ -38,13 +37,13 @@ pub struct ScanPlan {
 pub enum Pattern {
     /// Each page after the one before.
     Sequential,
-    /// As many touches as there are pages, each of a page drawn from all.
+    /// As many touches as pages, each of a random page.
     Random,
-    /// One touch every so many bytes.
+    /// One touch in each step of this many bytes.
     Stride(u64),
 }
 
-/// What the kernel is told with madvise.
+/// The advice to the kernel (madvise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advice {

@@ -22,7 +22,7 @@ pub(crate) struct ScanEnd {
     pub(crate) elapsed: Duration,
 }
 
-/// How long a process that was asked to end may take.
+/// The time that a process has to end after a request to stop.
 const LEAVE: Duration = Duration::from_secs(5);
 
 /// Runs a scan to its end.
@@ -88,7 +88,7 @@ pub(crate) fn run(
     Ok(ScanEnd { touched, usage, elapsed })
 }
 
-/// Reads all that the process prints, passes its marks on as they come, and passes on that it should stop. Returns
+/// Reads the output of the process, reports its marks as they come, and forwards the request to stop. Returns
 /// the last line.
 fn listen(tree: &mut Tree, stop: &AtomicBool, report: &mut dyn FnMut(&[Mark])) -> Vec<u8> {
     let (mut output, mut marks) = (Vec::new(), Vec::new());

@@ -131,7 +131,7 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
         fail(
             result,
             format!(
-                "{what}: the touch of byte {offset} brought SIGBUS after {} of {} touches; what was measured \
+                "{what}: the touch of byte {offset} raised SIGBUS after {} of {} touches; what was measured \
                  until then is kept. Leave the file alone while it is scanned",
                 last.touches, touched.planned
             ),
@@ -178,7 +178,7 @@ fn per_touch(marks: &[Mark]) -> Option<Estimate> {
     Some(Estimate { min: at(0.0), p10: at(0.1), p50: at(0.5), p90: at(0.9), p99: at(0.99), ..mean })
 }
 
-/// Where the time of a touch went: in the program, in the kernel, off the CPU.
+/// The parts of a touch's time: in the program, in the kernel, off the CPU.
 fn phases(first: &Mark, last: &Mark) -> Vec<Phase> {
     let touches = last.touches.max(1) as f64;
     let user = (last.usage.user_ns - first.usage.user_ns) as f64;
@@ -213,7 +213,7 @@ fn series(marks: &[Mark]) -> Vec<Series> {
     ]
 }
 
-/// Single touches, the clock's own time taken off.
+/// Single touches, minus the clock's own time.
 fn single(result: &mut Measurement, touched: &Touched) {
     let to_ns = touched.ns_per_tick;
     let overhead = touched.stamp_ticks as f64;

@@ -76,12 +76,12 @@ pub(crate) struct Touched {
     pub(crate) stamp_ticks: u64,
     /// Single touches by their length: number of the bucket, and how many.
     pub(crate) buckets: Vec<(u32, u64)>,
-    /// Pages in the page cache before the scan, of those that it goes over; absent where the kernel does not
-    /// tell.
+    /// Pages in the page cache before the scan, of those that it covers; absent if the kernel does not
+    /// report them.
     pub(crate) resident_before: Option<u64>,
     /// Nanoseconds of reads of one page at random past the page cache, made before the scan.
     pub(crate) direct_read_ns: Vec<u64>,
-    /// The touch behind which there was no file any more, and the file's size then.
+    /// The offset of the touch that raised SIGBUS, and the file's size at that time.
     pub(crate) bus: Option<(u64, u64)>,
     /// Whether it was asked to stop.
     pub(crate) stopped: bool,
@@ -89,7 +89,7 @@ pub(crate) struct Touched {
 
 /// Marks of a scan.
 const MARKS: u64 = 200;
-/// New marks are printed after so long; a short scan prints none, and is not disturbed by that.
+/// The interval of the printed marks; a short scan prints none, so that printing does not disturb it.
 const PRINT_EVERY_NS: u64 = 700_000_000;
 
 /// Does a job, which is JSON, on the file that is standard input, and writes the result to `out`.
@@ -123,7 +123,7 @@ fn print(what: &impl Serialize, out: &mut dyn Write) -> Result<(), ScanError> {
 }
 
 impl TouchJob {
-    /// What is known of a scan that has come as far as these marks.
+    /// The result of a scan up to these marks.
     pub(crate) fn so_far(&self, marks: &[Mark]) -> Touched {
         let order = Order::new(self);
         Touched {
@@ -167,8 +167,8 @@ fn run(
     while done < order.touches && !stop.load(Ordering::Relaxed) && bus::address().is_none() {
         let end = (done + chunk).min(order.touches);
         for touch in done..end {
-            // SAFETY: the offsets are below the length of the mapping, which is readable; behind the
-            // end of a file that was cut short the handler puts a page.
+            // SAFETY: the offsets are below the length of the mapping, which is readable; beyond the
+            // end of a truncated file the handler maps a page.
             unsafe { ptr::read_volatile(mapped.base.add(order.offset(touch))) };
             let now = clock.now();
             lengths.add(now.saturating_sub(last));
@@ -215,7 +215,7 @@ struct Order {
 impl Order {
     fn new(job: &TouchJob) -> Self {
         let (step, page) = (job.pattern.step(), page_bytes());
-        // The rest of a page at the end is a page.
+        // A partial page at the end counts as a page.
         Self { pattern: job.pattern, step, page, touches: job.bytes.div_ceil(step), seed: job.seed }
     }
 

@@ -1,14 +1,14 @@
 //! When silence means a hang.
 //!
-//! Wall time is not enough: on a crowded machine a program that works well is silent for long because others have the
-//! CPU. So when the time is over, the scheduler's books decide. If the processes of the program waited for a CPU for a
-//! part of the silence, only the time that they ran counts. Without these books (no `/proc`, no CONFIG_SCHED_INFO) all
+//! Wall time is not enough: on a crowded machine a healthy program is silent for long because others have the
+//! CPU. So after the time limit, the scheduler's accounts decide. If the processes of the program waited for a CPU for a
+//! part of the silence, only the time that they ran counts. Without these accounts (no `/proc`, no CONFIG_SCHED_INFO) all
 //! of the silence counts.
 
 use std::fs;
 use std::time::Duration;
 
-/// The silence that is left to a program before it is taken for hung.
+/// The silence that a program may still keep before it counts as hung.
 #[derive(Clone, Debug)]
 pub struct Patience {
     allowed: Duration,
@@ -29,7 +29,7 @@ struct CpuTime {
 const CROWDED: u32 = 20;
 
 impl Patience {
-    /// For a program that has just been started and may be silent for so long.
+    /// For a program that has just started and may be silent for `allowed`.
     #[must_use]
     pub fn new(allowed: Duration) -> Self {
         Self { allowed, counted: Duration::ZERO, seen: CpuTime::default() }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_others_keep_from_the_cpu_gets_its_time() {
+    fn a_program_that_waits_for_a_cpu_gets_more_time() {
         let mut patience = patience();
         assert_eq!(patience.judge(10 * SECOND, used(1, 9)), Some(9 * SECOND));
         assert_eq!(patience.judge(9 * SECOND, used(5, 14)), Some(5 * SECOND));
@@ -126,7 +126,7 @@ mod tests {
         loop {
             wall += wait;
             looks += 1;
-            assert!(looks < 1_000, "it is never taken for hung");
+            assert!(looks < 1_000, "it never counts as hung");
             match spins.judge(wait, Some(CpuTime { ran: wall / 10, waited: wall * 9 / 10 })) {
                 Some(more) => wait = more,
                 None => break,
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_books_of_this_process_are_read() {
+    fn the_accounts_of_this_process_are_read() {
         let Some(before) = cpu_time(std::process::id()) else {
             return tollgate_testkit::skip!(
                 "the kernel does not report the CPU time of a process in schedstat"

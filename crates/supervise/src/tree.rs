@@ -45,7 +45,7 @@ const GONE_MS: i32 = 5_000;
 
 impl Tree {
     /// Starts the program that `command` describes, in a process group of its own, behind a guard. `command` is
-    /// called once more where no guard can be started.
+    /// called once more if no guard can be started.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -254,7 +254,7 @@ pub fn end_with_parent(parent: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// How a program ended of which nothing else is known.
+/// The end of a program whose status is unknown.
 fn killed() -> Ended {
     // SAFETY: rusage is plain data for which all zeroes is valid.
     Ended { status: ExitStatus::from_raw(libc::SIGKILL), usage: unsafe { mem::zeroed() } }
@@ -271,7 +271,7 @@ fn child_state(id: libc::pid_t, options: libc::c_int) -> Option<bool> {
     }
 }
 
-/// Waits until a descriptor can be read or has ended, for at most `ms` milliseconds (-1: without end).
+/// Waits until a descriptor can be read or has ended, for at most `ms` milliseconds (-1: forever).
 fn readable(descriptor: RawFd, ms: libc::c_int) -> bool {
     loop {
         let mut poll = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
@@ -286,7 +286,7 @@ fn readable(descriptor: RawFd, ms: libc::c_int) -> bool {
 /// Reads a value that the guard has sent.
 fn receive<T: Copy>(link: &mut UnixStream) -> io::Result<T> {
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: the bytes of the value, all of which are initialised by `zeroed`.
+    // SAFETY: the bytes of the value, all of which are initialized by `zeroed`.
     let bytes = unsafe { std::slice::from_raw_parts_mut(value.as_mut_ptr().cast::<u8>(), size_of::<T>()) };
     link.read_exact(bytes)?;
     // SAFETY: the guard sends whole values of plain data, of the type that is read.

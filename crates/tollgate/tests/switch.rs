@@ -146,7 +146,7 @@ fn what_misbehaves_costs_its_own_row_only() {
     assert_eq!(good["proof"]["resumes_per_switch"], 1.0);
     for (id, why) in [
         ("no-compiler", "line 7: what is this"),
-        ("flood", "it printed more than the"),
+        ("flood", "it printed more than"),
         ("hang", "its processes were ended"),
         ("silent", "it printed nothing"),
         ("crash", "signal 11 (SIGSEGV)"),

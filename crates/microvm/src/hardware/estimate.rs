@@ -9,20 +9,20 @@ use tollgate_record::{
     Estimate, Evidence, Found, Measurement, Phase, Single, Status, Warning, counter, warning,
 };
 
-/// The first of this many parts of the crossings of a phase warms up and is not counted.
+/// The first of this many parts of a phase's crossings is the warm-up and is not counted.
 const WARM_PART: usize = 8;
 
-/// What KVM takes part in lasts at least this share of the shortest exit to it.
+/// A crossing that KVM intercepts takes at least this share of the shortest exit to KVM.
 const OF_AN_EXIT: f64 = 0.8;
 
-/// What the figures of one engine are made of and stand under.
+/// The visits of one engine, with the context for its figures.
 pub(super) struct Scene<'a> {
     pub(super) engine: Engine,
     /// One for each virtual machine; never empty.
     pub(super) visits: &'a [Visit],
     /// Ticks as time; absent where a tick is an instruction.
     pub(super) units: Option<&'a Units>,
-    /// Who is below the host, where somebody is.
+    /// The hypervisor below the host, if there is one.
     pub(super) hypervisor: Option<&'a str>,
 }
 
@@ -80,7 +80,7 @@ impl Scene<'_> {
             .collect()
     }
 
-    /// Why there is no figure: the answer of the last visit that says something.
+    /// Why there is no figure: the first reason that a phase gives.
     fn explain(&self, row: &HardwareRow, result: &mut Measurement) {
         let mut needed = vec!["pair-ring-0", "pair-ring-3"];
         needed.extend(row.shape.phases());
@@ -89,12 +89,12 @@ impl Scene<'_> {
             .flat_map(|name| self.visits.iter().filter_map(|visit| answer(visit, name)))
             .filter(|answer| answer.samples().is_none())
             .collect();
-        let told = answers.iter().find(|answer| answer.outcome != Outcome::NotRun).or(answers.first());
+        let reason = answers.iter().find(|answer| answer.outcome != Outcome::NotRun).or(answers.first());
         result.status = Status::Failed;
         result.reason = Some(
-            told.and_then(|answer| answer.why_not()).unwrap_or_else(|| "no sample could be used".into()),
+            reason.and_then(|answer| answer.why_not()).unwrap_or_else(|| "no sample could be used".into()),
         );
-        if told.is_some_and(|answer| answer.outcome == Outcome::Unsupported) {
+        if reason.is_some_and(|answer| answer.outcome == Outcome::Unsupported) {
             result.status = Status::Skipped;
             result.enable = Some(row.enable.into());
         }
@@ -108,7 +108,7 @@ impl Scene<'_> {
         let pair3 = over(&|visit| level(visit, "pair-ring-3", 0, 3));
         let between =
             |name: &'static str, from: usize, to: usize| over(&|visit| level(visit, name, from, to));
-        // Half of a pair lies on each side of a crossing.
+        // Half of a pair is on each side of a crossing.
         let pair_across = each(&pair0, &pair3, |zero, three| (zero + three) / 2.0);
         match row.shape {
             Shape::Pair => {
@@ -175,7 +175,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Warns when what should be the processor's alone takes as long as an exit: KVM intercepts it.
+    /// Warns if a crossing within the guest takes as long as an exit, because KVM then intercepts it.
     fn intercepted(&self, usable: &[&Visit], alone: &[f64], result: &mut Measurement) {
         let over = |name| -> Levels { usable.iter().filter_map(|visit| level(visit, name, 0, 3)).collect() };
         let exit = minus(&over("exit-cpuid"), &over("pair-ring-0"));
@@ -202,7 +202,7 @@ impl Scene<'_> {
         result.samples = levels.len() as u64;
         result.crossings = all.len() as u64;
         let Some(units) = self.units else {
-            // Not times: counts of instructions.
+            // Ticks are counts of instructions here.
             result.count(counter::INSTRUCTIONS, median(levels));
             return;
         };
@@ -266,7 +266,7 @@ fn samples<'a>(visit: &'a Visit, name: &str) -> Option<&'a [Sample]> {
     Some(&all[all.len() / WARM_PART..])
 }
 
-/// Whether a visit has all that the row is made of, and exits as many as the crossings it claims.
+/// Whether a visit has all the phases of the row, and as many exits as crossings.
 fn has(visit: &Visit, row: &HardwareRow) -> bool {
     let there = ["pair-ring-0", "pair-ring-3"]
         .into_iter()
@@ -300,7 +300,7 @@ fn exits(usable: &[&Visit], name: &str) -> f64 {
     exits as f64 / crossings as f64
 }
 
-/// Crossings whose handler left both its stamps, as a share of all that were recorded.
+/// The share of recorded crossings whose handler left both its stamps.
 fn recorded(usable: &[&Visit], name: &str) -> f64 {
     let all: Vec<&Sample> =
         usable.iter().filter_map(|visit| answer(visit, name)?.samples()).flatten().collect();
@@ -308,7 +308,7 @@ fn recorded(usable: &[&Visit], name: &str) -> f64 {
     stamped as f64 / all.len() as f64
 }
 
-/// From one stamp to another, as the processor counts: the 32 bits wrap.
+/// From one stamp to another, signed; the 32 bits wrap.
 fn signed(from: u32, to: u32) -> f64 {
     f64::from(to.wrapping_sub(from).cast_signed())
 }
@@ -327,12 +327,12 @@ fn level(visit: &Visit, name: &str, from: usize, to: usize) -> Option<f64> {
     (!all.is_empty()).then(|| quantile(&sorted(&all), HEADLINE_QUANTILE))
 }
 
-/// Whether the guest slept before its deadline came; else nothing was woken.
+/// Whether the guest slept before its deadline, so that the timer woke it.
 fn asleep(sample: &Sample) -> bool {
     signed(sample[0], sample[1]) > 0.0
 }
 
-/// The median and not a low quantile: a hypervisor that fires early makes small values, and they are its error.
+/// The median instead of a low quantile, because a hypervisor that fires early makes values that are too small.
 fn wake(visit: &Visit, name: &str, of: impl Fn(&Sample) -> f64) -> Option<f64> {
     let all: Vec<f64> = samples(visit, name)?.iter().filter(|sample| asleep(sample)).map(of).collect();
     (!all.is_empty()).then(|| median(&all))

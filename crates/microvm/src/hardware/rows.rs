@@ -5,9 +5,9 @@ use tollgate_record::Per;
 /// How a row is made of the guest's phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// An empty pair of stamps, in ring 3 and in ring 0: what every other row has taken off.
+    /// An empty pair of stamps, in ring 3 and in ring 0. Every other row subtracts it.
     Pair,
-    /// There and back, once whole and once with two stamps in the handler.
+    /// A trap and its return, once whole and once with two stamps in the handler.
     Trap {
         /// The phase without stamps in the handler.
         whole: &'static str,
@@ -16,18 +16,18 @@ pub(super) enum Shape {
     },
     /// One instruction of ring 0.
     Instruction(&'static str),
-    /// What throws translations away, and the first read after it.
+    /// An instruction that flushes translations, and the first read after it.
     Flush(&'static str),
-    /// Out of the guest and back, answered in the kernel.
+    /// An exit that the host's kernel handles.
     InKernel(&'static str),
-    /// Out of the guest and back, answered by the monitor in user space.
+    /// An exit that the monitor handles in user space.
     InMonitor(&'static str),
     /// From the deadline of a timer to the handler in a halted guest.
     Wake(&'static str),
 }
 
 impl Shape {
-    /// The phases of the guest that the row cannot do without, besides the pairs.
+    /// The phases of the guest that the row needs, besides the pairs.
     pub(super) fn phases(self) -> Vec<&'static str> {
         match self {
             Self::Pair => vec![],
@@ -40,7 +40,7 @@ impl Shape {
         }
     }
 
-    /// Whether it leaves the guest, so that there is nothing to measure where there is no hypervisor.
+    /// Whether it exits from the guest, so that it cannot be measured without a hypervisor.
     pub(super) fn exits(self) -> bool {
         matches!(self, Self::InKernel(_) | Self::InMonitor(_) | Self::Wake(_))
     }
@@ -52,7 +52,7 @@ pub(super) struct HardwareRow {
     pub(super) probe: &'static str,
     pub(super) per: Per,
     pub(super) shape: Shape,
-    /// What would make it measurable where the guest's processor lacks what it needs.
+    /// What makes it measurable if the guest's processor does not support it.
     pub(super) enable: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Figures from stamps that were made up, so that what must come out is known.
+//! Figures from invented stamps, whose results are known.
 
 use super::*;
 use crate::{Features, Row, Sample, Stamps, Stays, Table};
@@ -11,7 +11,7 @@ const UNITS: Units = Units { scale: Scale { hz: 2.0e9 }, ticks: true, core: None
 const PAIR: u32 = 40;
 const COUNT: usize = 128;
 
-/// Samples whose stamps lie `gaps` apart, beginning just before the 32 bits wrap.
+/// Samples whose stamps are `gaps` apart, beginning just before the 32 bits wrap.
 fn stamps(shape: Stamps, gaps: [u32; 3]) -> Vec<Sample> {
     let start = u32::MAX - 20;
     let mut sample = [start; 4];
@@ -24,7 +24,7 @@ fn stamps(shape: Stamps, gaps: [u32; 3]) -> Vec<Sample> {
     vec![sample; COUNT]
 }
 
-/// One life: a whole trap takes 1,000 more than a pair, its parts 600, 2 and 300; `cr3` 200 and 70 for the refill; an exit to
+/// One run of the guest: a whole trap takes 1,000 more than a pair, its parts 600, 2 and 300; `cr3` 200 and 70 for the refill; an exit to
 /// the kernel 2,000, to the monitor 9,000, of which it keeps 50; a wake-up is 5,000 late.
 fn visit() -> Visit {
     let rows = PHASES.iter().map(|meta| {
@@ -64,7 +64,7 @@ fn a_crossing_is_its_stamps_less_a_pair_and_its_parts_add_up() {
     let all = scene(Engine::KvmIntel, &vec![visit(); 6]);
     for probe in ["page-fault", "undefined", "interrupt", "syscall"] {
         let row = find(&all, &format!("hardware/{probe}"));
-        // 1,000 - 600 - 2 - 300 = 98 ticks are in no part.
+        // 1,000 - 600 - 2 - 300 = 98 ticks are not in any part.
         let parts = vec![("entry", 300.0), ("handler", 1.0), ("return", 150.0), ("unattributed", 49.0)];
         assert_eq!(figures(row), (1_000.0, parts), "{probe}");
         assert_eq!(row.phases[0].evidence, Evidence::Guest);
@@ -89,7 +89,7 @@ fn a_crossing_is_its_stamps_less_a_pair_and_its_parts_add_up() {
     assert_eq!(figures(find(&all, "hardware/pair")), (40.0, vec![("ring 3", 20.0), ("ring 0", 20.0)]));
 }
 
-/// However small its figures: what software made says so, and is not the hardware's.
+/// Emulated rows carry the warning, however short their times are.
 #[test]
 fn an_emulated_ring_0_is_never_hardware() {
     let mut slow = visit();
@@ -105,7 +105,7 @@ fn an_emulated_ring_0_is_never_hardware() {
     }
 }
 
-/// KVM intercepts #UD, and without nested paging page faults as well: then the trap holds an exit.
+/// KVM intercepts #UD and, without nested paging, page faults: the trap then contains an exit.
 #[test]
 fn what_the_hypervisor_intercepts_is_not_the_processor_s() {
     let mut visit = visit();
@@ -124,7 +124,7 @@ fn what_the_hypervisor_intercepts_is_not_the_processor_s() {
 }
 
 #[test]
-fn a_host_that_is_a_guest_warns_of_its_exits() {
+fn exits_on_a_host_that_is_a_guest_have_a_warning() {
     let visits = vec![visit(); 6];
     let scene =
         |name| Scene { engine: Engine::KvmAmd, visits: &visits, units: Some(&UNITS), hypervisor: Some(name) };
@@ -138,7 +138,7 @@ fn a_host_that_is_a_guest_warns_of_its_exits() {
 }
 
 #[test]
-fn a_phase_that_failed_costs_its_own_row() {
+fn a_failed_phase_affects_only_its_own_row() {
     let mut broken = visit();
     let set =
         |visit: &mut Visit, name: &str, outcome| visit.table.rows[phase(name).unwrap()].outcome = outcome;
@@ -146,15 +146,15 @@ fn a_phase_that_failed_costs_its_own_row() {
     set(&mut broken, "syscall-split", fault);
     set(&mut broken, "cr3-pcid", Outcome::Unsupported);
     set(&mut broken, "exit-hypercall", Outcome::Stuck);
-    set(&mut broken, "invlpg", Outcome::Rubbish("stamps".into()));
-    // One exit that nobody counted.
+    set(&mut broken, "invlpg", Outcome::Invalid("stamps".into()));
+    // One exit without a count.
     broken.stays.port.pop();
     let all = scene(Engine::KvmIntel, &vec![broken.clone(); 6]);
     for (probe, status, says) in [
         ("hardware/syscall", Status::Failed, "#GP"),
         ("hardware/cr3-pcid", Status::Skipped, "PCID"),
         ("hardware/exit-hypercall", Status::Failed, "hung"),
-        ("hardware/invlpg", Status::Failed, "rubbish"),
+        ("hardware/invlpg", Status::Failed, "invalid row"),
         ("hardware/exit-port", Status::Failed, "no sample could be used"),
     ] {
         let row = find(&all, probe);
@@ -164,13 +164,13 @@ fn a_phase_that_failed_costs_its_own_row() {
         assert!(row.ns.is_none() && row.ticks.is_none() && row.phases.is_empty());
     }
     assert_eq!(find(&all, "hardware/page-fault").status, Status::Measured);
-    // Some machines that work are enough, and the row says that others did not.
+    // Some working machines are enough for a row; it warns about the others.
     let mixed = scene(Engine::KvmIntel, &[vec![visit(); 6], vec![broken]].concat());
     assert!(find(&mixed, "hardware/syscall").has_warning(warning::SOME_FAILED));
     assert!(scene(Engine::KvmIntel, &[visit()])[1].has_warning(warning::FEW_EPOCHS));
 }
 
-/// A deadline that had passed before the halt woke nobody.
+/// A deadline that passed before the halt did not wake the guest.
 #[test]
 fn only_a_guest_that_slept_was_woken() {
     let place = phase("hlt-wake").unwrap();
@@ -207,7 +207,7 @@ fn without_kvm_and_qemu_every_row_is_a_skip_with_its_remedy() {
     }
 }
 
-/// The whole way, with constants at its end: what stands between two stamps beyond the pair itself
+/// End to end, with known results: the instructions between two stamps in addition to those of the pair
 /// (crates/microvm/tests/guest.rs counts them).
 #[test]
 fn under_icount_a_row_is_a_count_of_instructions() {
@@ -224,14 +224,14 @@ fn under_icount_a_row_is_a_count_of_instructions() {
     for (name, count) in expected {
         let row = find(&all, &format!("hardware/{name}"));
         assert_eq!(row.counters.get("instructions"), Some(&count), "{name}: {:?}", row.reason);
-        assert!(row.ns.is_none() && row.ticks.is_none() && !is_hardware(row), "a count is no time");
+        assert!(row.ns.is_none() && row.ticks.is_none() && !is_hardware(row), "a count is not a time");
         let parts: f64 = row.phases.iter().filter_map(|part| part.instructions).sum();
         assert!(row.phases.is_empty() || parts == count, "{name}: {:?}", row.phases);
     }
     assert_eq!(find(&all, "hardware/exit-port").status, Status::Skipped);
 }
 
-/// On whatever KVM is here: each row is a figure with its parts, or a reason; and what is emulated says so everywhere.
+/// On this machine's KVM: each row is a figure with its parts, or a reason; all emulated rows carry the warning.
 #[test]
 fn under_this_kvm_every_row_is_a_figure_or_a_reason() {
     let all = Hardware::here(&UNITS, None, true).under_kvm();

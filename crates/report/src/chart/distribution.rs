@@ -23,7 +23,7 @@ pub(crate) struct Spread {
     pub(crate) words: String,
 }
 
-/// How the areas of so many runs stand: over each other where they are few enough to be seen through, otherwise each on
+/// How the areas of this many runs are placed: over each other where they are few enough to be seen through, otherwise each on
 /// a ground of its own.
 struct Lanes {
     /// Pixels from one ground to the next.

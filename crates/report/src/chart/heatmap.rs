@@ -26,7 +26,7 @@ pub(crate) struct Heatmap {
 pub(crate) struct Cell {
     /// How much, as one of the shades; the last is the most.
     pub(crate) shade: usize,
-    /// What stands in it where there is room.
+    /// Its text, drawn if there is room.
     pub(crate) shown: String,
     /// The words of its mark.
     pub(crate) words: String,
@@ -77,7 +77,7 @@ fn drawn(cell: &Cell, across: f64, down: f64, width: f64) -> Element {
         .set("y", down + 1.0)
         .set("width", percent(width))
         .set("height", ROW - 2.0);
-    let group = mark::mark(Look { colour: 0, shape: 0 }, &cell.words)
+    let group = mark::mark(Look { color: 0, shape: 0 }, &cell.words)
         .class(format!("m h{}", cell.shade.min(SHADES - 1)))
         .with(rect);
     if cell.shown.is_empty() {

@@ -3,11 +3,11 @@
 use crate::markup::{Element, el, percent};
 
 /// How many colors there are; each has a shape of its own.
-pub(crate) const COLOURS: usize = 8;
+pub(crate) const COLORS: usize = 8;
 
 /// The outlines of the shapes around (0, 0), as paths: circle, square, diamond, triangle up, triangle down, cross,
 /// plus, hexagon.
-const SHAPES: [&str; COLOURS] = [
+const SHAPES: [&str; COLORS] = [
     "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z",
     "M-4 -4h8v8h-8z",
     "M0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z",
@@ -18,22 +18,22 @@ const SHAPES: [&str; COLOURS] = [
     "M-5 0l2.5 -4.4h5l2.5 4.4l-2.5 4.4h-5z",
 ];
 
-/// Color and shape of the so many-th thing that is told apart. The first eight differ in both; later ones repeat
+/// Color and shape of the n-th thing. The first eight differ in both; later ones repeat
 /// a color with another shape, so that 64 pairs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    pub(crate) colour: usize,
+    pub(crate) color: usize,
     pub(crate) shape: usize,
 }
 
 impl Look {
     pub(crate) fn nth(n: usize) -> Self {
-        Self { colour: n % COLOURS, shape: (n + n / COLOURS) % COLOURS }
+        Self { color: n % COLORS, shape: (n + n / COLORS) % COLORS }
     }
 
     /// The class that gives the color.
     pub(crate) fn class(self) -> String {
-        format!("s{}", self.colour)
+        format!("s{}", self.color)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
         let looks: Vec<Look> = (0..64).map(Look::nth).collect();
         for (i, a) in looks.iter().enumerate() {
             assert!(looks[..i].iter().all(|b| a != b), "{i}");
-            assert!(i >= 8 || looks[..i].iter().all(|b| a.colour != b.colour && a.shape != b.shape));
+            assert!(i >= 8 || looks[..i].iter().all(|b| a.color != b.color && a.shape != b.shape));
         }
     }
 }

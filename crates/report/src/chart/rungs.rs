@@ -33,7 +33,7 @@ pub(crate) fn axis_with(
 ) -> Element {
     let ticks = scale.ticks(unit);
     let last = ticks.len().saturating_sub(1);
-    // The first name stands to the right of its tick, where a near one would be in its way.
+    // The first name is to the right of its tick, where a near one would be in its way.
     let free = |(i, tick): &(usize, &Tick)| *i == 0 || *i == last || tick.at > FIRST;
     let labels = ticks.iter().enumerate().filter(free).map(|(i, tick)| {
         let anchor = match i {
@@ -67,13 +67,13 @@ pub(crate) fn grid(scale: &Scale, unit: &Unit, height: f64) -> impl Iterator<Ite
     scale.ticks(unit).into_iter().map(move |tick| mark::line("grid", (tick.at, 0.0), (tick.at, height)))
 }
 
-/// The most points whose marks stand each in a line of its own, beside its number.
+/// The most points whose marks each have a line of their own, beside its number.
 pub(crate) const APART: usize = 3;
 
 /// The most points whose shapes can still be told from each other.
 pub(crate) const TOLD: usize = 8;
 
-/// How the marks of so many points stand below each other, so that none hides another.
+/// How the marks of this many points are placed below each other, so that none hides another.
 struct Lines {
     /// Pixels from one point's line to the next.
     pitch: f64,

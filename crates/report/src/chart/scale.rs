@@ -16,7 +16,7 @@ pub(crate) enum Scale {
 pub(crate) struct Tick {
     /// Share of the length.
     pub(crate) at: f64,
-    /// What stands beside it.
+    /// The text beside it.
     pub(crate) label: String,
     /// Whether it stays where there is little room.
     pub(crate) major: bool,

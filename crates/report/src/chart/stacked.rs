@@ -14,7 +14,7 @@ const GAP: f64 = 2.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     /// In a color of its own.
-    Colour(usize),
+    Color(usize),
     /// Hatched: what no part accounts for.
     Hatched,
 }
@@ -76,14 +76,14 @@ fn stack(scale: &Scale, parts: &[Part], top: f64, height: f64) -> Vec<Element> {
             continue;
         }
         let look = match part.fill {
-            Fill::Colour(n) => Look::nth(n),
+            Fill::Color(n) => Look::nth(n),
             Fill::Hatched => Look::nth(7),
         };
         let class = match (part.fill, part.number < 0.0) {
             (Fill::Hatched, _) => "part hatched",
             (_, true) => "part negative",
             // Where colors come round again the second lot has a pattern's edge.
-            (Fill::Colour(n), _) if n >= mark::COLOURS => "part again",
+            (Fill::Color(n), _) if n >= mark::COLORS => "part again",
             _ => "part",
         };
         let rect = el("rect")
@@ -100,8 +100,8 @@ fn stack(scale: &Scale, parts: &[Part], top: f64, height: f64) -> Vec<Element> {
 /// What stands for a fill in a legend.
 pub(crate) fn swatch(fill: Fill) -> Element {
     let (look, class) = match fill {
-        Fill::Colour(n) if n >= mark::COLOURS => (Look::nth(n), "part again"),
-        Fill::Colour(n) => (Look::nth(n), "part"),
+        Fill::Color(n) if n >= mark::COLORS => (Look::nth(n), "part again"),
+        Fill::Color(n) => (Look::nth(n), "part"),
         Fill::Hatched => (Look::nth(7), "part hatched"),
     };
     el("svg")
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn part(number: f64) -> Part {
-        Part { fill: Fill::Colour(0), number, words: String::new() }
+        Part { fill: Fill::Color(0), number, words: String::new() }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Stages of a pipeline: a row for each instruction, a column for each cycle.
 //!
-//! The letter of a stage stands where the instruction enters it, on full color; while it stays the color is pale.
+//! The letter of a stage is where the instruction enters it, on full color; while it stays the color is pale.
 //! A cross is where it is thrown away. A column may stand for many cycles in which nothing moves.
 
 use super::mark::{self, Look};
@@ -18,7 +18,7 @@ const CROSS: usize = 5;
 pub(crate) struct Stages {
     /// How many columns there are.
     pub(crate) width: usize,
-    /// What stands above some of them.
+    /// Labels above some of them.
     pub(crate) ticks: Vec<Tick>,
     /// Columns that stand for many cycles.
     pub(crate) folds: Vec<usize>,
@@ -37,9 +37,9 @@ pub(crate) struct Tick {
 /// One instruction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lane {
-    /// What stands before it.
+    /// The text before it.
     pub(crate) name: String,
-    /// What stands behind it.
+    /// The text after it.
     pub(crate) note: String,
     /// The words of its mark.
     pub(crate) words: String,
@@ -56,7 +56,7 @@ pub(crate) struct Lane {
 pub(crate) struct Span {
     pub(crate) letter: char,
     /// Which of the colors it has.
-    pub(crate) colour: usize,
+    pub(crate) color: usize,
     pub(crate) first: usize,
     pub(crate) last: usize,
 }
@@ -71,7 +71,7 @@ impl Stages {
     pub(crate) fn element(&self) -> Element {
         let ticks = self.ticks.iter().map(|Tick { column, label, major }| {
             let at = self.at(*column);
-            // The last one would stand out over the edge.
+            // The last one would cross the edge.
             let class = if *major { "tick" } else { "tick minor" };
             mark::label(class, if at > 0.9 { "end" } else { "start" }, at, 12.0, label)
         });
@@ -93,10 +93,10 @@ impl Stages {
         for &column in &self.folds {
             svg = svg.with(rect("fold", self.at(column), self.at(column + 1)));
         }
-        let mut group = mark::mark(Look { colour: 7, shape: CROSS }, &lane.words);
+        let mut group = mark::mark(Look { color: 7, shape: CROSS }, &lane.words);
         for span in &lane.spans {
             let [from, next, to] = [span.first, span.first + 1, span.last + 1].map(|column| self.at(column));
-            let mut stage = el("g").class(format!("s{}", span.colour));
+            let mut stage = el("g").class(format!("s{}", span.color));
             if span.last > span.first {
                 stage = stage.with(rect("stay", next, to));
             }
@@ -110,7 +110,7 @@ impl Stages {
         }
         if let Some(column) = lane.gone {
             let middle = (self.at(column) + self.at(column + 1)) / 2.0;
-            let cross = mark::shape(Look { colour: 7, shape: CROSS }, middle, ROW / 2.0);
+            let cross = mark::shape(Look { color: 7, shape: CROSS }, middle, ROW / 2.0);
             group = group.with(el("g").class("cross").with(cross));
         }
         let mut name = el("span").class("name");
@@ -145,8 +145,8 @@ mod tests {
         let lane = Lane {
             name: "ld".into(),
             spans: vec![
-                Span { letter: 'F', colour: 0, first: 0, last: 0 },
-                Span { letter: 'D', colour: 1, first: 1, last: 3 },
+                Span { letter: 'F', color: 0, first: 0, last: 0 },
+                Span { letter: 'D', color: 1, first: 1, last: 3 },
             ],
             ..Lane::default()
         };
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn columns_beyond_the_end_and_none_at_all_stay_in_the_picture() {
-        let span = Span { letter: 'F', colour: 0, first: 9, last: 3 };
+        let span = Span { letter: 'F', color: 0, first: 9, last: 3 };
         let lane = Lane { spans: vec![span], gone: Some(usize::MAX - 1), ..Lane::default() };
         for width in [0, 2] {
             let out = written(&Stages { width, lanes: vec![lane.clone()], ..Stages::default() });
@@ -172,8 +172,7 @@ mod tests {
 
     #[test]
     fn narrow_columns_have_no_letters() {
-        let lane =
-            Lane { spans: vec![Span { letter: 'F', colour: 0, first: 0, last: 0 }], ..Lane::default() };
+        let lane = Lane { spans: vec![Span { letter: 'F', color: 0, first: 0, last: 0 }], ..Lane::default() };
         for (width, letters) in [(LETTERS, 1), (LETTERS + 1, 0)] {
             let out = written(&Stages { width, lanes: vec![lane.clone()], ..Stages::default() });
             assert_eq!(out.matches("class=\"letter\"").count(), letters);

@@ -11,7 +11,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<Cell>>,
 }
 
-/// What stands in one place of a table.
+/// The content of one place of a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Cell {
     /// A text of a record, or of ours.

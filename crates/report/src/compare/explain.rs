@@ -8,7 +8,7 @@ use tollgate_record::{Estimate, Measurement, Phase};
 /// A phase on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// Its name; a cause stands after its phase: `save: i-miss`.
+    /// Its name; a cause follows its phase: `save: i-miss`.
     pub name: String,
     /// Unit of the figures.
     pub unit: &'static str,
@@ -106,7 +106,7 @@ fn causes(name: &str, a: Option<&Phase>, b: Option<&Phase>) -> Vec<Part> {
         .collect()
 }
 
-/// Counts that differ by a hundredth or more, or that one side lacks.
+/// Counts that differ by a hundredth or more, or that only one side has.
 pub(super) fn counters(pair: &Pair<'_>) -> Vec<Counter> {
     let (Some((_, a)), Some((_, b))) = (pair.a.last(), pair.b.last()) else { return Vec::new() };
     let of = |result: &Measurement| -> BTreeMap<String, f64> {

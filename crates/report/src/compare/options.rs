@@ -6,7 +6,7 @@ pub struct Options {
     /// A change up to this share counts as none: an interval within it either way is `same`. The threshold of
     /// `--fail-above`, where one was given.
     pub margin: f64,
-    /// A probe whose whole interval lies above this share makes the comparison fail.
+    /// A probe whose whole interval is above this share makes the comparison fail.
     pub fail_above: Option<f64>,
     /// Compare nanoseconds even on one host, so that a change of the core's frequency counts as a change.
     pub by_time: bool,

@@ -1,4 +1,4 @@
-//! Which result of B stands beside which of A.
+//! Pairs each result of A with one of B.
 
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Per, Run, Status};
@@ -27,7 +27,7 @@ pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
     let (a, mut b) = (gather(a), gather(b));
     let alone =
         |all: &Found<'_>, name: Name<'_>| all.iter().filter(|(other, ..)| *other == name).count() == 1;
-    // A name that stands once on each side is the same probe whatever its parameters.
+    // A name that occurs once on each side is the same probe whatever its parameters.
     let single: Vec<bool> = a.iter().map(|(name, ..)| alone(&a, *name) && alone(&b, *name)).collect();
     let mut pairs = Vec::new();
     for ((name, params, results), single) in a.into_iter().zip(single) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::Per;
 
-/// What is said of a probe.
+/// The verdict on a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -14,9 +14,9 @@ pub enum Verdict {
     Better,
     /// B takes more.
     Worse,
-    /// The interval lies within the margin.
+    /// The interval is within the margin.
     Same,
-    /// Neither can be said.
+    /// The interval decides neither.
     CannotTell,
 }
 
@@ -82,9 +82,9 @@ pub struct ComparedProbe {
     pub units: [usize; 2],
     /// The smallest change, as a share, that would have been found with 80 % of the chances.
     pub smallest_seen: Option<f64>,
-    /// What is said of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why it cannot be told, or what else to know.
+    /// Why there is no verdict, or a remark.
     pub why: Option<String>,
     /// Phases, those that carry most of the difference first.
     pub parts: Vec<Part>,

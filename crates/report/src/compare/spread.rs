@@ -104,7 +104,11 @@ mod tests {
         let restless = shifts(&[0.02, -0.02, 0.02, -0.02, 0.02, -0.02, 0.02, -0.02]);
         assert!((between_runs(Class::Alone, &restless, None) - 0.02 / HALF).abs() < 1e-3);
         let all_changed = shifts(&[0.3; 8]);
-        assert_eq!(between_runs(Class::Alone, &all_changed, None), CAP, "a change of all probes is no noise");
+        assert_eq!(
+            between_runs(Class::Alone, &all_changed, None),
+            CAP,
+            "a change of all probes is not noise"
+        );
     }
     #[test]
     fn what_moves_the_controls_too_is_the_machine() {

@@ -38,7 +38,7 @@ pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
     lines(text)
 }
 
-/// Wrapped prose; nothing for nothing.
+/// Wrapped prose; no line for an empty text.
 fn sentences(text: &str, style: &Style) -> Vec<String> {
     if text.is_empty() { Vec::new() } else { wrap(text, style.prose(), "") }
 }

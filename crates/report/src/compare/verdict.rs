@@ -134,7 +134,7 @@ impl Judge<'_> {
                 units.resize(units.len().max(*run), None);
                 units.push(Some(median(&logs)));
             } else {
-                // The same process stands at the same place for all probes.
+                // The same process has the same place for all probes.
                 units.resize(units.len().max(run * self.most_epochs), None);
                 units.extend(logs.into_iter().map(Some));
             }
@@ -156,7 +156,7 @@ impl Judge<'_> {
         let [most_a, most_b] =
             [all.iter().map(|(a, _)| a.len()).max(), all.iter().map(|(_, b)| b.len()).max()]
                 .map(Option::unwrap_or_default);
-        // Places that no probe fills (the gap between two runs) are no units.
+        // Places that no probe fills (the gap between two runs) are not units.
         let used = |most: usize, of: &dyn Fn(usize) -> bool| (0..most).filter(|place| of(*place)).collect();
         let at = |units: &[Option<f64>], place: usize| units.get(place).copied().flatten();
         let places_a: Vec<usize> = used(most_a, &|place| all.iter().any(|(a, _)| at(a, place).is_some()));

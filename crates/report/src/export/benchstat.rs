@@ -1,7 +1,7 @@
 //! The text of Go's benchmarks (golang.org/design/14313-benchmark-format), for `benchstat`.
 //!
 //! `benchstat` makes its intervals from repeated lines, so a row has a line for each epoch, which is a process of its
-//! own; exports of several runs may be concatenated. The headline and the interval of this run stand in a comment above
+//! own; exports of several runs may be concatenated. The headline and the interval of this run are in a comment above
 //! the lines. Units of simulated counts are declared exact.
 
 use super::format::{ExportError, Exported, Format, number};

@@ -2,7 +2,7 @@
 //!
 //! Each row is a track with one crossing on it: its whole and, below, its phases one after the other. Phases of no
 //! length and negative ones (a difference is signed) cannot be drawn; they are instants with the figure in their
-//! arguments. What has cycles only stands in a process of its own where a microsecond is a thousand cycles. Curves
+//! arguments. Rows with cycles only are in a process of their own where a microsecond is a thousand cycles. Curves
 //! over time are counters.
 
 use super::format::{ExportError, Exported, Format, json};

@@ -25,7 +25,7 @@ pub struct Exported {
     pub left_out: Vec<(String, String)>,
 }
 
-/// Why a run cannot be had in a format.
+/// Why a run cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// Nothing in the run suits the format, and a file without anything would not be read.

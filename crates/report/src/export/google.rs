@@ -1,6 +1,6 @@
 //! The JSON of google-benchmark, for its `tools/compare.py` and whatever else reads it.
 //!
-//! A row without a time cannot be said in this format but as a time of zero, so such rows are in
+//! This format can write a row without a time only as a time of zero, so such rows are in
 //! `context.tollgate.rows_without_a_time`, each with the reason.
 
 use super::format::{ExportError, Exported, Format, json};

@@ -147,7 +147,7 @@ pub(super) fn shown(value: &serde_json::Value) -> String {
     printable(&text).into_owned()
 }
 
-/// Each parameter with the values that it has among namesakes; `None` where one lacks it.
+/// Each parameter with the values that it has among namesakes; `None` where one does not have it.
 type Values = BTreeMap<String, BTreeSet<Option<String>>>;
 
 /// Every result of the run, in its order.
@@ -161,7 +161,7 @@ pub(super) fn rows(run: &Run) -> Vec<ExportRow<'_>> {
             values.entry(family).or_default().entry(key).or_default().insert(Some(value.to_string()));
         }
     }
-    // A parameter that some namesakes lack tells them apart as well.
+    // A parameter that only some namesakes have tells them apart as well.
     for result in &run.results {
         let family = (result.probe.as_str(), result.engine.as_str());
         let asked = result.asked.fields();
@@ -201,7 +201,7 @@ pub(super) fn rows(run: &Run) -> Vec<ExportRow<'_>> {
     run.results.iter().map(row).collect()
 }
 
-/// The name, with a number behind it when it is taken. Beside each name stands the next number to try, so that
+/// The name, with a number behind it when it is taken. With each name is the next number to try, so that
 /// many namesakes cost no more than few.
 fn own(name: String, taken: &mut BTreeMap<String, u64>) -> String {
     let Some(&next) = taken.get(&name) else {

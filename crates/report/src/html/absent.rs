@@ -1,4 +1,4 @@
-//! What a reader must know of figures that have no row of their own to say it in: why one is not there, and warnings.
+//! Remarks on figures that have no row of their own: why a figure is missing, and warnings.
 
 use super::runs::Runs;
 use crate::markup::{Node, el};
@@ -7,7 +7,7 @@ use tollgate_record::{Measurement, Status};
 /// The most names before a reason; more are counted, since names of cells have commas of their own.
 const NAMED: usize = 2;
 
-/// One thing that is said, and of what.
+/// One remark, and its subjects.
 struct Said {
     class: &'static str,
     /// What makes two the same: the reason, or the code of a warning.

@@ -3,7 +3,7 @@
 mod item;
 
 use super::runs::{PageRow, Runs, family};
-use crate::chart::mark::COLOURS;
+use crate::chart::mark::COLORS;
 use crate::chart::stacked::{self, Bar, Fill, Part};
 use crate::chart::{Cell, Figure, Scale, Table};
 use crate::markup::{Element, Node, clean, el};
@@ -53,7 +53,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
                 .flat_map(|(_, bill)| &bill.items);
             let named: BTreeSet<&str> =
                 named.map(|item| item.name.as_str()).filter(|name| *name != item::REST).collect();
-            group.title == title && group.measure == measure && named.len() <= COLOURS
+            group.title == title && group.measure == measure && named.len() <= COLORS
         };
         match groups.iter_mut().find(fits) {
             Some(group) => group.rows.push((row, bills)),
@@ -80,7 +80,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
         return absent;
     }
     let lead = "Each bar is one crossing, its parts beside each other; the line at its end is the total as it was \
-                measured by itself. A part below zero stands to the left of zero: differences are never clamped. What \
+                measured by itself. A part below zero is to the left of zero: differences are never clamped. What \
                 no part accounts for is hatched.";
     let mut nodes = vec![el("p").class("lead").words(lead).into()];
     nodes.extend(groups.iter().map(|group| Node::from(figure(runs, group))));
@@ -147,7 +147,7 @@ fn figure(runs: &Runs, group: &Group) -> Element {
     for ((row, _), bars) in group.rows.iter().zip(&bars) {
         for (n, bill, _) in bars.iter().filter(|(_, _, bar)| bar.is_none()) {
             figure.notes.push(format!(
-                "{}{}: the parts add up to {} and the total is {}, so they are not parts of it; they stand in the table.",
+                "{}{}: the parts add up to {} and the total is {}, so they are not parts of it; they are in the table.",
                 runs.before(*n),
                 row.name,
                 bill.measure.show(bill.sum()),
@@ -175,8 +175,8 @@ fn fill(name: &str, names: &[String], first: usize) -> Fill {
     if name == item::REST {
         return Fill::Hatched;
     }
-    let coloured = names.iter().filter(|name| *name != item::REST);
-    Fill::Colour(first + coloured.take_while(|there| *there != name).count())
+    let colored = names.iter().filter(|name| *name != item::REST);
+    Fill::Color(first + colored.take_while(|there| *there != name).count())
 }
 
 #[expect(clippy::too_many_arguments, reason = "a row is drawn in one place only")]

@@ -10,7 +10,7 @@ pub(super) fn is(result: &Measurement) -> bool {
     is_rung(result) && words::is_emulated(result)
 }
 
-/// The heading under which a result stands: its family, and what emulated it.
+/// The heading above a result: its family, and what emulated it.
 pub(super) fn title(result: &Measurement) -> String {
     let family = family(result.family());
     if is(result) { format!("emulated by {}: {family}", clean(&result.engine)) } else { family }

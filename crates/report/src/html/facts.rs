@@ -6,7 +6,7 @@ use crate::markup::{Node, el};
 use tollgate_record::Run;
 use tollgate_record::number::frequency;
 
-/// A fact: its name, and how a run says it; `None` when the record lacks it.
+/// A fact: its name, and how a run says it; `None` when it is not in the record.
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
 /// The facts in the order in which they are shown.

@@ -151,7 +151,7 @@ fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
     lines.dedup();
     let mut figure = Figure::new(format!("Every shape of cache: {name}"), table(name, sweep, &sets));
     figure.lead = "The share of fetches that miss, in per cent, for each number of sets (across), of ways (down) and \
-                   length of a line. Down and to the right a cache is larger. Ways that are no power of two are in \
+                   length of a line. Down and to the right a cache is larger. Ways that are not a power of two are in \
                    the table."
         .into();
     if let (Some(beyond), Some(last)) = (beyond, sets.last()) {

@@ -75,7 +75,7 @@ fn figure(runs: &Runs, rows: Vec<PageRow>, lead: String) -> Vec<Node> {
     let below = below.filter(|(_, it)| it.ns.is_some_and(|ns| ns.estimate <= 0.0)).count();
     if below > 0 {
         figure.notes.push(format!(
-            "{} at or below zero: a logarithmic axis has no place for them; the numbers stand in their rows.",
+            "{} at or below zero: a logarithmic axis has no place for them; the numbers are in their rows.",
             plural(below, "figure is", "figures are"),
         ));
     }
@@ -90,14 +90,14 @@ fn lead(runs: &Runs) -> String {
         return how.into();
     }
     let below = if runs.all.len() > rungs::APART {
-        ", and stands below the one before it, in the order of the list above"
+        ", and is below the one before it, in the order of the list above"
     } else {
         ""
     };
     format!("{how} Each run has its own shape and color{below}.")
 }
 
-/// Warnings that most rows carry, which are said once: a mark on every row would hide the others. Code to sentence.
+/// Warnings of most rows, which are printed once: a mark on every row would hide the others. Code to sentence.
 fn common(rows: &[PageRow]) -> BTreeMap<String, String> {
     let measured =
         rows.iter().filter(|row| row.results.iter().any(|(_, it)| it.status == Status::Measured)).count();
@@ -156,7 +156,7 @@ fn cheapest(row: &PageRow) -> f64 {
     row.results.iter().filter_map(|(_, it)| Some(it.ns?.estimate)).fold(f64::INFINITY, f64::min)
 }
 
-/// One row: name, track, numbers, and what a reader must know of them.
+/// One row: name, track, numbers, and the remarks on them.
 fn rung(
     runs: &Runs,
     row: &PageRow,
@@ -180,7 +180,7 @@ fn rung(
         item = item.with(rungs::track(scale, &points)).with(numbers(runs, &figures));
     }
     let notes = notes(runs, row, common).into_iter().map(|(class, text)| {
-        // A long sentence that a row above has is said there.
+        // A long sentence that a row above has is not repeated.
         let text = match (told.get(&text), class) {
             _ if text.len() < LONG => text,
             (None, _) => {
@@ -339,8 +339,7 @@ fn table(runs: &Runs, rows: &[PageRow]) -> Table {
     if runs.are_several() {
         columns.insert(1, ("run", false));
     }
-    let mut table =
-        Table::new("Every boundary: headline, 95 % interval, and what stands behind it", &columns);
+    let mut table = Table::new("Every boundary: headline, 95 % interval, and its evidence", &columns);
     for (row, (n, it)) in rows.iter().flat_map(|row| row.results.iter().map(move |result| (row, result))) {
         let ns = |of: fn(&Estimate) -> f64| Cell::maybe(it.ns.as_ref().map(of));
         let mut cells = vec![

@@ -1,5 +1,5 @@
 //! How each number was obtained: METHOD.md, and of the pages in docs the sections of what these runs measured.
-//! The text is taken from those files when the program is built, so there is one place to mend it.
+//! The text is taken from those files when the program is built, so there is one place to edit.
 
 mod markdown;
 

@@ -102,12 +102,12 @@ fn header(runs: &Runs, title: &str) -> Element {
         let nothing = "Nothing was measured: no probe was chosen, or none came to its end.";
         header = header.with(el("p").class("summary").words(nothing));
     }
-    // More than a few stand in columns.
+    // More than a few are set in columns.
     let class = if runs.all.len() > 4 { "runs many" } else { "runs" };
     header.with(el("ul").class(class).all(runs.all.iter().map(|one| run(runs, one))))
 }
 
-/// From the cheapest to the dearest, in words.
+/// From the cheapest to the most expensive, in words.
 fn range(runs: &Runs) -> Option<String> {
     let figures = runs
         .all
@@ -181,7 +181,7 @@ fn run(runs: &Runs, one: &One) -> Element {
         return item;
     }
     let list = el("ul").class("why").all(warnings.iter().map(|text| el("li").class("warning").text(text)));
-    // Of one run the warnings stand in sight; of many they would be all that is.
+    // The warnings of one run are visible; those of many would fill the screen.
     if runs.are_several() {
         let said = tollgate_record::number::plural(warnings.len(), "warning", "warnings");
         return item.with(el("details").class("data").with(el("summary").text(said)).with(list));

@@ -1,7 +1,7 @@
 //! The runs of a page: how each is called, drawn, and which of their results are the same row.
 
 use crate::chart::Unit;
-use crate::chart::mark::{COLOURS, Look};
+use crate::chart::mark::{COLORS, Look};
 use crate::markup::clean;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -67,8 +67,8 @@ impl<'a> Runs<'a> {
     /// each line has its own of both.
     pub(super) fn line(&self, run: usize, line: usize) -> Look {
         if self.are_several() {
-            let Look { colour, shape } = self.one(run).look;
-            Look { colour, shape: (shape + line) % COLOURS }
+            let Look { color, shape } = self.one(run).look;
+            Look { color, shape: (shape + line) % COLORS }
         } else {
             Look::nth(line)
         }

@@ -12,10 +12,10 @@ use tollgate_record::{Measurement, Status};
 /// The color of an unknown stage.
 const OTHER: usize = 7;
 /// How to read a diagram.
-const HOW: &str = "A letter stands in the cycle in which an instruction enters a stage (F fetch, D decode, X execute, M \
-                   memory, W write back); where the colour is pale it is still there; a cross is where it is thrown \
+const HOW: &str = "A letter is in the cycle in which an instruction enters a stage (F fetch, D decode, X execute, M \
+                   memory, W write back); where the color is pale it is still there; a cross is where it is thrown \
                    away. A grey column stands for many cycles in which nothing moves; the axis says how many.";
-/// More rows are no picture; the table has them all.
+/// More rows make the picture unreadable; the table has them all.
 const ROWS: usize = 100;
 /// More diagrams make the page heavy.
 const DIAGRAMS: usize = 12;
@@ -108,7 +108,7 @@ fn lane(row: &StageRow, scale: &Scale, event: bool) -> Lane {
         let known = STAGES.iter().position(|(name, _)| *name == span.name);
         Span {
             letter: letter(&span.name),
-            colour: known.unwrap_or(OTHER),
+            color: known.unwrap_or(OTHER),
             first: scale.column(span.first),
             last: scale.column(span.last.max(span.first)),
         }

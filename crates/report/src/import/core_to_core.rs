@@ -41,7 +41,7 @@ fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
         for (from, cell) in record.iter().enumerate() {
             let figure = cell_of(cell).map_err(|_| {
                 let cell: String = tollgate_record::text::printable(cell).chars().take(40).collect();
-                wrong(format!("`{cell}` in row {rows} is no number"))
+                wrong(format!("`{cell}` in row {rows} is not a number"))
             })?;
             if let Some(ns) = figure {
                 let mut row = alone("core/core-to-core", "imported-core-to-core", Per::Message, ns);

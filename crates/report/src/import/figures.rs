@@ -7,7 +7,7 @@ use tollgate_record::{Asked, Estimate, Measurement, Per, Status, Warning, warnin
 pub(super) const MICROSECOND: f64 = 1e3;
 pub(super) const SECOND: f64 = 1e9;
 
-/// A row for one figure without an interval, in nanoseconds. What is no finite number is a row that failed: the
+/// A row for one figure without an interval, in nanoseconds. A number that is not finite makes a row that failed: the
 /// file said something there, and it is not lost.
 pub(super) fn alone(probe: &str, engine: &str, per: Per, ns: f64) -> Measurement {
     let mut row = Measurement::empty(probe, engine, per, Status::Measured);

@@ -35,7 +35,7 @@ pub enum ImportError {
     #[error("it is empty")]
     Empty,
     /// Not UTF-8.
-    #[error("it is not text: byte {0} is none of UTF-8")]
+    #[error("it is not text: invalid UTF-8 at byte {0}")]
     NotText(usize),
     /// No importer knows it.
     #[error("its format is not known; the formats that can be read are {0}; name one with --format")]

@@ -120,9 +120,8 @@ fn row(name: &str, section: &Section<'_>, loops: Option<f64>) -> Option<Result<M
     let probe = if section.threads { probe.replace("process/", "thread/") } else { (*probe).to_owned() };
     let whole = section.total.or(section.bare);
     let each = section.each.or_else(|| Some(whole? / section.executed.or(loops)?));
-    let missing = || {
-        format!("the seconds of {name} stand there without the number of its operations: add --tell loops=N")
-    };
+    let missing =
+        || format!("it gives the seconds of {name} without the number of its operations: add --tell loops=N");
     Some(match operation {
         Operation::Whole => whole.ok_or_else(|| format!("{name} has no total time")).map(|ns| {
             let mut row = alone(&probe, ENGINE, Per::Operation, ns);

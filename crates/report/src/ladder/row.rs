@@ -13,7 +13,7 @@ const PROOF: [WarningKind; 2] = [warning::PROOF_DISAGREES, warning::PER_COUNTED]
 /// More than this of proof is abbreviated, however wide the terminal.
 const MOST_PROOF: usize = 30;
 
-/// What a row must know of the others.
+/// What a row needs from the others.
 pub(crate) struct Neighbors<'a> {
     /// The results of the same family.
     pub(crate) family: &'a [&'a Measurement],

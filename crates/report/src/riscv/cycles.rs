@@ -171,7 +171,7 @@ fn after(result: &Measurement, style: &Style) -> Vec<String> {
     .collect();
     let text = if counter("cycles") == 0.0 && lost.is_empty() {
         format!(
-            "After the return the program pays nothing: none of its lines and translations was lost, and it goes on \
+            "After the return the program pays nothing: no line or translation of its own was lost, and it goes on \
              at its steady {:.2} cycles an instruction.",
             counter("steady-cpi")
         )

@@ -1,4 +1,4 @@
-//! What stands behind the figures: for each runtime its version, its clock, and what the clock pair costs.
+//! For each runtime its version, its clock, and what the clock pair costs.
 
 use crate::style::{Paint, Style};
 use crate::text::{clean, wrap};

@@ -11,7 +11,7 @@ const ROWS: usize = 12;
 const SCALE: usize = 9;
 /// What stands for each mechanism.
 const SIGNS: [char; 12] = ['o', 'x', '+', '*', '#', '@', '%', '&', 'a', 'b', 'c', 'd'];
-/// By how much a switch must be dearer than the cheapest one before it to be called a knee.
+/// A switch that costs this much more than the cheapest one before it is a knee.
 const KNEE: f64 = 2.0;
 
 struct Curve<'a> {

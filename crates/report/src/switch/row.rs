@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use tollgate_record::number::{fit, per_crossing, percent, size};
 use tollgate_record::{Estimate, Measurement, Single, Status};
 
-/// How rows stand together.
+/// The order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Layout {
     /// By number of tasks, the cheapest first.

@@ -57,7 +57,7 @@ const figures = () =>
         const style = getComputedStyle(part);
         return [style.fill, style.stroke].some((ink) => ink !== 'none' && ink !== ground && ink !== 'rgba(0, 0, 0, 0)');
       });
-      return has_ink ? '' : 'has the colour of the ground';
+      return has_ink ? '' : 'has the color of the ground';
     };
     const words = (mark) => mark.getAttribute('aria-label') || mark.querySelector('title')?.textContent || '';
     return {
@@ -85,7 +85,7 @@ async function drawn(faults, page) {
 
 /**
  * The marks of rows on one axis, held against the numbers in the table behind them. Where a number belongs is worked out
- * from nothing but the names of the axis' ticks and where they stand on the screen.
+ * only from the names of the axis' ticks and their places on the screen.
  */
 const places = () => {
   const unit = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
@@ -105,7 +105,7 @@ const places = () => {
     const decade = (last.at - first.at) / (last.log - first.log);
     const place = (number) => first.at + (Math.log10(number) - first.log) * decade;
     for (const { at, log } of ticks) {
-      if (Math.abs(place(10 ** log) - at) > 1.5) faults.push(`${section}: a tick stands ${(at - place(10 ** log)).toFixed(1)} pixels off the axis`);
+      if (Math.abs(place(10 ** log) - at) > 1.5) faults.push(`${section}: a tick is ${(at - place(10 ** log)).toFixed(1)} pixels off the axis`);
     }
     const heads = [...figure.querySelectorAll('table thead th')].map((th) => th.textContent.trim());
     const [run, ns] = [heads.indexOf('run'), heads.indexOf('ns')];
@@ -173,7 +173,7 @@ const checks = {
     }
   },
 
-  /** Each mark of the ladder stands where its number in the table belongs, on a screen and on a phone. */
+  /** Each mark of the ladder is where its number in the table belongs, on a screen and on a phone. */
   async places(browser, faults) {
     for (const viewport of [DESKTOP, PHONE]) {
       const page = await open(browser, faults, { viewport });

@@ -48,7 +48,7 @@ impl Foreign {
     }
 
     /// What was installed: the folder of Python's modules, the benchstat program, the folder of Node's modules. Says that the test
-    /// skips, and why, when it cannot be had here.
+    /// skips, and why, when it is not available here.
     pub(crate) fn ready(self) -> Option<PathBuf> {
         match self.installed() {
             Ok(path) => Some(path),

@@ -147,7 +147,7 @@ impl Page {
         for element in &self.elements {
             for id in element.attribute("aria-labelledby").into_iter().flat_map(str::split_whitespace) {
                 if !ids.contains(id) {
-                    return Err(format!("labelled by {id}, which is nowhere"));
+                    return Err(format!("the label {id} is nowhere"));
                 }
             }
             match element.attribute("href") {

@@ -31,10 +31,7 @@ def read_hdr(path):
 
     seen = []
     reader = HistogramLogReader(path, HdrHistogram(1, 3600 * 1000 * 1000 * 1000, 3))
-    while True:
-        histogram = reader.get_next_interval_histogram()
-        if histogram is None:
-            return seen
+    while (histogram := reader.get_next_interval_histogram()) is not None:
         seen.append(
             {
                 "tag": histogram.get_tag(),
@@ -44,6 +41,7 @@ def read_hdr(path):
                 "max": histogram.get_max_value(),
             }
         )
+    return seen
 
 
 def read_markdown(path):

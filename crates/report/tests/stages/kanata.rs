@@ -31,7 +31,7 @@ fn parse(log: &str) -> BTreeMap<u64, Seen> {
         };
         assert_eq!(fields.len(), arguments + 1, "{line}");
         if fields[0] == "C" {
-            assert!(number(1) > 0, "time stands still: {line}");
+            assert!(number(1) > 0, "time does not advance: {line}");
             now += number(1);
             continue;
         }

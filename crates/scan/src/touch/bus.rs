@@ -1,4 +1,4 @@
-//! SIGBUS: the answer to a touch behind the end of the file, or of a page that the disk does not deliver.
+//! SIGBUS: raised by a touch beyond the end of the file, or of a page that the disk does not deliver.
 
 use crate::plan::page_bytes;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ extern "C" fn handler(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::
     let _ = ADDRESS.compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     let place = (address & !(page - 1)) as *mut libc::c_void;
-    // SAFETY: it replaces one page of the file's mapping, which alone can bring this signal here.
+    // SAFETY: it replaces one page of the file's mapping, the only possible source of this signal.
     let made = unsafe { libc::mmap(place, page, libc::PROT_READ, flags, -1, 0) };
     if made == libc::MAP_FAILED {
         // SAFETY: no way to go on; exiting is allowed in a handler.

@@ -104,7 +104,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "compare a run with itself",
         args: "compare old old --store {dir}/store",
-        says: &["the run `old` stands on both sides"],
+        says: &["the run `old` is on both sides"],
         scene: two,
         ..REFUSED
     },

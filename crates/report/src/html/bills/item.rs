@@ -70,7 +70,7 @@ pub(super) struct Item {
 pub(super) struct Bill {
     pub(super) measure: Measure,
     pub(super) items: Vec<Item>,
-    /// Cycles by cause, phase after phase, so that they stand below their phases.
+    /// Cycles by cause, phase after phase, so that they are below their phases.
     pub(super) causes: Vec<Item>,
     pub(super) total: f64,
     /// Half of the total's interval.

@@ -1,4 +1,4 @@
-//! Our own pages, written in Markdown, as elements. Links lead nowhere from a file that stands alone, so their text
+//! Our own pages, written in Markdown, as elements. Links lead nowhere from a page without the others, so their text
 //! stays; HTML in a page would be shown as text.
 
 use crate::markup::{Element, Node, el};

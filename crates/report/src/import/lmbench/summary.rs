@@ -149,7 +149,7 @@ fn rows(
     let place = [host, system].map(|text| printable(text.trim()).into_owned());
     let mut found = Vec::new();
     for (range, word) in words(line) {
-        // A figure stands flush right under its column; a long one begins before it.
+        // A figure is flush right under its column; a long one begins before it.
         let overlap =
             |column: &Range<usize>| range.end.min(column.end).saturating_sub(range.start.max(column.start));
         let Some((column, most)) =
