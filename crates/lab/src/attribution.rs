@@ -151,7 +151,7 @@ impl Observer for Attribution {
             Window::Interrupt => retired.privilege == Privilege::User,
         };
         if ends {
-            // The second counter read, or the first instruction afterwards, is no part of the crossing.
+            // The second counter read, or the first instruction afterwards, does not belong to the crossing.
             self.close();
         }
         if let Some(phases) = &mut self.open {

@@ -15,7 +15,7 @@ pub struct Cost {
     pub instructions: u64,
     /// Loads, by instructions and by the trap hardware.
     pub loads: u64,
-    /// Stores, likewise.
+    /// Stores, also by both.
     pub stores: u64,
     /// Bytes that the stores wrote.
     pub bytes_stored: u64,

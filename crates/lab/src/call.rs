@@ -16,7 +16,7 @@ pub enum Crossing {
 }
 
 /// The calls with a name, and what Linux numbers them on RISC-V.
-pub static NAMED: &[(&str, u16)] = &[
+static NAMED: &[(&str, u16)] = &[
     ("getpid", 172),
     ("getuid", 174),
     ("write", 64),

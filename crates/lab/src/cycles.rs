@@ -22,7 +22,7 @@ pub(crate) fn model(core: &Core) -> Result<Model, CoreError> {
 }
 
 /// Crossings of the loop that are run before the caches count as warm.
-pub const WARMING: u64 = 8;
+const WARMING: u64 = 8;
 /// Crossings that are followed beyond their return: each needs a copy of the core.
 const FOLLOWED: u64 = 32;
 

@@ -12,10 +12,9 @@ pub use qemu::Qemu;
 pub use spike::Spike;
 
 /// All engines. The first is the default.
-pub static ENGINES: &[&dyn Engine] = &[&Embedded, &Spike, &Qemu];
+pub(crate) static ENGINES: &[&dyn Engine] = &[&Embedded, &Spike, &Qemu];
 
 /// The engine of that name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static dyn Engine> {
+pub(crate) fn find(name: &str) -> Option<&'static dyn Engine> {
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }

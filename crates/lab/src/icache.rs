@@ -1,12 +1,12 @@
 //! Instruction caches under a program, with and without the C extension.
 //!
 //! A [`Build`] is one program for one ISA, [`run`] executes it on the embedded machine and passes every fetch, as
-//! [`Count`] defines it, to the caches of a [`Plan`]; a [`Report`] has their counts.
+//! [`Count`] defines it, to the caches of a [`Settings`]; a [`Report`] has their counts.
 //!
 //! ```
-//! use tollgate_lab::icache::{BUNDLED, Count, Plan, run};
+//! use tollgate_lab::icache::{BUNDLED, Count, Settings, run};
 //! // The note's rates: four lines of two words, a five-stage pipeline, -O1.
-//! let plan = Plan { caches: vec!["4:1:8".parse().unwrap()], count: Count::Cycle, ..Plan::default() };
+//! let plan = Settings { caches: vec!["4:1:8".parse().unwrap()], count: Count::Cycle, ..Settings::default() };
 //! let rates: Vec<f64> = BUNDLED[..2]
 //!     .iter()
 //!     .map(|bundled| run(&bundled.build(), &plan).unwrap().caches[0].counts.hit_rate().unwrap())
@@ -18,21 +18,21 @@ mod build;
 mod code;
 mod error;
 mod fetches;
-mod plan;
 pub mod record;
 mod report;
 mod seen;
+mod settings;
 mod timed;
 
 use tollgate_riscv::{Config, Elf, LoadError, Machine, Stop};
 
-pub(crate) use build::compile_at;
-pub use build::{BUNDLED, Bundled, SOURCE, compile};
+pub use build::{BUNDLED, Bundled, compile};
+pub(crate) use build::{bundled, compile_at};
 pub use code::{Code, Mix};
 pub use error::IcacheError;
-pub use plan::{Build, Count, Plan};
 pub use report::Report;
 pub use seen::{CacheReport, SweepPoint};
+pub use settings::{Build, Count, Settings};
 pub use timed::Timing;
 
 use fetches::Fetches;
@@ -49,7 +49,7 @@ const ABOVE_STACK: u64 = 16;
 ///
 /// # Errors
 /// A program that cannot be loaded or run, or an invalid cache.
-pub fn run(build: &Build, plan: &Plan) -> Result<Report, IcacheError> {
+pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
     let elf = Elf::parse(&build.elf).map_err(|error| unloadable(build, error))?;
     let code = Code::of(&build.elf, &elf, build.isa);
     let mut running = machine(build, &elf)?;

@@ -1,4 +1,4 @@
-//! Tells an image what to measure, by writing the parameters into its file: every engine can load a file.
+//! Writes the parameters of an experiment into the file of a guest image: every engine can load a file.
 
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, ProgramHeader};

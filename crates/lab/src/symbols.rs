@@ -47,7 +47,7 @@ impl Symbols {
     }
 
     /// Adds the functions of one program, moved up by `bias`. Marks of phases and the assembler's own symbols
-    /// are no functions. What has no size goes on to the next symbol, or to the end of its segment.
+    /// are not functions. A symbol without a size extends to the next symbol, or to the end of its segment.
     fn add(&mut self, elf: &Elf, bias: u64, extent: u64) {
         let code = |address: u64| {
             elf.segments.iter().find_map(|segment| {

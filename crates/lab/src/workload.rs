@@ -24,8 +24,6 @@ use crate::image;
 pub struct Workload {
     /// What `--workload` calls it.
     pub name: Cow<'static, str>,
-    /// One line on what it does.
-    pub about: &'static str,
     /// What `guests/riscv/programs/workload.c` calls it.
     kind: u64,
     /// Instructions of one step of its loop.
@@ -36,27 +34,9 @@ pub struct Workload {
 
 /// All of them. The first is the default.
 pub static WORKLOADS: &[Workload] = &[
-    Workload {
-        name: Cow::Borrowed("chase"),
-        about: "follows a list through its working set, in random order",
-        kind: 1,
-        step: 3,
-        own: None,
-    },
-    Workload {
-        name: Cow::Borrowed("walk"),
-        about: "reads its working set from one end to the other, again and again",
-        kind: 0,
-        step: 5,
-        own: None,
-    },
-    Workload {
-        name: Cow::Borrowed("compute"),
-        about: "multiplies and adds in registers, and has no working set",
-        kind: 2,
-        step: 4,
-        own: None,
-    },
+    Workload { name: Cow::Borrowed("chase"), kind: 1, step: 3, own: None },
+    Workload { name: Cow::Borrowed("walk"), kind: 0, step: 5, own: None },
+    Workload { name: Cow::Borrowed("compute"), kind: 2, step: 4, own: None },
 ];
 
 impl Workload {
@@ -84,8 +64,7 @@ impl Workload {
             return Err(OwnError::Place { most: OWN_END - OWN_BASE });
         }
         let name = source.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let about = "somebody's own";
-        let mut own = Self { name: name.into(), about, kind: OWN, step: 1, own: Some(built.elf) };
+        let mut own = Self { name: name.into(), kind: OWN, step: 1, own: Some(built.elf) };
         // A step is the difference between two of them and one.
         let of = |steps| -> Result<u64, LabError> {
             let point = Point { workload: &own, set: 64 * LINE, every: steps, touch: 0, traps: 8 };

@@ -164,7 +164,7 @@ fn objdump_counts_the_same() {
             let mut count = 0;
             for line in text.lines() {
                 if line.ends_with(">:") {
-                    // A label that is no mark, such as `resume`, ends nothing.
+                    // A label that is not a mark, such as `resume`, ends nothing.
                     counting = if line.contains("<phase.") { line.contains(mark) } else { counting };
                 } else if counting && line.starts_with(' ') {
                     count += 1;

@@ -1,4 +1,4 @@
-//! Bills in cycles: what has to add up does, and what can be said beforehand comes out.
+//! Bills in cycles: sums agree, and known hardware costs appear.
 
 use std::collections::BTreeMap;
 

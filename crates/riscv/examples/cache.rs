@@ -1,5 +1,5 @@
 //! How fast the machine is with caches, by processor time: instructions per microsecond of each design, one after
-//! the other and round by round, so that a slow moment of the host meets all of them; caches of other shapes beside
+//! the other and round by round, so that a slow moment of the host affects all of them; caches of other shapes beside
 //! the machine; and a sweep of many geometries over a million fetches. With a third argument only the designs whose
 //! names begin with it.
 //!

@@ -75,7 +75,7 @@ fn timed<const PIPE: bool>(elf: &Elf) -> (u64, f64, i32) {
     (machine.instret(), time, code)
 }
 
-/// A system call that does nothing, for ever: `ecall` from U-mode, the handler skips it and returns.
+/// An endless loop of a system call that does nothing: `ecall` from U-mode, the handler skips it and returns.
 fn traps() -> f64 {
     const BASE: u64 = 0x8000_0000;
     let op = |op, rd, rs1, imm| Insn::encode(op, Operands { rd, rs1, imm, ..Default::default() });

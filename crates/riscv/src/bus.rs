@@ -1,6 +1,6 @@
 //! Physical memory and what is mapped into it.
 
-use crate::device::{Clint, Finisher, Uart};
+use crate::device::{Clint, Console, Finisher, Uart};
 use crate::htif::Htif;
 
 /// Where RAM begins, in both memory maps.
@@ -28,29 +28,13 @@ pub(crate) struct Bus {
     pub(crate) console: Console,
 }
 
-/// The bytes that the guest wrote, up to a limit.
-#[derive(Default)]
-pub(crate) struct Console {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) limit: usize,
-    pub(crate) dropped: u64,
-}
-
-impl Console {
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
-        let room = self.limit.saturating_sub(self.bytes.len()).min(bytes.len());
-        self.bytes.extend_from_slice(&bytes[..room]);
-        self.dropped += (bytes.len() - room) as u64;
-    }
-}
-
 /// Assembles up to eight little-endian bytes.
 pub(crate) fn from_le(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))
 }
 
 impl Bus {
-    /// A piece of RAM, if it all lies there.
+    /// A range of RAM; `None` unless all of it exists.
     pub(crate) fn ram_slice(&self, pa: u64, len: u64) -> Option<&[u8]> {
         let start = usize::try_from(pa.checked_sub(RAM_BASE)?).ok()?;
         self.ram.get(start..start.checked_add(usize::try_from(len).ok()?)?)
@@ -65,7 +49,7 @@ impl Bus {
         self.ram_slice(pa, size).map(from_le)
     }
 
-    /// Writes RAM; nothing happens outside.
+    /// Writes RAM; returns false, and does nothing, for addresses outside.
     pub(crate) fn ram_write(&mut self, pa: u64, size: u64, value: u64) -> bool {
         match self.ram_slice_mut(pa, size) {
             Some(bytes) => {

@@ -1,7 +1,8 @@
 //! The C extension: each 16-bit encoding is a row that expands to the 32-bit instruction it stands for, so
 //! that its meaning, its legality (`c.fld` without D) and its disassembly come from the main table.
 
-use crate::insn::{Insn, Op, Operands, Width};
+use crate::format::Operands;
+use crate::insn::{Insn, Op, Width};
 use crate::isa::Xlen;
 
 /// One 16-bit encoding.

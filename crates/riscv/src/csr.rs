@@ -3,9 +3,10 @@
 //! Section numbers are those of the privileged specification, version 20240411.
 
 use crate::custom::{MTOLLSP, STOLLSP, TOLLBANK};
-use crate::hart::{Hart, Privilege, interrupt, status};
+use crate::hart::{Hart, interrupt, status};
 use crate::isa::Extension;
 use crate::pmp;
+use crate::privilege::Privilege;
 
 macro_rules! numbers {
     ($($name:ident = $number:literal;)*) => {
@@ -90,7 +91,7 @@ impl Hart {
     /// Whether the current mode may access the register at all (2.1), and may read it now.
     pub(crate) fn csr_check(&self, number: u16, write: bool) -> Result<(), Illegal> {
         let least = Privilege::from_bits(u64::from(number >> 8 & 3));
-        // Encodings 2 in bits 9:8 are the hypervisor's; nothing is there.
+        // Encodings 2 in bits 9:8 are the hypervisor's; they do not exist here.
         if number >> 8 & 3 == 2 || self.privilege < least || write && number >> 10 == 3 {
             return Err(Illegal);
         }
@@ -265,7 +266,7 @@ impl Hart {
         Ok(Effect::Nothing)
     }
 
-    /// `mstatus` or its view `sstatus`: SD summarises FS (3.1.6.6).
+    /// `mstatus` or its view `sstatus`: SD summarizes FS (3.1.6.6).
     fn status(&self, mask: u64) -> u64 {
         let dirty = self.mstatus & status::FS == status::FS;
         let v = self.mstatus & mask;

@@ -1,6 +1,6 @@
 //! Two custom extensions for experiments on what a trap costs: a banked register file and hardware stacking.
 //!
-//! Neither is a standard. Both are made so that a small in-order core could have them: no state but what is
+//! Neither is standard. Both are made so that a small in-order core could have them: no state but what is
 //! described here, no sequence that software could see half done. A machine has one or the other, never both.
 //!
 //! # `xtollbank`: a banked register file
@@ -36,7 +36,7 @@
 //! | bits | meaning |
 //! |---|---|
 //! | 0 | EN: traps into this mode stack |
-//! | 1 | FR: a frame lies at the stack pointer, and the next return from this mode loads it |
+//! | 1 | FR: a frame is at the stack pointer, and the next return from this mode loads it |
 //! | 3:2 | zero |
 //! | rest | the stack pointer, a *physical* address that is a multiple of 16 |
 //!
@@ -49,17 +49,17 @@
 //! * A handler changes what the interrupted program will see by writing to the frame, and switches tasks by
 //!   writing another task's frame address with EN and FR.
 //! * The words bypass translation and PMP, as a debug module's accesses do. If the frame is not wholly in RAM,
-//!   a trap stores nothing and clears FR, by which its handler can tell, and a
-//!   return loads nothing and clears FR.
+//!   a trap stores nothing and clears FR, which its handler can check, and a return loads nothing and clears FR.
 //!
 //! Every word is reported to an observer as an access of kind [`crate::AccessKind::Stacking`], 17 for a trap
 //! and 17 for a return. Neither extension costs instructions. In the timing model a word takes the data port for a
-//! cycle (and what a load or store waits besides), charged as structural and, where its line misses, as data miss.
+//! cycle (plus the wait of a load or store), charged as structural and, where its line misses, as data miss.
 
 use crate::bus::Bus;
-use crate::hart::{Hart, Privilege};
+use crate::hart::Hart;
 use crate::isa::Extension;
 use crate::observer::{Access, AccessKind, Observer};
+use crate::privilege::Privilege;
 
 pub(crate) const TOLLBANK: u16 = 0x5c0;
 pub(crate) const STOLLSP: u16 = 0x5c1;
@@ -73,16 +73,6 @@ const STACK_FRAME: u64 = 2;
 
 /// `ra`, the temporaries and the arguments.
 const CALLER_SAVED: [u8; 16] = [1, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17, 28, 29, 30, 31];
-
-/// The extensions' state.
-#[derive(Clone, Default)]
-pub(crate) struct Custom {
-    pub(crate) tollbank: u64,
-    /// The bank not in use.
-    pub(crate) other: [u64; 32],
-    pub(crate) stollsp: u64,
-    pub(crate) mtollsp: u64,
-}
 
 /// The bit in `tollbank` that remembers the bank before a trap into `mode`.
 fn previous_bank(mode: Privilege) -> u64 {

@@ -87,7 +87,7 @@ pub(crate) fn decode_once(word: u32, isa: &Isa) -> Option<Insn> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::insn::Operands;
+    use crate::format::Operands;
     use crate::isa::Xlen;
     use proptest::prelude::*;
 

@@ -1,6 +1,4 @@
-//! The devices: timer and software interrupts, serial port, test finisher.
-
-use crate::bus::Console;
+//! The devices: timer and software interrupts, console, serial port, test finisher.
 
 /// The core-local interruptor: `msip`, `mtimecmp` and `mtime` of one hart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +32,7 @@ impl Clint {
     }
 
     pub(crate) fn write(&mut self, offset: u64, size: u64, value: u64, time: u64) -> Option<()> {
-        // A part of a register leaves the rest as it is.
+        // A narrower write keeps the rest of the register.
         let merge = |old: u64| {
             let shift = 8 * (offset & 7);
             let mask = if size == 8 { u64::MAX } else { ((1 << (8 * size)) - 1) << shift };
@@ -47,6 +45,22 @@ impl Clint {
             _ => {}
         }
         Some(())
+    }
+}
+
+/// The bytes that the guest wrote, up to a limit.
+#[derive(Default)]
+pub(crate) struct Console {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) limit: usize,
+    pub(crate) dropped: u64,
+}
+
+impl Console {
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        let room = self.limit.saturating_sub(self.bytes.len()).min(bytes.len());
+        self.bytes.extend_from_slice(&bytes[..room]);
+        self.dropped += (bytes.len() - room) as u64;
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) const TIMEBASE_HZ: u32 = 10_000_000;
 
 /// Builds the flattened tree, at most `room` bytes.
 pub(crate) fn build(config: &Config, room: usize) -> Result<Vec<u8>, ConfigError> {
-    // The writer refuses strings with NUL bytes; say so in our words.
+    // The writer refuses strings with NUL bytes; this error names the argument.
     let tree = write(config).map_err(|e| ConfigError::DeviceTreeContent(e.to_string()))?;
     if tree.len() > room { Err(ConfigError::DeviceTree(tree.len(), room)) } else { Ok(tree) }
 }

@@ -24,7 +24,7 @@ pub struct Symbol {
     pub name: String,
     /// Where it is.
     pub address: u64,
-    /// How long it is; 0 when the program does not say.
+    /// Its size in bytes; 0 when the program does not declare it.
     pub size: u64,
     /// Whether the program declares it a function.
     pub function: bool,
@@ -102,12 +102,12 @@ pub enum LoadError {
     /// The entry point is in no segment.
     #[error("the entry point {0:#x} is in no loaded segment")]
     Entry(u64),
-    /// More symbols or segments than any honest program.
+    /// More symbols or segments than a real program has.
     #[error("too many {0}")]
     TooMany(&'static str),
 }
 
-/// An honest static program has a handful; a hostile one could ask for memory without end.
+/// A real static program has a handful; a hostile one could request unlimited memory.
 const MAX_SEGMENTS: usize = 1024;
 const MAX_SYMBOLS: usize = 4 << 20;
 
@@ -137,7 +137,7 @@ impl Elf {
     pub fn symbol_at(&self, address: u64) -> Option<(&Symbol, u64)> {
         let end = self.symbols.partition_point(|s| s.address <= address);
         let start = self.symbols[..end].last()?.address;
-        // Among several names for one address a function's is the one people know it by.
+        // Among several names for one address the function's is the best known.
         let first = self.symbols[..end].partition_point(|s| s.address < start);
         let candidates = &self.symbols[first..end];
         let symbol = candidates.iter().find(|s| s.function).or(candidates.first())?;
@@ -240,7 +240,7 @@ fn symbols<H: FileHeader<Endian = Endianness>>(
         if !matches!(kind, elf::STT_FUNC | elf::STT_OBJECT | elf::STT_NOTYPE) || symbol.is_undefined(endian) {
             continue;
         }
-        // Symbols of sections that are not loaded (debug information) name no address.
+        // Symbols of sections that are not loaded (debug information) do not name an address.
         if let Ok(Some(index)) = table.symbol_section(endian, symbol, object::SymbolIndex(0))
             && let Ok(section) = sections.section(index)
             && !allocated(section, endian)

@@ -1,51 +1,16 @@
 //! The reference interpreter: what one instruction does, straight from the table.
 
+use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
+use crate::exception::{AccessType, Cause, Exception};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
-use crate::hart::{Privilege, interrupt, status};
+use crate::hart::{interrupt, status};
 use crate::insn::{Insn, Op};
 use crate::machine::Machine;
-use crate::mmu::{self, AccessType, PAGE};
+use crate::mmu::{self, PAGE};
 use crate::observer::{Access, AccessKind, Observer};
+use crate::privilege::Privilege;
 use crate::table::instruction_table;
-use crate::trap::{self, Cause, Exception};
-
-/// Sign-extends the lower half.
-#[inline(always)]
-pub(crate) fn sext32(v: u64) -> u64 {
-    v as i32 as u64
-}
-
-// Division as the M extension has it: by zero the quotient is all ones and the remainder the dividend; the one
-// overflow wraps.
-#[inline(always)]
-pub(crate) fn div(a: i64, b: i64) -> i64 {
-    if b == 0 { -1 } else { a.wrapping_div(b) }
-}
-
-#[inline(always)]
-pub(crate) fn rem(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { a.wrapping_rem(b) }
-}
-
-#[inline(always)]
-pub(crate) fn div32(a: i32, b: i32) -> u64 {
-    if b == 0 { u64::MAX } else { a.wrapping_div(b) as u64 }
-}
-
-#[inline(always)]
-pub(crate) fn rem32(a: i32, b: i32) -> u64 {
-    if b == 0 { a as u64 } else { a.wrapping_rem(b) as u64 }
-}
-
-#[inline(always)]
-pub(crate) fn divu32(a: u32, b: u32) -> u64 {
-    sext32(u64::from(a.checked_div(b).unwrap_or(u32::MAX)))
-}
-
-#[inline(always)]
-pub(crate) fn remu32(a: u32, b: u32) -> u64 {
-    sext32(u64::from(a.checked_rem(b).unwrap_or(a)))
-}
+use crate::trap;
 
 type Outcome<T> = Result<T, Exception>;
 
@@ -67,7 +32,7 @@ impl Machine {
         } else {
             self.misaligned(va, size, access, None)?
         };
-        self.report_data_ways(va, size, access, obs);
+        self.report_data_walks(va, size, access, obs);
         if O::MEMORY {
             obs.access(&Access {
                 kind,
@@ -100,27 +65,27 @@ impl Machine {
         } else {
             self.misaligned(va, size, AccessType::Store, Some(value))?.0
         };
-        self.report_data_ways(va, size, AccessType::Store, obs);
+        self.report_data_walks(va, size, AccessType::Store, obs);
         if O::MEMORY {
             obs.access(&Access { kind, store: true, va: self.hart.outside(va), pa, size: size as u8, value });
         }
         Ok(())
     }
 
-    /// Tells the observer the ways to the pages of an access that was done.
-    fn report_data_ways<O: Observer>(&self, va: u64, size: u64, access: AccessType, obs: &mut O) {
+    /// Reports the page-table walks of a completed access to the observer.
+    fn report_data_walks<O: Observer>(&self, va: u64, size: u64, access: AccessType, obs: &mut O) {
         if O::WALK {
             let privilege = self.hart.data_privilege();
-            self.report_way(va, access, privilege, obs);
+            self.report_walk(va, access, privilege, obs);
             if (va & (PAGE - 1)) + size > PAGE {
-                self.report_way(self.hart.canonical(va.wrapping_add(size - 1)), access, privilege, obs);
+                self.report_walk(self.hart.canonical(va.wrapping_add(size - 1)), access, privilege, obs);
             }
         }
     }
 
-    /// The physical address of a page whose way the observer is told; one walk does both.
+    /// The physical address of a page, whose page-table walk is reported to the observer; one walk does both.
     #[inline(always)]
-    pub(crate) fn way_told<O: Observer>(
+    pub(crate) fn translate_reporting_walk<O: Observer>(
         &self,
         va: u64,
         access: AccessType,
@@ -128,7 +93,7 @@ impl Machine {
         obs: &mut O,
     ) -> Outcome<u64> {
         if O::WALK
-            && let Some(way) = mmu::way_to_page(&self.hart, &self.bus, va, access, privilege)
+            && let Some(way) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
         {
             obs.walk(&way);
             return Ok(way.pa);
@@ -136,9 +101,9 @@ impl Machine {
         mmu::translate_page(&self.hart, &self.bus, va, access, privilege)
     }
 
-    /// Tells the observer the way to a page.
+    /// Reports the page-table walk for a page to the observer.
     #[inline(always)]
-    pub(crate) fn report_way<O: Observer>(
+    pub(crate) fn report_walk<O: Observer>(
         &self,
         va: u64,
         access: AccessType,
@@ -146,7 +111,7 @@ impl Machine {
         obs: &mut O,
     ) {
         if O::WALK
-            && let Some(way) = mmu::way_to_page(&self.hart, &self.bus, va, access, privilege)
+            && let Some(way) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
         {
             obs.walk(&way);
         }
@@ -156,7 +121,7 @@ impl Machine {
         mmu::translate(&self.hart, &self.bus, va, size, access, self.hart.data_privilege())
     }
 
-    /// A misaligned access, byte by byte, after both pages have been found in order. Only memory does those.
+    /// A misaligned access, byte by byte, after both pages have been found in order. Only memory supports those.
     fn misaligned(
         &mut self,
         va: u64,
@@ -363,7 +328,7 @@ impl Machine {
                         if holds {
                             self.write_data(va, $scs, self.hart.x[rs2], AccessKind::Atomic, obs)?;
                         }
-                        // Whether it succeeds or not, the reservation is used up.
+                        // The reservation is lost whether it succeeds or not.
                         self.hart.reservation = None;
                         self.hart.set_x(rd, u64::from(!holds));
                     })*

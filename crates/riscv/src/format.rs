@@ -1,7 +1,5 @@
 //! Instruction formats: which bits are fixed, where the operands are, how they are written.
 
-use crate::insn::Operands;
-
 /// How an instruction is encoded and written. The names follow the specification's formats, split where the
 /// operands differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,8 +79,25 @@ pub enum RegClass {
     F,
 }
 
+/// The operands of an instruction word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Operands {
+    /// Destination register.
+    pub rd: u8,
+    /// First source register (or the 5-bit immediate of a CSR instruction).
+    pub rs1: u8,
+    /// Second source register.
+    pub rs2: u8,
+    /// Third source register.
+    pub rs3: u8,
+    /// Rounding mode.
+    pub rm: u8,
+    /// Immediate, sign-extended; the CSR's number for CSR instructions.
+    pub imm: i64,
+}
+
 impl Format {
-    /// The bits that tell the instruction from others.
+    /// The bits that distinguish the instruction from others.
     pub const fn mask(self) -> u32 {
         use Format::*;
         match self {
@@ -179,8 +194,8 @@ impl Format {
         }
     }
 
-    /// Puts operands into an instruction word; the inverse of `extract` for operands in range. What does not
-    /// fit is cut off.
+    /// Puts operands into an instruction word; the inverse of `extract` for operands in range. Excess
+    /// bits are cut off.
     pub(crate) const fn insert(self, o: &Operands) -> u32 {
         use Format::*;
         let i = o.imm as u32;

@@ -1,39 +1,8 @@
 //! The state of the hart: registers, privilege mode and everything that control and status registers hold.
 
-use crate::custom::Custom;
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;
-
-/// A privilege mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Privilege {
-    /// User mode.
-    User = 0,
-    /// Supervisor mode.
-    Supervisor = 1,
-    /// Machine mode.
-    Machine = 3,
-}
-
-impl Privilege {
-    pub(crate) fn from_bits(bits: u64) -> Self {
-        match bits & 3 {
-            3 => Privilege::Machine,
-            1 => Privilege::Supervisor,
-            _ => Privilege::User,
-        }
-    }
-
-    /// One letter: `U`, `S` or `M`.
-    pub fn letter(self) -> char {
-        match self {
-            Privilege::User => 'U',
-            Privilege::Supervisor => 'S',
-            Privilege::Machine => 'M',
-        }
-    }
-}
+use crate::privilege::Privilege;
 
 /// Fields of `mstatus` in RV64's layout, which is also how an RV32 machine keeps it.
 pub(crate) mod status {
@@ -65,6 +34,16 @@ pub(crate) mod interrupt {
     pub(crate) const MEI: u64 = 1 << 11;
     pub(crate) const SUPERVISOR: u64 = SSI | STI | SEI;
     pub(crate) const ALL: u64 = SUPERVISOR | MSI | MTI | MEI;
+}
+
+/// The state of the custom extensions ([`crate::custom`]).
+#[derive(Clone, Default)]
+pub(crate) struct Custom {
+    pub(crate) tollbank: u64,
+    /// The bank not in use.
+    pub(crate) other: [u64; 32],
+    pub(crate) stollsp: u64,
+    pub(crate) mtollsp: u64,
 }
 
 /// The hart. Integer values, addresses among them, are kept sign-extended to 64 bits on RV32 as well.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// An error number, as Linux on RISC-V has it.
+/// An error number, with the values of Linux on RISC-V.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Errno(pub u16);
 
@@ -27,7 +27,7 @@ impl Errno {
     pub const ENOSYS: Errno = Errno(38);
 }
 
-/// What is known of a file.
+/// What `stat` returns for a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Type and permissions, as in `st_mode`.

@@ -1,6 +1,6 @@
 //! Decoded instructions: the [`Op`] enum and its rows, generated from the table.
 
-use crate::format::Format;
+use crate::format::{Format, Operands};
 use crate::isa::{Extension, Isa, Xlen};
 use crate::table::instruction_table;
 
@@ -175,23 +175,6 @@ impl Op {
             _ => None,
         }
     }
-}
-
-/// Operands as they stand in an instruction word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Operands {
-    /// Destination register.
-    pub rd: u8,
-    /// First source register (or the 5-bit immediate of a CSR instruction).
-    pub rs1: u8,
-    /// Second source register.
-    pub rs2: u8,
-    /// Third source register.
-    pub rs3: u8,
-    /// Rounding mode.
-    pub rm: u8,
-    /// Immediate, sign-extended; the CSR's number for CSR instructions.
-    pub imm: i64,
 }
 
 /// A decoded instruction.

@@ -68,10 +68,10 @@ pub enum IsaError {
     Base {
         /// The string.
         isa: String,
-        /// What stands in the base's place.
+        /// The letter in place of the base.
         letter: char,
     },
-    /// A single-letter extension that this machine has not.
+    /// A single-letter extension that this machine does not support.
     #[error(
         "unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c, and g for imafd"
     )]
@@ -81,7 +81,7 @@ pub enum IsaError {
         /// The letter.
         letter: char,
     },
-    /// A multi-letter extension that this machine has not.
+    /// A multi-letter extension that this machine does not support.
     #[error(
         "unknown extension \"{name}\" in ISA string \"{isa}\": after the letters come zicsr, zifencei, zicntr, \
          zihpm, zmmul, xtollbank and xtollstack, each behind an underscore"
@@ -127,7 +127,7 @@ impl Isa {
         self
     }
 
-    /// Everything of ours and the standard's that one width can have; what the disassembler and tests use.
+    /// All extensions, standard and our own, that one width supports, for the disassembler and tests.
     ///
     /// ```
     /// # use tollgate_riscv::{Extension, Isa, Xlen};
@@ -184,7 +184,7 @@ impl FromStr for Isa {
         };
         let mut parts = rest.split('_');
         let letters = parts.next().unwrap_or("");
-        // Control and status registers and fence.i are always there: no trap could be taken apart without.
+        // Control and status registers and fence.i are always there: no trap could be handled without them.
         let mut extensions = Extension::I as u16
             | Extension::Priv as u16
             | Extension::Zicsr as u16

@@ -1,8 +1,8 @@
-//! A RISC-V machine with the lid off.
+//! A RISC-V machine whose every step can be observed.
 //!
 //! RV32 and RV64, I M A F D C, machine, supervisor and user mode, Sv32, Sv39 and Sv48, physical memory
-//! protection, timer and software interrupts: enough to boot the proxy kernel or a small kernel of one's own, and
-//! to see each instruction, each memory access and each trap on the way. Time is simulated: two runs of one
+//! protection, timer and software interrupts: enough to boot the proxy kernel or a small kernel of your own, and
+//! to observe each instruction, each memory access and each trap. Time is simulated: two runs of one
 //! program are identical to the bit.
 //!
 //! ```
@@ -23,17 +23,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The rooms: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
-//! reference interpreter) and `engine` (the fast one) are made; `hart`, `csr`, `trap`, `pmp`, `mmu` are the
-//! privileged architecture; `bus`, `device`, `htif`, `host`, `dtb` the machine around the hart; `fp` is IEEE 754;
-//! [`custom`] our own extensions; [`cache`] a model of caches that knows no time; [`Observer`] what can be watched;
-//! [`timing`] how many cycles it all takes.
+//! The modules: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
+//! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
+//! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `device`, `htif`, `host`, `proxy`, `dtb` the machine
+//! around the hart; `fp` is IEEE 754;
+//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed;
+//! [`timing`] how many cycles everything takes.
 //!
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
-//! have a budget, and memory is bounded by the [`Config`].
+//! have a budget, and memory is limited by the [`Config`].
 
 #![forbid(unsafe_code)]
 
+mod alu;
+mod blocks;
 mod bus;
 pub mod cache;
 pub mod compressed;
@@ -46,6 +49,7 @@ mod disasm;
 mod dtb;
 mod elf;
 mod engine;
+mod exception;
 mod exec;
 mod format;
 mod fp;
@@ -58,6 +62,8 @@ mod machine;
 mod mmu;
 mod observer;
 mod pmp;
+mod privilege;
+mod proxy;
 mod table;
 pub mod timing;
 mod trap;
@@ -66,12 +72,12 @@ pub use config::{Config, ConfigError, MachineKind};
 pub use decode::Decoder;
 pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, text};
 pub use elf::{Elf, LoadError, Segment, Symbol};
-pub use format::{Format, RegClass};
-pub use hart::Privilege;
+pub use exception::{AccessType, Cause, Trap, TrapReturn};
+pub use format::{Format, Operands, RegClass};
 pub use host::{Errno, HostCalls, MemoryFiles, NoFiles, Stat};
-pub use insn::{Class, INSTRUCTIONS, Insn, Op, Operands, Row, Width};
+pub use insn::{Class, INSTRUCTIONS, Insn, Op, Row, Width};
 pub use isa::{Extension, Isa, IsaError, Xlen};
 pub use machine::{Machine, MemoryError, Step, Stop};
-pub use mmu::AccessType;
 pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
-pub use trap::{Cause, TRAP_PHASES, Trap, TrapReturn};
+pub use privilege::Privilege;
+pub use trap::TRAP_PHASES;

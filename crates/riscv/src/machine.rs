@@ -1,28 +1,30 @@
-//! The machine: building it, loading it, running it, looking at it.
+//! The machine: building, loading, running and inspecting it.
 
-use crate::bus::{Bus, Console, RAM_BASE, ROM_BASE, ROM_SIZE};
+use crate::bus::{Bus, RAM_BASE, ROM_BASE, ROM_SIZE};
 use crate::config::{Config, ConfigError, MachineKind};
 use crate::csr::Illegal;
 use crate::decode::Decoder;
-use crate::device::{Clint, Finisher, Uart};
+use crate::device::{Clint, Console, Finisher, Uart};
 use crate::dtb;
 use crate::elf::{Elf, LoadError};
 use crate::engine::{Engine, LONGEST_BLOCK, Pause};
-use crate::hart::{Hart, Privilege, interrupt, status};
+use crate::exception::{AccessType, Cause, Exception};
+use crate::hart::{Hart, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
 use crate::htif::Htif;
-use crate::insn::{Insn, Op};
-use crate::mmu::{self, AccessType};
+use crate::insn::Insn;
+use crate::mmu;
 use crate::observer::{Observer, Retired};
-use crate::trap::{self, Cause, Exception};
+use crate::privilege::Privilege;
+use crate::trap;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The guest asked for it.
+    /// The guest requested it.
     Exit {
-        /// The code that it gave.
+        /// The exit code.
         code: i32,
     },
     /// The budget is spent.
@@ -54,8 +56,7 @@ pub struct MemoryError {
     pub len: u64,
 }
 
-/// Instructions in one tick of `mtime`: a 1 GHz machine with a 10 MHz timebase, as QEMU's `-icount shift=0`
-/// has it.
+/// Instructions in one tick of `mtime`: a 1 GHz machine with a 10 MHz timebase, as with QEMU's `-icount shift=0`.
 pub(crate) const CLOCKS_PER_TICK: u64 = 100;
 
 /// A RISC-V machine with one hart.
@@ -191,16 +192,9 @@ impl Machine {
         }
     }
 
-    /// Sets who answers proxied system calls. At first nobody does, and every file is refused.
+    /// Sets the handler of proxied system calls. The default refuses every file.
     pub fn set_host(&mut self, host: Box<dyn HostCalls>) {
         self.host = host;
-    }
-
-    /// Adds bytes to what the guest can read from its standard input by proxied system calls.
-    pub fn push_stdin(&mut self, bytes: &[u8]) {
-        if let Some(htif) = &mut self.bus.htif {
-            htif.stdin.extend(bytes);
-        }
     }
 
     /// Runs until `budget` steps are done or the machine stops. A step is an instruction that retires, a trap,
@@ -209,7 +203,7 @@ impl Machine {
     /// ```
     /// use tollgate_riscv::{Config, Machine, Stop};
     /// let mut machine = Machine::new(Config::default()).unwrap();
-    /// // All memory is zero, which is no instruction: trap after trap.
+    /// // All memory is zero, which is not an instruction: trap after trap.
     /// assert_eq!(machine.run(1000, &mut ()), Stop::Budget);
     /// assert_eq!(machine.instret(), 0);
     /// ```
@@ -229,7 +223,7 @@ impl Machine {
                 let before = self.hart.retired;
                 let pause = self.run_blocks(horizon, obs);
                 left -= self.hart.retired - before;
-                // The engine never goes past the horizon, so there is budget for the step that it wants.
+                // The engine never exceeds the horizon, so there is budget for the step that it requests.
                 match pause {
                     Pause::Horizon => continue,
                     Pause::Execute(insn, word) => self.execute_and_settle(&insn, word, obs),
@@ -242,17 +236,11 @@ impl Machine {
         }
     }
 
-    /// Tells a new observer where it is.
+    /// Reports the address space to a new observer.
     fn begin<O: Observer>(&mut self, obs: &mut O) {
         if O::WALK {
             obs.address_space(self.hart.satp);
         }
-    }
-
-    /// Makes the machine show the way to every page again, to an observer that is attached when the machine has
-    /// already run.
-    pub fn forget_translations(&mut self) {
-        self.engine.flush_translations();
     }
 
     /// Raises or lowers the machine external interrupt, as a platform's interrupt controller does. It is taken
@@ -296,7 +284,7 @@ impl Machine {
             self.wait();
             return Step::Waited;
         }
-        self.report_way(self.hart.pc, AccessType::Fetch, self.hart.privilege, obs);
+        self.report_walk(self.hart.pc, AccessType::Fetch, self.hart.privilege, obs);
         match self.fetch() {
             Ok((insn, word)) => self.execute_and_settle(&insn, word, obs),
             Err(e) => self.take_exception(e, obs),
@@ -311,7 +299,7 @@ impl Machine {
             let translated = mmu::translate_page(&self.hart, &self.bus, pc, AccessType::Fetch, privilege);
             pa = translated.unwrap_or_default();
             if (pc & 0xfff) + u64::from(insn.len) > mmu::PAGE {
-                self.report_way(self.hart.canonical(pc.wrapping_add(2)), AccessType::Fetch, privilege, obs);
+                self.report_walk(self.hart.canonical(pc.wrapping_add(2)), AccessType::Fetch, privilege, obs);
             }
         }
         match self.execute(insn, obs) {
@@ -350,7 +338,7 @@ impl Machine {
         }
     }
 
-    /// Fetches one instruction's bits, in two halves, since each may lie in a page of its own.
+    /// Fetches one instruction's bits, in two halves, since each may be in a page of its own.
     fn fetch_word(&self, pc: u64) -> Result<u32, Exception> {
         let half = |va: u64| -> Result<u32, Exception> {
             let pa = mmu::translate(&self.hart, &self.bus, va, 2, AccessType::Fetch, self.hart.privilege)?;
@@ -492,7 +480,7 @@ impl Machine {
         &self.bus.console.bytes
     }
 
-    /// Takes the console's bytes away, which makes room for more.
+    /// Removes and returns the console's bytes, which makes room for more.
     pub fn take_console(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bus.console.bytes)
     }
@@ -507,7 +495,7 @@ impl Machine {
         self.bus.ram_slice(address, len).ok_or(MemoryError { address, len })
     }
 
-    /// Writes RAM at a physical address, as a debugger does: no observer sees it, and code is fetched anew.
+    /// Writes RAM at a physical address, as a debugger does: observers do not see it, and code is fetched again.
     pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         let len = bytes.len() as u64;
         self.bus.ram_slice_mut(address, len).ok_or(MemoryError { address, len })?.copy_from_slice(bytes);
@@ -519,16 +507,6 @@ impl Machine {
     pub fn translate(&self, va: u64) -> Option<u64> {
         let va = self.hart.canonical(va);
         mmu::translate_page(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
-    }
-
-    /// The device tree that the guest finds at the address in `a1`.
-    pub fn device_tree(&self) -> &[u8] {
-        &self.bus.rom
-    }
-
-    /// Whether the next instruction is one of the given kind; for tools that look ahead.
-    pub fn next_op(&self) -> Option<Op> {
-        self.fetch().ok().map(|(insn, _)| insn.op)
     }
 
     /// Whether floating point is on (`mstatus.FS`).

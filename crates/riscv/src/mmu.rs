@@ -4,50 +4,11 @@
 //! faults, and software sets the bit (the specification's first scheme, 4.3.1; Svade).
 
 use crate::bus::Bus;
-use crate::hart::{Hart, Privilege, status};
+use crate::exception::{AccessType, Exception};
+use crate::hart::{Hart, status};
 use crate::observer::Walk;
 use crate::pmp::Verdict;
-use crate::trap::{Cause, Exception};
-
-/// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AccessType {
-    /// Fetches an instruction.
-    Fetch,
-    /// Reads data.
-    Load,
-    /// Writes data; atomics count as stores.
-    Store,
-}
-
-impl AccessType {
-    pub(crate) fn page_fault(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionPageFault,
-            AccessType::Load => Cause::LoadPageFault,
-            AccessType::Store => Cause::StorePageFault,
-        };
-        Exception { cause, tval: va }
-    }
-
-    pub(crate) fn access_fault(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionAccessFault,
-            AccessType::Load => Cause::LoadAccessFault,
-            AccessType::Store => Cause::StoreAccessFault,
-        };
-        Exception { cause, tval: va }
-    }
-
-    pub(crate) fn misaligned(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionMisaligned,
-            AccessType::Load => Cause::LoadMisaligned,
-            AccessType::Store => Cause::StoreMisaligned,
-        };
-        Exception { cause, tval: va }
-    }
-}
+use crate::privilege::Privilege;
 
 pub(crate) const PAGE: u64 = 4096;
 
@@ -119,8 +80,8 @@ pub(crate) fn translate_page(
     }
 }
 
-/// The same, telling the way.
-pub(crate) fn way_to_page(
+/// The same, with the addresses of the page table entries.
+pub(crate) fn walk_to_page(
     hart: &Hart,
     bus: &Bus,
     va: u64,
@@ -143,8 +104,8 @@ fn scheme_of(hart: &Hart, privilege: Privilege) -> Option<Scheme> {
     }
 }
 
-/// The physical address and the size of the page as a power of two; `note` is told of the address of each entry.
-/// (Keeping them for everybody would cost a fifth of the speed of a program that misses the machine's TLB.)
+/// The physical address and the size of the page as a power of two; `note` receives the address of each entry.
+/// (Recording them in every walk would slow a program that misses the machine's TLB by a fifth.)
 fn walk(
     hart: &Hart,
     bus: &Bus,

@@ -1,17 +1,17 @@
-//! What can be watched: retired instructions, memory accesses, traps and returns.
+//! What can be observed: retired instructions, memory accesses, traps and returns.
 
-use crate::hart::Privilege;
+use crate::exception::{Trap, TrapReturn};
 use crate::insn::{Class, Insn};
-use crate::trap::{Trap, TrapReturn};
+use crate::privilege::Privilege;
 
 /// An instruction that retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired {
     /// Its address.
     pub pc: u64,
-    /// Its physical address (that of its first byte: the second half may lie in another page).
+    /// Its physical address (that of its first byte: the second half may be in another page).
     pub pa: u64,
-    /// The address of the instruction that comes next, unless an interrupt does.
+    /// The address of the next instruction, unless an interrupt is taken first.
     pub next_pc: u64,
     /// The instruction.
     pub insn: Insn,
@@ -37,7 +37,7 @@ pub enum AccessKind {
     Stacking,
 }
 
-/// A memory access that was done. A misaligned one that crosses pages is one access, with the physical address
+/// A completed memory access. A misaligned one that crosses pages is one access, with the physical address
 /// of its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -55,7 +55,7 @@ pub struct Access {
     pub value: u64,
 }
 
-/// The way to a page: where its page table entries are.
+/// A page-table walk: where the page table entries of a page are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walk {
     /// The virtual address that was translated.
@@ -90,7 +90,7 @@ pub struct BlockInsn {
     pub page: u32,
 }
 
-/// One run of instructions of a decoded block that retired one after the other, as [`Several`] has it.
+/// One run of instructions of a decoded block that retired one after the other, as [`Several`] reports it.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
     /// Where its last instruction went, when that is an indirect jump; sign-extended on RV32.
@@ -100,7 +100,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Of nothing.
+    /// A pass of no instructions.
     pub(crate) const NONE: Pass = Pass { target: 0, run: 0 };
 
     /// The instructions from one place in the engine's memory to another.
@@ -109,7 +109,7 @@ impl Pass {
         Pass { target, run: u64::from(start) << 17 | u64::from(end) << 1 | u64::from(taken) }
     }
 
-    /// Stands for start, end and whether it was taken. Two runs of the same epoch and number are the same
+    /// Encodes start, end and whether it was taken. Two runs of the same epoch and number are the same
     /// instructions, and went the same way unless that was an indirect jump. The lowest bits differ most.
     #[inline(always)]
     pub fn number(&self) -> u64 {
@@ -128,15 +128,16 @@ impl Pass {
         (self.run >> 1) as u16
     }
 
-    /// Whether the last of them is a branch that was taken, or an indirect jump that went elsewhere than behind
-    /// itself.
+    /// Whether the last of them is a branch that was taken, or an indirect jump whose target is not the next
+    /// instruction.
     #[inline(always)]
     pub fn taken(&self) -> bool {
         self.run & 1 != 0
     }
 }
 
-/// An access of an instruction in a decoded block, which says what it loads or stores; aligned, and to RAM.
+/// An access of an instruction in a decoded block; aligned, and to RAM. The instruction determines what it loads or
+/// stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
     /// Its virtual address, sign-extended on RV32.
@@ -146,7 +147,7 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// Of nothing.
+    /// A placeholder.
     pub(crate) const NONE: Touch = Touch { va: 0, at: 0 };
 
     #[inline(always)]
@@ -212,7 +213,7 @@ impl<'a> Several<'a> {
     }
 }
 
-/// Watches a machine. What the constants switch off costs nothing, and is never called.
+/// Observes a machine. What the constants switch off costs nothing, and is never called.
 ///
 /// For one instruction, its accesses come first, then [`retire`](Observer::retire) or
 /// [`trap`](Observer::trap). [`trap_return`](Observer::trap_return) comes before the `retire` of its `mret` or
@@ -244,7 +245,7 @@ pub trait Observer {
     /// Whether `trap` and `trap_return` are called.
     const TRAP: bool = false;
     /// Whether `several` is called for the instructions of decoded blocks, instead of `access` and `retire` for each
-    /// of them. The others come one by one.
+    /// of them. Other instructions are reported one by one.
     const BLOCKS: bool = false;
     /// Whether `walk` and `address_space` are called.
     const WALK: bool = false;
@@ -257,9 +258,9 @@ pub trait Observer {
     #[inline(always)]
     fn several(&mut self, _several: &Several) {}
 
-    /// The machine looked for the way to a page and found it. It keeps what it finds: the way to a page is shown
-    /// before the first access to it, and again after `sfence.vma`, but not each time. Which translations a
-    /// buffer would hold is the observer's business.
+    /// A page-table walk succeeded. The machine caches translations: it reports the walk for a page before the first
+    /// access to it, and again after `sfence.vma`, but not each time. The observer models which translations a TLB
+    /// would hold.
     #[inline(always)]
     fn walk(&mut self, _walk: &Walk) {}
 
@@ -280,10 +281,10 @@ pub trait Observer {
     fn trap_return(&mut self, _ret: &TrapReturn) {}
 }
 
-/// Watches nothing.
+/// Observes nothing.
 impl Observer for () {}
 
-/// Two that watch the same; neither may want blocks where the other wants single instructions or accesses.
+/// Two observers of one machine; neither may use blocks where the other uses single instructions or accesses.
 impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     const RETIRE: bool = A::RETIRE || B::RETIRE;
     const MEMORY: bool = A::MEMORY || B::MEMORY;

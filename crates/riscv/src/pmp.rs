@@ -1,7 +1,7 @@
 //! Physical memory protection (privileged specification, 3.7).
 
-use crate::hart::Privilege;
-use crate::mmu::AccessType;
+use crate::exception::AccessType;
+use crate::privilege::Privilege;
 
 const R: u8 = 1;
 const W: u8 = 2;
@@ -25,12 +25,12 @@ pub(crate) struct Pmp {
     address_mask: u64,
 }
 
-/// What an address range is allowed, when all of it is allowed the same.
+/// Whether an access to an address range is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Allowed,
     Denied,
-    /// The range lies across the edge of an entry.
+    /// The range crosses the edge of an entry.
     Split,
 }
 
@@ -102,7 +102,7 @@ impl Pmp {
         }
     }
 
-    /// Judges an access to `len` bytes.
+    /// Checks an access to `len` bytes.
     pub(crate) fn check(&self, pa: u64, len: u64, access: AccessType, privilege: Privilege) -> Verdict {
         let last = pa + (len - 1);
         for &(low, high, cfg) in &self.ranges {

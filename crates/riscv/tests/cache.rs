@@ -1,5 +1,5 @@
-//! The cache model against plain ones that were written from the policies' definitions: lines with the times
-//! of their arrival and last use, trees as trees, and no trick.
+//! The cache model against plain models that follow the policies' definitions: lines with the times of their
+//! arrival and last use, trees as trees, and no optimizations.
 
 use std::collections::{HashMap, HashSet};
 
@@ -84,7 +84,7 @@ impl Plain {
         Self { geometry, policy, write, sets: (0..geometry.sets()).map(|_| set()).collect(), time: 0 }
     }
 
-    /// Whether it hit, and what left.
+    /// Whether it hit, and what was evicted.
     fn access(&mut self, address: u64, store: bool) -> (bool, Option<Evicted>) {
         self.time += 1;
         let time = self.time;
@@ -121,7 +121,7 @@ impl Plain {
         (false, old.map(|old| Evicted { address: old.number * line, dirty: old.dirty }))
     }
 
-    /// Takes a line away; what is left keeps its times.
+    /// Removes a line; the others keep their times.
     fn invalidate(&mut self, address: u64) {
         let number = address / u64::from(self.geometry.line());
         let set = &mut self.sets[(number % u64::from(self.geometry.sets())) as usize];
@@ -162,7 +162,7 @@ fn geometries() -> impl Strategy<Value = Geometry> {
 }
 
 proptest! {
-    /// Every outcome and every count, for each policy that leaves nothing to chance.
+    /// Every outcome and every count, for each policy that is not random.
     #[test]
     fn the_model_does_what_the_plain_one_does(
         geometry in geometries(),
@@ -320,7 +320,7 @@ fn event_text(event: &Event) -> String {
     format!("{event:?}")
 }
 
-/// Times run out and are given anew without a distance changing.
+/// Lines are renumbered when times run out, and no distance changes.
 #[test]
 fn distances_survive_their_renumbering() {
     let mut distances = Distances::default();
@@ -353,7 +353,7 @@ fn plru_is_not_lru() {
     assert_eq!(order(Policy::Fifo), [1, 2, 3, 4]);
 }
 
-/// Each way of a full set is thrown out about equally often, and another seed chooses otherwise.
+/// Each way of a full set is evicted about equally often, and another seed chooses otherwise.
 #[test]
 fn random_choices_are_even() {
     let run = |seed| {

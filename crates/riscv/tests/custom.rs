@@ -122,7 +122,7 @@ fn a_trap_stacks_the_caller_saved_registers_and_the_return_loads_them() {
 }
 
 /// The same program with stacking on and off: one word a cycle through the data port, there and back, and the misses
-/// of the lines in which the frame lies.
+/// of the lines that contain the frame.
 #[test]
 fn stacking_takes_a_cycle_for_each_word_and_its_misses() {
     let mut code = Asm::default();
@@ -131,7 +131,7 @@ fn stacking_takes_a_cycle_for_each_word_and_its_misses() {
     code.op(Op::Ecall, 0, 0, 0, 0).op(Op::Addi, 11, 10, 0, 0).op(Op::Jal, 0, 0, 0, 0);
     let mut handler = Asm::default();
     handler.csrr(9, MEPC).op(Op::Addi, 9, 9, 0, 4).csrw(MEPC, 9).op(Op::Mret, 0, 0, 0, 0);
-    // The frame of 17 words lies from 0xf70 to 0xff7: in three lines of 64 bytes. Its stores miss, its loads do not.
+    // The frame of 17 words is at 0xf70 to 0xff7, in three lines of 64 bytes. Its stores miss, its loads do not.
     let cached = "name = 'cached'
         [pipeline]
         memory-wait = 1

@@ -48,7 +48,7 @@ fn machine(rng: &Rng, isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {
     };
     let mut m = Machine::new(config).unwrap();
     if kind == MachineKind::Spike && rng.below(2) == 0 {
-        // Host calls, with everything random but the way in.
+        // Host calls, with everything random but their entry.
         let elf = tollgate_riscv::Elf {
             entry: BASE,
             xlen: isa.xlen(),

@@ -1,4 +1,4 @@
-//! Programs that must be refused, each with a sentence, and programs that must load.
+//! Programs that must be refused, each with its error, and programs that must load.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The official riscv-tests, when they have been built somewhere: `TOLLGATE_RISCV_TESTS` names the folder that
+//! The official riscv-tests, if they are installed: `TOLLGATE_RISCV_TESTS` names the folder that
 //! holds `rv64ui-p-add` and the others. Every program must pass on both engines.
 
 #![allow(clippy::print_stderr)]

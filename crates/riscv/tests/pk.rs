@@ -36,7 +36,7 @@ fn cycles(pk: &Elf, call: i32, reference: bool) -> Stop {
 }
 
 /// The figures are Spike's, for the same kernel source: 135 for getpid (172); 131 for settimeofday (170), which
-/// the proxy kernel does not have; 128 for 2000, which no call has.
+/// the proxy kernel does not implement; 128 for 2000, which is not a system call.
 #[test]
 fn a_system_call_costs_what_it_costs_in_spike() {
     let Some(path) = std::env::var_os("TOLLGATE_PK") else {

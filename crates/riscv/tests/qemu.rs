@@ -10,7 +10,7 @@ use common::{Asm, Rng, random};
 use random::{BASE, Mode};
 use tollgate_riscv::{Config, Elf, Isa, Machine, MachineKind, Op, Stop};
 
-/// What QEMU's processor has that ours has not is switched off.
+/// Switches off what QEMU's processor supports and ours does not.
 const RV64: (&str, &str) = ("qemu-system-riscv64", "rv64,zba=off,zbb=off,zbc=off,zbs=off,h=off");
 const RV32: (&str, &str) = ("qemu-system-riscv32", "rv32,zba=off,zbb=off,zbc=off,zbs=off,h=off");
 
@@ -92,7 +92,7 @@ fn checksums_of_the_benchmark_are_qemus() {
         return;
     }
     if cfg!(debug_assertions) {
-        eprintln!("skipped: two billion instructions are for an optimised build; run with --release");
+        eprintln!("skipped: two billion instructions are for an optimized build; run with --release");
         return;
     }
     for name in ["mix", "float"] {
@@ -167,7 +167,7 @@ fn random_programs_end_as_in_qemu() {
     }
     let rv64: Isa = "rv64gc".parse().unwrap();
     let rv32: Isa = "rv32gc".parse().unwrap();
-    // Rounds are counted, unless a time is asked for: how many fit into a time is no test result.
+    // The number of rounds is fixed unless a time is given: how many fit into a time is not a test result.
     let deadline = common::fuzz_seconds().map(|s| Instant::now() + Duration::from_secs(s));
     let mut seed = if deadline.is_some() { u64::from(std::process::id()) << 32 } else { 0x1000 };
     let mut programs = 0;

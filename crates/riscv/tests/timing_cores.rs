@@ -1,4 +1,4 @@
-//! Cores from TOML: what is refused and how; and what presets are known to do.
+//! Cores from TOML: which ones are refused and how; and the known figures of the presets.
 
 mod common;
 

@@ -1,8 +1,8 @@
 //! Canonical hazards, each with the stage diagram drawn by hand from the textbook's rules: the model has to draw
 //! the same one.
 //!
-//! A row is an instruction, a column a cycle; `.` is not in the pipe. A stage that is written again is one in
-//! which the instruction stands still. Rows with `x` are squashed.
+//! A row is an instruction, a column a cycle; `.` is not in the pipe. A stage that is repeated is one in
+//! which the instruction stalls. Rows with `x` are squashed.
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! The five-stage presets against what Ripes counts.
 //!
-//! Ten programs, each showing one hazard, written anew from their listings; the cycles are those that Ripes
+//! Ten programs, each showing one hazard, rewritten from their listings; the cycles are those that Ripes
 //! (August 2026 head, RV32, "5-stage processor" and "5-stage processor w/o forwarding") reported for them. Its
 //! rules: N + 4, and one more for each load-use (a store's data included), two for each taken branch, jal and
 //! jalr; without forwarding an operand of the instruction right behind its producer costs two, one further one.
@@ -131,7 +131,7 @@ fn cycles_are_ripes_cycles() {
             (
                 "jalr",
                 program(&|a| {
-                    // Here the code does not lie at 0: gp, set beforehand, stands for the base of the addition.
+                    // Here the code is not at 0: gp, set beforehand, is the base of the addition.
                     a.op(addi, 5, 3, 0, 20 - 0x400);
                     li(a, 6, 2);
                     a.op(Op::Jalr, 1, 5, 0, 0);

@@ -8,14 +8,14 @@ use tollgate_riscv::{Elf, Extension, Isa};
 
 use super::code::executable_sections;
 use super::error::IcacheError;
-use super::plan::Build;
+use super::settings::Build;
 
 /// A program of the tree, as GCC 12.2 builds it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundled {
     /// What it was built for.
     pub isa: &'static str,
-    /// The level of optimisation, behind `-O`.
+    /// The level of optimization, after `-O`.
     pub opt: &'static str,
     /// Bytes of code in its object; the linker makes less of them.
     object_text: u64,
@@ -47,7 +47,7 @@ macro_rules! bundled {
     };
 }
 
-/// `guests/riscv/programs/icache.c` with and without the C extension, at two levels of optimisation.
+/// `guests/riscv/programs/icache.c` with and without the C extension, at two levels of optimization.
 pub const BUNDLED: [Bundled; 4] = [
     bundled!("rv32im", "1", 160),
     bundled!("rv32imc", "1", 98),
@@ -56,7 +56,7 @@ pub const BUNDLED: [Bundled; 4] = [
 ];
 
 /// The source of the bundled programs.
-pub const SOURCE: &str = include_str!("../../../../guests/riscv/programs/icache.c");
+pub(super) const SOURCE: &str = include_str!("../../../../guests/riscv/programs/icache.c");
 
 /// Debian's bare-metal compiler.
 const GCC: &str = "riscv64-unknown-elf-gcc";
@@ -116,6 +116,20 @@ impl Compiler {
     }
 }
 
+/// The bundled program for an ISA: a prebuilt image, or its source compiled.
+///
+/// # Errors
+/// As [`compile`].
+pub(crate) fn bundled(isa: &str, parsed: Isa, opt: &str) -> Result<Build, IcacheError> {
+    if let Some(bundled) = BUNDLED.iter().find(|bundled| bundled.isa == isa && bundled.opt == opt) {
+        return Ok(bundled.build());
+    }
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("icache.c");
+    std::fs::write(&source, SOURCE)?;
+    compile(&source, isa, parsed, opt)
+}
+
 /// Builds a C source for an ISA: without start-up code or libraries, at the start of RAM. Execution begins at
 /// `_start` if there is one, else at `main`. Nothing is left behind.
 ///
@@ -144,7 +158,7 @@ pub(crate) fn compile_at(
     let option = format!("-O{opt}");
     let mut compile = compiler.command(isa, parsed);
     compile.args([option.as_str(), "-g0", "-fno-pic", "-fno-asynchronous-unwind-tables", "-c", "-o"]);
-    // A source whose name begins with a dash is no option.
+    // A source whose name begins with a dash must not become an option.
     let source = std::path::absolute(source)?;
     compiler.run(isa, compile.arg(&object).arg(&source))?;
     let object_bytes = std::fs::read(&object)?;

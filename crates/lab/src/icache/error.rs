@@ -14,7 +14,7 @@ pub enum IcacheError {
     /// No core with such a cache.
     #[error("{0}")]
     Core(#[from] CoreError),
-    /// The file is no program for the machine.
+    /// The file is not a program for the machine.
     #[error("{name}: {error}")]
     Load {
         /// Which.

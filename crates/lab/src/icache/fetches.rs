@@ -3,9 +3,9 @@
 use tollgate_riscv::{Class, Insn, Observer, RegClass, Retired, Trap};
 
 use super::code::{Code, Mix};
-use super::plan::{Build, Count};
 use super::report::Report;
 use super::seen::Seen;
+use super::settings::{Build, Count};
 
 /// Fetches behind the last instruction until it has left a pipeline of five stages, and one that Ripes counts for
 /// the cycle in which nothing is left.

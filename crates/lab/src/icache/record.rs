@@ -7,9 +7,9 @@ use tollgate_record::{Asked, Found, Measurement, Per, Series, Status, Warning, c
 use tollgate_riscv::cache::Geometry;
 
 use super::code::Mix;
-use super::plan::Count;
 use super::report::Report;
 use super::seen::{CacheReport, SweepPoint};
+use super::settings::Count;
 
 /// The entries of a report, one for each cache; the first has the sweep. Figures are totals over the run of the program.
 #[must_use]

@@ -3,8 +3,8 @@
 use tollgate_riscv::Isa;
 
 use super::code::Mix;
-use super::plan::Count;
 use super::seen::{CacheReport, SweepPoint};
+use super::settings::Count;
 
 /// What a program did to its caches.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use tollgate_riscv::cache::{Cache, CacheError, Causes, Counts, Geometry, Policy, Split, Sweep, WritePolicy};
 
-use super::plan::Plan;
+use super::settings::Settings;
 use super::timed::Timing;
 
 /// The counts of one cache.
@@ -60,7 +60,7 @@ const SWEEP_SETS: u32 = 1024;
 const SWEEP_WAYS: u32 = 16;
 
 impl Seen {
-    pub(super) fn new(plan: &Plan) -> Result<Self, CacheError> {
+    pub(super) fn new(plan: &Settings) -> Result<Self, CacheError> {
         let watched = |&geometry: &Geometry| -> Result<Watched, CacheError> {
             let cache = Cache::new(geometry, plan.policy, WritePolicy::default())?;
             let zeros = vec![0; geometry.sets() as usize];

@@ -1,3 +1,4 @@
+use super::build::SOURCE;
 use super::*;
 
 /// The published counts of the course note's program, which our own source was written to have: accesses, and
@@ -5,10 +6,10 @@ use super::*;
 /// Ripes has 20,558 misses in four lines: there the note's loop ends two bytes earlier than ours.
 #[test]
 fn counts_are_those_of_ripes() {
-    let plan = Plan {
+    let plan = Settings {
         caches: vec!["8:1:8".parse().unwrap(), "4:1:8".parse().unwrap()],
         count: Count::Cycle,
-        ..Plan::default()
+        ..Settings::default()
     };
     let published = [
         ("rv32im", "1", 16_391, 13, Some(8_197)),
@@ -34,7 +35,7 @@ fn counts_are_those_of_ripes() {
 #[test]
 fn sizes_and_misses_are_those_of_spike() {
     let caches = ["2:1:8", "4:1:8", "8:1:8"].map(|text| text.parse().unwrap());
-    let plan = Plan { caches: caches.to_vec(), ..Plan::default() };
+    let plan = Settings { caches: caches.to_vec(), ..Settings::default() };
     let plain = run(&BUNDLED[2].build(), &plan).unwrap();
     let misses: Vec<u64> = plain.caches.iter().map(|cache| cache.counts.misses() + 8).collect();
     assert_eq!(misses, [81_977, 81_977, 101]);
@@ -52,7 +53,7 @@ fn sizes_and_misses_are_those_of_spike() {
 fn a_report_agrees_with_itself() {
     let caches = ["8:1:8", "1:8:8", "2:4:16"].map(|text| text.parse().unwrap());
     for count in [Count::Fetch, Count::Cycle] {
-        let plan = Plan { caches: caches.to_vec(), sweep: true, count, ..Plan::default() };
+        let plan = Settings { caches: caches.to_vec(), sweep: true, count, ..Settings::default() };
         for bundled in &BUNDLED {
             let report = run(&bundled.build(), &plan).unwrap();
             assert_eq!(report.sweep.len(), 1056);
@@ -75,7 +76,8 @@ fn a_report_agrees_with_itself() {
 /// A program that counts down 65,536 times is stopped at its limit.
 #[test]
 fn a_program_that_does_not_end_is_stopped() {
-    let plan = Plan { caches: vec!["8:1:8".parse().unwrap()], max_instructions: 1000, ..Plan::default() };
+    let plan =
+        Settings { caches: vec!["8:1:8".parse().unwrap()], max_instructions: 1000, ..Settings::default() };
     let report = run(&BUNDLED[0].build(), &plan).unwrap();
     assert!(!report.ended);
     assert_eq!(report.accesses, 1000);
@@ -97,34 +99,34 @@ fn object_sizes_are_the_compilers() {
         let tree = bundled.build();
         let built = compile(&source, bundled.isa, tree.isa, bundled.opt).unwrap();
         assert_eq!(built.object_text, tree.object_text, "{} -O{}", bundled.isa, bundled.opt);
-        let plan = Plan::default();
+        let plan = Settings::default();
         assert_eq!(run(&built, &plan).unwrap().text, run(&tree, &plan).unwrap().text);
     }
 }
 
 /// Two independent counts: the pipeline that is timed, and the accesses of `--count cycle`,
-/// one a cycle. With a latency each miss of a program whose instructions never lie in two lines waits for that long.
+/// one a cycle. With a latency each miss of a program whose instructions never span two lines waits for that long.
 #[test]
 fn cycles_are_those_of_the_pipeline_and_a_wait_for_each_miss() {
     for bundled in BUNDLED {
         let build = bundled.build();
-        let plan = |count, miss_latency| Plan {
+        let plan = |count, miss_latency| Settings {
             caches: vec!["4:1:8".parse().unwrap(), "8:1:8".parse().unwrap()],
             count,
             miss_latency,
-            ..Plan::default()
+            ..Settings::default()
         };
         let by_access = run(&build, &plan(Count::Cycle, 0)).unwrap().cycles;
         let free = run(&build, &plan(Count::Fetch, 0)).unwrap();
-        let dear = run(&build, &plan(Count::Fetch, 7)).unwrap();
-        for (free, dear) in free.caches.iter().zip(&dear.caches) {
-            let (free, misses) = (free.timing.unwrap(), dear.counts.misses());
-            let dear = dear.timing.unwrap();
+        let delayed = run(&build, &plan(Count::Fetch, 7)).unwrap();
+        for (free, delayed) in free.caches.iter().zip(&delayed.caches) {
+            let (free, misses) = (free.timing.unwrap(), delayed.counts.misses());
+            let delayed = delayed.timing.unwrap();
             assert_eq!(free, Timing { cycles: by_access, waiting: 0 }, "{}", build.name);
-            assert_eq!(dear.cycles, by_access + dear.waiting, "{}", build.name);
+            assert_eq!(delayed.cycles, by_access + delayed.waiting, "{}", build.name);
             let may_straddle = build.isa.to_string().contains('c');
             if !may_straddle {
-                assert_eq!(dear.waiting, 7 * misses, "{}", build.name);
+                assert_eq!(delayed.waiting, 7 * misses, "{}", build.name);
             }
         }
     }

@@ -4,7 +4,7 @@ use tollgate_riscv::Machine;
 use tollgate_riscv::cache::{Geometry, Policy};
 use tollgate_riscv::timing::{CacheShape, Cause, Core, CoreError, Fast, Memory, Replacement};
 
-use super::plan::Plan;
+use super::settings::Settings;
 
 /// Cycles of a program on five stages with forwarding (the core `ripes-5stage`) behind one instruction cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Timing {
 pub(super) fn time(
     machine: &mut Machine,
     geometry: Geometry,
-    plan: &Plan,
+    plan: &Settings,
     instructions: u64,
 ) -> Result<Option<Timing>, CoreError> {
     let mut core = Core::preset("ripes-5stage")?;

@@ -23,8 +23,8 @@ pub struct Split {
     pub capacity: u64,
     /// More lines than fit in a set.
     pub conflict: u64,
-    /// Accesses that hit although the fully associative cache would have missed; they are no misses, and show
-    /// that LRU is not the best that can be done.
+    /// Accesses that hit although the fully associative cache would have missed. They do not count as misses, and
+    /// show that LRU is not the best possible policy.
     pub better_than_full: u64,
 }
 
@@ -36,7 +36,7 @@ impl Split {
     }
 }
 
-/// Stands beside a cache and says of each miss why it was one.
+/// Classifies the misses of a cache by cause.
 #[derive(Clone, Debug)]
 pub struct Causes {
     shift: u32,
@@ -57,7 +57,7 @@ impl Causes {
         }
     }
 
-    /// Notes an access that hit or missed in the cache; must be told of each one.
+    /// Records whether an access hit or missed in the cache. Call it for each access.
     pub fn access(&mut self, address: u64, hit: bool) -> Option<MissCause> {
         let distance = self.distances.access(address >> self.shift);
         let full_hit = distance.is_some_and(|distance| distance < self.lines);
@@ -80,7 +80,7 @@ impl Causes {
         self.split
     }
 
-    /// The stack distances behind it, which give the miss-ratio curve for lines of this length.
+    /// The stack distances, which give the miss-ratio curve for lines of this length.
     #[must_use]
     pub fn distances(&self) -> &Distances {
         &self.distances

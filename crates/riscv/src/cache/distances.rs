@@ -5,8 +5,8 @@ use std::collections::HashMap;
 /// How many other lines were used since a line was used last, counted over a stream of accesses.
 ///
 /// A fully associative LRU cache of `n` lines hits exactly the accesses whose distance is below `n`. Each access
-/// takes O(log n) steps for n different lines: a binary indexed tree over the times of last use says how many of
-/// them lie between two moments, and times are given anew when they run out.
+/// takes O(log n) steps for n different lines: a binary indexed tree over the times of last use counts the times
+/// between two moments, and the lines are renumbered when the times run out.
 ///
 /// ```
 /// use tollgate_riscv::cache::Distances;
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 pub struct Distances {
     /// The time of each line's last use, from 1.
     last: HashMap<u64, u32>,
-    /// The line used at each time, so that times can be given anew.
+    /// The line used at each time, so that lines can be renumbered.
     at: Vec<u64>,
     /// Binary indexed tree: which times are some line's last.
     tree: Vec<u32>,
@@ -32,7 +32,7 @@ pub struct Distances {
 const FIRST_SPAN: usize = 1024;
 
 impl Distances {
-    /// Notes an access to a line, and gives its distance; `None` for a line that was never used before.
+    /// Records an access to a line and returns its distance; `None` for a line that was never used before.
     pub fn access(&mut self, line: u64) -> Option<u64> {
         self.accesses += 1;
         if self.newest == Some(line) {
@@ -110,13 +110,13 @@ impl Distances {
         self.first_uses
     }
 
-    /// Accesses by distance, the first for distance 0; first uses are in none.
+    /// Accesses by distance, the first for distance 0; first uses are not included.
     #[must_use]
     pub fn histogram(&self) -> &[u64] {
         &self.histogram
     }
 
-    /// What a fully associative LRU cache of so many lines misses.
+    /// The misses of a fully associative LRU cache with this number of lines.
     #[must_use]
     pub fn misses(&self, lines: u64) -> u64 {
         let from = usize::try_from(lines).unwrap_or(usize::MAX).min(self.histogram.len());

@@ -20,8 +20,8 @@ pub struct Geometry {
 
 /// Shortest and longest line, in bytes.
 const LINE: (u32, u32) = (4, 4096);
-/// The most lines and the most bytes that a cache may have: enough for every cache that is built, and what
-/// memory for the model stays reasonable with.
+/// The most lines and the most bytes that a cache may have: enough for every real cache, and few enough
+/// that the model needs a reasonable amount of memory.
 const MOST_LINES: u64 = 1 << 22;
 const MOST_BYTES: u64 = 1 << 28;
 
@@ -32,15 +32,15 @@ pub enum CacheError {
     /// Not three numbers.
     #[error("cache \"{0}\": give sets:ways:line, three whole numbers and the line in bytes, as in 64:4:32")]
     Form(String),
-    /// The number of sets is no power of two.
+    /// The number of sets is not a power of two.
     #[error(
         "cache {0}: {1} sets; the sets are chosen by address bits, so their number must be a power of two"
     )]
     Sets(String, u32),
-    /// No way at all.
+    /// A set without ways.
     #[error("cache {0}: 0 ways; a set needs at least 1")]
     NoWays(String),
-    /// The line is no power of two, or too short or long.
+    /// The line length is not a power of two, or too short or long.
     #[error("cache {0}: a line of {1} bytes; it must be a power of two, from 4 to 4096")]
     Line(String, u32),
     /// More than any machine has.
@@ -60,8 +60,8 @@ impl Geometry {
     /// A shape.
     ///
     /// # Errors
-    /// When sets or line are no powers of two, the line is not from 4 to 4,096 bytes, there is no way, or there
-    /// are more than 4 Mi lines or 256 MiB.
+    /// When the number of sets or the line length is not a power of two, the line is not from 4 to 4,096 bytes, there
+    /// are no ways, or there are more than 4 Mi lines or 256 MiB.
     pub fn new(sets: u32, ways: u32, line: u32) -> Result<Self, CacheError> {
         let name = || format!("{sets}:{ways}:{line}");
         if !sets.is_power_of_two() {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_nonsense_has_its_sentence() {
+    fn each_kind_of_invalid_geometry_has_its_error() {
         let refused = |text: &str| text.parse::<Geometry>().unwrap_err();
         for text in
             ["", "8", "8:1", "8:1:8:1", "8:1:", "a:b:c", "8:-1:8", "8:+1:8", "8 :1:8", "8:1:8B", "0x8:1:8"]

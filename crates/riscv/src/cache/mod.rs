@@ -1,9 +1,10 @@
-//! Caches: what is in them, what is thrown out, and why an access missed.
+//! Caches: their contents, what they evict, and why an access missed.
 //!
-//! [`Cache`] is the model: a [`Geometry`], a [`Policy`], a [`WritePolicy`], one call for each access and what it
-//! did. It knows no time; whoever asks decides what a miss costs. A TLB is the same thing with pages for lines.
+//! [`Cache`] is the model: a [`Geometry`], a [`Policy`], a [`WritePolicy`], one call for each access, which
+//! returns its effect. It does not model time: the caller decides what a miss costs. A TLB is a cache whose lines are
+//! pages.
 //!
-//! What is learnt from a stream of accesses without choosing a cache first: [`Distances`] gives the misses of a
+//! Three analyses of a stream of accesses need no choice of a cache first: [`Distances`] gives the misses of a
 //! fully associative LRU cache of every size in one pass, [`Causes`] splits the misses of one cache into
 //! compulsory, capacity and conflict, and [`Sweep`] counts the misses of many geometries at once.
 //!

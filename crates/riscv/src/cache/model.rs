@@ -9,12 +9,12 @@ const VALID: u64 = 1;
 const DIRTY: u64 = 2;
 const LINE_SHIFT: u32 = 2;
 
-/// A line that was thrown out, or taken away.
+/// A line that was evicted or invalidated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Evicted {
     /// Its first address.
     pub address: u64,
-    /// Whether it was written since it came, so that it has to be written to memory.
+    /// Whether it was written since it was loaded, so that it has to be written to memory.
     pub dirty: bool,
 }
 
@@ -25,23 +25,23 @@ pub struct Outcome {
     pub hit: bool,
     /// Whether the line was brought in: on every miss but that of a store which does not allocate.
     pub filled: bool,
-    /// What had to leave for it.
+    /// The line that it displaced.
     pub evicted: Option<Evicted>,
 }
 
-/// What an access found; [`Outcome`] in short.
+/// What an access found: a smaller form of [`Outcome`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found {
     Hit,
     /// It missed, and brought nothing in.
     NotFilled,
-    /// It missed, and what was in the place of the new line had to leave: 0 is nothing.
+    /// It missed, and the new line displaced what was in its place: 0 is nothing.
     Filled(u64),
 }
 
 const HIT: Outcome = Outcome { hit: true, filled: false, evicted: None };
 
-/// What happened in a cache since it was made or [reset](Cache::reset_counts).
+/// What happened in a cache since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
     /// Loads and fetches.
@@ -54,9 +54,9 @@ pub struct Counts {
     pub write_misses: u64,
     /// Lines that were brought in.
     pub fills: u64,
-    /// Lines that had to leave for another.
+    /// Lines that another line displaced.
     pub evictions: u64,
-    /// Those of them, and of the lines taken away by [`Cache::invalidate`] and [`Cache::clear`], that were dirty.
+    /// Dirty lines among them, and among the lines that [`Cache::invalidate`] and [`Cache::clear`] removed.
     pub writebacks: u64,
     /// Stores that went to memory at once.
     pub writes_through: u64,
@@ -88,12 +88,12 @@ impl Counts {
     }
 }
 
-/// What a set remembers beside its lines.
+/// What a set stores besides its lines.
 #[derive(Clone, Debug)]
 enum Order {
     /// Most recently used first.
     Lru,
-    /// Most recently come first.
+    /// Most recently loaded first.
     Fifo,
     /// The tree's bits for each set. Node 1 is the root and node `n` has the children `2n` and `2n + 1`; bit `n`
     /// is set when the victim is on the side of the higher ways.
@@ -101,14 +101,14 @@ enum Order {
     Random(Choices),
 }
 
-/// One cache. Two caches that are made alike and asked alike answer alike.
+/// One cache. It is deterministic: the same accesses to equal caches have the same outcomes.
 #[derive(Clone, Debug)]
 pub struct Cache {
     geometry: Geometry,
     policy: Policy,
     write: WritePolicy,
-    /// All sets one after the other. In LRU and FIFO the order in a set means something, and what is empty is at
-    /// its end; in the other two a line stays where it is.
+    /// All sets one after the other. In LRU and FIFO the order in a set is the policy's, with the empty places
+    /// at its end; in the other two a line stays in its place.
     places: Vec<u64>,
     ways: usize,
     set_mask: u64,
@@ -119,7 +119,7 @@ pub struct Cache {
     /// Whether a hit in the first place of a set changes nothing.
     first_is_settled: bool,
     order: Order,
-    /// How often what is in it, or the order in which it would leave, changed.
+    /// How often the contents, or the order of eviction, changed.
     changes: u64,
     counts: Counts,
 }
@@ -128,7 +128,7 @@ impl Cache {
     /// An empty cache.
     ///
     /// # Errors
-    /// Tree-PLRU with a number of ways that is no power of two or over 64.
+    /// Tree-PLRU with a number of ways that is not a power of two or over 64.
     pub fn new(geometry: Geometry, policy: Policy, write: WritePolicy) -> Result<Self, CacheError> {
         let ways = geometry.ways() as usize;
         let order = match policy {
@@ -162,51 +162,40 @@ impl Cache {
         self.geometry
     }
 
-    /// Who has to leave.
+    /// The replacement policy.
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// What becomes of stores.
+    /// How stores are handled.
     #[must_use]
     pub fn write_policy(&self) -> WritePolicy {
         self.write
     }
 
-    /// What happened in it.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// A number that stays the same while an access can only find what it found when the number was the same:
-    /// neither the content nor the order of a policy has changed.
+    /// A number that changes whenever the contents or the order of a policy change: while it stays the same, an access
+    /// finds what it found before.
     #[inline(always)]
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Counts from zero; the content stays.
-    pub fn reset_counts(&mut self) {
-        self.counts = Counts::default();
-    }
-
-    /// Counts reads that are known to hit and to change nothing: those of the line that was accessed last.
-    #[inline(always)]
-    pub fn count_repeated_reads(&mut self, n: u64) {
-        self.counts.reads += n;
-    }
-
-    /// Reads or writes at an address. What reaches into the next line is an access of its own.
+    /// Reads or writes at an address. Make a separate access for bytes in the next line.
     #[inline(always)]
     pub fn access(&mut self, address: u64, store: bool) -> Outcome {
         self.access_line(address >> self.shift, store)
     }
 
-    /// The same with the number of a line: its address over the line's length, or any key below 2^62 that stands
-    /// for one, such as a page with an address-space number above it. The lowest bits choose the set. Other calls
-    /// know the line by the address `line * geometry.line()`.
+    /// The same with the number of a line: its address over the line's length, or any key below 2^62 that identifies
+    /// one, such as a page with an address-space number above it. The lowest bits choose the set. For other calls
+    /// the line has the address `line * geometry.line()`.
     #[inline(always)]
     pub fn access_line(&mut self, line: u64, store: bool) -> Outcome {
         match self.look_for(line, store) {
@@ -216,7 +205,7 @@ impl Cache {
         }
     }
 
-    /// The same for whom an [`Outcome`] is too large.
+    /// The same with a smaller result than an [`Outcome`].
     #[inline(always)]
     pub(crate) fn look_for(&mut self, line: u64, store: bool) -> Found {
         let wanted = line << LINE_SHIFT | VALID;
@@ -247,7 +236,7 @@ impl Cache {
     }
 
     /// Whether an access finds its line where the last one in that set was, so that nothing changes but its
-    /// dirty bit. Nobody has counted it then ([`count_hits`](Self::count_hits)); if not, nothing has happened.
+    /// dirty bit. The caller counts such a hit ([`count_hits`](Self::count_hits)); otherwise nothing has happened.
     /// Only for caches that [have](Self::has_first) this.
     #[inline(always)]
     pub(crate) fn access_first(&mut self, address: u64, store: bool) -> bool {
@@ -307,7 +296,7 @@ impl Cache {
         let old = match &mut self.order {
             Order::Lru if !store || self.write.allocate => {
                 // The line comes first, and each of the others takes the place of the one before, until its old
-                // place: in one pass, since most that come here miss.
+                // place: in one pass, since most accesses that get here miss.
                 let mut leaving = wanted | dirt;
                 for (way, place) in set.iter_mut().enumerate() {
                     leaving = std::mem::replace(place, leaving);
@@ -404,7 +393,7 @@ impl Cache {
         self.places.iter().filter_map(|&place| self.content(place))
     }
 
-    /// Takes the line of an address away. A dirty one is counted as written back.
+    /// Removes the line of an address. A dirty one is counted as written back.
     pub fn invalidate(&mut self, address: u64) -> Option<Evicted> {
         let line = address >> self.shift;
         let start = (line & self.set_mask) as usize * self.ways;
@@ -420,7 +409,7 @@ impl Cache {
         self.evicted(old)
     }
 
-    /// Takes away every line for which `gone` says so, and gives them. Dirty ones are counted as written back.
+    /// Removes and returns every line for which `gone` returns true. Dirty ones are counted as written back.
     pub fn invalidate_where(&mut self, mut gone: impl FnMut(&Evicted) -> bool) -> Vec<Evicted> {
         let leaving: Vec<Evicted> = self.content_lines().filter(|line| gone(line)).collect();
         for line in &leaving {
@@ -429,8 +418,8 @@ impl Cache {
         leaving
     }
 
-    /// Takes every line away; gives how many there were, and how many of them were dirty and count as written
-    /// back. The order of a policy begins anew, the choices of a random one go on.
+    /// Removes every line; returns how many there were, and how many of them were dirty and count as written
+    /// back. The order of a policy starts again, the choices of a random one continue.
     pub fn clear(&mut self) -> (u64, u64) {
         let lines = self.places.iter().filter(|&&place| place != 0).count() as u64;
         let dirty = self.places.iter().filter(|&&place| place & DIRTY != 0).count() as u64;
@@ -445,7 +434,7 @@ impl Cache {
     }
 }
 
-/// The last becomes the first. (The library's rotation is made for long slices.)
+/// Moves the last element to the front. (The library's rotation is optimized for long slices.)
 #[inline(always)]
 fn move_to_front(set: &mut [u64]) {
     if let Some(&last) = set.last() {

@@ -1,11 +1,11 @@
-//! Who has to leave a full set, and what becomes of writes.
+//! Which line a full set evicts, and how stores are handled.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::geometry::CacheError;
 
-/// Who has to leave a full set. An empty place is always taken first.
+/// Which line a full set evicts. An empty place is always used first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// The line that was not used for the longest time.
@@ -18,7 +18,7 @@ pub enum Policy {
     Fifo,
     /// Any, each with the same chance; the same seed makes the same choices.
     Random {
-        /// Of the choices.
+        /// The seed of the choices.
         seed: u64,
     },
 }
@@ -49,13 +49,13 @@ impl fmt::Display for Policy {
     }
 }
 
-/// What becomes of stores.
+/// How stores are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WritePolicy {
-    /// Whether a store stays in the cache until its line is thrown out; otherwise each goes to memory at once,
+    /// Whether a store stays in the cache until its line is evicted; otherwise each goes to memory at once,
     /// and no line is ever dirty.
     pub back: bool,
-    /// Whether a store that misses brings its line in; otherwise it goes past the cache.
+    /// Whether a store that misses brings its line in; otherwise it bypasses the cache.
     pub allocate: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Many geometries at once: LRU includes, so that one stack for each set answers for every number of ways
+//! Many geometries at once: LRU has the inclusion property, so one stack for each set covers every number of ways
 //! (all-associativity simulation, Hill and Smith 1989).
 
 use super::geometry::{CacheError, Geometry};
@@ -47,7 +47,7 @@ struct Level {
     mask: u64,
     /// The stacks, most recently used first; 0 is empty, and a line is kept as its number plus 1.
     stacks: Vec<u64>,
-    /// Accesses by depth, from 1: those on top are in none. The last one counts what was not found.
+    /// Accesses by depth, from 1: those on top are not included. The last one counts what was not found.
     depths: Vec<u64>,
 }
 
@@ -80,7 +80,7 @@ impl Sweep {
         Ok(Self { most_sets, most_ways, accesses: 0, lengths: lines.iter().map(length).collect() })
     }
 
-    /// Notes an access.
+    /// Records an access.
     #[inline]
     pub fn access(&mut self, address: u64) {
         self.accesses += 1;
@@ -99,7 +99,7 @@ impl Sweep {
         }
     }
 
-    /// How many accesses were noted.
+    /// How many accesses were recorded.
     #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses
@@ -113,7 +113,7 @@ impl Sweep {
         }
         let length = self.lengths.iter().find(|length| length.line == geometry.line())?;
         let level = length.levels.get(geometry.sets().trailing_zeros() as usize)?;
-        // What lay at depth d hits with more than d ways.
+        // A line at depth d hits with more than d ways.
         Some(level.depths[geometry.ways() as usize - 1..].iter().sum())
     }
 
@@ -129,7 +129,7 @@ impl Sweep {
 }
 
 impl Level {
-    /// Brings a line to the top of its stack; says whether it was there already.
+    /// Brings a line to the top of its stack; returns whether it was there already.
     #[inline]
     fn use_line(&mut self, line: u64, ways: usize) -> bool {
         let start = (line & self.mask) as usize * ways;

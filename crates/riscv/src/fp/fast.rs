@@ -11,16 +11,7 @@
 //!
 //! Everything else returns `None` and is done in integers.
 
-use super::{F32, F64, Fpu, NX, Rounding};
-
-/// Host versions of the operations on bit patterns; `None` where they prove nothing.
-pub(crate) trait Host {
-    fn add(fpu: &Fpu, a: u64, b: u64) -> Option<u64>;
-    fn mul(fpu: &Fpu, a: u64, b: u64) -> Option<u64>;
-    fn div(fpu: &Fpu, a: u64, b: u64) -> Option<u64>;
-    fn sqrt(fpu: &Fpu, a: u64) -> Option<u64>;
-    fn fma(fpu: &Fpu, a: u64, b: u64, c: u64) -> Option<u64>;
-}
+use super::format::{F32, F64, Fpu, Host, NX, Rounding};
 
 /// Whether a result excludes every flag but inexact.
 macro_rules! in_range {

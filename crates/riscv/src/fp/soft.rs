@@ -4,7 +4,7 @@
 //! computes the exact result (or one with a sticky lowest bit, which rounds the same) and hands it to
 //! [`round`]. Tininess is detected after rounding, as RISC-V requires.
 
-use super::{DZ, Float, Fpu, NV, NX, OF, Rounding, UF};
+use super::format::{DZ, Float, Fpu, NV, NX, OF, Rounding, UF};
 
 /// A finite, non-zero number: `sig / 2^127 * 2^exp`, with the top bit of `sig` set.
 #[derive(Clone, Copy, Debug)]

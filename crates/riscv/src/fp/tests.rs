@@ -1,3 +1,4 @@
+use super::format::{DZ, NX, OF, UF};
 use super::*;
 use proptest::prelude::*;
 
@@ -114,7 +115,7 @@ proptest! {
                 assert_eq!((fast, flags), (r, e.flags));
             }
         };
-        use fast::Host;
+        use format::Host;
         check(F64::add(&start, a, b), &|e| soft::add::<F64>(e, a, b));
         check(F64::mul(&start, a, b), &|e| soft::mul::<F64>(e, a, b));
         check(F64::div(&start, a, b), &|e| soft::div::<F64>(e, a, b));

@@ -30,7 +30,7 @@ pub enum Predictor {
     Bimodal,
 }
 
-/// Which line goes when a set is full.
+/// Which line a full set evicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {
@@ -111,7 +111,7 @@ impl Default for Pipeline {
     }
 }
 
-/// Control and status registers, and what synchronises.
+/// Control and status registers, and instructions that synchronize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct System {
@@ -256,7 +256,7 @@ pub struct Core {
     pub fault: bool,
 }
 
-/// Why there is no such core. Each is a sentence that says what to do.
+/// Why a core is invalid. Each message says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CoreError {
@@ -279,7 +279,7 @@ pub enum CoreError {
     /// Not TOML, or a value of the wrong kind.
     #[error("the core cannot be read: {0}")]
     Toml(String),
-    /// A number that cannot be.
+    /// An invalid number.
     #[error("{key} is {value}: must be {must}")]
     Number {
         /// The key.
@@ -302,7 +302,7 @@ pub enum CoreError {
     Contradiction(&'static str),
 }
 
-/// More cycles than anything takes.
+/// The limit of every number of cycles.
 const ABSURD: u32 = 10_000;
 
 macro_rules! presets {
@@ -368,7 +368,7 @@ impl Core {
         self.trap.return_ + if self.fault { self.trap.return_fault } else { 0 }
     }
 
-    /// Looks for numbers that cannot be. Every function that takes a core does this first.
+    /// Checks for invalid numbers. Every function that takes a core does this first.
     pub fn check(&self) -> Result<(), CoreError> {
         let (o, p, s, b, t, m) =
             (&self.operation, &self.pipeline, &self.system, &self.branch, &self.trap, &self.memory);
@@ -464,7 +464,7 @@ fn number(key: &str, value: u32, must: &'static str) -> CoreError {
     CoreError::Number { key: key.to_string(), value: value.into(), must }
 }
 
-/// Makes a sentence of what the parser says; for an unknown key it lists those that there are.
+/// Converts the parser's error; for an unknown key it lists the keys that exist.
 fn describe(message: &str) -> CoreError {
     let mut quoted = message.split('`').skip(1).step_by(2);
     match quoted.next() {

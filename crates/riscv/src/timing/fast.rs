@@ -1,10 +1,10 @@
-//! The fast path: blocks, memorised.
+//! The fast path: memoized blocks.
 //!
 //! The pipe is made of maxima and sums, so with the same state at entry (relative to the last write-back), the
-//! same predictions and no miss, a block of instructions takes the same cycles and leaves the same state: what
-//! was found once is looked up from then on. Where something misses the block goes through the plain scoreboard
-//! again, with the misses that were seen; one or two are part of what is looked up. Nothing is approximated: cycles and ledger equal
-//! [`Timed`](super::Timed)'s.
+//! same predictions and no miss, a block of instructions takes the same cycles and leaves the same state: a
+//! result is computed once and looked up from then on. A block with misses goes through the plain scoreboard again,
+//! with these misses; one or two are part of the key. Nothing is approximated: cycles and ledger equal those of
+//! [`Timed`](super::Timed).
 
 use std::collections::HashMap;
 use std::slice;
@@ -16,22 +16,22 @@ use super::pipe::{Costs, Key, Shape};
 use super::predict::{Predict, Turn};
 use super::timed::{Model, Step, TimingCounts};
 use crate::engine::boxed;
-use crate::hart::Privilege;
+use crate::exception::Trap;
 use crate::insn::Class;
 use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
-use crate::trap::Trap;
+use crate::privilege::Privilege;
 
 /// Entries of the table of results; a power of two.
 const RESULTS: usize = 1 << 14;
 /// Entries of the table of blocks, a power of two: the lowest bits of [`Pass::number`] choose one.
 const BLOCKS: usize = 1 << 16;
-/// States and blocks that are kept before all is forgotten.
+/// States and blocks that are kept before all are dropped.
 const MOST: usize = 1 << 16;
 /// Two bits for each prediction in a block.
 const MOST_PREDICTIONS: usize = 32;
 const NOTHING: u32 = u32::MAX;
 
-/// What is known of a run of instructions.
+/// A run of instructions.
 struct Block {
     shapes: Vec<Shape>,
     lines: Lines,
@@ -86,8 +86,8 @@ fn miss_code(at: u8, waits: Waits) -> Option<u64> {
     fits.then_some((u64::from(at) + 1) << 48 | u64::from(waits.walk) << 24 | u64::from(waits.miss))
 }
 
-/// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), by
-/// memorised blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
+/// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
+/// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
 ///
 /// ```
 /// use tollgate_riscv::timing::{Core, Fast};
@@ -111,7 +111,7 @@ pub struct Fast<const PIPE: bool = true> {
     blocks: Vec<Block>,
     /// The number of a run, with the mode above it; which block.
     block_table: Box<[(u64, u32); BLOCKS]>,
-    /// The same for all blocks, those too that another has displaced from the table.
+    /// The same for all blocks, including those that another has displaced from the table.
     block_numbers: HashMap<u64, u32>,
     states: Vec<Key>,
     state_numbers: HashMap<Key, u32>,

@@ -6,7 +6,7 @@
 pub enum Cause {
     /// An instruction's own cycle; also the cycles in which the empty pipe fills at the beginning.
     Issue = 0,
-    /// Waiting for what a load yields, or, without forwarding, for any register.
+    /// Waiting for the result of a load, or, without forwarding, for any register.
     LoadUse,
     /// Waiting for a control and status register, or for what `fence.i` and `sfence.vma` empty.
     Csr,
@@ -22,7 +22,7 @@ pub enum Cause {
     TlbWalk,
     /// Multiplication, division, floating point, atomics: the unit is busy or the result is not there yet.
     LongOperation,
-    /// Something is there once only: a second fetch for an instruction that lies across two words.
+    /// A resource exists only once: a second fetch for an instruction that crosses two words.
     Structural,
 }
 

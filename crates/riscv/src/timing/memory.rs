@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
-use crate::hart::Privilege;
 use crate::observer::{Access, Several, Touch, Walk};
+use crate::privilege::Privilege;
 
-/// Counts of the memory side. An access that lies in two lines counts twice.
+/// Counts of the memory side. An access that crosses two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryCounts {
     /// Instruction lines that missed.
@@ -27,8 +27,8 @@ pub struct MemoryCounts {
     pub itlb_misses: u64,
     /// Data translations that were walked for.
     pub dtlb_misses: u64,
-    /// Walks whose way the machine had not shown before, so that they cost no loads: none unless the observer
-    /// was attached to a machine that had run (see [`crate::Machine::forget_translations`]).
+    /// Walks that the machine had not reported before, so that they cost no loads: 0 unless the observer was attached to
+    /// a machine that had already run.
     pub unknown_walks: u64,
 }
 
@@ -50,8 +50,8 @@ struct Tlb {
     capacity: usize,
 }
 
-/// The page that was translated last: neither a walk nor the order of the buffer depends on who finds it there.
-/// Void when the address space changes, or what is in the buffer.
+/// The page that was translated last: finding it there needs no walk and does not change the order of the buffer.
+/// Invalid when the address space changes, or what is in the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     page: u64,
@@ -85,7 +85,7 @@ impl Tlb {
     fn touch(&mut self, satp: u64, va: u64) -> bool {
         match self.find(satp, va) {
             Some(at) => {
-                // (The library's rotation is made for long slices.)
+                // (The library's rotation is optimized for long slices.)
                 for i in (0..at).rev() {
                     self.entries.swap(i, i + 1);
                 }
@@ -103,7 +103,7 @@ impl Tlb {
     }
 }
 
-/// What one access waits, in cycles.
+/// How long one access waits, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waits {
     pub(super) walk: u32,
@@ -123,7 +123,7 @@ pub(super) struct Memory {
     satp: u64,
     latest_fetch: Latest,
     latest_data: Latest,
-    /// The way to each 4096-byte page, as the machine showed it.
+    /// The walk for each 4096-byte page, as the machine reported it.
     ways: HashMap<(u64, u64), Walk>,
     /// The instruction cache's [`Cache::changes`].
     line_changes: u64,
@@ -175,7 +175,7 @@ impl Memory {
         MemoryCounts { l1i_misses, l1d_accesses, l1d_misses, l2_accesses, l2_misses, ..self.counts }
     }
 
-    /// The machine showed the way to a page.
+    /// The machine reported the walk for a page.
     pub(super) fn learn(&mut self, walk: &Walk) {
         self.ways.insert((self.satp, walk.va >> 12), *walk);
     }
@@ -207,7 +207,7 @@ impl Memory {
             tlb.entries.clear();
         }
         self.note_latest();
-        // The machine shows its ways again, since its own translations are void as well.
+        // The machine reports its walks again, since it drops its own translations as well.
         self.ways.clear();
     }
 
@@ -318,7 +318,7 @@ impl Memory {
                     self.last_line = line;
                 }
             }
-            // When something has changed they may be in each other's way.
+            // When something has changed they may displace each other.
             self.line_changes = cache.changes();
             settled = if self.line_changes == before { before } else { Lines::UNSETTLED };
         }
@@ -339,7 +339,7 @@ impl Memory {
         self.quick
     }
 
-    /// Accesses of blocks, where nobody asks what they wait. `walks` as [`data_walks`](Self::data_walks) says.
+    /// Accesses of blocks whose waits are not needed. `walks` is what [`data_walks`](Self::data_walks) returns.
     #[inline(always)]
     pub(super) fn data_of_blocks(&mut self, several: &Several, mut touches: &[Touch], walks: bool) {
         while let Some(cache) = &mut self.l1d {
@@ -370,7 +370,7 @@ impl Memory {
     }
 
     /// Whether data in RAM, aligned as blocks do it, is found where it was last, in the translation buffer and in
-    /// its set: then nothing waits or changes, and who asked counts it. If not, nothing has happened.
+    /// its set: then nothing waits or changes, and the caller counts it. If not, nothing has happened.
     #[inline(always)]
     pub(super) fn data_of_block(&mut self, touch: &Touch, store: bool, walks: bool) -> bool {
         match &mut self.l1d {
@@ -436,7 +436,7 @@ impl Memory {
             Found::NotFilled => self.next_level(pa, store),
             Found::Filled(old) => {
                 if let Some(address) = cache.dirty(old) {
-                    // Buffered: the line goes down, and nobody waits.
+                    // Buffered: the line goes down, and no access waits.
                     self.counts.write_backs += 1;
                     self.next_level(address, true);
                 }

@@ -1,11 +1,11 @@
-//! How many cycles it all takes: an in-order core attached to the machine from outside.
+//! How many cycles everything takes: an in-order core attached to the machine from outside.
 //!
 //! The machine executes; what retires, traps and is accessed goes through a [`Core`]'s pipe, caches, translation
-//! buffers and predictors, and every cycle is charged to a phase and a [`Cause`]. The guest does not notice: its
+//! buffers and predictors, and every cycle is charged to a phase and a [`Cause`]. The guest is not affected: its
 //! `mcycle` and `mtime` stay what the functional machine makes them.
 //!
-//! [`Timed`] is the plain scoreboard, instruction by instruction: it is the reference, and tells phases and
-//! stage diagrams apart. [`Fast`] gives the same cycles and the same ledger by privilege mode, from memorised
+//! [`Timed`] is the plain scoreboard, instruction by instruction: it is the reference, and supports phases
+//! and stage diagrams. [`Fast`] gives the same cycles and the same ledger by privilege mode, from memoized
 //! blocks; or, without the pipe, counts what caches and translation buffers do.
 //!
 //! ```

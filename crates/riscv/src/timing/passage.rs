@@ -1,7 +1,7 @@
-//! One instruction's way through the pipe, for stage diagrams.
+//! The passage of one instruction through the pipe, for stage diagrams.
 
 use super::Cause;
-use crate::hart::Privilege;
+use crate::privilege::Privilege;
 
 /// A stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,10 +30,10 @@ impl Stage {
     }
 }
 
-/// Why fetched instructions were thrown away, or the pipe was started anew.
+/// Why fetched instructions were squashed, or the pipe was restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flush {
-    /// A branch or jump went elsewhere than was fetched.
+    /// A branch or jump went to another address than was fetched.
     Branch,
     /// An exception.
     Trap,
@@ -45,48 +45,48 @@ pub enum Flush {
     System,
 }
 
-/// Cycles in which an instruction stood in a stage for a reason of its own: those in which it merely waits for
-/// the one before it are no stall.
+/// Cycles in which an instruction stayed in a stage for a reason of its own: waiting only for the instruction before
+/// it does not count as a stall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// Where.
     pub stage: Stage,
     /// Why.
     pub cause: Cause,
-    /// How many cycles that it costs.
+    /// How many cycles it costs.
     pub cycles: u64,
 }
 
-/// One instruction's way through the pipe.
+/// The passage of one instruction through the pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// Counts fetched instructions, squashed ones too, from 0, in the order of fetching.
     pub sequence: u64,
     /// Its address.
     pub pc: u64,
-    /// Its bits; `None` when it was squashed, or could not be fetched: the model does not see those. Whoever
-    /// holds the machine can read them at `pc`.
+    /// Its bits; `None` when it was squashed, or could not be fetched: the model does not see those. The
+    /// caller can read them from the machine at `pc`.
     pub word: Option<u32>,
     /// The mode.
     pub privilege: Privilege,
-    /// The cycle in which it enters each [`Stage`]; `None` for stages that a core lacks (a single-cycle core has
+    /// The cycle in which it enters each [`Stage`]; `None` for stages that a core does not have (a single-cycle core has
     /// only `WriteBack`, a two-stage core `Fetch` and `WriteBack`) or that were not reached before the squash.
     pub starts: [Option<u64>; 5],
-    /// The first cycle in which it is gone.
+    /// The first cycle in which it is no longer in the pipe.
     pub end: u64,
-    /// Why it stood where it stood.
+    /// Its stalls.
     pub stalls: Vec<Stall>,
-    /// It did not retire: why. For an instruction that raises an exception this is [`Flush::Trap`], too, and it
+    /// Why it did not retire, if so. For an instruction that raises an exception this is [`Flush::Trap`], too, and it
     /// reaches write-back; `pc` is then the trap's `epc`.
     pub squashed: Option<Flush>,
 }
 
-/// Takes passages. `()` takes none and costs nothing.
+/// Receives passages. `()` discards them and costs nothing.
 pub trait Sink {
-    /// Whether passages are made at all.
+    /// Whether passages are recorded.
     const ACTIVE: bool = true;
 
-    /// An instruction's way is known. They come in order of `sequence`.
+    /// Receives the passage of an instruction, in order of `sequence`.
     fn passage(&mut self, passage: Passage);
 }
 

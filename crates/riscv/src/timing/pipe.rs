@@ -20,10 +20,10 @@ use super::{Cause, Causes, Core, Kind, Stage};
 use crate::format::RegClass;
 use crate::insn::{Class, Insn, Op};
 
-/// What an instruction costs by itself, as the core's configuration has it.
+/// What an instruction costs by itself, from the core's configuration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// Registers that are needed in EX: 1 to 31 integer, 32 to 63 floating point; 0 is none.
+    /// Registers that are needed in EX: 1 to 31 integer, 32 to 63 floating point; 0 if unused.
     needs: [u8; 3],
     /// A register that is needed in MEM.
     late: u8,
@@ -44,9 +44,9 @@ pub(super) struct Shape {
 enum Ready {
     /// When the instruction leaves EX.
     Execute,
-    /// So many cycles after entering EX.
+    /// This many cycles after entering EX.
     Later(u32),
-    /// So many bubbles behind an instruction that uses it, from when MEM is done.
+    /// This many bubbles before an instruction that uses it, from the end of MEM.
     Memory(u32, Cause),
 }
 
@@ -146,7 +146,7 @@ pub(super) struct Redirect {
     pub(super) flush: Flush,
 }
 
-/// When the instruction was where, and what that is charged to.
+/// When the instruction was in each stage, and what its cycles are charged to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pass {
     /// What is the instruction's own.
@@ -231,7 +231,7 @@ impl Pipe {
         (self.write + 1) as u64
     }
 
-    /// Lets one instruction through.
+    /// Passes one instruction through the pipe.
     pub(super) fn pass(&mut self, shape: &Shape, costs: &Costs) -> Pass {
         let before = self.write;
         let pass = self.advance(shape, costs, Cause::Issue);
@@ -282,8 +282,8 @@ impl Pipe {
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }
 
-    /// The data port is taken for so many cycles behind the last write-back, and what is fetched anew behind that
-    /// comes so much later.
+    /// The data port is busy for this many cycles after the last write-back, and the fetches after that are as much
+    /// later.
     pub(super) fn occupy(&mut self, cycles: u32) {
         self.write += i64::from(cycles);
         if let Some(redirect) = &mut self.redirect {
@@ -293,7 +293,7 @@ impl Pipe {
 
     fn set_redirect(&mut self, at: i64, cause: Cause, flush: Flush) {
         self.fresh = true;
-        // Of two that meet, an interrupt behind a branch say, the later holds.
+        // Of two redirects (an interrupt after a branch, for example) the later one applies.
         if self.redirect.is_none_or(|r| r.at < at) {
             self.redirect = Some(Redirect { at, cause, flush });
         }
@@ -393,7 +393,7 @@ impl Pipe {
 
     fn advance_serial(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
         let mut now = self.write + 1;
-        // Fetching begins when the one before is in the other stage; on a single-cycle core it is no stage.
+        // Fetching begins when the one before is in the other stage; a single-cycle core does not have that stage.
         let mut fetch = self.decode;
         if let Some(r) = redirect
             && r.at > now
@@ -459,7 +459,7 @@ impl Pipe {
             execute: self.execute - w,
             memory: self.memory - w,
             last_write: if self.ecall_reads { (self.last_write - w).max(-8) } else { 0 },
-            // A redirect to when IF is not free anyway is none.
+            // A redirect to a cycle in which IF is not free has no effect.
             redirect: self.redirect.filter(|r| r.at > self.decode).map(|r| Redirect { at: r.at - w, ..r }),
             fresh: self.fresh,
             pending,
@@ -486,7 +486,7 @@ impl Pipe {
     }
 }
 
-/// Stands for what `ecall` reads.
+/// Marks the operands that `ecall` reads.
 const ECALL: u8 = 255;
 
 /// The stalls of a passage, from what was charged.

@@ -21,7 +21,7 @@ pub(super) struct Predict {
     pub(super) mispredicts: u64,
 }
 
-/// What is known of a branch or jump before it is executed.
+/// A branch or jump before it is executed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     pc: u64,
@@ -54,7 +54,7 @@ impl Turn {
 
 const NONE: (u64, u64) = (1, 0);
 
-// What became of a prediction, in two bits.
+// The outcome of a prediction, in two bits.
 const RIGHT: u64 = 0;
 /// A branch went the other way.
 const WRONG: u64 = 1;
@@ -81,7 +81,7 @@ impl Predict {
         }
     }
 
-    /// What was learned is gone; what was counted is not.
+    /// Forgets what was learned, and keeps the counts.
     pub(super) fn forget(&mut self, core: &Core) {
         *self = Predict { mispredicts: self.mispredicts, ..Predict::new(core) };
     }
@@ -128,7 +128,7 @@ impl Predict {
 
     #[inline(always)]
     fn branch(&mut self, turn: &Turn, backward: bool, next: u64) -> u64 {
-        // A branch to the instruction behind it is not taken in all that matters here.
+        // A branch to the instruction behind it counts as not taken.
         let taken = next != turn.sequential;
         let predicted = match self.predictor {
             Predictor::NotTaken => false,

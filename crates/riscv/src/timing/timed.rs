@@ -6,13 +6,13 @@ use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
-use crate::hart::Privilege;
+use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
-use crate::trap::{self, Trap};
+use crate::privilege::Privilege;
 
-/// Says to which phase an instruction's cycles go. Phases are small numbers of the caller's own.
+/// Assigns an instruction's cycles to a phase. Phases are small numbers of the caller's own.
 pub trait Phases {
     /// The phase of an instruction that retired. Called once for each, in order.
     fn of(&mut self, retired: &Retired) -> u8;
@@ -48,7 +48,7 @@ impl Phases for ByPrivilege {
 pub struct TimingCounts {
     /// Instructions that retired.
     pub instructions: u64,
-    /// Branches and indirect jumps that went elsewhere than predicted.
+    /// Branches and indirect jumps that were mispredicted.
     pub mispredicts: u64,
     /// Exceptions and interrupts.
     pub traps: u64,
@@ -68,7 +68,7 @@ pub(super) struct Model {
     pub(super) traps: u64,
     /// What the words cost that traps and returns stack in hardware; part of the ledger.
     stacking: Causes,
-    /// Whom the next refill is charged to.
+    /// The phase that the next refill is charged to.
     pub(super) refill_phase: u8,
     pub(super) started: bool,
 }
@@ -209,13 +209,13 @@ impl Model {
         }
         let ecall = matches!(
             trap.cause,
-            trap::Cause::UserEcall | trap::Cause::SupervisorEcall | trap::Cause::MachineEcall
+            exception::Cause::UserEcall | exception::Cause::SupervisorEcall | exception::Cause::MachineEcall
         );
         let cannot_fetch = matches!(
             trap.cause,
-            trap::Cause::InstructionMisaligned
-                | trap::Cause::InstructionAccessFault
-                | trap::Cause::InstructionPageFault
+            exception::Cause::InstructionMisaligned
+                | exception::Cause::InstructionAccessFault
+                | exception::Cause::InstructionPageFault
         );
         let mut costs = Costs::default();
         if !cannot_fetch && let Some(pa) = self.memory.physical(trap.epc, trap.from) {
@@ -245,8 +245,8 @@ impl Model {
     }
 }
 
-/// Further fetches that an instruction needs: one fetch brings `width` aligned bytes, and what the one before
-/// left over is at hand unless the fetch is `fresh`.
+/// Further fetches that an instruction needs: one fetch brings `width` aligned bytes, and the bytes left over by the
+/// one before are available unless the fetch is `fresh`.
 pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> u32 {
     if width == 0 {
         return 0;
@@ -259,7 +259,7 @@ pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> u32 {
 
 /// Attaches a core to a machine: the plain scoreboard.
 ///
-/// `P` tells phases apart, `S` takes each instruction's way through the pipe; `()` is none of either.
+/// `P` assigns the phases, `S` receives each instruction's passage through the pipe; `()` switches either off.
 #[derive(Clone)]
 pub struct Timed<P: Phases = (), S: Sink = ()> {
     model: Model,
@@ -269,7 +269,7 @@ pub struct Timed<P: Phases = (), S: Sink = ()> {
     /// Words that hardware stacks.
     stacked: Vec<Access>,
     sequence: u64,
-    /// Where the fetch went on when it should not have: for the squashed.
+    /// The wrong address at which the fetch continued, for squashed instructions.
     last: Option<LastFetch>,
 }
 
@@ -327,12 +327,12 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         self.model.predict.forget(&self.model.core);
     }
 
-    /// Lets the machine external interrupt come in one exact cycle: runs until an instruction leaves the pipe in
+    /// Raises the machine external interrupt in one exact cycle: runs until an instruction leaves the pipe in
     /// that cycle or later, and raises it, so that it is taken behind that instruction, if the guest has it
-    /// enabled. Then the trap is taken. How long the guest was deaf is the handler's IF less `cycle`.
+    /// enabled. Then the trap is taken. The interrupt latency is the handler's IF less `cycle`.
     ///
     /// # Errors
-    /// When `budget` steps were not enough, or the machine stopped: then with why.
+    /// When `budget` steps were not enough, or the machine stopped; contains the reason.
     pub fn interrupt_at(&mut self, machine: &mut Machine, cycle: u64, budget: u64) -> Result<(), Stop> {
         let mut raised = false;
         for _ in 0..budget {
@@ -354,8 +354,8 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         Err(Stop::Budget)
     }
 
-    /// A copy to which the trap that is being told of does not happen: without what the trapping instruction and the
-    /// hardware have accessed.
+    /// A copy of the model as if this trap had not occurred: without the accesses of the trapping instruction and the
+    /// hardware.
     pub fn untrapped(&self) -> Self
     where
         Self: Clone,
@@ -366,12 +366,12 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         copy
     }
 
-    /// What tells the phases apart.
+    /// What assigns the phases.
     pub fn phases(&mut self) -> &mut P {
         &mut self.phases
     }
 
-    /// What takes the passages.
+    /// What receives the passages.
     pub fn sink(&mut self) -> &mut S {
         &mut self.sink
     }
@@ -381,7 +381,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         (self.model.ledger, self.phases, self.sink)
     }
 
-    /// Tells of the instructions that were fetched behind the last one and are thrown away.
+    /// Reports the instructions that were fetched behind the last one and are squashed.
     fn squash(&mut self) {
         let (Some(redirect), Some(last)) = (self.model.pipe.redirect, self.last) else { return };
         if self.model.core.pipeline.kind != super::Kind::FiveStage {
@@ -427,7 +427,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             super::Kind::SingleCycle => starts[..4].fill(None),
         }
         let write = self.model.pipe.write();
-        // What an instruction that is not pipelined waits for, it waits for in its only stage.
+        // An instruction of a core without a pipeline waits in its only stage.
         let one = self.model.core.pipeline.kind != super::Kind::FiveStage;
         let mut stalls = stalls(&pass.charges, costs);
         for stall in &mut stalls {

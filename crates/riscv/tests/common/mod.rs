@@ -24,7 +24,7 @@ pub(crate) fn elf(rv64: bool, base: u64, code: &[u8]) -> Vec<u8> {
     word(&mut out, base);
     word(&mut out, if rv64 { 64 } else { 52 });
     word(&mut out, 0);
-    // Flags: double-float ABI and compressed code on RV64, soft-float on RV32; no loader here minds.
+    // Flags: double-float ABI and compressed code on RV64, soft-float on RV32; no loader here checks them.
     out.extend(if rv64 { 5u32 } else { 1 }.to_le_bytes());
     for half in if rv64 { [64u16, 56, 1, 64, 0, 0] } else { [52, 32, 1, 40, 0, 0] } {
         out.extend(half.to_le_bytes());
@@ -34,8 +34,8 @@ pub(crate) fn elf(rv64: bool, base: u64, code: &[u8]) -> Vec<u8> {
         out.extend(7u32.to_le_bytes());
     }
     let size = header as u64 + code.len() as u64;
-    // At a page's start, the code alone is the segment. Otherwise the whole file is, and the code lies right
-    // behind the headers, as loaders that map files want it.
+    // At a page's start, the code alone is the segment. Otherwise the whole file is, and the code comes
+    // directly after the headers, as loaders that map files expect.
     let skip = if base.is_multiple_of(4096) { header as u64 } else { 0 };
     let address = base + skip - header as u64;
     for v in [skip, address, address, size - skip, size - skip] {
@@ -134,7 +134,7 @@ impl Rng {
     }
 }
 
-/// Seconds for a test that can go on for ever: from TOLLGATE_FUZZ_SECONDS. Without it, `None`: the test does a
+/// Seconds for a test without a natural end: from TOLLGATE_FUZZ_SECONDS. Without it, `None`: the test does a
 /// fixed amount of work.
 pub(crate) fn fuzz_seconds() -> Option<u64> {
     std::env::var("TOLLGATE_FUZZ_SECONDS").ok()?.parse().ok()

@@ -278,7 +278,7 @@ fn body(rng: &mut Rng, isa: Isa, length: usize) -> Vec<Item> {
     items
 }
 
-/// Whether a random 16-bit instruction may stand in the body.
+/// Whether a random 16-bit instruction may be used in the body.
 fn harmless(insn: &Insn) -> bool {
     let row = insn.row();
     let reserved = row.format.rd() == RegClass::X && insn.rd != 0 && RESERVED.contains(&insn.rd);

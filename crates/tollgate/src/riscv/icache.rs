@@ -1,16 +1,14 @@
 //! `tollgate riscv icache`: instruction caches under a program, in several builds side by side.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use tollgate_lab::icache::{self, BUNDLED, Build, Count, IcacheError, Plan, SOURCE};
+use tollgate_lab::icache::{self, Count, IcacheError, Settings};
+use tollgate_lab::plan::{IcachePlan, IcacheRequest};
 use tollgate_measure::host;
-use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
-use tollgate_riscv::{Elf, Isa, LoadError, Xlen};
+use tollgate_riscv::cache::{Geometry, Policy};
 
 use crate::args::{Destination, Usage};
 use crate::session::Session;
@@ -55,7 +53,7 @@ pub(super) struct IcacheArgs {
     #[arg(long)]
     sweep: bool,
 
-    /// Optimisation of a source: 0, 1, 2, 3 or s
+    /// Optimization of a source: 0, 1, 2, 3 or s
     #[arg(long, value_name = "LEVEL", default_value = "2", value_parser = ["0", "1", "2", "3", "s"])]
     opt_level: String,
 
@@ -77,33 +75,9 @@ enum Counting {
 
 /// Measures each build.
 pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
-    let plan = plan(args)?;
-    let mut session = Session::open(&args.destination, host::here(), args.seed)?;
-    let builds = builds(args)?;
-    for (done, build) in builds.iter().enumerate() {
-        session.progress(done as f64 / builds.len() as f64, &build.name);
-        let report = icache::run(build, &plan).map_err(|error| match error {
-            IcacheError::Trapped { .. } | IcacheError::Waits { .. } => error.into(),
-            error => Usage::error(error),
-        })?;
-        session.run.results.extend(icache::record::measured(&report));
-    }
-    session.run.complete = true;
-    session.finish()
-}
-
-fn plan(args: &IcacheArgs) -> Result<Plan> {
-    let policy = match args.policy {
-        Policy::Random { .. } => Policy::Random { seed: args.seed },
-        other => other,
-    };
-    for &geometry in &args.icache {
-        Cache::new(geometry, policy, WritePolicy::default())
-            .map_err(|error| Usage::error(format!("--policy {policy}: {error}")))?;
-    }
-    Ok(Plan {
+    let settings = Settings {
         caches: args.icache.clone(),
-        policy,
+        policy: args.policy,
         count: match args.count {
             Counting::Fetch => Count::Fetch,
             Counting::Cycle => Count::Cycle,
@@ -111,88 +85,20 @@ fn plan(args: &IcacheArgs) -> Result<Plan> {
         sweep: args.sweep,
         miss_latency: args.miss_latency,
         max_instructions: args.max_instructions,
-    })
-}
-
-fn builds(args: &IcacheArgs) -> Result<Vec<Build>> {
-    let isas: Vec<(String, Isa)> = if args.isa.is_empty() {
-        ["rv32im", "rv32imc"].iter().map(|isa| parsed(isa)).collect::<Result<_>>()?
-    } else {
-        args.isa.iter().map(|isa| parsed(isa)).collect::<Result<_>>()?
     };
-    let [program] = &args.programs[..] else {
-        return match &args.programs[..] {
-            [] => bundled(&isas, &args.opt_level),
-            programs => programs.iter().map(|program| built(program, read(program)?, args, &isas)).collect(),
-        };
-    };
-    let bytes = read(program)?;
-    let source = ["c", "S", "s"].iter().any(|known| program.extension() == Some(OsStr::new(known)));
-    if source && !bytes.starts_with(b"\x7fELF") {
-        return compiled(program, &isas, &args.opt_level);
+    let (programs, isa, opt) = (&args.programs, &args.isa, &args.opt_level);
+    let IcachePlan { builds, settings } =
+        IcachePlan::new(&IcacheRequest { programs, isa, opt, seed: args.seed, settings })
+            .map_err(Usage::error)?;
+    let mut session = Session::open(&args.destination, host::here(), args.seed)?;
+    for (done, build) in builds.iter().enumerate() {
+        session.progress(done as f64 / builds.len() as f64, &build.name);
+        let report = icache::run(build, &settings).map_err(|error| match error {
+            IcacheError::Trapped { .. } | IcacheError::Waits { .. } => error.into(),
+            error => Usage::error(error),
+        })?;
+        session.run.results.extend(icache::record::measured(&report));
     }
-    Ok(vec![built(program, bytes, args, &isas)?])
-}
-
-fn parsed(isa: &str) -> Result<(String, Isa)> {
-    Ok((isa.to_owned(), isa.parse().map_err(|error| Usage::error(format!("--isa: {error}")))?))
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| Usage::error(format!("{}: {error}", path.display())))
-}
-
-/// The program of the tree; for what it was not built for, its source.
-fn bundled(isas: &[(String, Isa)], opt: &str) -> Result<Vec<Build>> {
-    let known = |isa: &str| BUNDLED.iter().find(|bundled| bundled.isa == isa && bundled.opt == opt);
-    let mut folder = None;
-    isas.iter()
-        .map(|(isa, parsed)| match known(isa) {
-            Some(bundled) => Ok(bundled.build()),
-            None => {
-                let folder = match &folder {
-                    Some(folder) => folder,
-                    None => folder.insert(tempfile::tempdir().context("no temporary folder can be made")?),
-                };
-                let source = folder.path().join("icache.c");
-                fs::write(&source, SOURCE).context("the source cannot be written to a temporary folder")?;
-                compile(&source, isa, *parsed, opt)
-            }
-        })
-        .collect()
-}
-
-fn compiled(source: &Path, isas: &[(String, Isa)], opt: &str) -> Result<Vec<Build>> {
-    isas.iter().map(|(isa, parsed)| compile(source, isa, *parsed, opt)).collect()
-}
-
-fn compile(source: &Path, isa: &str, parsed: Isa, opt: &str) -> Result<Build> {
-    icache::compile(source, isa, parsed, opt).map_err(Usage::error)
-}
-
-/// A program that is built already.
-fn built(path: &Path, elf: Vec<u8>, args: &IcacheArgs, isas: &[(String, Isa)]) -> Result<Build> {
-    let name = path.display().to_string();
-    let short = path.file_name().map_or_else(|| name.clone(), |file| file.to_string_lossy().into_owned());
-    let isa = match (&args.isa[..], isas) {
-        ([], _) => {
-            let program = Elf::parse(&elf).map_err(|error| match error {
-                LoadError::NotElf if args.programs.len() > 1 => Usage::error(format!(
-                    "{name}: {error}; several programs must be built already, a source comes alone"
-                )),
-                LoadError::NotElf => {
-                    Usage::error(format!("{name}: {error}, and no C source (.c, .s, .S) either"))
-                }
-                error => Usage::error(format!("{name}: {error}")),
-            })?;
-            match program.xlen {
-                Xlen::Rv32 => "rv32gc",
-                Xlen::Rv64 => "rv64gc",
-            }
-            .parse()?
-        }
-        ([_], [(_, isa)]) => *isa,
-        _ => return Err(Usage::error("programs that are built already run on one machine: give one --isa")),
-    };
-    Ok(Build { name: short, isa, object_text: None, elf })
+    session.run.complete = true;
+    session.finish()
 }

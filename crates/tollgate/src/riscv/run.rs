@@ -1,19 +1,21 @@
 //! `tollgate riscv run`: a user's program on the embedded machine.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
+use tollgate_lab::plan::{ProgramPlan, ProgramRequest};
+use tollgate_lab::program::{self, Ending, Outcome, ProgramError, Watch};
 use tollgate_lab::{Trace, record};
+use tollgate_measure::host;
 use tollgate_record::family::ProgramAsked;
 use tollgate_record::number::count;
-use tollgate_riscv::{ConfigError, LoadError};
 
 use crate::args::{Destination, Usage};
+use crate::output::say;
+use crate::session::Session;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum TraceKind {
@@ -77,43 +79,45 @@ pub(super) struct RunArgs {
     destination: Destination,
 }
 
-/// Prints a line that is not the result.
-fn tell(text: &str) {
-    // If standard error is closed there is no other place to print it.
-    let _ = writeln!(io::stderr().lock(), "{text}");
-}
-
 /// Runs the program.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
-    let job = job(args)?;
+    let plan = ProgramPlan::new(ProgramRequest {
+        elf: &args.elf,
+        arguments: &args.args,
+        isa: &args.isa,
+        machine: &args.machine,
+        memory: args.memory,
+        bootargs: &args.bootargs,
+        pk: args.pk.as_deref(),
+        allow: &args.allow,
+        max_instructions: args.max_instructions,
+    })
+    .map_err(Usage::error)?;
     let watch = match (args.trace, args.profile) {
         (Some(TraceKind::Commit), _) => Watch::Trace(Trace::Commit),
         (Some(TraceKind::Disasm), _) => Watch::Trace(Trace::Disasm),
         (None, true) => Watch::Profile,
         (None, false) => Watch::Nothing,
     };
-    let session = match args.profile {
-        true => Some(super::session::open(&args.destination)?),
-        false => None,
-    };
-    let of_profile = &args.destination;
-    let output = &of_profile.output;
+    let destination = &args.destination;
+    let output = &destination.output;
+    let session = args.profile.then(|| Session::open(destination, host::here(), 0)).transpose()?;
     if session.is_none()
-        && (output.json || output.out.is_some() || of_profile.no_save || of_profile.store.store.is_some())
+        && (output.json || output.out.is_some() || destination.no_save || destination.store.store.is_some())
     {
         return Err(Usage::error("--json, --out, --store and --no-save belong to a profile: add --profile"));
     }
     // With --json the record is all that standard output has.
     let mut console: Box<dyn Write> =
         if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-    let outcome = match program::run(&job, watch, &mut console, &mut io::stderr()) {
+    let outcome = match program::run(&plan.job, watch, &mut console, &mut io::stderr()) {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
         Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(ExitCode::SUCCESS);
         }
         Err(error @ ProgramError::Output(_)) => return Err(error.into()),
-        Err(error) => return Err(Usage::error(explained(args, &error))),
+        Err(error) => return Err(Usage::error(plan.explain(&error))),
     };
     if let (Some(profile), Some(mut session)) = (&outcome.profile, session) {
         let program =
@@ -124,78 +128,29 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         session.finish()?;
     }
     for path in &outcome.refused {
-        tell(&format!("the program asked for {path}, which it may not read; --allow {path} lets it"));
+        say(format_args!("the program asked for {path}, which it may not read; --allow {path} lets it"));
     }
-    Ok(verdict(args, &outcome))
+    Ok(verdict(args.profile, &outcome))
 }
 
-/// Which option or file is wrong, how, and what to do.
-fn explained(args: &RunArgs, error: &ProgramError) -> String {
-    let elf = args.elf.display();
-    match error {
-        ProgramError::Machine(ConfigError::RamSize(_)) | ProgramError::NoMemory(_) => {
-            format!("--memory {}: {error}", args.memory)
-        }
-        ProgramError::Machine(ConfigError::DeviceTree(..)) => format!("--bootargs: {error}"),
-        ProgramError::ProxyKernel(_) => {
-            format!("--pk {}: {error}", args.pk.as_deref().unwrap_or(Path::new("")).display())
-        }
-        ProgramError::Program(LoadError::OutsideRam { ram_base, address, .. }) if address < ram_base => {
-            format!("{elf}: {error}; a static Linux program needs a proxy kernel: --pk PK")
-        }
-        _ => format!("{elf}: {error}"),
-    }
-}
-
-fn job(args: &RunArgs) -> Result<Job> {
-    let read = |path: &Path| fs::read(path).map_err(|e| Usage::error(format!("{}: {e}", path.display())));
-    if args.max_instructions == 0 {
-        return Err(Usage::error("--max-instructions 0: give at least 1"));
-    }
-    if args.pk.is_none() && !args.args.is_empty() {
-        return Err(Usage::error("a bare program takes no arguments; with --pk PK it would get them"));
-    }
-    let mut files = Vec::new();
-    for path in &args.allow {
-        files.push((path.to_string_lossy().into_owned(), read(path)?));
-    }
-    let name = args.elf.to_string_lossy().into_owned();
-    Ok(Job {
-        isa: args.isa.parse().map_err(|e| Usage::error(format!("--isa: {e}")))?,
-        machine: args.machine.parse().map_err(|e| Usage::error(format!("--machine: {e}")))?,
-        ram_bytes: args.memory.saturating_mul(1 << 20),
-        bootargs: args.bootargs.clone(),
-        program: read(&args.elf)?,
-        proxy_kernel: args.pk.as_deref().map(read).transpose()?,
-        arguments: std::iter::once(name).chain(args.args.iter().cloned()).collect(),
-        files,
-        max_instructions: args.max_instructions,
-    })
-}
-
-fn verdict(args: &RunArgs, outcome: &Outcome) -> ExitCode {
+fn verdict(profile: bool, outcome: &Outcome) -> ExitCode {
     let count = count(outcome.instructions);
-    match &outcome.ending {
+    let failure = match &outcome.ending {
         Ending::Exited(0) => {
             // A person wants to know; a script wants the program's own output and nothing else.
-            if io::stderr().is_terminal() || args.profile {
-                tell(&format!("ended after {count} instructions"));
+            if io::stderr().is_terminal() || profile {
+                say(format_args!("ended after {count} instructions"));
             }
-            ExitCode::SUCCESS
+            return ExitCode::SUCCESS;
         }
         Ending::Exited(status) => {
-            tell(&format!("the program ended with status {status} after {count} instructions"));
-            ExitCode::FAILURE
+            format!("the program ended with status {status} after {count} instructions")
         }
-        Ending::Budget => {
-            tell(&format!(
-                "stopped: the program has not ended after {count} instructions; --max-instructions gives it more"
-            ));
-            ExitCode::FAILURE
-        }
-        Ending::Stuck(how) => {
-            tell(&format!("stopped after {count} instructions: {how}"));
-            ExitCode::FAILURE
-        }
-    }
+        Ending::Budget => format!(
+            "stopped: the program has not ended after {count} instructions; --max-instructions gives it more"
+        ),
+        Ending::Stuck(how) => format!("stopped after {count} instructions: {how}"),
+    };
+    say(failure);
+    ExitCode::FAILURE
 }

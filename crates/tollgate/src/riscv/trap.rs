@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::{Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, LabError, USUAL};
-use tollgate_lab::{find_engine, record};
-use tollgate_record::Status;
+use tollgate_lab::DESIGNS;
+use tollgate_lab::plan::{TrapPlan, TrapRequest};
+use tollgate_measure::host;
 
-use super::session::open;
 use crate::args::{Destination, Usage};
 use crate::output::Sink;
+use crate::session::Session;
 
 /// `tollgate riscv trap`.
 #[derive(Args)]
@@ -47,12 +47,6 @@ pub(super) struct TrapArgs {
     destination: Destination,
 }
 
-/// What the command line asks for.
-struct Plan {
-    experiments: Vec<Experiment>,
-    engines: Vec<&'static dyn Engine>,
-}
-
 /// Measures what the command line asks for.
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     if args.kernel == "list" {
@@ -60,110 +54,23 @@ pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
         Sink::open(&args.destination.output)?.deliver(&list)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if args.workload.workload.is_some() {
-        return super::workload::run(&args.workload, args.core.as_deref(), &args.destination);
+    if let Some(plan) = args.workload.plan(args.core.as_deref())? {
+        return super::workload::run(&plan, &args.destination);
     }
-    args.workload.refuse_alone()?;
-    let plan = plan(args)?;
-    if let Some(core) = &args.core {
-        return in_cycles(args, &plan, core);
+    let plan = TrapPlan::new(&TrapRequest {
+        kernel: &args.kernel,
+        calls: args.calls.as_deref(),
+        iterations: args.iterations,
+        engine: &args.engine,
+        core: args.core.as_deref(),
+    })
+    .map_err(Usage::error)?;
+    let mut session = Session::open(&args.destination, host::here(), 0)?;
+    let results = plan.measure(|share, design| session.progress(share, design));
+    if let Some(why) = plan.failure(&results) {
+        session.fail(why);
     }
-    let mut session = open(&args.destination)?;
-    let all = (plan.engines.len() * plan.experiments.len()) as f64;
-    for engine in &plan.engines {
-        for experiment in &plan.experiments {
-            session.progress(session.run.results.len() as f64 / all, experiment.design.name);
-            session.run.results.push(match engine.measure(experiment) {
-                Ok(bill) => record::measured(&bill),
-                Err(why) => record::not_measured(experiment, engine.name(), &why),
-            });
-        }
-    }
-    // One engine was asked for and measured nothing.
-    let skipped = session.run.results.iter().all(|result| result.status == Status::Skipped);
-    if plan.engines.len() == 1 && skipped {
-        session.fail(format!("engine {} measured nothing", plan.engines[0].name()));
-    }
+    session.run.results = results;
     session.run.complete = true;
     session.finish()
-}
-
-/// The same with cycles.
-fn in_cycles(args: &TrapArgs, plan: &Plan, core: &str) -> Result<ExitCode> {
-    let core = super::core::read(core)?;
-    if args.engine != "embedded" {
-        return Err(Usage::error("--core counts cycles on the embedded machine: leave --engine out"));
-    }
-    let mut session = open(&args.destination)?;
-    for (done, experiment) in plan.experiments.iter().enumerate() {
-        session.progress(done as f64 / plan.experiments.len() as f64, experiment.design.name);
-        match Embedded.measure_cycles(experiment, &core) {
-            Ok(bill) => session.run.results.extend(record::measured_cycles(&bill)),
-            Err(why) => session.run.results.push(record::not_measured(experiment, "embedded", &why)),
-        }
-    }
-    session.run.complete = true;
-    session.finish()
-}
-
-fn plan(args: &TrapArgs) -> Result<Plan> {
-    const MOST: u64 = 10_000_000;
-    if !(1..=MOST).contains(&args.iterations) {
-        return Err(Usage::error(format!(
-            "--iterations {}: give a number from 1 to {MOST}",
-            args.iterations
-        )));
-    }
-    let engines = if args.engine == "all" {
-        ENGINES.to_vec()
-    } else {
-        vec![find_engine(&args.engine).ok_or_else(|| {
-            let names: Vec<_> = ENGINES.iter().map(|e| e.name()).collect();
-            Usage::error(format!(
-                "--engine {}: no such engine; take {} or all",
-                args.engine,
-                names.join(", ")
-            ))
-        })?]
-    };
-    let calls = match &args.calls {
-        None => None,
-        Some(calls) => {
-            let parsed = calls.iter().map(|call| Crossing::parse(call)).collect::<Result<Vec<_>, LabError>>();
-            Some(parsed.map_err(|e| Usage::error(format!("--calls: {e}")))?)
-        }
-    };
-    let experiment = |design, crossing| Experiment { design, crossing, iterations: args.iterations };
-    let experiments = if args.kernel == "all" {
-        let call = match calls.as_deref() {
-            None => USUAL[0],
-            Some([call]) => *call,
-            Some(_) => return Err(Usage::error("--kernel all compares one call: give --calls one name")),
-        };
-        DESIGNS.iter().map(|design| experiment(design, design.crossing.unwrap_or(call))).collect()
-    } else {
-        let design = Design::find(&args.kernel).ok_or_else(|| {
-            let names: Vec<_> = DESIGNS.iter().map(|d| d.name).collect();
-            Usage::error(format!(
-                "--kernel {}: no such design; take all or one of {}",
-                args.kernel,
-                names.join(", ")
-            ))
-        })?;
-        match (design.crossing, calls) {
-            (Some(_), Some(_)) => {
-                return Err(Usage::error(format!(
-                    "--kernel {} is measured by its own crossing: leave --calls out",
-                    design.name
-                )));
-            }
-            (Some(crossing), None) => vec![experiment(design, crossing)],
-            (None, calls) => {
-                // A bill in cycles is a page for each.
-                let usual = if args.core.is_some() { &USUAL[..1] } else { USUAL };
-                calls.unwrap_or_else(|| usual.to_vec()).into_iter().map(|c| experiment(design, c)).collect()
-            }
-        }
-    };
-    Ok(Plan { experiments, engines })
 }

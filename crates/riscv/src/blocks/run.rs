@@ -1,28 +1,17 @@
 //! Running superblocks.
 
-use super::block::MicroOp;
-use super::{
-    ARENA, Arena, Context, JUMP_ENTRIES, LOG, LOG_FULL, LONGEST_BLOCK, NO_TAG, jump_index, tlb_index,
-};
+use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
 use crate::bus::RAM_BASE;
-use crate::exec::{div, div32, divu32, rem, rem32, remu32, sext32};
+use crate::engine::{
+    ARENA, Arena, CONTEXTS, Code, Context, JUMP_ENTRIES, Jump, LOG, LOG_FULL, LONGEST_BLOCK, MicroOp, NO_TAG,
+    Pause, jump_index, tlb_index,
+};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
-use crate::hart::Privilege;
-use crate::insn::{Insn, Op};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch};
+use crate::privilege::Privilege;
 use crate::table::instruction_table;
-
-/// Why the engine handed control back.
-pub(crate) enum Pause {
-    /// The horizon is near.
-    Horizon,
-    /// This instruction, at the hart's pc, is the reference interpreter's.
-    Execute(Insn, u32),
-    /// The reference interpreter has to fetch at the hart's pc.
-    Fetch,
-}
 
 /// Why the inner loop was left; the instruction that it was left at did nothing yet.
 enum Leave {
@@ -30,9 +19,9 @@ enum Leave {
     Step { place: u16 },
     /// At one whose address is in no TLB entry.
     Miss { resume: Entry, va: u64, size: u64, store: bool },
-    /// Behind one that jumps to where no block is known.
+    /// After one that jumps to an address without a known block.
     Unlinked { from: u16, to: u64 },
-    /// At an indirect jump to where no block is known.
+    /// At an indirect jump to an address without a known block.
     Indirect { op: MicroOp, to: u64 },
     /// Before an instruction that has to be fetched again.
     Fetch(u64),
@@ -191,7 +180,7 @@ impl Machine {
         }
     }
 
-    /// Calls the inner loop with the machine taken apart.
+    /// Calls the inner loop with the parts of the machine that it uses.
     #[inline(always)]
     fn hot<O: Observer>(
         &mut self,
@@ -220,8 +209,8 @@ impl Machine {
     }
 }
 
-/// Tells an observer of blocks what was noted for it. (Not in the inner loop, so that nothing has to be saved
-/// and restored there.)
+/// Reports the recorded instructions to an observer of blocks. (Outside the inner loop, so that it does not have to
+/// save and restore registers.)
 #[inline(never)]
 fn tell<O: Observer>(obs: &mut O, several: &Several) {
     obs.several(several);
@@ -249,79 +238,29 @@ macro_rules! define {
         csr { $($c:tt)* }
         system { $($y:tt)* }
     ) => {
-        /// What an op does: a row of the table, or one of the engine's own.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        #[repr(u8)]
-        pub(super) enum Code {
-            $($ai,)* $($ar,)* $($l,)* $($s,)* $($fl,)* $($fs,)* $($b,)* $($jr,)* $($ff,)* $($fi,)* $($if_,)*
-            /// A value that is known when the block is built.
-            Constant,
-            /// To the left, then to the right without sign, by bits 0 to 5 and 8 to 13 of the immediate.
-            Shifts,
-            /// Retires, and nothing else.
-            Nop,
-            /// On to another block in the page; no instruction.
-            Goto,
-            /// On to another page; no instruction. It is never linked: the next page may be mapped elsewhere by then.
-            Away,
-            /// For the reference interpreter.
-            Step,
-            /// For the reference interpreter, fetch and all.
-            Fetch,
-        }
-
-        impl Code {
-            /// The code of an instruction; `Step` for one that blocks do not do.
-            pub(super) fn of(op: Op) -> Self {
-                match op {
-                    $(Op::$ai => Code::$ai,)* $(Op::$ar => Code::$ar,)* $(Op::$l => Code::$l,)*
-                    $(Op::$s => Code::$s,)* $(Op::$fl => Code::$fl,)* $(Op::$fs => Code::$fs,)*
-                    $(Op::$b => Code::$b,)* $(Op::$jr => Code::$jr,)* $(Op::$ff => Code::$ff,)*
-                    $(Op::$fi => Code::$fi,)* $(Op::$if_ => Code::$if_,)*
-                    _ => Code::Step,
-                }
-            }
-        }
-
-        /// The value of `lui` or `auipc` at an address.
-        pub(super) fn upper(insn: &Insn, at: u64) -> u64 {
-            match insn.op {
-                $(Op::$u => { let ($upc, $ui) = (at, insn.imm as u64); $ux })*
-                _ => 0,
-            }
-        }
-
-        /// What a register-immediate instruction makes of a value.
-        pub(super) fn alu_imm(op: Op, value: u64, imm: u64) -> u64 {
-            match op {
-                $(Op::$ai => { let ($aia, $aibb) = (value, imm); $aix })*
-                _ => 0,
-            }
-        }
-
         impl Hot<'_> {
-            /// The inner loop. `count` is what retired in blocks that were left; it is brought up to date at
-            /// each jump, and the limit is looked at there.
+            /// The inner loop. `count` is what retired in blocks that were left; it is updated at
+            /// each jump, where the limit is checked.
             #[inline(never)]
             fn run<O: Observer>(self, entry: Entry, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
                 let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
                 let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
                 let (passes, accesses): (&mut [Pass; LOG], &mut [Touch; LOG]) = (passes, accesses);
-                // References to the arrays: the boxes would be followed anew for each op.
-                let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[super::Jump; JUMP_ENTRIES]) =
+                // References to the arrays: each op would follow the boxes again.
+                let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[Jump; JUMP_ENTRIES]) =
                     (ops, links, jumps);
-                let (loads, stores) = (&loads[slot % super::CONTEXTS], &stores[slot % super::CONTEXTS]);
+                let (loads, stores) = (&loads[slot % CONTEXTS], &stores[slot % CONTEXTS]);
                 let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
                 // The op that is next.
                 let mut at = entry.op;
-                // The place of the first instruction that is not in `n` and that the observer was not told of.
+                // The place of the first instruction that is not in `n` and that was not reported to the observer.
                 let mut from = usize::from(entry.place);
                 let mut n = *count;
-                // Of `passes` and `accesses`: how many the observer has not been told of.
+                // Of `passes` and `accesses`: how many were not reported to the observer yet.
                 let (mut noted, mut accessed) = (0, 0);
                 // Instructions retired before the first of them.
                 let mut base = retired.wrapping_add(n);
-                // Where to look at the limit, and whether to tell the observer.
+                // When to check the limit, and to report to the observer.
                 let mut soon = if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit };
                 macro_rules! tell {
                     () => {
@@ -363,7 +302,7 @@ macro_rules! define {
                         }};
                     }
 
-                    /// Tells the observer that the op's instruction retired.
+                    /// Reports the retirement of the op's instruction to the observer.
                     macro_rules! retire {
                         ($next:expr, $value:expr) => {
                             if O::RETIRE {
@@ -381,7 +320,7 @@ macro_rules! define {
                             }
                         };
                     }
-                    /// Counts the instructions up to the place `$end`, and notes for the observer that they retired, if
+                    /// Counts the instructions up to the place `$end`, and records for the observer that they retired, if
                     /// there are `$some`.
                     macro_rules! passed {
                         ($some:expr, $end:expr, $target:expr, $taken:expr) => {
@@ -432,7 +371,7 @@ macro_rules! define {
                             next!(if op.rd < 32 { outside(value) } else { 0 });
                         }};
                     }
-                    /// The bytes of an access, if the TLB has it.
+                    /// The bytes of an access, if its page is in the TLB.
                     macro_rules! find {
                         ($tlb:expr, $size:literal, $store:literal, $va:ident, $index:ident, $bytes:ident) => {
                             let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);

@@ -1,54 +1,13 @@
 //! Building superblocks.
 
-use super::{ARENA, Arena, LONGEST_BLOCK, Meta};
-use crate::engine::run::{Code, alu_imm, upper};
+use crate::engine::{ARENA, Arena, Code, Jump, LONGEST_BLOCK, Meta, MicroOp, alu_imm, upper};
 use crate::fp::Rounding;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 
-/// One op of a block: 16 bytes.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(super) struct MicroOp {
-    pub(super) code: Code,
-    /// The destination; 32 stands for `x0`.
-    pub(super) rd: u8,
-    pub(super) rs1: u8,
-    /// For an indirect jump this and the next hold the immediate.
-    pub(super) rs2: u8,
-    pub(super) rs3: u8,
-    pub(super) rounding: Rounding,
-    /// The instruction: its place in the arena's `meta`.
-    pub(super) place: u16,
-    /// The immediate; the target of a branch; the whole value of a constant; the return address of an indirect
-    /// jump.
-    pub(super) imm: u64,
-}
-
-const _: () = assert!(size_of::<MicroOp>() == 16);
-
-impl MicroOp {
-    pub(super) const NOTHING: MicroOp = MicroOp {
-        code: Code::Fetch,
-        rd: 0,
-        rs1: 0,
-        rs2: 0,
-        rs3: 0,
-        rounding: Rounding::NearestEven,
-        place: 0,
-        imm: 0,
-    };
-
-    /// The immediate of an indirect jump.
-    #[inline(always)]
-    pub(super) fn offset(&self) -> u64 {
-        i16::from_le_bytes([self.rs2, self.rs3]) as u64
-    }
-}
-
-/// Stands where an op is no instruction.
-pub(super) const NO_INSN: Insn = Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, len: 4, imm: 0 };
+/// A placeholder for ops that do not belong to an instruction.
+const NO_INSN: Insn = Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, len: 4, imm: 0 };
 
 /// The scratch register that takes what is written to `x0`.
 const DISCARD: u8 = 32;
@@ -92,7 +51,7 @@ impl Builder<'_> {
         (!self.precise && last.code == Code::Constant && last.rd == register).then_some(last.imm)
     }
 
-    /// How far the last op shifts to the left, when `insn` shifts that back and nobody sees what is between.
+    /// How far the last op shifts to the left, when `insn` shifts that back and no observer sees the value in between.
     fn last_shift(&self, insn: &Insn) -> Option<(u64, u8)> {
         let last = self.arena.ops[self.next.checked_sub(1).filter(|&i| i >= self.start)?];
         let pair =
@@ -116,7 +75,7 @@ impl Machine {
             let contexts = self.engine.contexts;
             self.engine.flush_blocks();
             if let Some(arena) = &mut self.engine.arena {
-                arena.jumps.fill(super::Jump { pc: 1, context: 0, start: 0 });
+                arena.jumps.fill(Jump { pc: 1, context: 0, start: 0 });
             }
             self.engine.contexts = contexts;
         }
@@ -167,7 +126,7 @@ impl Machine {
             match insn.row().class {
                 Class::Upper => b.constant(rd, upper(&insn, pc)),
                 Class::AluImm => match b.last_constant(insn.rs1) {
-                    // A constant and an operation on it are a constant, if nobody sees the first one.
+                    // A constant and an operation on it are a constant, if no observer sees the first one.
                     Some(value) if rd == insn.rs1 => {
                         b.next -= 1;
                         b.constant(rd, alu_imm(insn.op, value, insn.imm as u64));
@@ -192,7 +151,7 @@ impl Machine {
                         b.push(MicroOp { code: Code::Nop, ..MicroOp::NOTHING });
                     }
                 }
-                // (Observers of blocks take a branch to what is behind it for no jump.)
+                // (Observers of blocks do not treat a branch to the next instruction as a jump.)
                 Class::Branch if target & target_mask == 0 && target != next => {
                     b.push(MicroOp { imm: target, ..plain(Code::of(insn.op), 0) });
                 }

@@ -31,7 +31,7 @@ pub struct Build {
 
 /// What to measure.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Settings {
     /// The caches, each of which sees every fetch.
     pub caches: Vec<Geometry>,
     /// The replacement policy.
@@ -46,7 +46,7 @@ pub struct Plan {
     pub max_instructions: u64,
 }
 
-impl Default for Plan {
+impl Default for Settings {
     fn default() -> Self {
         Self {
             caches: Vec::new(),

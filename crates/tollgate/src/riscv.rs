@@ -1,10 +1,8 @@
 //! `tollgate riscv`: the bill of a trap, caches, and programs on the embedded machine. One file for each command.
 
-mod core;
 mod icache;
 mod pipeline;
 mod run;
-mod session;
 mod trap;
 mod workload;
 

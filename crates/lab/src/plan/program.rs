@@ -1,0 +1,142 @@
+//! How a program is run on the embedded machine.
+
+use std::path::{Path, PathBuf};
+
+use tollgate_riscv::{ConfigError, LoadError};
+
+use super::error::{PlanError, check_budget, isa, read};
+use crate::program::{Job, ProgramError};
+
+/// What a command line asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramRequest<'a> {
+    /// The program.
+    pub elf: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// The machine's instructions.
+    pub isa: &'a str,
+    /// The machine's memory map.
+    pub machine: &'a str,
+    /// RAM in MiB.
+    pub memory: u64,
+    /// The kernel's command line.
+    pub bootargs: &'a str,
+    /// The proxy kernel.
+    pub pk: Option<&'a Path>,
+    /// Files that the program may read.
+    pub allow: &'a [PathBuf],
+    /// When to stop the program.
+    pub max_instructions: u64,
+}
+
+/// A program with everything that it needs.
+#[derive(Debug)]
+pub struct ProgramPlan<'a> {
+    /// What to run.
+    pub job: Job,
+    request: ProgramRequest<'a>,
+}
+
+impl<'a> ProgramPlan<'a> {
+    /// Plans a request.
+    ///
+    /// # Errors
+    /// An invalid ISA or machine, a file that cannot be read, and arguments for a bare program.
+    pub fn new(request: ProgramRequest<'a>) -> Result<Self, PlanError> {
+        check_budget(request.max_instructions)?;
+        if request.pk.is_none() && !request.arguments.is_empty() {
+            let why = "a bare program takes no arguments; add --pk PK to run it on a proxy kernel, which passes them";
+            return Err(PlanError::Conflict(why.to_owned()));
+        }
+        let allowed = request.allow.iter().map(|path| Ok((path.to_string_lossy().into_owned(), read(path)?)));
+        let files = allowed.collect::<Result<_, PlanError>>()?;
+        let name = request.elf.to_string_lossy().into_owned();
+        let job = Job {
+            isa: isa(request.isa)?,
+            machine: request.machine.parse().map_err(|error| PlanError::option("--machine", error))?,
+            ram_bytes: request.memory.saturating_mul(1 << 20),
+            bootargs: request.bootargs.to_owned(),
+            program: read(request.elf)?,
+            proxy_kernel: request.pk.map(read).transpose()?,
+            arguments: std::iter::once(name).chain(request.arguments.iter().cloned()).collect(),
+            files,
+            max_instructions: request.max_instructions,
+        };
+        Ok(Self { job, request })
+    }
+
+    /// The option or file that caused an error of the run, and what to do.
+    #[must_use]
+    pub fn explain(&self, error: &ProgramError) -> PlanError {
+        let elf = self.request.elf;
+        match error {
+            ProgramError::Machine(ConfigError::RamSize(_)) | ProgramError::NoMemory(_) => {
+                PlanError::value("--memory", self.request.memory, error)
+            }
+            ProgramError::Machine(ConfigError::DeviceTree(..)) => PlanError::option("--bootargs", error),
+            ProgramError::ProxyKernel(_) => {
+                let pk = self.request.pk.unwrap_or(Path::new(""));
+                PlanError::value("--pk", pk.display(), error)
+            }
+            ProgramError::Program(LoadError::OutsideRam { ram_base, address, .. }) if address < ram_base => {
+                let why = format!("{error}; a static Linux program needs a proxy kernel: --pk PK");
+                PlanError::file(elf, why)
+            }
+            _ => PlanError::file(elf, error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ELF: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/full.elf");
+
+    fn request() -> ProgramRequest<'static> {
+        ProgramRequest {
+            elf: Path::new(ELF),
+            arguments: &[],
+            isa: "rv64gc",
+            machine: "spike",
+            memory: 1,
+            bootargs: "",
+            pk: None,
+            allow: &[],
+            max_instructions: 1,
+        }
+    }
+
+    #[test]
+    fn the_programs_name_comes_before_its_arguments() {
+        let arguments = ["-v".to_owned()];
+        let request = ProgramRequest { arguments: &arguments, pk: Some(Path::new(ELF)), ..request() };
+        let plan = ProgramPlan::new(request).unwrap();
+        assert_eq!(plan.job.arguments, [ELF, "-v"]);
+        assert_eq!(plan.job.ram_bytes, 1 << 20);
+    }
+
+    #[test]
+    fn errors_name_the_option_and_a_value_that_works() {
+        let arguments = ["-v".to_owned()];
+        let cases = [
+            (ProgramRequest { arguments: &arguments, ..request() }, "add --pk PK"),
+            (ProgramRequest { isa: "x86", ..request() }, "--isa: "),
+            (ProgramRequest { machine: "pc", ..request() }, "--machine: "),
+            (ProgramRequest { max_instructions: 0, ..request() }, "--max-instructions 0: give at least 1"),
+        ];
+        for (request, expected) in cases {
+            let error = ProgramPlan::new(request).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_run_names_its_option() {
+        let plan = ProgramPlan::new(ProgramRequest { memory: 9, ..request() }).unwrap();
+        let error = plan.explain(&ProgramError::NoMemory(9 << 20)).to_string();
+        assert!(error.starts_with("--memory 9: "), "{error}");
+        assert!(plan.explain(&ProgramError::ProxyKernelMachine).to_string().starts_with(ELF));
+    }
+}

@@ -1,0 +1,211 @@
+//! Which designs, calls and engines a bill of traps compares.
+
+use tollgate_record::{Measurement, Status};
+use tollgate_riscv::timing::Core;
+
+use super::core;
+use super::error::{PlanError, within};
+use crate::bill::{Engine, Experiment};
+use crate::call::{Crossing, USUAL};
+use crate::design::{DESIGNS, Design};
+use crate::engine::{self, ENGINES, Embedded};
+use crate::record;
+
+/// What a command line asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct TrapRequest<'a> {
+    /// A design, or `all`.
+    pub kernel: &'a str,
+    /// Calls by name or number; `None` measures the usual ones.
+    pub calls: Option<&'a [String]>,
+    /// Crossings in the loop.
+    pub iterations: u64,
+    /// An engine, or `all`.
+    pub engine: &'a str,
+    /// The core on which to count cycles.
+    pub core: Option<&'a str>,
+}
+
+/// Experiments, and what counts in them.
+pub struct TrapPlan {
+    experiments: Vec<Experiment>,
+    counter: Counter,
+}
+
+enum Counter {
+    /// Instructions, on each of these engines.
+    Engines(Vec<&'static dyn Engine>),
+    /// Cycles, on the embedded machine with this core.
+    Core(Box<Core>),
+}
+
+impl TrapPlan {
+    /// Plans a request.
+    ///
+    /// # Errors
+    /// An unknown design, call, engine or core; too many iterations; options that do not work together.
+    pub fn new(request: &TrapRequest<'_>) -> Result<Self, PlanError> {
+        within("--iterations", request.iterations, "a number", 1..=10_000_000)?;
+        let engines = engines(request.engine)?;
+        let experiments = experiments(request)?;
+        let counter = match request.core {
+            None => Counter::Engines(engines),
+            Some(name) => {
+                let core = Box::new(core::read(name)?);
+                if request.engine != "embedded" {
+                    let why = "--core counts cycles on the embedded machine: leave --engine out";
+                    return Err(PlanError::Conflict(why.to_owned()));
+                }
+                Counter::Core(core)
+            }
+        };
+        Ok(Self { experiments, counter })
+    }
+
+    /// Measures everything; `progress` receives the finished share and the name of the next design.
+    pub fn measure(&self, progress: impl Fn(f64, &str)) -> Vec<Measurement> {
+        let mut results = Vec::new();
+        let designs = self.experiments.len() as f64;
+        match &self.counter {
+            Counter::Engines(engines) => {
+                let all = engines.len() as f64 * designs;
+                for engine in engines {
+                    for experiment in &self.experiments {
+                        progress(results.len() as f64 / all, experiment.design.name);
+                        results.push(match engine.measure(experiment) {
+                            Ok(bill) => record::measured(&bill),
+                            Err(why) => record::not_measured(experiment, engine.name(), &why),
+                        });
+                    }
+                }
+            }
+            Counter::Core(core) => {
+                for (done, experiment) in self.experiments.iter().enumerate() {
+                    progress(done as f64 / designs, experiment.design.name);
+                    match Embedded.measure_cycles(experiment, core) {
+                        Ok(bill) => results.extend(record::measured_cycles(&bill)),
+                        Err(why) => results.push(record::not_measured(experiment, "embedded", &why)),
+                    }
+                }
+            }
+        }
+        results
+    }
+
+    /// Why the results are a failure: the only engine skipped every experiment.
+    #[must_use]
+    pub fn failure(&self, results: &[Measurement]) -> Option<String> {
+        let Counter::Engines(engines) = &self.counter else { return None };
+        let [engine] = &engines[..] else { return None };
+        let skipped = results.iter().all(|result| result.status == Status::Skipped);
+        skipped.then(|| format!("engine {} measured nothing", engine.name()))
+    }
+}
+
+fn engines(name: &str) -> Result<Vec<&'static dyn Engine>, PlanError> {
+    if name == "all" {
+        return Ok(ENGINES.to_vec());
+    }
+    engine::find(name).map(|engine| vec![engine]).ok_or_else(|| {
+        let names: Vec<_> = ENGINES.iter().map(|engine| engine.name()).collect();
+        PlanError::value("--engine", name, format!("no such engine; use {} or all", names.join(", ")))
+    })
+}
+
+fn experiments(request: &TrapRequest<'_>) -> Result<Vec<Experiment>, PlanError> {
+    let parse = |call: &String| Crossing::parse(call).map_err(|error| PlanError::option("--calls", error));
+    let calls: Option<Vec<_>> =
+        request.calls.map(|calls| calls.iter().map(parse).collect::<Result<_, _>>()).transpose()?;
+    let experiment = |design, crossing| Experiment { design, crossing, iterations: request.iterations };
+    if request.kernel == "all" {
+        let call = match calls.as_deref() {
+            None => USUAL[0],
+            Some([call]) => *call,
+            Some(_) => {
+                let why = "--kernel all compares one call: give --calls one name";
+                return Err(PlanError::Conflict(why.to_owned()));
+            }
+        };
+        return Ok(DESIGNS.iter().map(|it| experiment(it, it.crossing.unwrap_or(call))).collect());
+    }
+    let design = Design::find(request.kernel).ok_or_else(|| {
+        let names: Vec<_> = DESIGNS.iter().map(|design| design.name).collect();
+        let why = format!("no such design; use all or one of {}", names.join(", "));
+        PlanError::value("--kernel", request.kernel, why)
+    })?;
+    match (design.crossing, calls) {
+        (Some(_), Some(_)) => Err(PlanError::Conflict(format!(
+            "--kernel {} is measured by its own crossing: leave --calls out",
+            design.name
+        ))),
+        (Some(crossing), None) => Ok(vec![experiment(design, crossing)]),
+        (None, calls) => {
+            // A bill in cycles fills a page for each call.
+            let usual = if request.core.is_some() { &USUAL[..1] } else { USUAL };
+            let calls = calls.unwrap_or_else(|| usual.to_vec());
+            Ok(calls.into_iter().map(|call| experiment(design, call)).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEFAULT: TrapRequest<'_> =
+        TrapRequest { kernel: "full", calls: None, iterations: 10, engine: "embedded", core: None };
+
+    fn crossings(request: &TrapRequest<'_>) -> Vec<Crossing> {
+        TrapPlan::new(request).unwrap().experiments.iter().map(|it| it.crossing).collect()
+    }
+
+    fn error(request: &TrapRequest<'_>) -> String {
+        TrapPlan::new(request).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn cycles_take_one_call_by_default_and_instructions_the_usual_ones() {
+        assert_eq!(crossings(&DEFAULT), USUAL);
+        assert_eq!(crossings(&TrapRequest { core: Some("cva6-like"), ..DEFAULT }), [Crossing::Call(172)]);
+    }
+
+    #[test]
+    fn all_designs_keep_their_own_crossing() {
+        let calls = ["174".to_owned()];
+        let all = crossings(&TrapRequest { kernel: "all", calls: Some(&calls), ..DEFAULT });
+        assert_eq!(all.len(), DESIGNS.len());
+        assert_eq!(all[0], Crossing::Call(174));
+        assert_eq!(*all.last().unwrap(), Crossing::Timer);
+    }
+
+    #[test]
+    fn errors_name_the_option_and_a_value_that_works() {
+        let two = ["172".to_owned(), "174".to_owned()];
+        let cases = [
+            (TrapRequest { iterations: 0, ..DEFAULT }, "--iterations 0: give a number from 1 to 10000000"),
+            (
+                TrapRequest { engine: "gem5", ..DEFAULT },
+                "--engine gem5: no such engine; use embedded, spike, qemu or all",
+            ),
+            (
+                TrapRequest { kernel: "all", calls: Some(&two), ..DEFAULT },
+                "--kernel all compares one call: give --calls one name",
+            ),
+            (
+                TrapRequest { kernel: "direct", calls: Some(&two), ..DEFAULT },
+                "--kernel direct is measured by its own crossing: leave --calls out",
+            ),
+            (
+                TrapRequest { core: Some("cva6-like"), engine: "spike", ..DEFAULT },
+                "--core counts cycles on the embedded machine: leave --engine out",
+            ),
+            (
+                TrapRequest { core: Some("rocket-like+fault"), ..DEFAULT },
+                "--core rocket-like+fault: this core has no known fault; cva6-like has one, in its returns",
+            ),
+        ];
+        for (request, expected) in cases {
+            assert_eq!(error(&request), expected);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The fast engine: decoded superblocks, chained to each other, and a software TLB.
+//!
+//! A superblock is what follows an address through direct jumps and not-taken branches, up to an indirect jump,
+//! a system instruction, the end of the page or [`LONGEST_BLOCK`] instructions. It depends on nothing but the
+//! code: not on which way branches went. Anything that a block cannot do by itself (system instructions,
+//! atomics, devices, page faults, misaligned accesses) stops the engine before the instruction, and the
+//! reference interpreter does it. So there is one routine for traps, and exceptions are precise for free.
+//!
+//! What invalidates blocks and cached translations, and why that is enough:
+//!
+//! * A block is known by its virtual and physical address and by the floating-point state that it was built
+//!   for, so it stays valid whatever the page tables contain. `fence.i` and writes from outside drop all blocks;
+//!   between a store to code and the `fence.i` the specification lets the old code run.
+//! * Which block a jump leads to is looked up in a table whose entries carry a context number. A context is
+//!   everything that translation and permission depend on: privilege, `satp`, and `mstatus` fields. Its
+//!   number is never used again after `sfence.vma` or a change of PMP. Each of the latest contexts has a TLB of
+//!   its own.
+//! * Links from block to block never leave the page: as long as the first block may run, so may the second.
+//! * No store to the page of `tohost` goes through the TLB.
+
+mod build;
+mod run;
+
+use crate::bus::RAM_BASE;
+use crate::engine::{Context, Jump, TlbEntry, jump_index, tlb_index};
+use crate::exception::AccessType;
+use crate::machine::Machine;
+use crate::mmu::PAGE;
+use crate::observer::Observer;
+use crate::pmp::Verdict;
+
+impl Machine {
+    /// The block at an address, built if need be; `None` when the reference interpreter has to fetch there.
+    fn find_block<O: Observer>(&mut self, pc: u64, context: Context, id: u32, obs: &mut O) -> Option<u16> {
+        let pa = self.translate_reporting_walk(pc, AccessType::Fetch, context.privilege, obs).ok()?;
+        let page = pa & !(PAGE - 1);
+        if self.hart.pmp.check(page, PAGE, AccessType::Fetch, context.privilege) != Verdict::Allowed {
+            return None;
+        }
+        self.bus.ram_slice(page, PAGE)?;
+        let key = (pc, page | u64::from(context.fp));
+        let start = match self.engine.blocks.get(&key) {
+            Some(&start) => start,
+            None => {
+                let start = self.build_block(pc, page, context.fp);
+                self.engine.blocks.insert(key, start);
+                start
+            }
+        };
+        if let Some(arena) = &mut self.engine.arena {
+            arena.jumps[jump_index(pc)] = Jump { pc, context: id, start };
+        }
+        Some(start)
+    }
+
+    /// Puts the page of an access into the TLB; false when the reference interpreter has to do the access.
+    fn fill_tlb<O: Observer>(&mut self, slot: usize, va: u64, store: bool, obs: &mut O) -> bool {
+        let access = if store { AccessType::Store } else { AccessType::Load };
+        let privilege = self.hart.data_privilege();
+        if self.hart.canonical(va) != va {
+            return false;
+        }
+        let Ok(pa) = self.translate_reporting_walk(va, access, privilege, obs) else { return false };
+        let pa = pa & !(PAGE - 1);
+        if self.hart.pmp.check(pa, PAGE, access, privilege) != Verdict::Allowed
+            || self.bus.ram_slice(pa, PAGE).is_none()
+            || store && self.bus.htif.as_ref().is_some_and(|h| h.watches(pa))
+        {
+            return false;
+        }
+        let Some(arena) = &mut self.engine.arena else { return false };
+        let va_page = va & !(PAGE - 1);
+        let addend = (pa - RAM_BASE).wrapping_sub(va_page);
+        let tlb = if store { &mut arena.stores[slot] } else { &mut arena.loads[slot] };
+        tlb[tlb_index(va)] = TlbEntry { tag: va_page, addend };
+        true
+    }
+}
