@@ -112,6 +112,9 @@ const MOST_WARM_TIME: f64 = 30.0;
 const MOST_BATCH_TIME: f64 = 8.0;
 /// A probe may take so many times its equal share of an epoch.
 const MOST_OF_SHARE: u64 = 8;
+/// However small that share is, a probe may take so long: a few slices of the scheduler on a busy machine, so that a
+/// short budget alone cuts nothing.
+const LEAST_ALLOWED_NS: u64 = 200_000_000;
 /// One round in so many times batches of double length; the round after it empty ones as well.
 const DOUBLE_EVERY: u64 = 4;
 /// Percent of the budget after which no further epoch is begun, even when fewer were made than planned:
@@ -138,7 +141,8 @@ impl<B: Bench> Sampler<'_, B> {
             self.restart()?;
             self.used_ns.fill(0);
             let share = self.plan.budget_ns / u64::from(self.plan.most_epochs);
-            self.allowed_ns = share * MOST_OF_SHARE / self.active().len().max(1) as u64;
+            let fair = share * MOST_OF_SHARE / self.active().len().max(1) as u64;
+            self.allowed_ns = fair.max(LEAST_ALLOWED_NS);
             self.core()?;
             self.open_all()?;
             self.say(|_| Event::Sampling)?;
