@@ -290,12 +290,6 @@ impl<B: Bench> Sampler<'_, B> {
         self.ticks(self.plan.batch_ns)
     }
 
-    /// Whether a probe takes part in this epoch and has no batch yet.
-    fn has_no_batch(&self, probe: usize) -> bool {
-        let epoch = self.samples.probes[probe].epochs.last();
-        self.open[probe] && epoch.is_some_and(|epoch| epoch.batches.is_empty())
-    }
-
     /// Ticks after which the bench gives up a request of one probe.
     fn most_ticks(&self) -> u64 {
         self.ticks(self.allowed_ns / 4) as u64
@@ -358,7 +352,9 @@ impl<B: Bench> Sampler<'_, B> {
     /// before them took too long already.
     fn visit(&mut self, probe: usize, warm: u64, passes: Vec<u64>) -> Result<Option<Vec<u64>>, Halt> {
         // A single pass cannot be shortened, and without it a probe on a busy machine would have no sample.
-        let most_ticks = if warm == 1 && self.has_no_batch(probe) { u64::MAX } else { self.most_ticks() };
+        let epoch = self.samples.probes[probe].epochs.last();
+        let has_batch = epoch.is_some_and(|epoch| !epoch.batches.is_empty());
+        let most_ticks = if warm == 1 && !has_batch { u64::MAX } else { self.most_ticks() };
         let request = Request::Visit { probe, warm, passes, most_ticks };
         let Some(reply) = self.ask_probe(probe, &request)? else { return Ok(None) };
         let Reply::Visited { ticks, counts, passes, noise } = reply else { return Ok(None) };
@@ -381,12 +377,8 @@ impl<B: Bench> Sampler<'_, B> {
     /// Rounds until the deadline.
     fn rounds(&mut self, start: u64, deadline: u64) -> Result<(), Halt> {
         let mut round = 0;
-        loop {
+        while round < FEWEST_ROUNDS || self.bench.elapsed_ns() < deadline {
             let mut order = self.active();
-            if round >= FEWEST_ROUNDS && self.bench.elapsed_ns() >= deadline {
-                // Each of these rounds has batches an eighth as long as the round before.
-                order.retain(|&probe| self.has_no_batch(probe));
-            }
             order.retain(|&probe| self.takes_part(probe));
             if order.is_empty() {
                 break;

@@ -356,16 +356,21 @@ fn a_probe_that_waits_for_other_tasks_does_not_take_the_time_of_the_others() {
     assert_eq!(result(0).ticks.unwrap().estimate, 500.0);
 }
 
-/// From the moment that the first epoch samples, each batch is cut until it has one pass, and that takes more than the
-/// whole budget.
+/// From the moment that sampling begins, a pass takes 150 ms: three times as long as a request may.
 #[test]
-fn a_tiny_budget_on_a_busy_machine_still_gives_a_sample() {
-    let start = now();
-    let probes = [known("b", 10_000, 20, Behavior::WaitsFrom(start + 20_000_000))];
+fn a_single_pass_that_takes_longer_than_a_request_may_still_gives_a_sample() {
     let plan = Plan { budget_ns: 6_000_000, epochs: 1, most_epochs: 1, ..PLAN };
-    let (samples, _) = measure(&probes, &plan, &mut go_on);
-    assert!(!samples.probes[0].epochs[0].batches.is_empty());
-    assert_eq!(summary::measurement(&probes[0].meta, &samples.probes[0], &UNITS).status, Status::Measured);
+    let (start, mut sampling) = (now(), 0);
+    let _ = measure(&[known("a", 100_000, 20, Behavior::Works)], &plan, &mut |event| {
+        if let Event::Sampling = event {
+            sampling = now() - start;
+        }
+        ControlFlow::Continue(())
+    });
+    let busy = [known("b", 100_000, 20, Behavior::WaitsFrom(now() + sampling))];
+    let (samples, _) = measure(&busy, &plan, &mut go_on);
+    let result = summary::measurement(&busy[0].meta, &samples.probes[0], &UNITS);
+    assert_eq!(result.status, Status::Measured, "{:?}", result.reason);
 }
 
 #[test]
