@@ -117,7 +117,7 @@ impl Advice {
     /// Each hint by its name on the command line, with what it says.
     pub const NAMES: &[(&str, Self, &str)] = &[
         ("normal", Self::Normal, "Nothing (MADV_NORMAL)"),
-        ("random", Self::Random, "That reading ahead is no use (MADV_RANDOM)"),
+        ("random", Self::Random, "That reading ahead does not help (MADV_RANDOM)"),
         ("sequential", Self::Sequential, "That reading far ahead is of use (MADV_SEQUENTIAL)"),
     ];
 
