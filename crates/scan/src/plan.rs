@@ -118,7 +118,7 @@ impl Advice {
     pub const NAMES: &[(&str, Self, &str)] = &[
         ("normal", Self::Normal, "Nothing (MADV_NORMAL)"),
         ("random", Self::Random, "That reading ahead does not help (MADV_RANDOM)"),
-        ("sequential", Self::Sequential, "That reading far ahead is of use (MADV_SEQUENTIAL)"),
+        ("sequential", Self::Sequential, "That reading far ahead helps (MADV_SEQUENTIAL)"),
     ];
 
     /// The name in the record.
