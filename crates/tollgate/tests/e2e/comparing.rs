@@ -137,7 +137,7 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
-        name: "compare a record whose figure is no number",
+        name: "compare a record whose figure is not a number",
         args: "compare old nan --store {dir}/store",
         says: &["cannot use {dir}/store/nan.json"],
         scene: |scene| {
@@ -226,7 +226,7 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
-        name: "against a program that is no tollgate",
+        name: "against a program that is not tollgate",
         args: "run null --against /bin/true",
         says: &["is not a tollgate that can take turns", "run --against"],
         ..REFUSED

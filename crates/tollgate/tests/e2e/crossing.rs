@@ -126,7 +126,7 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "crossing: an option that is none",
+        name: "crossing: an unknown option",
         args: "crossing --quik",
         exit: 2,
         says: &["--quik", "--quick"],

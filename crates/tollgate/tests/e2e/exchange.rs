@@ -285,7 +285,7 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
-        name: "an import that is told nonsense",
+        name: "an import with invalid facts",
         args: "import {dir}/pipe.txt --no-save --tell speed=9",
         says: &["loops=N or bench=NAME"],
         ..REFUSED

@@ -159,7 +159,7 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "colours that are forced",
+        name: "forced colors",
         args: "list",
         scene: |scene| {
             scene.env("CLICOLOR_FORCE", Some("1"));
@@ -169,7 +169,7 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "colours that are forced, and not wanted",
+        name: "forced colors that are not wanted",
         args: "list",
         scene: |scene| {
             scene.env("CLICOLOR_FORCE", Some("1"));
@@ -219,7 +219,7 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "a terminal, and no colour wanted",
+        name: "a terminal without colors",
         args: "list",
         scene: |scene| {
             scene.env("NO_COLOR", Some("1"));

@@ -269,7 +269,7 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "a busy neighbour on the same CPU",
+        name: "a busy neighbor on the same CPU",
         args: "run null syscall/getppid --quick --budget-ms 1500 --json --no-save --cpu 0",
         scene: |scene| {
             scene.keep(Spinner::on(0)?);

@@ -54,7 +54,7 @@ pub(crate) const CASES: &[Case] = &[
         ..NO_RUN
     },
     Case {
-        name: "JSON that is no object",
+        name: "JSON that is not an object",
         args: "show list --store {dir}/store",
         says: &["it is JSON, but not a tollgate record"],
         scene: |scene| broken(scene, "list", "[1, 2, 3]"),
@@ -101,7 +101,7 @@ pub(crate) const CASES: &[Case] = &[
         ..NO_RUN
     },
     Case {
-        name: "a path that is no record",
+        name: "a path that is not a record",
         args: "show {dir}/notes.txt",
         says: &["cannot use {dir}/notes.txt: it is not JSON"],
         scene: |scene| {

@@ -50,7 +50,7 @@ fn cells(everywhere: &[Answer], here: &[Answer]) -> Vec<String> {
 pub(crate) fn bless(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>)]) {
     let mut table = format!("\nThe counts are those of {}.\n\n| place |", everywhere[0].machine);
     table.extend(COMMANDS.iter().map(|command| format!(" {} |", command.name)));
-    table += " doctor says | what it takes away |\n|---|";
+    table += " doctor says | what it removes |\n|---|";
     table += &"---:|".repeat(COMMANDS.len());
     table += "---|---|\n";
     let mut row = |name: &str, cells: &[String], last: [String; 2]| {
