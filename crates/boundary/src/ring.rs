@@ -8,6 +8,7 @@
 
 mod array;
 mod bill;
+mod cells;
 mod events;
 mod knees;
 mod limits;
@@ -20,6 +21,7 @@ mod spec;
 
 pub use crate::task::Tasks;
 pub use bill::Cell;
+pub use cells::cells_of;
 pub use knees::add_knees;
 pub use need::{Room, too_large};
 pub use placing::{Placing, beside};

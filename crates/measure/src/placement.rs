@@ -7,6 +7,23 @@ use std::{io, mem};
 pub(crate) use choose::list;
 pub use choose::{PlacementError, choose};
 
+/// Leaves a measured CPU to other programs: the calling thread moves to the other CPUs that it may use, if there are
+/// any. A failure does no harm, because the programs pin themselves. A filter may end the process that makes the call:
+/// find that out first ([`crate::host::attempts`]).
+pub fn leave(measured: usize, allowed: &[usize]) {
+    let others: Vec<usize> = allowed.iter().copied().filter(|&cpu| cpu != measured).collect();
+    if others.is_empty() {
+        return;
+    }
+    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set; every CPU was reported by the kernel
+    // in a set of this size.
+    unsafe {
+        let mut set: libc::cpu_set_t = mem::zeroed();
+        others.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut set));
+        libc::sched_setaffinity(0, mem::size_of_val(&set), &set);
+    }
+}
+
 /// Pins the calling thread to one CPU and reads the result back.
 ///
 /// # Errors

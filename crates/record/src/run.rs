@@ -42,6 +42,33 @@ pub struct Run {
     pub checksum: Option<String>,
 }
 
+impl Run {
+    /// A record without results. `started` is RFC 3339.
+    pub fn begin(
+        id: String,
+        started: String,
+        tool: Tool,
+        command: Vec<String>,
+        host: Host,
+        seed: u64,
+    ) -> Self {
+        Self {
+            schema: SCHEMA.into(),
+            checksum: None,
+            id,
+            started,
+            seed,
+            tool,
+            command,
+            complete: false,
+            interleaved_with: None,
+            host,
+            warnings: Vec::new(),
+            results: Vec::new(),
+        }
+    }
+}
+
 /// The program that measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -96,6 +96,14 @@ pub fn suggestion(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; the nearest is '{}'", short(name, 100)))
 }
 
+/// A word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+:@".contains(&byte)) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

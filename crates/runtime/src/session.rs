@@ -93,7 +93,36 @@ pub struct Row {
     guess: f64,
 }
 
+/// A mechanism of a runtime, and the folder to run a program in that is in no table.
+pub type Chosen = (Runtime, Mechanism, Option<PathBuf>);
+
 impl Row {
+    /// A row for each mechanism and number of tasks.
+    ///
+    /// # Errors
+    /// Unless the numbers are those of a growth: the first number that no mechanism can have, and why.
+    pub fn all(chosen: &[Chosen], tasks: &[u64], is_growth: bool, room: Room) -> Result<Vec<Self>, String> {
+        let mut rows = Vec::new();
+        for &tasks in tasks {
+            let refusals = chosen.iter().map(|(runtime, mechanism, _)| {
+                Self::refusal(runtime, mechanism, tasks, room).map(|(why, _)| why)
+            });
+            if let Some(whys) = refusals.collect::<Option<Vec<_>>>()
+                && let Some(first) = whys.first()
+                && !is_growth
+            {
+                let more = whys.len() - 1;
+                let others = if more > 0 { format!(" (and {more} more like it)") } else { String::new() };
+                return Err(format!("{tasks}: {first}{others}"));
+            }
+            rows.extend(chosen.iter().map(|(runtime, mechanism, folder)| {
+                let row = Self::new(runtime, mechanism, tasks, room);
+                Self { folder: folder.clone(), ..row }
+            }));
+        }
+        Ok(rows)
+    }
+
     /// A row that has not been measured. It is skipped if the runtime or the memory does not allow so many tasks.
     pub fn new(runtime: &Runtime, mechanism: &Mechanism, tasks: u64, room: Room) -> Self {
         let state = Self::refusal(runtime, mechanism, tasks, room);

@@ -9,9 +9,7 @@ use crate::session::Session;
 use crate::worker;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
-use tollgate_boundary::ring::{
-    Cell, CellRunner, Pages, Room, Spec, StartWorker, Tasks, add_knees, too_large,
-};
+use tollgate_boundary::ring::{Cell, CellRunner, Room, Spec, StartWorker, Tasks, add_knees, cells_of};
 use tollgate_measure::Site;
 use tollgate_measure::clock::Source;
 use tollgate_record::{Host, Run};
@@ -83,22 +81,5 @@ fn cells(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Vec<Cell>> {
         warm_us: 0,
         counters: false,
     };
-    if first.pages == Pages::Huge && facts.transparent_huge_pages.as_deref().is_none_or(|it| it == "never") {
-        return Err(Usage::error(
-            "--pages huge needs transparent huge pages, which are off on this host; use --pages 4k, or have the \
-             administrator write madvise to /sys/kernel/mm/transparent_hugepage/enabled",
-        ));
-    }
-    let room = room(facts);
-    let mut cells = Vec::new();
-    for &procs in &args.procs {
-        for bytes in args.sizes.of(procs, &facts.caches, room) {
-            let spec = first.of(procs, bytes);
-            if let Some(why) = room.and_then(|room| too_large(&spec, room)) {
-                return Err(Usage::error(why));
-            }
-            cells.push(Cell::new(spec));
-        }
-    }
-    Ok(cells)
+    cells_of(&first, &args.procs, &args.sizes, facts, room(facts)).map_err(Usage::error)
 }

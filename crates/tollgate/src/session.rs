@@ -32,9 +32,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
-use tollgate_record::{
-    Host, Measurement, Run, SCHEMA, Status, Store, Tool, Warning, document, store, warning,
-};
+use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, document, store, text, warning};
 use tollgate_report::view;
 
 /// A command's run, from the first check to the exit status.
@@ -103,7 +101,7 @@ impl<'a> Session<'a> {
         self.keeper.save(&self.run);
     }
 
-    /// Notes a failure that no row shows; the exit status is then 1.
+    /// Notes a failure that no row shows: exit status 1.
     pub(crate) fn fail(&mut self, why: impl Into<String>) {
         self.failures.push(why.into());
     }
@@ -207,7 +205,8 @@ impl Keeper {
             Err(error) if named.is_some() => return Err(error),
             Err(error) => (None, Some(error.to_string())),
         };
-        let option = named.map(|directory| format!(" --store {}", quoted(&directory.to_string_lossy())));
+        let option =
+            named.map(|directory| format!(" --store {}", text::quoted(&directory.to_string_lossy())));
         let interrupt = Arc::clone(interrupt);
         Ok(Self { store, option: option.unwrap_or_default(), unsaved, interrupt })
     }
@@ -235,21 +234,9 @@ impl Keeper {
 
 /// A record without results, of a run that begins now.
 fn new_record(host: Host, seed: u64) -> Run {
-    let started = SystemTime::now();
-    Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: store::new_id(started),
-        started: store::rfc3339(started),
-        seed,
-        tool: tool(),
-        command: std::env::args().skip(1).collect(),
-        complete: false,
-        interleaved_with: None,
-        host,
-        warnings: Vec::new(),
-        results: Vec::new(),
-    }
+    let now = SystemTime::now();
+    let command = std::env::args().skip(1).collect();
+    Run::begin(store::new_id(now), store::rfc3339(now), tool(), command, host, seed)
 }
 
 /// This program.
@@ -264,14 +251,6 @@ fn usable_store(destination: &Destination) -> anyhow::Result<Store> {
     })?;
     store.check_writable().map_err(Usage::error)?;
     Ok(store)
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    if word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+:@".contains(&byte)) {
-        return word.into();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// What the signal handlers share with the session.

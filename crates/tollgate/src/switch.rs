@@ -9,16 +9,16 @@ use crate::output::say;
 use crate::sampled::SAVE_EVERY;
 use crate::session::Session;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tollgate_measure::noise::{self, SpanNoise, Watch};
-use tollgate_measure::{Site, host};
+use tollgate_measure::{Site, host, placement};
 use tollgate_record::Host;
 use tollgate_runtime::cache::BuildError;
-use tollgate_runtime::session::{Event, Plan, Row, Session as Rows, Setting};
-use tollgate_runtime::{Cache, Mechanism, Room, Runtime, Sources, Table, needs, record};
+use tollgate_runtime::session::{Chosen, Event, Plan, Row, Session as Rows, Setting};
+use tollgate_runtime::{Cache, Room, Runtime, Sources, Table, needs, record};
 
 pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
@@ -30,7 +30,9 @@ pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     let mut rows = Rows::new(rows(args, &setting)?);
     let mut session = Session::open(&sampling.destination, facts, plan.seed)?;
     let stop = session.stop_on_signal()?;
-    leave(site.cpu, &session.run.host.cpu.allowed);
+    if host::attempts().affinity == Some(host::Attempt::Works) {
+        placement::leave(site.cpu, &session.run.host.cpu.allowed);
+    }
 
     let watch = Watch::new(site.cpu, None);
     let mark = watch.mark();
@@ -61,22 +63,6 @@ pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     write(&mut session, &rows);
     session.run.complete &= !stop.load(Ordering::Relaxed);
     session.finish()
-}
-
-/// Leaves the measured CPU to the programs, where there is another to be on.
-fn leave(measured: usize, allowed: &[usize]) {
-    let others: Vec<usize> = allowed.iter().copied().filter(|&cpu| cpu != measured).collect();
-    // Where the call is the end of who makes it, the programs say so one by one.
-    if others.is_empty() || host::attempts().affinity != Some(host::Attempt::Works) {
-        return;
-    }
-    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set; every CPU was reported by the kernel
-    // in a set of this size. A failure does no harm: the programs are pinned anyway.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        others.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut set));
-        libc::sched_setaffinity(0, size_of_val(&set), &set);
-    }
 }
 
 fn plan(args: &Args, seed: u64) -> Plan {
@@ -122,30 +108,9 @@ fn setting(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Setting> {
 /// Every row that was asked for. A number of tasks that nothing can have is an error of the command line.
 fn rows(args: &Args, setting: &Setting) -> anyhow::Result<Vec<Row>> {
     let chosen = chosen(args, setting)?;
-    let mut rows = Vec::new();
-    for tasks in args.tasks() {
-        let refusals: Vec<Option<(String, String)>> = chosen
-            .iter()
-            .map(|(runtime, mechanism, _)| Row::refusal(runtime, mechanism, tasks, setting.room))
-            .collect();
-        if let Some(whys) = refusals.iter().cloned().collect::<Option<Vec<_>>>()
-            && !args.growth
-        {
-            let whys: Vec<String> = whys.into_iter().map(|(why, _)| why).collect();
-            let more = whys.len().saturating_sub(1);
-            let others = if more > 0 { format!(" (and {more} more like it)") } else { String::new() };
-            return Err(Usage::error(format!("--tasks {tasks}: {}{others}", whys[0])));
-        }
-        rows.extend(chosen.iter().map(|(runtime, mechanism, folder)| {
-            let mut row = Row::new(runtime, mechanism, tasks, setting.room);
-            row.folder.clone_from(folder);
-            row
-        }));
-    }
-    Ok(rows)
+    Row::all(&chosen, &args.tasks(), args.growth, setting.room)
+        .map_err(|refusal| Usage::error(format!("--tasks {refusal}")))
 }
-
-type Chosen = (Runtime, Mechanism, Option<PathBuf>);
 
 /// The runtimes and mechanisms that were named, and the programs.
 fn chosen(args: &Args, setting: &Setting) -> anyhow::Result<Vec<Chosen>> {

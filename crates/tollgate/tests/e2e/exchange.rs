@@ -267,7 +267,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "an import of bytes",
         args: "import {dir}/bytes --no-save",
-        says: &["it is not text: byte 2"],
+        says: &["invalid UTF-8 at byte 2"],
         scene: |scene| {
             scene.file("bytes", [b'a', b'b', 0xff, 0xfe]);
             Ok(())
