@@ -39,14 +39,25 @@ fn hostile() -> Vec<Run> {
     const MARKUP: &str = "</title></style></script><script>window.pwned=1</script>\"'><img src=x onerror=pwned=1>\
                           <svg onload=pwned=1>]]>--><a href=javascript:pwned=1>{{x}}&lt;b&#62;\u{202e}\u{0}";
     // Words that a run must have to be read at all.
-    const KEPT: [&str; 7] = ["schema", "status", "per", "evidence", "histogram", "severity", "family"];
+    const KEPT: [&str; 10] = [
+        "schema",
+        "status",
+        "per",
+        "evidence",
+        "histogram",
+        "severity",
+        "family",
+        "caches",
+        "icache",
+        "count",
+    ];
     fn spoil(value: &mut Value) {
         match value {
             Value::String(text) => text.push_str(MARKUP),
             Value::Array(values) => values.iter_mut().for_each(spoil),
             Value::Object(fields) => {
                 for (key, value) in fields.iter_mut() {
-                    if !KEPT.contains(&key.as_str()) {
+                    if !value.is_string() || !KEPT.contains(&key.as_str()) {
                         spoil(value);
                     }
                 }
