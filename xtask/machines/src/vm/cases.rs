@@ -181,7 +181,7 @@ pub(super) static CASES: &[Case] = &[
         boot: "no_timer_check tsc=reliable sysctl.kernel.io_uring_disabled=2",
         expects: &[
             Expect::Skips(&[STATIC, ONE_CPU, ("syscall/io_uring-nop", "io_uring_disabled = 2")]),
-            Expect::Doctor("io-uring-disabled", Spoils, "for nobody"),
+            Expect::Doctor("io-uring-disabled", Spoils, "off for everyone"),
         ],
         ..X86
     },
