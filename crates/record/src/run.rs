@@ -36,8 +36,8 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// One entry for each probe, in the order of the list of probes.
     pub results: Vec<Measurement>,
-    /// CRC-32 of the rest of the document, written by [`document::to_json`] and checked by
-    /// [`document::from_json`], so that a damaged or edited record is noticed. `None` in a run in memory.
+    /// CRC-32 of the rest of the document as compact JSON, so that a damaged or edited record is noticed. A document
+    /// without it is read as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
 }
