@@ -20,6 +20,7 @@ static RECORDED: &[(&str, &[&str])] = &[
     ("help", &["test", "--package", "tollgate", "--test", "e2e", "help"]),
     ("machines", &["xtask", "vm"]),
     ("places", &["test", "--package", "tollgate", "--test", "e2e", "sandboxes"]),
+    ("rtl", &["test", "--package", "tollgate-lab", "--test", "rtl"]),
     ("schema", &["test", "--package", "tollgate-record", "--test", "schema"]),
     ("screens", &["test", "--package", "tollgate-report", "--no-fail-fast"]),
 ];

@@ -242,8 +242,9 @@ fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
     let mut command = Command::new(COMPILER);
     command.current_dir(root).args(LINK).args(image.link);
     if image.link == ALONE {
-        command.arg("-mabi=ilp32").args(&image.flags);
+        command.arg("-mabi=ilp32");
     }
+    command.args(&image.flags);
     run(command.arg("-o").arg(&out).args(&objects))?;
     Ok(fs::read(&out)?)
 }

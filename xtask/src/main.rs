@@ -43,6 +43,7 @@ commands! {
     Fuzz => fuzz,
     Guests => guests,
     Pictures => pictures,
+    Rtl => rtl,
     Test => test,
     Tidy => tidy,
     Vm => machines::vm,

@@ -33,6 +33,7 @@ pub mod plan;
 mod profile;
 pub mod program;
 pub mod record;
+pub mod rtl;
 mod symbols;
 mod trace;
 pub mod workload;

@@ -16,8 +16,8 @@ pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
     Accesses, CacheShape, Caches, CallFound, FunctionFound, IcacheAsked, IcacheFound, LatencyAsked,
-    PipelineAsked, PipelineFound, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound, Wait,
-    WorkloadAsked,
+    PipelineAsked, PipelineFound, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound,
+    ValidationAsked, Wait, WorkloadAsked,
 };
 pub use runtime::{RuntimeAsked, RuntimeFound};
 pub use scan::{ScanAsked, ScanFound};
@@ -91,6 +91,8 @@ families! {
     Pipeline(PipelineAsked) = pipeline,
     /// Interrupt latency over the phases of a loop.
     Latency(LatencyAsked) = latency,
+    /// A loop on a timed core and on the RTL of a real one.
+    Validation(ValidationAsked) = validation,
     /// A program's fetches through an instruction cache.
     Icache(IcacheAsked) = icache,
     /// A program run on the RISC-V machine.

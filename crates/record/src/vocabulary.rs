@@ -135,6 +135,9 @@ names! {
     INSTRUCTIONS_SINGLE = "instructions-single", "Instructions of the single crossing before the loop.";
     INVOLUNTARY_SWITCHES = "involuntary_switches", "Involuntary context switches (getrusage).";
     L1D_EVENTS = "L1d-*", "Loads that looked into the first data cache, and its misses.";
+    LOOP_APART = "loop-apart", "Differences of single instructions between the timed core and the RTL, over the whole loop.";
+    LOOP_MODEL = "loop-model-cycles", "Cycles of the whole loop on the timed core, from cold caches.";
+    LOOP_RTL = "loop-rtl-cycles", "Cycles of the whole loop in the RTL, from cold caches.";
     LINE_ACCESSES = "line-accesses", "Lines that the program's fetches touch, over the whole program.";
     LINE_HIT_RATE = "line-hit-rate", "Hits divided by line accesses.";
     LINE_MISSES = "line-misses", "Lines that were missed, over the whole program.";
@@ -164,6 +167,9 @@ names! {
     SQUASHED = "squashed", "Instructions that were fetched and thrown away.";
     STATIC = "static/*", "Instructions in the program's text by kind.";
     STEADY_MAJOR = "steady_major_per_touch", "Major faults for each touch once memory is full.";
+    STEADY_APART = "steady-apart", "Differences of single instructions between the timed core and the RTL, in one warm pass of a loop.";
+    STEADY_MODEL = "steady-model-cycles", "Cycles of one warm pass of a loop on the timed core.";
+    STEADY_RTL = "steady-rtl-cycles", "Cycles of one warm pass of a loop in the RTL.";
     STORES = "stores", "Stores of the kernel.";
     SYSTEM_SECONDS = "system_s", "Seconds in the kernel (getrusage).";
     TEXT_BYTES = "text-bytes", "Bytes of the program's text.";

@@ -7,6 +7,7 @@ mod engines;
 mod icache;
 mod pipeline;
 mod profile;
+mod validation;
 mod words;
 mod workload;
 
@@ -21,12 +22,13 @@ use words::{kernel, measured, warnings};
 type View = fn(&Run, &Style) -> Vec<String>;
 
 /// The view of each family. A run whose results are all of one has that view.
-const VIEWS: [(&str, View); 5] = [
+const VIEWS: [(&str, View); 6] = [
     ("riscv-trap", trap),
     ("riscv-workload", workload::view),
     ("riscv-icache", icache::view),
     ("riscv-pipeline", pipeline::view),
     ("riscv-program", profile::view),
+    ("riscv-validation", validation::view),
 ];
 
 /// Whether a run has one of these views.

@@ -4,6 +4,7 @@ mod icache;
 mod pipeline;
 mod run;
 mod trap;
+mod validate;
 mod workload;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum RiscvCommand {
     Icache(icache::IcacheArgs),
     /// Run a bare ELF, or a static Linux program on the proxy kernel
     Run(run::RunArgs),
+    /// How near the timed cores are to the RTL of real ones
+    Validate(validate::ValidateArgs),
 }
 
 /// Runs `tollgate riscv`.
@@ -39,5 +42,6 @@ pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
         RiscvCommand::Pipeline(args) => pipeline::run(args),
         RiscvCommand::Icache(args) => icache::run(args),
         RiscvCommand::Run(args) => run::run(args),
+        RiscvCommand::Validate(args) => validate::run(args),
     }
 }

@@ -69,6 +69,7 @@ static NEEDS: &[Need] = &[
         shown_by: "xz",
         tests: "modules of Debian's kernels in emulated machines",
     },
+    Need { packages: &["verilator"], shown_by: "verilator", tests: "cycles of RISC-V cores from their RTL" },
     Need { packages: &["cpio"], shown_by: "cpio", tests: "reading the file systems of emulated machines" },
     Need { packages: &["g++"], shown_by: "g++", tests: "switches in C++" },
     Need {

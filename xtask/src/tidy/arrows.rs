@@ -26,7 +26,7 @@ fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     for Use { from, to, dev } in &tree.uses {
-        let developer = from == "xtask" || from == "machines";
+        let developer = ["xtask", "machines", "rtl"].contains(&from.as_str());
         let allowed = if to == TESTKIT {
             *dev || developer
         } else {

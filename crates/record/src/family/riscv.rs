@@ -117,6 +117,20 @@ pub struct LatencyAsked {
     pub core: String,
 }
 
+/// A loop on a timed core and on the RTL of a real one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ValidationAsked {
+    /// The core whose RTL was run.
+    pub core: String,
+    /// The timed core.
+    pub preset: String,
+    /// The loop.
+    pub program: String,
+    /// Cycles that memory takes.
+    pub latency: u64,
+}
+
 /// A program and an instruction cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

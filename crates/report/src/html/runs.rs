@@ -120,6 +120,7 @@ pub(super) fn family(name: &str) -> String {
         "riscv-trap" => "trap on a simulated RISC-V machine",
         "riscv-pipeline" => "pipeline of a simulated RISC-V core",
         "riscv-icache" => "instruction cache of a simulated RISC-V machine",
+        "riscv-validation" => "loop on a timed core and on the RTL of a real one",
         "riscv-workload" => "traps into a program on a simulated RISC-V machine",
         other => crate::words::family(other).map_or("", |(title, _)| title),
     };
@@ -144,6 +145,7 @@ fn telling(result: &Measurement) -> Vec<String> {
         Asked::Workload(of) => vec![of.kernel.clone(), of.core.clone()],
         Asked::Pipeline(of) => vec![of.core.clone(), of.program.clone()],
         Asked::Latency(of) => vec![of.core.clone()],
+        Asked::Validation(of) => vec![of.core.clone(), of.program.clone()],
         Asked::Icache(of) => vec![of.program.clone(), of.icache.to_string()],
         Asked::Imported(of) => {
             let size = of.size.map(|size| Unit::Bytes.show(size as f64));

@@ -1,0 +1,188 @@
+//! What a core's RTL did, as files that are kept: when each instruction of a program retired.
+//!
+//! A file is for one core: lines of text that say which, an empty line, and a deflated list of [`Golden`]. Numbers have
+//! seven bits a byte, the lowest first. Columns are one behind the other, so that loops compress well.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+
+/// An instruction that left a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retirement {
+    /// In which cycle.
+    pub cycle: u64,
+    /// Its address.
+    pub pc: u64,
+    /// Its bits.
+    pub word: u32,
+    /// Whether it trapped instead of retiring.
+    pub trapped: bool,
+}
+
+/// One program on one core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Golden {
+    /// The program.
+    pub program: String,
+    /// Cycles that memory takes.
+    pub latency: u64,
+    /// In order.
+    pub retired: Vec<Retirement>,
+}
+
+/// A damaged file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the golden file is damaged: {0}")]
+pub struct GoldenError(&'static str);
+
+/// What a file begins with: its text, and the list.
+pub fn read(file: &[u8]) -> Result<(&str, Vec<Golden>), GoldenError> {
+    let end = file.windows(2).position(|pair| pair == b"\n\n").ok_or(GoldenError("no empty line"))?;
+    let text = str::from_utf8(&file[..end]).map_err(|_| GoldenError("its text is not UTF-8"))?;
+    let mut bytes = Vec::new();
+    ZlibDecoder::new(&file[end + 2..]).read_to_end(&mut bytes).map_err(|_| GoldenError("not deflated"))?;
+    let mut bytes = &bytes[..];
+    let mut all = Vec::new();
+    while !bytes.is_empty() {
+        all.push(one(&mut bytes).ok_or(GoldenError("it ends too early"))?);
+    }
+    Ok((text, all))
+}
+
+/// A file of these. An address has one word: what it had first.
+#[must_use]
+pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for golden in all {
+        put(&mut bytes, golden.program.len() as u64);
+        bytes.extend(golden.program.as_bytes());
+        put(&mut bytes, golden.latency);
+        put(&mut bytes, golden.retired.len() as u64);
+        let mut cycle = 0;
+        for each in &golden.retired {
+            put(&mut bytes, each.cycle.wrapping_sub(cycle) << 1 | u64::from(each.trapped));
+            cycle = each.cycle;
+        }
+        let mut path = Path::default();
+        for each in &golden.retired {
+            let step = each.pc.wrapping_sub(path.expected());
+            put(&mut bytes, step << 1 ^ (step.cast_signed() >> 63).cast_unsigned());
+            path.went(each.pc);
+        }
+        let mut seen = HashMap::new();
+        for each in &golden.retired {
+            seen.entry(each.pc).or_insert_with(|| bytes.extend(each.word.to_le_bytes()));
+        }
+    }
+    let mut encoder = ZlibEncoder::new([text.as_bytes(), b"\n\n"].concat(), Compression::best());
+    // Writing to a vector does not fail.
+    let _ = encoder.write_all(&bytes);
+    encoder.finish().unwrap_or_default()
+}
+
+/// Foresees the next address: where the last one went the time before, or 4 bytes further.
+#[derive(Default)]
+struct Path {
+    last: u64,
+    next: HashMap<u64, u64>,
+}
+
+impl Path {
+    fn expected(&self) -> u64 {
+        self.next.get(&self.last).copied().unwrap_or(self.last.wrapping_add(4))
+    }
+
+    fn went(&mut self, pc: u64) {
+        self.next.insert(self.last, pc);
+        self.last = pc;
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.split_off_first()?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn one(bytes: &mut &[u8]) -> Option<Golden> {
+    let length = number(bytes)?.try_into().ok()?;
+    let program = str::from_utf8(bytes.split_off(..length)?).ok()?.to_owned();
+    let latency = number(bytes)?;
+    // Each instruction takes two bytes at least.
+    let count = usize::try_from(number(bytes)?).ok().filter(|&count| count <= bytes.len())?;
+    let mut retired = Vec::with_capacity(count);
+    let mut cycle = 0u64;
+    for _ in 0..count {
+        let step = number(bytes)?;
+        cycle = cycle.wrapping_add(step >> 1);
+        retired.push(Retirement { cycle, pc: 0, word: 0, trapped: step & 1 != 0 });
+    }
+    let mut path = Path::default();
+    for each in &mut retired {
+        let step = number(bytes)?;
+        each.pc = path.expected().wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
+        path.went(each.pc);
+    }
+    let mut seen = HashMap::new();
+    for each in &mut retired {
+        each.word = match seen.get(&each.pc) {
+            Some(&word) => word,
+            None => {
+                let word = u32::from_le_bytes(bytes.split_off(..4)?.try_into().ok()?);
+                seen.insert(each.pc, word);
+                word
+            }
+        };
+    }
+    Some(Golden { program, latency, retired })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn golden() -> Golden {
+        let loop_of_two = (0..50u64).flat_map(|pass| {
+            let at = |cycle, pc, word, trapped| Retirement { cycle, pc, word, trapped };
+            [
+                at(pass * 7 + 3, 0x8000_0000, 0x0001_0513, false),
+                at(pass * 7 + 9, 0x8000_0004, 0x73, pass % 5 == 0),
+            ]
+        });
+        Golden { program: "trap.ecall".into(), latency: 20, retired: loop_of_two.collect() }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let all = [golden(), Golden { program: String::new(), latency: 1, retired: Vec::new() }];
+        let file = write("core ibex\nversion 1", &all);
+        assert_eq!(read(&file), Ok(("core ibex\nversion 1", all.to_vec())));
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error() {
+        let mut bytes = write("core ibex", &[golden()]);
+        assert!(read(&bytes[..bytes.len() - 9]).is_err());
+        assert!(read(b"core ibex\n").is_err());
+        bytes[11..].fill(0xff);
+        assert!(read(&bytes).is_err());
+    }
+}

@@ -1,0 +1,3 @@
+--top-module VexRiscv
+-CFLAGS -DRV32
+${RTL}/VexRiscv_Linux.v

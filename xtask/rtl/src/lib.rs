@@ -1,0 +1,133 @@
+//! When the instructions of small programs retire in the RTL of RISC-V cores: `cargo xtask rtl`.
+//!
+//! The RTL comes from Python packages and is simulated by Verilator; each core has a harness of ours in `harness`. What
+//! they do is kept in `guests/riscv/golden`, so that tests compare the timed model with it without any of that.
+#![allow(clippy::print_stdout, reason = "these commands print for the developer")]
+
+mod command;
+mod source;
+mod trace;
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use tollgate_lab::rtl::golden::{self, Golden};
+use tollgate_lab::rtl::{SUBJECTS, Subject};
+
+use source::{SOURCES, Source};
+
+/// Record the cycles of RISC-V cores from their RTL (Verilator, Python packages)
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only these cores
+    #[arg(long, value_name = "CORE")]
+    core: Vec<String>,
+
+    /// Write nothing; run some programs, chosen by the date, and fail if they differ from the golden files
+    #[arg(long)]
+    check: bool,
+
+    /// Only programs whose name contains this; print their cycles and write nothing
+    #[arg(long, value_name = "PART")]
+    only: Option<String>,
+}
+
+/// Programs of each core that `--check` runs.
+const CHECKED: usize = 5;
+
+impl Args {
+    /// Simulates.
+    ///
+    /// # Errors
+    /// When a package cannot be obtained, a core cannot be built or does not come to a program's end, or when a golden
+    /// file differs.
+    pub fn run(&self) -> Result<()> {
+        let root = tollgate_testkit::workspace::root()?;
+        let work = root.join("target/rtl");
+        fs::create_dir_all(&work)?;
+        if let Some(name) = self.core.iter().find(|name| Subject::find(name).is_none()) {
+            let names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
+            bail!("no core is called '{name}'; there are: {}", names.join(", "));
+        }
+        let mut differing = Vec::new();
+        for source in SOURCES {
+            let subject = Subject::find(source.core).with_context(|| source.core.to_owned())?;
+            if self.core.is_empty() || self.core.iter().any(|name| name == source.core) {
+                self.one(source, subject, &root, &work, &mut differing)
+                    .with_context(|| source.core.to_owned())?;
+            }
+        }
+        if !differing.is_empty() {
+            bail!("the RTL does something else than the golden files say: {}", differing.join(", "));
+        }
+        Ok(())
+    }
+
+    fn one(
+        &self,
+        source: &Source,
+        subject: &Subject,
+        root: &Path,
+        work: &Path,
+        differing: &mut Vec<String>,
+    ) -> Result<()> {
+        let start = Instant::now();
+        let simulator = source.build(root, work)?;
+        let built = start.elapsed().as_secs_f64();
+        let mut programs = subject.kernels()?;
+        if let Some(part) = &self.only {
+            programs.retain(|program| program.name.contains(part));
+        }
+        if self.check {
+            programs = chosen(programs);
+        }
+        let start = Instant::now();
+        let goldens = trace::run_all(&simulator, &programs, subject.latency, work)?;
+        let cycles: u64 =
+            goldens.iter().filter_map(|golden| golden.retired.last()).map(|last| last.cycle).sum();
+        let seconds = start.elapsed().as_secs_f64();
+        println!(
+            "{}: built in {built:.0} s; {} programs, {cycles} cycles in {seconds:.0} s",
+            source.core,
+            goldens.len()
+        );
+        let file = root.join(format!("guests/riscv/golden/{}.golden", source.core));
+        if self.only.is_some() {
+            goldens.iter().for_each(print);
+        } else if self.check {
+            let kept = fs::read(&file)?;
+            let (_, kept) = golden::read(&kept)?;
+            let unequal = goldens.iter().filter(|golden| !kept.contains(golden));
+            differing.extend(unequal.map(|golden| format!("{}/{}", source.core, golden.program)));
+        } else {
+            let bytes = golden::write(&source.text(), &goldens);
+            println!("  {}: {} bytes", file.display(), bytes.len());
+            fs::write(file, bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Some of them, others each day.
+fn chosen<T>(mut all: Vec<T>) -> Vec<T> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let day = now.map_or(0, |since| since.as_secs() / 86_400) as usize;
+    let count = all.len();
+    for i in 0..CHECKED.min(count) {
+        all.swap(i, i + (day * 7919 + i * 104_729) % (count - i));
+    }
+    all.truncate(CHECKED);
+    all
+}
+
+fn print(golden: &Golden) {
+    println!("{}", golden.program);
+    let mut before = 0;
+    for each in &golden.retired {
+        let trapped = if each.trapped { " trapped" } else { "" };
+        println!("{:8} {:+5} {:#x} {:08x}{trapped}", each.cycle, each.cycle - before, each.pc, each.word);
+        before = each.cycle;
+    }
+}
