@@ -54,6 +54,14 @@ pub(crate) static SOURCES: &[Source] = &[
         folder: "pythondata_cpu_rocket/verilog",
         configuration: "LitexFullConfig: RV64GC, caches 64:4:64, translation buffers of 32 entries",
     },
+    Source {
+        core: "cva6",
+        package: "pythondata-cpu-cva6",
+        version: "4.2.0.post435",
+        sha256: "7cb13e1c2f9d30641bc583ca88a2f39f7bb37167d0ef5ca495338a031c88a3bb",
+        folder: "pythondata_cpu_cva6/system_verilog",
+        configuration: "cv64a6_imafdc_sv39 of November 2022, write-through data cache, no floating-point divider",
+    },
 ];
 
 impl Source {

@@ -103,6 +103,24 @@ pub static SUBJECTS: &[Subject] = &[
         latency: 20,
         golden: golden!("rocket"),
     },
+    Subject {
+        name: "cva6",
+        preset: "cva6-like",
+        isa: "rv64gc",
+        misaligned: false,
+        // It ignores errors of its bus, does not delegate illegal instructions, and the package has no floating-point
+        // divider.
+        without: &[
+            "access.load",
+            "access.load_then_work",
+            "access.store",
+            "divide",
+            "supervisor.illegal",
+            "wait.software_interrupt",
+        ],
+        latency: 20,
+        golden: golden!("cva6"),
+    },
 ];
 
 /// A program and the point from which it is compared.
