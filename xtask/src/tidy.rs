@@ -22,7 +22,7 @@ mod sizes;
 mod tree;
 mod words;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use rule::{Finding, Rule};
 use std::path::Path;
 use tollgate_testkit::workspace;
@@ -73,50 +73,32 @@ impl Args {
             }
             return Ok(());
         }
-        let found = match &self.only {
-            Some(name) => {
-                let tree = Tree::load(&workspace::root()?)?;
-                print(&tree, |rule| rule.name == *name)
-            }
-            None => check(&workspace::root()?)?,
-        };
-        if found > 0 {
-            bail!("{found} findings, listed above");
-        }
-        Ok(())
+        let only = self.only.as_deref();
+        run_rules(&workspace::root()?, |rule| only.is_none_or(|only| only == rule.name))
     }
 }
 
-/// Prints each finding and counts them.
-pub(crate) fn check(root: &Path) -> Result<usize> {
-    let tree = Tree::load(root)?;
-    let found = print(&tree, |_| true);
-    println!("tidy: {} rules, {} files, {found} findings", RULES.len(), tree.files.len());
-    Ok(found)
+/// Checks every rule.
+///
+/// # Errors
+/// When one has a finding; all are printed.
+pub(crate) fn check(root: &Path) -> Result<()> {
+    run_rules(root, |_| true)
 }
 
-/// Prints the findings of the rules that are asked for and counts them.
-fn print(tree: &Tree, is_asked_for: impl Fn(&Rule) -> bool) -> usize {
+/// Prints the findings of the rules that are asked for.
+fn run_rules(root: &Path, is_asked_for: impl Fn(&Rule) -> bool) -> Result<()> {
+    let tree = Tree::load(root)?;
+    let rules: Vec<&Rule> = RULES.iter().filter(|rule| is_asked_for(rule)).collect();
     let mut found = 0;
-    for rule in RULES.iter().filter(|rule| is_asked_for(rule)) {
-        for Finding { path, line, text } in (rule.check)(tree) {
+    for rule in &rules {
+        for Finding { path, line, text } in (rule.check)(&tree) {
             found += 1;
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
             println!("{path}{line}: {text} ({})", rule.name);
         }
     }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::RULES;
-
-    #[test]
-    fn each_rule_has_its_own_name_and_a_description() {
-        for (index, rule) in RULES.iter().enumerate() {
-            assert!(!RULES[..index].iter().any(|other| other.name == rule.name), "{}", rule.name);
-            assert!(rule.what.len() > 10, "{}", rule.name);
-        }
-    }
+    println!("tidy: {} rules, {} files, {found} findings", rules.len(), tree.files.len());
+    ensure!(found == 0, "{found} findings, listed above");
+    Ok(())
 }

@@ -1,9 +1,10 @@
 //! The bare x86-64 guest: a few files of assembly, one flat image.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::Result;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
+use tollgate_testkit::need;
 
 /// GCC for x86-64, by its name on every architecture of Debian.
 pub(super) const COMPILER: &str = "x86_64-linux-gnu-gcc";
@@ -24,44 +25,21 @@ const LINK: &[&str] = &[
 
 /// Builds `images/tolls.bin`, or with `check` compares it with what its sources give.
 pub(super) fn guests(check: bool) -> Result<()> {
+    need(COMPILER, INSTALL)?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/x86");
-    let work = env::temp_dir().join(format!("tollgate-guests-x86-{}", std::process::id()));
-    let built = build(&root, &work);
-    // Best effort: a folder left in the temporary directory does no harm.
-    let _ = fs::remove_dir_all(&work);
-    let (built, kept) = (built?, root.join("images/tolls.bin"));
-    if !check {
-        return fs::write(&kept, built).with_context(|| kept.display().to_string());
-    }
-    if fs::read(&kept).ok() != Some(built) {
-        bail!(
-            "guests/x86/images/tolls.bin differs from its sources; run `cargo xtask guests` and commit the result"
-        );
-    }
-    Ok(())
-}
-
-fn build(root: &Path, work: &Path) -> Result<Vec<u8>> {
-    fs::create_dir_all(work)?;
-    let image = work.join("tolls.bin");
+    let work = tempfile::tempdir()?;
+    let image = work.path().join("tolls.bin");
     let mut link = Command::new(COMPILER);
-    link.current_dir(root).args(LINK).arg("-o").arg(&image);
+    link.current_dir(&root).args(LINK).arg("-o").arg(&image);
     for source in SOURCES {
-        let object = work.join(format!("{source}.o"));
-        let mut compile = Command::new(COMPILER);
-        compile.current_dir(root).args(["-Wall", "-Werror", "-c"]).arg(format!("{source}.S"));
-        run(compile.arg("-o").arg(&object))?;
+        let object = work.path().join(format!("{source}.o"));
+        let mut command = Command::new(COMPILER);
+        command.current_dir(&root).args(["-Wall", "-Werror", "-c"]).arg(format!("{source}.S"));
+        super::compile(command.arg("-o").arg(&object))?;
         link.arg(object);
     }
-    run(&mut link)?;
-    Ok(fs::read(&image)?)
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let output =
-        command.output().with_context(|| format!("cannot run {COMPILER}; install it with: {INSTALL}"))?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(())
+    super::compile(&mut link)?;
+    super::keep(&root, check, &[("tolls.bin".to_owned(), fs::read(&image)?)])
 }
 
 #[cfg(test)]
