@@ -1,12 +1,10 @@
 //! `cargo xtask guests`: builds the guest images, or checks that those in the tree equal what their sources give. The images
-//! for RISC-V, from `guests/riscv`, are built here; the image for x86-64 is built in [`x86`].
+//! for RISC-V are in `guests/riscv`, the one for x86-64 is in `guests/x86`.
 //!
 //! A source file names its images in its first lines: `// image: NAME [OPTION...]`. An option is one for the compiler
 //! (`-DNAME`), `kernel=NAME` (a program for this kernel), `linux` (a static program for Linux or the proxy kernel), `bare`
 //! (a program for machine mode without a kernel) or `alone` (one C file for RV32, without start-up code). The image of a
 //! kernel contains the program of the bill.
-
-mod x86;
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -96,6 +94,23 @@ const COMPILE_ALONE: &[&str] = &[
     "-Werror",
 ];
 
+/// GCC for x86-64, by its name on every architecture of Debian.
+const X86_COMPILER: &str = "x86_64-linux-gnu-gcc";
+const X86_INSTALL: &str = "apt-get install gcc (on x86-64) or gcc-x86-64-linux-gnu (elsewhere)";
+
+/// The bare guest: a few files of assembly, one flat image. In their order in the image.
+const X86_SOURCES: &[&str] = &["image", "boot", "phases"];
+const X86_LINK: &[&str] = &[
+    "-nostdlib",
+    "-static",
+    "-no-pie",
+    "-Wl,-T,link.ld",
+    "-Wl,--oformat=binary",
+    "-Wl,--build-id=none",
+    "-Wl,-z,noexecstack",
+    "-Wl,--no-warn-rwx-segments",
+];
+
 /// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf)
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -110,7 +125,7 @@ impl Args {
     /// # Errors
     /// When a compiler is missing or fails, or when an image differs.
     pub(crate) fn run(&self) -> Result<()> {
-        x86::guests(self.check)?;
+        x86(self.check)?;
         guests(self.check)
     }
 }
@@ -252,9 +267,28 @@ fn compile(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Builds `images/tolls.bin`, or with `check` compares it with what its sources give.
+fn x86(check: bool) -> Result<()> {
+    need(X86_COMPILER, X86_INSTALL)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/x86");
+    let work = tempfile::tempdir()?;
+    let image = work.path().join("tolls.bin");
+    let mut link = Command::new(X86_COMPILER);
+    link.current_dir(&root).args(X86_LINK).arg("-o").arg(&image);
+    for source in X86_SOURCES {
+        let object = work.path().join(format!("{source}.o"));
+        let mut command = Command::new(X86_COMPILER);
+        command.current_dir(&root).args(["-Wall", "-Werror", "-c"]).arg(format!("{source}.S"));
+        compile(command.arg("-o").arg(&object))?;
+        link.arg(object);
+    }
+    compile(&mut link)?;
+    keep(&root, check, &[("tolls.bin".to_owned(), fs::read(&image)?)])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{COMPILER, guests, image};
+    use super::{COMPILER, X86_COMPILER, X86_INSTALL, guests, image, x86};
 
     #[test]
     fn images_agree_with_their_sources() {
@@ -272,5 +306,13 @@ mod tests {
         for wrong in ["", "a", "a linux kernel=full", "a bear"] {
             assert!(image(wrong, "programs", "programs/a.c").is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_image_agrees_with_its_sources() {
+        if tollgate_testkit::program(X86_COMPILER).is_none() {
+            return tollgate_testkit::skip!("{X86_COMPILER} is missing: {X86_INSTALL}");
+        }
+        x86(true).expect("the image agrees");
     }
 }
