@@ -49,11 +49,6 @@ pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let found = findings(&facts, &observed);
     drop(progress);
-    let text = if sink.json() {
-        format!("{:#}\n", serde_json::json!({ "host": facts, "self_check": self_check, "findings": found }))
-    } else {
-        tollgate_report::findings(&found, &sink.style())
-    };
-    sink.deliver(&text)?;
-    Ok(ExitCode::SUCCESS)
+    let document = serde_json::json!({ "host": facts, "self_check": self_check, "findings": found });
+    sink.deliver_either(&document, |style| tollgate_report::findings(&found, style))
 }

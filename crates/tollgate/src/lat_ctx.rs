@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_boundary::ring::{CellRunner, MeasuredCell, Spec, beside, too_large};
 use tollgate_record::parse::{bytes, count};
-use tollgate_record::{Run, Status, document};
+use tollgate_record::{Run, Status};
 
 #[derive(clap::Args)]
 #[command(
@@ -113,13 +113,10 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
         say("lat_ctx: interrupted; the lines above are complete");
     }
     // Scripts read lmbench's lines from standard error.
-    session.finish_quietly(|run, sink| {
-        if sink.json() {
-            sink.deliver(&document::to_json(run)?)?;
-        } else if output.out.is_some() {
-            sink.deliver(&lines)?;
-        }
-        Ok(ExitCode::SUCCESS)
+    session.finish_quietly(|run, sink| match sink.json() {
+        true => sink.deliver_run(run),
+        false if output.out.is_some() => sink.deliver(&lines),
+        false => Ok(ExitCode::SUCCESS),
     })
 }
 
@@ -146,5 +143,28 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 #[cfg(test)]
-#[path = "../tests/unit/lat_ctx.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_the_command() {
+        let called = |args: &[&str]| called_as(args.iter().map(OsString::from));
+        assert_eq!(called(&["/x/lat_ctx", "-s", "0", "2"])[1], "lat_ctx");
+        assert_eq!(called(&["lat_ctx", "worker", "--cpu", "1"])[1], "worker");
+        assert_eq!(called(&["tollgate", "lat_ctx", "2"]).len(), 3);
+        assert_eq!(called(&["lat_ctx"]).len(), 2);
+        assert!(called(&[]).is_empty());
+    }
+
+    #[test]
+    fn numbers_as_lmbench_takes_them_and_refused_where_it_does_not_notice() {
+        assert_eq!(size("64"), Ok(65_536));
+        assert_eq!(size("64k"), Ok(65_536));
+        assert_eq!(size("1M"), Ok(1 << 20));
+        for wrong in ["abc", "-1", "18446744073709551615", ""] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+        assert!(parallelism("0").is_err() && repetitions("-1").is_err() && warmup("x").is_err());
+        assert_eq!(warmup("0"), Ok(0));
+    }
+}

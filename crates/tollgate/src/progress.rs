@@ -41,14 +41,8 @@ impl Progress {
         self.bar.suspend(print)
     }
 
-    /// Takes the bar off the screen.
+    /// Takes the bar off the screen. So does dropping it.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.clear();
     }
 }

@@ -32,28 +32,27 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
-use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, document, store, text, warning};
-use tollgate_report::view;
+use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, store, text, warning};
 
 /// A command's run, from the first check to the exit status.
-pub(crate) struct Session<'a> {
+pub(crate) struct Session {
     /// The record. A command writes its results, its warnings and what it learned of the host.
     pub(crate) run: Run,
     /// Saves states of the record that are not yet in `run`.
     pub(crate) keeper: Keeper,
-    sink: Sink<'a>,
+    sink: Sink,
     /// What failed that no row shows.
     failures: Vec<String>,
     progress: Progress,
     interrupt: Arc<Interrupt>,
 }
 
-impl<'a> Session<'a> {
+impl Session {
     /// Checks where the run is to be printed and saved, and begins its record.
     ///
     /// # Errors
     /// A file of `--out` or a directory of `--store` that cannot be written: a usage error.
-    pub(crate) fn open(destination: &'a Destination, host: Host, seed: u64) -> anyhow::Result<Self> {
+    pub(crate) fn open(destination: &Destination, host: Host, seed: u64) -> anyhow::Result<Self> {
         let sink = Sink::open(&destination.output)?;
         let interrupt = Arc::default();
         let keeper = Keeper::open(destination, &interrupt)?;
@@ -66,7 +65,7 @@ impl<'a> Session<'a> {
         Self {
             run: new_record(self.run.host.clone(), self.run.seed),
             keeper: self.keeper.clone(),
-            sink: self.sink,
+            sink: self.sink.clone(),
             failures: Vec::new(),
             progress: Progress::hidden(),
             interrupt: Arc::clone(&self.interrupt),
@@ -111,17 +110,13 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Output that cannot be written.
     pub(crate) fn finish(self) -> anyhow::Result<ExitCode> {
-        self.finish_with(|run, sink| {
-            let json = sink.json();
-            sink.deliver(&if json { document::to_json(run)? } else { view(run, &sink.style()) })?;
-            Ok(ExitCode::SUCCESS)
-        })
+        self.finish_with(|run, sink| sink.deliver_run(run))
     }
 
     /// [`Session::finish`] for a command that prints something other than the view of its run.
     pub(crate) fn finish_with(
         mut self,
-        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+        deliver: impl FnOnce(&Run, &Sink) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
         let delivered = self.deliver(deliver);
         // Where the run was saved is most useful when it could not be printed.
@@ -132,7 +127,7 @@ impl<'a> Session<'a> {
     /// [`Session::finish_with`] for a command whose standard error is read by scripts.
     pub(crate) fn finish_quietly(
         mut self,
-        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+        deliver: impl FnOnce(&Run, &Sink) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
         let delivered = self.deliver(deliver);
         Ok(self.exit(delivered?))
@@ -140,7 +135,7 @@ impl<'a> Session<'a> {
 
     fn deliver(
         &mut self,
-        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+        deliver: impl FnOnce(&Run, &Sink) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
         self.save();
         if let Some(why) = self.keeper.unsaved.as_ref().filter(|_| self.sink.json()) {

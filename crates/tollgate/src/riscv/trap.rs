@@ -51,8 +51,7 @@ pub(super) struct TrapArgs {
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     if args.kernel == "list" {
         let list: String = DESIGNS.iter().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect();
-        Sink::open(&args.destination.output)?.deliver(&list)?;
-        return Ok(ExitCode::SUCCESS);
+        return Sink::open(&args.destination.output)?.deliver(&list);
     }
     if let Some(plan) = args.workload.plan(args.core.as_deref())? {
         return super::workload::run(&plan, &args.destination);
