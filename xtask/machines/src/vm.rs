@@ -162,9 +162,9 @@ impl Args {
                 Ok(output) => {
                     row.counts = (!output.runs.is_empty()).then(|| output.counts());
                     row.problems = output.problems();
-                    row.problems.extend(case.expects.iter().flat_map(|expect| expect.problems(&output)));
+                    row.problems.extend(expect::problems(case, &output));
                 }
-                Err(problem) => row.problems.push(problem),
+                Err(error) => row.problems.push(format!("{error:#}")),
             }
         }
         row

@@ -47,17 +47,10 @@ impl Toolchain {
 
     /// The release of the compiler, which shows that it runs.
     fn release(&self) -> Result<String> {
-        let output = Command::new(self.rustc())
-            .arg("-vV")
-            .env("LD_LIBRARY_PATH", self.libraries())
-            .output()
-            .context("Debian's compiler could not be started")?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let release = text.lines().find_map(|line| line.strip_prefix("release: ")).map(str::to_owned);
-        release.with_context(|| {
-            let text = String::from_utf8_lossy(&output.stderr);
-            format!("Debian's compiler does not run: {}", text.lines().next().unwrap_or("it gave no reason"))
-        })
+        let mut rustc = Command::new(self.rustc());
+        let text = printed(rustc.arg("-vV").env("LD_LIBRARY_PATH", self.libraries()))?;
+        let release = text.lines().find_map(|line| line.strip_prefix("release: "));
+        release.map(str::to_owned).context("Debian's compiler states no release")
     }
 }
 

@@ -3,7 +3,9 @@
 use super::arch::Arch;
 use super::console::Script;
 use super::debian::Line;
-use super::expect::Expect;
+use super::output::CaseOutput;
+use anyhow::Result;
+use tollgate_record::Severity;
 
 /// A machine, what runs on it, and what that must print.
 #[derive(Clone, Copy)]
@@ -28,7 +30,13 @@ pub(super) struct Case {
     /// Seconds for one boot, if it is not the limit of the command line.
     pub(super) limit: Option<u64>,
     pub(super) ends: Ending,
-    pub(super) expects: &'static [Expect],
+    /// Exactly these probes of `run` are skipped, each with a reason that contains this. A `*` at the end stands for the
+    /// rest of the name.
+    pub(super) skips: &'static [(&'static str, &'static str)],
+    /// Doctor has these findings, and the sentence of each contains this.
+    pub(super) doctor: &'static [(&'static str, Severity, &'static str)],
+    /// Anything else: the error is a sentence.
+    pub(super) check: fn(&CaseOutput) -> Result<()>,
 }
 
 /// How a guest must end. Guests that fail on purpose test that failures are reported and cleaned up.
