@@ -151,8 +151,8 @@ fn load_directory(path: &Path) -> anyhow::Result<Vec<Run>> {
     let progress = Progress::new();
     let mut runs = Vec::with_capacity(paths.len());
     for (place, path) in paths.iter().enumerate() {
-        progress.share(place as f64 / paths.len() as f64);
-        progress.say(format!("reading run {} of {}", count(place + 1), count(paths.len())));
+        let what = format!("reading run {} of {}", count(place + 1), count(paths.len()));
+        progress.show(place as f64 / paths.len() as f64, what);
         // What a comparison does not read is most of a record: a thousand runs fit into memory without it.
         runs.push(tollgate_report::essentials(store::read(path).map_err(Usage::error)?));
     }

@@ -31,7 +31,7 @@ pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let attempts = host::attempts();
     let progress = Progress::new();
-    progress.say(format!("watching cpu {} for {} s", site.cpu, WATCH.as_secs()));
+    progress.show(0.0, format!("watching cpu {} for {} s", site.cpu, WATCH.as_secs()));
     let watch = Watch::new(site.cpu, site.peer);
     let mark = watch.mark();
     std::thread::sleep(WATCH);

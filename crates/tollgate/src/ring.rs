@@ -60,7 +60,7 @@ pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
     for (done, cell) in cells.iter().enumerate() {
         let spec = &cell.specs()[0];
         let what = format!("ring of {}, {} bytes each", spec.procs, spec.bytes);
-        session.progress(done as f64 / cells.len() as f64, what);
+        session.progress.show(done as f64 / cells.len() as f64, what);
         let keep = &mut |unfinished: &Run| session.keeper.save(unfinished);
         let Some(measured) = runner.measure(cell, &mut session.run, &stop, keep) else { break };
         let mut result = measured.result;

@@ -15,7 +15,7 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Plan};
 use tollgate_measure::samples::{ProbeState, RunSamples};
 use tollgate_measure::{Meta, Placement, Site, summary};
-use tollgate_record::{Run, Warning};
+use tollgate_record::Run;
 
 /// How often a run that is going on is saved.
 pub(crate) const SAVE_EVERY: Duration = Duration::from_millis(700);
@@ -107,7 +107,7 @@ impl Sampled {
                     write(session, samples, &spans);
                 }
             }
-            session.progress(share, doing.as_str());
+            session.progress.show(share, doing.as_str());
             if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let samples = sampler::run(bench, &metas, states, &self.plan, &mut observe)
@@ -120,12 +120,9 @@ impl Sampled {
     fn record(&self, run: &mut Run, metas: &[&Meta], samples: &RunSamples, spans: &[SpanNoise]) {
         run.warnings.clear();
         summary::record_run(run, metas, samples, self.source);
-        run.warnings.extend(self.noise(metas, spans));
-    }
-
-    fn noise(&self, metas: &[&Meta], spans: &[SpanNoise]) -> Vec<Warning> {
         let with_peer = self.wanted.iter().any(|&probe| metas[probe].placement == Placement::Pair);
-        SpanNoise::total(spans).map_or_else(Vec::new, |span| noise::warnings(&span, with_peer))
+        let total = SpanNoise::total(spans).into_iter();
+        run.warnings.extend(total.flat_map(|span| noise::warnings(&span, with_peer)));
     }
 }
 

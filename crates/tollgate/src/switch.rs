@@ -150,7 +150,7 @@ pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     let done = rows.run(&plan, &setting, &stop, &mut |event| {
         match event {
             Event::Building(what) => say(format!("tollgate: {what}")),
-            Event::Running(share, name) => session.progress(share, name),
+            Event::Running(share, name) => session.progress.show(share, name),
             Event::Measured(rows) if saved.is_none_or(|saved| saved.elapsed() >= SAVE_EVERY) => {
                 write(&mut session, rows);
                 saved = Some(Instant::now());

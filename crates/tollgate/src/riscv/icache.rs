@@ -86,7 +86,7 @@ pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
             .map_err(Usage::error)?;
     let mut session = Session::open(&args.destination, host::here(), args.seed)?;
     for (done, build) in builds.iter().enumerate() {
-        session.progress(done as f64 / builds.len() as f64, &build.name);
+        session.progress.show(done as f64 / builds.len() as f64, &build.name);
         let report = icache::run(build, &settings).map_err(|error| match error {
             IcacheError::Trapped { .. } | IcacheError::Waits { .. } => error.into(),
             error => Usage::error(error),

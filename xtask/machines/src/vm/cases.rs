@@ -1,11 +1,55 @@
-//! The cases, one row each.
+//! The machines to try tollgate on, one row each.
 
-use super::arch::{AMD64, ARM64};
-use super::case::{Case, Ending};
+use super::arch::{AMD64, ARM64, Arch};
 use super::checks;
 use super::console::Script;
-use super::debian::Line;
+use super::debian::{Line, V6_1, V6_12};
+use super::output::CaseOutput;
+use anyhow::Result;
 use tollgate_record::Severity::{self, Info, Ok as Well, Spoils};
+
+/// A machine, what runs on it, and what that must print.
+#[derive(Clone, Copy)]
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    /// What is special about the machine, for the table.
+    pub(super) what: &'static str,
+    pub(super) arch: &'static Arch,
+    pub(super) line: Line,
+    /// QEMU's name of the processor, with its features.
+    pub(super) cpu: &'static str,
+    pub(super) cpus: u32,
+    pub(super) memory_mib: u32,
+    /// More arguments of QEMU.
+    pub(super) machine: &'static [&'static str],
+    /// More words of the kernel's command line.
+    pub(super) boot: &'static str,
+    /// What the guest runs, in this order.
+    pub(super) scripts: &'static [Script],
+    /// Number of boots, one after the other, which must all print the same.
+    pub(super) boots: usize,
+    /// Seconds for one boot, if it is not the limit of the command line.
+    pub(super) limit: Option<u64>,
+    pub(super) ends: Ending,
+    /// Exactly these probes of `run` are skipped, each with a reason that contains this. A `*` at the end stands for the
+    /// rest of the name.
+    pub(super) skips: &'static [(&'static str, &'static str)],
+    /// Doctor has these findings, and the sentence of each contains this.
+    pub(super) doctor: &'static [(&'static str, Severity, &'static str)],
+    /// Anything else: the error is a sentence.
+    pub(super) check: fn(&CaseOutput) -> Result<()>,
+}
+
+/// How a guest must end. Guests that fail on purpose test that failures are reported and cleaned up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It runs its scripts and powers off.
+    Off,
+    /// Its kernel panics.
+    Panics,
+    /// It never ends.
+    Hangs,
+}
 
 const DOCTOR: Script = Script { name: "doctor", line: "tollgate doctor --json" };
 const RUN: Script = Script {
@@ -42,7 +86,7 @@ const X86: Case = Case {
     name: "",
     what: "",
     arch: &AMD64,
-    line: Line::V6_12,
+    line: V6_12,
     cpu: "EPYC",
     cpus: 1,
     memory_mib: 1024,
@@ -92,7 +136,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "one-cpu",
         what: "one CPU",
-        line: Line::V6_1,
+        line: V6_1,
         doctor: &[EMULATED, ("one-cpu", Info, "one CPU only")],
         check: checks::one_cpu_built_in,
         ..X86
@@ -109,7 +153,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "pti-on",
         what: "page-table isolation, which the processor needs",
-        line: Line::V6_1,
+        line: V6_1,
         cpu: "Nehalem",
         doctor: &[("page-table-isolation", Info, "page-table isolation is on")],
         check: |output| checks::meltdown(output, "Mitigation: PTI", true),
@@ -118,7 +162,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "pti-off",
         what: "the same processor without it (`nopti`)",
-        line: Line::V6_1,
+        line: V6_1,
         cpu: "Nehalem",
         boot: "no_timer_check tsc=reliable nopti",
         doctor: &[("page-table-isolation", Info, "is off though this processor needs it")],
@@ -128,7 +172,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "pti-forced",
         what: "page-table isolation on a processor that does not need it (`pti=on`)",
-        line: Line::V6_1,
+        line: V6_1,
         boot: "no_timer_check tsc=reliable pti=on",
         doctor: &[("page-table-isolation", Info, "was forced on")],
         check: |output| checks::meltdown(output, "Not affected", true),
@@ -149,7 +193,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "paranoid-4",
         what: "`perf_event_paranoid` 4, no privilege",
-        line: Line::V6_1,
+        line: V6_1,
         boot: "no_timer_check tsc=reliable sysctl.kernel.perf_event_paranoid=4",
         scripts: NOBODY,
         doctor: &[
@@ -183,7 +227,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "kvm-amd",
         what: "KVM on AMD's SVM, nested paging",
-        line: Line::V6_1,
+        line: V6_1,
         machine: &["-icount", "shift=2,sleep=off"],
         scripts: &[Script { name: "load", line: LOAD_KVM }, CROSSING],
         check: |output| checks::kvm(output, true),
@@ -200,7 +244,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "kvm-without-svm",
         what: "no virtualization in the processor",
-        line: Line::V6_1,
+        line: V6_1,
         cpu: "EPYC,-svm",
         scripts: &[Script { name: "load", line: "insmod /mod/kvm-amd.ko || true" }, CROSSING],
         check: checks::no_kvm,
@@ -209,7 +253,7 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "arm-counters",
         what: "Arm PMUv3, two boots alike; `perf_user_access` 0",
-        line: Line::V6_1,
+        line: V6_1,
         scripts: &[DOCTOR, COUNTED],
         boots: 2,
         doctor: &[

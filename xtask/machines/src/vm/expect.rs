@@ -1,6 +1,6 @@
 //! What a case must print.
 
-use super::case::Case;
+use super::cases::Case;
 use super::output::CaseOutput;
 use tollgate_record::{Severity, Status};
 
