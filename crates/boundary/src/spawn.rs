@@ -7,15 +7,15 @@ mod posix_spawn;
 mod thread;
 mod tiny_program;
 
+use crate::mechanism;
 use std::{io, mem};
-use tollgate_measure::{Crossing, Meta, Placement, Refusal};
+use tollgate_measure::{Crossing, Meta, Refusal};
 use tollgate_record::Per;
 
-pub(crate) use {fork::Fork, posix_spawn::PosixSpawn, thread::Thread};
+pub(crate) use {fork::FORK, posix_spawn::POSIX_SPAWN, thread::THREAD};
 
-/// The fields that the rows share.
-const ROW: Meta =
-    Meta { id: "", what: "", per: Per::Task, crossings_per_pass: 1, placement: Placement::One, proof: &[] };
+/// What the rows have in common.
+const ROW: Meta = Meta { per: Per::Task, ..mechanism::ROW };
 
 /// An open probe that makes one task at a time and counts those that ended as they should.
 struct Spawner<F> {

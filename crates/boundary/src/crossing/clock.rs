@@ -1,24 +1,17 @@
 //! The system call `clock_gettime` in two parts: the kernel reads the clock in the middle and returns the time.
 
+use crate::mechanism::Mechanism;
 use crate::syscall::{self, raw};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::Span;
-use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Probe, Refusal};
 use tollgate_record::{Evidence, phase};
 
-/// `syscall/clock_gettime` with its two parts.
-pub(super) struct Split;
-
-impl Probe for Split {
-    fn meta(&self) -> &Meta {
-        syscall::ClockGettime.meta()
-    }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(StampedClock { plain: syscall::ClockGettime.open(site)? }))
-    }
-}
+pub(super) static SPLIT: Mechanism = Mechanism {
+    meta: &syscall::CLOCK_META,
+    open: |_, site| Ok(Box::new(StampedClock { plain: syscall::CLOCK_GETTIME.open(site)? })),
+};
 
 struct StampedClock {
     plain: Box<dyn Crossing>,

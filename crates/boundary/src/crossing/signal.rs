@@ -1,24 +1,17 @@
 //! A signal of a thread to itself, in two parts: to the handler, and back.
 
-use crate::signal::{Own, entered, stamp_with};
+use crate::mechanism::Mechanism;
+use crate::signal::{META, OWN, entered, stamp_with};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::Span;
-use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Probe, Refusal};
 use tollgate_record::{Evidence, phase};
 
-/// `signal/self` with its parts.
-pub(super) struct Split;
-
-impl Probe for Split {
-    fn meta(&self) -> &Meta {
-        Own.meta()
-    }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(StampedSignal { plain: Own.open(site)?, stamped: [None] }))
-    }
-}
+pub(super) static SPLIT: Mechanism = Mechanism {
+    meta: &META,
+    open: |_, site| Ok(Box::new(StampedSignal { plain: OWN.open(site)?, stamped: [None] })),
+};
 
 struct StampedSignal {
     plain: Box<dyn Crossing>,

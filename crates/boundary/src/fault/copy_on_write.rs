@@ -1,34 +1,10 @@
 //! The write to a page that a fork has shared: copied while the child lives, made writable again after its end.
 
-use super::kind::{Counted, MINOR, Pages, write_each};
+use super::kind::{Counted, MINOR, Pages, TOUCH, write_each};
 use super::map::Map;
+use crate::mechanism::{Mechanism, Opened};
 use std::{io, ptr};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
-
-/// The probe `fault/copy-on-write`.
-pub(crate) struct Shared;
-
-/// The probe `fault/copy-on-write-alone`.
-pub(crate) struct Alone;
-
-static SHARED: Meta = Meta {
-    id: "fault/copy-on-write",
-    what: "write to a page that a child still shares: a page is found, copied and mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR],
-};
-
-static ALONE: Meta = Meta {
-    id: "fault/copy-on-write-alone",
-    what: "write to a page that a child shared until it ended: the page is made writable again",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR],
-};
+use tollgate_measure::{Meta, Refusal};
 
 /// Pages that one fork shares.
 const PAGES: usize = 512;
@@ -124,28 +100,28 @@ impl Pages for Common {
     }
 }
 
-fn open(sharer: bool, meta: &'static Meta) -> Result<Box<dyn Crossing>, Refusal> {
+fn open(sharer: bool, meta: &'static Meta) -> Opened {
     let map = Map::private(PAGES)?;
     map.small_pages()?;
     Counted::open(Common { map, sharer, child: None, next: PAGES, first: 0 }, meta.proof)
 }
 
-impl Probe for Shared {
-    fn meta(&self) -> &Meta {
-        &SHARED
-    }
+pub(crate) static SHARED: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/copy-on-write",
+        what: "write to a page that a child still shares: a page is found, copied and mapped",
+        proof: &[MINOR],
+        ..TOUCH
+    },
+    open: |meta, _| open(true, meta),
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        open(true, &SHARED)
-    }
-}
-
-impl Probe for Alone {
-    fn meta(&self) -> &Meta {
-        &ALONE
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        open(false, &ALONE)
-    }
-}
+pub(crate) static ALONE: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/copy-on-write-alone",
+        what: "write to a page that a child shared until it ended: the page is made writable again",
+        proof: &[MINOR],
+        ..TOUCH
+    },
+    open: |meta, _| open(false, meta),
+};

@@ -1,106 +1,78 @@
 //! Page faults that the kernel handles, with their parts: stamped by the kernel's own software events, and where that
 //! is allowed by a BPF program at the entry.
 
-use super::anonymous::{ANONYMOUS, FreshMemory, FreshTouch, ZERO_PAGE};
+use super::anonymous::{FIRST_READ, FIRST_WRITE, FreshMemory, FreshTouch};
 use super::cached::MemoryFile;
-use super::kind::{Counted, MINOR, SteadyPages};
+use super::kind::{Counted, SteadyPages};
 use super::matched::{Events, FaultStamp, Occasional, Window, cut, watch};
+use crate::mechanism::{Mechanism, Opened};
 use std::ptr;
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::{Span, Stamper, Tracepoint};
-use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::{Evidence, phase};
 
-/// A kind of fault with its parts. Its batches are those of the same kind without parts.
-pub(crate) struct SplitFault<P: 'static> {
-    meta: &'static Meta,
-    pages: fn() -> Result<P, Refusal>,
-    by: FaultStamp,
-}
+/// Each kind with its parts; its batches are those of the same kind without parts.
+pub(crate) static ANONYMOUS_PARTS: Mechanism = Mechanism {
+    meta: &FIRST_WRITE,
+    open: |meta, _| open(meta, FreshMemory::new(FreshTouch::Write), FaultStamp::Event),
+};
 
-fn written() -> Result<FreshMemory, Refusal> {
-    FreshMemory::new(FreshTouch::Write)
-}
+pub(crate) static ZERO_PAGE_PARTS: Mechanism = Mechanism {
+    meta: &FIRST_READ,
+    open: |meta, _| open(meta, FreshMemory::new(FreshTouch::Read), FaultStamp::Event),
+};
 
-fn read() -> Result<FreshMemory, Refusal> {
-    FreshMemory::new(FreshTouch::Read)
-}
-
-pub(crate) static ANONYMOUS_PARTS: SplitFault<FreshMemory> =
-    SplitFault { meta: &ANONYMOUS, pages: written, by: FaultStamp::Event };
-
-pub(crate) static ZERO_PAGE_PARTS: SplitFault<FreshMemory> =
-    SplitFault { meta: &ZERO_PAGE, pages: read, by: FaultStamp::Event };
-
-pub(crate) static CACHED_FILE: SplitFault<MemoryFile> = SplitFault {
+pub(crate) static CACHED_FILE: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/cached-file",
         what: "first read of a file in the page cache: it and its neighbors are mapped",
-        proof: &[MINOR],
-        ..ANONYMOUS
+        ..FIRST_WRITE
     },
-    pages: MemoryFile::new,
-    by: FaultStamp::Event,
+    open: |meta, _| open(meta, MemoryFile::new(), FaultStamp::Event),
 };
 
 /// The three once more, with the entry stamped by the tracepoint.
-pub(crate) static ANONYMOUS_TRACEPOINT: SplitFault<FreshMemory> = SplitFault {
+pub(crate) static ANONYMOUS_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/anonymous-tracepoint",
         what: "first write to a page of anonymous memory, its entry stamped by a BPF program",
-        ..ANONYMOUS
+        ..FIRST_WRITE
     },
-    pages: written,
-    by: FaultStamp::Tracepoint,
+    open: |meta, _| open(meta, FreshMemory::new(FreshTouch::Write), FaultStamp::Tracepoint),
 };
 
-pub(crate) static ZERO_PAGE_TRACEPOINT: SplitFault<FreshMemory> = SplitFault {
+pub(crate) static ZERO_PAGE_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/zero-page-tracepoint",
         what: "first read of a page of anonymous memory, its entry stamped by a BPF program",
-        proof: &[MINOR],
-        ..ANONYMOUS
+        ..FIRST_WRITE
     },
-    pages: read,
-    by: FaultStamp::Tracepoint,
+    open: |meta, _| open(meta, FreshMemory::new(FreshTouch::Read), FaultStamp::Tracepoint),
 };
 
-pub(crate) static CACHED_FILE_TRACEPOINT: SplitFault<MemoryFile> = SplitFault {
+pub(crate) static CACHED_FILE_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/cached-file-tracepoint",
         what: "first read of a file in the page cache, its entry stamped by a BPF program",
-        proof: &[MINOR],
-        ..ANONYMOUS
+        ..FIRST_WRITE
     },
-    pages: MemoryFile::new,
-    by: FaultStamp::Tracepoint,
+    open: |meta, _| open(meta, MemoryFile::new(), FaultStamp::Tracepoint),
 };
 
 /// The most stamped touches of one visit.
 const STAMPED: usize = 256;
 
-impl<P: SteadyPages> Probe for SplitFault<P> {
-    fn meta(&self) -> &Meta {
-        self.meta
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let pages = (self.pages)()?;
-        let tracepoint = match self.by {
-            FaultStamp::Event => None,
-            FaultStamp::Tracepoint => {
-                Some(Tracepoint::open(pages.first().addr(), pages.most() * pages.step())?)
-            }
-        };
-        let plain = Counted::new(pages, self.meta.proof)?;
-        Ok(Box::new(StampedFaults {
-            plain,
-            events: Events::open(),
-            tracepoint,
-            occasional: Occasional::default(),
-        }))
-    }
+fn open<P: SteadyPages + 'static>(meta: &Meta, pages: Result<P, Refusal>, by: FaultStamp) -> Opened {
+    let pages = pages?;
+    let tracepoint = match by {
+        FaultStamp::Event => None,
+        FaultStamp::Tracepoint => Some(Tracepoint::open(pages.first().addr(), pages.most() * pages.step())?),
+    };
+    let plain = Counted::new(pages, meta.proof)?;
+    let occasional = Occasional::default();
+    Ok(Box::new(StampedFaults { plain, events: Events::open(), tracepoint, occasional }))
 }
 
 struct StampedFaults<P> {
@@ -255,6 +227,7 @@ mod tests {
     use super::*;
     use crate::testing::alone;
     use tollgate_measure::clock::{Clock, Counter, Os, Source};
+    use tollgate_measure::{Probe, Site};
 
     const SITE: Site = Site { cpu: 0, peer: None };
     const BY_EVENT: [&dyn Probe; 3] = [&ANONYMOUS_PARTS, &ZERO_PAGE_PARTS, &CACHED_FILE];

@@ -1,8 +1,7 @@
 //! A protected page with the handler that redirects writes to it.
 
 use super::handler::Installed;
-use super::machine::touch;
-use super::plan::Plan;
+use super::touch::{Plan, touch};
 use crate::region::Region;
 use std::{mem, ptr};
 use tollgate_measure::{Crossing, Refusal};

@@ -1,46 +1,35 @@
 //! A touch of a protected page, taken apart: the way into the kernel, to the handler, and back.
 
-use super::machine::touch;
 use super::matched::{FaultStamp, Occasional, Window, cut, watch};
 use super::protected_page::ProtectedPage;
-use super::protection::PROTECTION;
+use super::protection::META;
+use super::touch::touch;
+use crate::mechanism::{Mechanism, Opened};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::{KernelEvent, KernelEvents, Span, Stamper, Tracepoint};
-use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::{Evidence, phase};
 
-/// `fault/protection` with its parts.
-pub(crate) struct SplitProtection {
-    meta: &'static Meta,
-    by: FaultStamp,
-}
+pub(crate) static PROTECTION_PARTS: Mechanism =
+    Mechanism { meta: &META, open: |_, _| open(FaultStamp::Event) };
 
-pub(crate) static PROTECTION_PARTS: SplitProtection =
-    SplitProtection { meta: &PROTECTION, by: FaultStamp::Event };
-
-pub(crate) static PROTECTION_TRACEPOINT: SplitProtection = SplitProtection {
+pub(crate) static PROTECTION_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/protection-tracepoint",
         what: "write to a protected page, handled, its entry stamped by a BPF program",
-        ..PROTECTION
+        ..META
     },
-    by: FaultStamp::Tracepoint,
+    open: |_, _| open(FaultStamp::Tracepoint),
 };
 
-impl Probe for SplitProtection {
-    fn meta(&self) -> &Meta {
-        self.meta
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let plain = ProtectedPage::new()?;
-        let stamper: Result<Box<dyn Stamper>, Refusal> = match self.by {
-            FaultStamp::Event => KernelEvents::open(KernelEvent::Fault).map(|it| Box::new(it) as _),
-            FaultStamp::Tracepoint => Ok(Box::new(Tracepoint::open(plain.plan.bad.addr(), WITHIN)?)),
-        };
-        Ok(Box::new(StampedProtection { plain, by: self.by, stamper, occasional: Occasional::default() }))
-    }
+fn open(by: FaultStamp) -> Opened {
+    let plain = ProtectedPage::new()?;
+    let stamper: Result<Box<dyn Stamper>, Refusal> = match by {
+        FaultStamp::Event => KernelEvents::open(KernelEvent::Fault).map(|it| Box::new(it) as _),
+        FaultStamp::Tracepoint => Ok(Box::new(Tracepoint::open(plain.plan.bad.addr(), WITHIN)?)),
+    };
+    Ok(Box::new(StampedProtection { plain, by, stamper, occasional: Occasional::default() }))
 }
 
 struct StampedProtection {

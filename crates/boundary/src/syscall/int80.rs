@@ -1,34 +1,23 @@
 //! The legacy entry: `int 0x80`, an interrupt gate to the 32-bit system calls.
 
-use super::{PROOF, seccomp};
+use super::{ROW, seccomp};
+use crate::mechanism::Mechanism;
 use std::sync::OnceLock;
 use std::{io, mem, ptr};
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::family::ProbeAsked;
 
-/// The probe `syscall/int80`.
-pub(crate) struct Int80;
-
-static META: Meta = Meta {
-    id: "syscall/int80",
-    what: "32-bit system call getppid by int 0x80: an interrupt gate in place of SYSCALL",
-    per: Per::Syscall,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
-};
-
-impl Probe for Int80 {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static INT80: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "syscall/int80",
+        what: "32-bit system call getppid by int 0x80: an interrupt gate in place of SYSCALL",
+        ..ROW
+    },
+    open: |_, _| {
         available()?;
         Ok(Box::new(Int80Calls { parent: parent(), right: 0 }))
-    }
-}
+    },
+};
 
 fn parent() -> i32 {
     // SAFETY: getppid has no arguments and cannot fail.
