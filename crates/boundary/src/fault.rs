@@ -10,7 +10,6 @@ mod handler;
 mod huge;
 mod kind;
 mod major;
-mod map;
 mod matched;
 mod parts;
 mod populate;

@@ -8,6 +8,7 @@ mod thread;
 mod tiny_program;
 
 use crate::mechanism;
+use crate::task::process;
 use std::{io, mem};
 use tollgate_measure::{Crossing, Meta, Refusal};
 use tollgate_record::Per;
@@ -62,15 +63,5 @@ impl<F: FnMut() -> io::Result<bool>> Crossing for Spawner<F> {
 /// Waits for the child; true if it exited with `status`.
 #[inline]
 fn exited_with(pid: libc::pid_t, status: i32) -> io::Result<bool> {
-    let mut how = 0;
-    loop {
-        // SAFETY: the status is a valid integer.
-        if unsafe { libc::waitpid(pid, &mut how, 0) } == pid {
-            return Ok(libc::WIFEXITED(how) && libc::WEXITSTATUS(how) == status);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    process::wait(pid).map(|how| libc::WIFEXITED(how) && libc::WEXITSTATUS(how) == status)
 }

@@ -4,8 +4,8 @@
 //! the kernel's side is cold.
 
 use super::clock;
+use crate::map::{Map, page_bytes};
 use crate::mechanism::{Mechanism, Opened};
-use crate::region::Region;
 use crate::syscall::{self, INVALID_NUMBER, raw};
 use std::{fs, mem, ptr};
 use tollgate_measure::clock::Now;
@@ -78,7 +78,7 @@ fn open(call: Call, state: State, site: &Site) -> Opened {
 /// Makes the state cold.
 struct Cooler {
     state: State,
-    region: Region,
+    region: Map,
     bytes: usize,
     line: usize,
 }
@@ -91,13 +91,13 @@ const USUAL_L2: usize = 2 << 20;
 
 impl Cooler {
     fn new(state: State, cpu: usize) -> Result<Self, Refusal> {
-        let page = Region::new(1)?.page_bytes();
+        let page = page_bytes();
         // Twice the second cache, and more than the first holds.
         let bytes = match state {
             State::Tlb => FLUSHED * page,
             State::Swept => 2 * l2_bytes(cpu).unwrap_or(USUAL_L2) + (128 << 10),
         };
-        let region = Region::new(bytes.div_ceil(page))?;
+        let region = Map::private(bytes.div_ceil(page))?;
         for index in 0..region.pages() {
             // SAFETY: the page is mapped and writable, and nobody refers to it.
             unsafe { ptr::write_volatile(region.page(index), 1) };

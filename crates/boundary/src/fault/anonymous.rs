@@ -1,7 +1,7 @@
 //! Fresh anonymous memory: the first write, the first read, and the write after a read.
 
 use super::kind::{Counted, MINOR, Pages, SteadyPages, TOUCH, read_each, write_each};
-use super::map::Map;
+use crate::map::Map;
 use crate::mechanism::Mechanism;
 use tollgate_measure::{Facts, Meta, Refusal};
 use tollgate_record::family::{ProbeAsked, ProbeFound};

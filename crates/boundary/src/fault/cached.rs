@@ -1,10 +1,9 @@
 //! Reads of file pages that are in the page cache: one page, with those around it, a large folio.
 
 use super::kind::{Counted, Pages, SteadyPages, TOUCH, read_each};
-use super::map::Map;
 use super::scratch;
+use crate::map::{Map, page_bytes};
 use crate::mechanism::{Mechanism, Opened};
-use crate::region::page_bytes;
 use std::ptr;
 use tollgate_measure::{Facts, Meta, Refusal, Site};
 use tollgate_record::family::{ProbeAsked, ProbeFound};

@@ -1,10 +1,9 @@
 //! The first write to shared memory, to a private and to a shared mapping of a file.
 
 use super::kind::{Counted, Pages, TOUCH, write_each};
-use super::map::Map;
 use super::scratch;
+use crate::map::{Map, page_bytes};
 use crate::mechanism::{Mechanism, Opened};
-use crate::region::page_bytes;
 use std::fs::File;
 use tollgate_measure::{Meta, Refusal};
 

@@ -1,9 +1,8 @@
 //! The first write to huge pages: transparent ones, and those of hugetlbfs.
 
 use super::kind::{Counted, MINOR, Pages, TOUCH, write_each};
-use super::map::Map;
+use crate::map::{Map, page_bytes};
 use crate::mechanism::{Mechanism, Opened};
-use crate::region::page_bytes;
 use std::fs;
 use tollgate_measure::{Facts, Meta, Refusal, Site};
 use tollgate_record::family::{ProbeAsked, ProbeFound};

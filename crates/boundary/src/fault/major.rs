@@ -2,10 +2,9 @@
 //! device costs.
 
 use super::kind::{self, Counted, OFF_CPU, Pages, TOUCH, WALL};
-use super::map::Map;
 use super::scratch;
+use crate::map::{Map, page_bytes};
 use crate::mechanism::{Mechanism, Opened};
-use crate::region::page_bytes;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::ptr;

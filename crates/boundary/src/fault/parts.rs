@@ -5,12 +5,12 @@ use super::anonymous::{FIRST_READ, FIRST_WRITE, FreshMemory, FreshTouch};
 use super::cached::MemoryFile;
 use super::kind::{Counted, SteadyPages};
 use super::matched::{Events, FaultStamp, Occasional, Window, cut, watch};
-use crate::mechanism::{Mechanism, Opened};
+use crate::mechanism::{Apart, Cuts, Mechanism, Opened};
 use std::ptr;
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::{Span, Stamper, Tracepoint};
-use tollgate_measure::{Crossing, Facts, Meta, Refusal};
+use tollgate_measure::{Meta, Refusal};
 use tollgate_record::{Evidence, phase};
 
 /// Each kind with its parts; its batches are those of the same kind without parts.
@@ -70,68 +70,38 @@ fn open<P: SteadyPages + 'static>(meta: &Meta, pages: Result<P, Refusal>, by: Fa
         FaultStamp::Event => None,
         FaultStamp::Tracepoint => Some(Tracepoint::open(pages.first().addr(), pages.most() * pages.step())?),
     };
-    let plain = Counted::new(pages, meta.proof)?;
-    let occasional = Occasional::default();
-    Ok(Box::new(StampedFaults { plain, events: Events::open(), tracepoint, occasional }))
+    let plain = Box::new(Counted::new(pages, meta.proof)?);
+    let cuts = FaultCuts { events: Events::open(), tracepoint, occasional: Occasional::default() };
+    Ok(Box::new(Apart { plain, cuts }))
 }
 
-struct StampedFaults<P> {
-    plain: Counted<P>,
+struct FaultCuts {
     events: Result<Events, Refusal>,
     tracepoint: Option<Tracepoint>,
     occasional: Occasional,
 }
 
-impl<P: SteadyPages> StampedFaults<P> {
-    fn windows(&mut self, now: Now, windows: &mut [Window]) {
-        let pages = &self.plain.pages;
+/// Faults watched by one stamper.
+fn watched<P: SteadyPages>(
+    pages: &mut P,
+    stamper: &mut dyn Stamper,
+    count: usize,
+    now: Now,
+) -> Result<Vec<(Window, u64)>, Refusal> {
+    pages.arm(count)?;
+    // Written before, so that storing a window does not fault.
+    let mut windows = vec![Window { page: 1, ..Window::default() }; count];
+    watch(stamper, now, crate::map::page_bytes(), || {
         let (mut page, step, writes) = (pages.first(), pages.step(), pages.writes());
-        for window in windows {
+        for window in &mut windows {
             let before = now();
             touch(page, writes);
             let after = now();
             *window = Window { before, after, page: page.addr() };
             page = page.wrapping_add(step);
         }
-    }
-
-    /// Faults watched by one stamper.
-    fn watched(
-        &mut self,
-        stamper: &mut dyn Stamper,
-        count: usize,
-        now: Now,
-    ) -> Result<Vec<(Window, u64)>, Refusal> {
-        self.plain.pages.arm(count)?;
-        // Written before, so that storing a window does not fault.
-        let mut windows = vec![Window { page: 1, ..Window::default() }; count];
-        watch(stamper, now, crate::region::page_bytes(), || {
-            self.windows(now, &mut windows);
-            windows
-        })
-    }
-
-    /// Both events in turn, and the tracepoint where there is one.
-    fn stamp(
-        &mut self,
-        events: &mut Events,
-        tracepoint: Option<&mut Tracepoint>,
-        count: usize,
-        now: Now,
-        lanes: &mut [Vec<Span>],
-    ) -> Result<(), Refusal> {
-        let entry = self.watched(&mut events.entry, count, now)?;
-        let handled = self.watched(&mut events.handled, count, now)?;
-        let traced = tracepoint.map(|it| self.watched(it, count, now)).transpose()?;
-        if let [to_entry, to_end, back, with_entry, with_end, traced_lanes @ ..] = lanes {
-            cut(&entry, Some(to_entry), None, Some(with_entry));
-            cut(&handled, Some(to_end), Some(back), Some(with_end));
-            if let (Some(traced), [to_tracepoint, with_tracepoint]) = (traced, traced_lanes) {
-                cut(&traced, Some(to_tracepoint), None, Some(with_tracepoint));
-            }
-        }
-        Ok(())
-    }
+        windows
+    })
 }
 
 #[inline(always)]
@@ -178,47 +148,36 @@ fn dissection(by: FaultStamp) -> Dissection {
     }
 }
 
-impl<P: SteadyPages> Crossing for StampedFaults<P> {
-    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.plain.prepare(passes)
+impl<P: SteadyPages> Cuts<Counted<P>> for FaultCuts {
+    fn dissection(&self) -> Dissection {
+        dissection(if self.tracepoint.is_some() { FaultStamp::Tracepoint } else { FaultStamp::Event })
     }
 
-    #[inline]
-    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.plain.cross(passes)
-    }
-
-    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-        self.plain.prove(counts)
-    }
-
-    fn most_passes(&self) -> u64 {
-        self.plain.most_passes()
-    }
-
-    fn dissection(&self) -> Option<Dissection> {
-        let by = if self.tracepoint.is_some() { FaultStamp::Tracepoint } else { FaultStamp::Event };
-        Some(dissection(by))
-    }
-
-    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+    /// Both events in turn, and the tracepoint where there is one.
+    fn dissect(
+        &mut self,
+        plain: &mut Counted<P>,
+        count: u32,
+        now: Now,
+        lanes: &mut [Vec<Span>],
+    ) -> Result<(), Refusal> {
         if self.tracepoint.is_some() && !self.occasional.is_due() {
             return Ok(());
         }
-        if let Err(refusal) = &self.events {
-            return Err(refusal.clone());
+        let events = self.events.as_mut().map_err(|refusal| refusal.clone())?;
+        plain.close_batch();
+        let (pages, count) = (&mut plain.pages, (count as usize / 2).clamp(1, STAMPED));
+        let entry = watched(pages, &mut events.entry, count, now)?;
+        let handled = watched(pages, &mut events.handled, count, now)?;
+        let traced = self.tracepoint.as_mut().map(|it| watched(pages, it, count, now)).transpose()?;
+        if let [to_entry, to_end, back, with_entry, with_end, traced_lanes @ ..] = lanes {
+            cut(&entry, Some(to_entry), None, Some(with_entry));
+            cut(&handled, Some(to_end), Some(back), Some(with_end));
+            if let (Some(traced), [to_tracepoint, with_tracepoint]) = (traced, traced_lanes) {
+                cut(&traced, Some(to_tracepoint), None, Some(with_tracepoint));
+            }
         }
-        let mut events = std::mem::replace(&mut self.events, Err(Refusal::Failed(String::new())))?;
-        let mut tracepoint = self.tracepoint.take();
-        self.plain.close_batch();
-        let count = (count as usize / 2).clamp(1, STAMPED);
-        let stamped = self.stamp(&mut events, tracepoint.as_mut(), count, now, lanes);
-        (self.events, self.tracepoint) = (Ok(events), tracepoint);
-        stamped
-    }
-
-    fn facts(&self) -> Facts {
-        self.plain.facts()
+        Ok(())
     }
 }
 

@@ -1,10 +1,9 @@
 //! Pages mapped in advance, many in one call: the cost of a fault without the exception.
 
 use super::kind::{Counted, MAPPED, Pages, TOUCH};
-use super::map::Map;
 use super::scratch;
+use crate::map::{Map, page_bytes};
 use crate::mechanism::{Mechanism, Opened};
-use crate::region::page_bytes;
 use tollgate_measure::{Meta, Refusal};
 
 /// Pages of a region.

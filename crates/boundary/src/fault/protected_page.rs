@@ -2,7 +2,7 @@
 
 use super::handler::Installed;
 use super::touch::{Plan, touch};
-use crate::region::Region;
+use crate::map::Map;
 use std::{mem, ptr};
 use tollgate_measure::{Crossing, Refusal};
 
@@ -12,7 +12,7 @@ pub(crate) struct ProtectedPage {
     /// The handler reads and writes it, so the loop uses it through raw pointers only.
     pub(crate) plan: Box<Plan>,
     /// Page 0 is the good one, page 1 the bad one.
-    _region: Region,
+    _region: Map,
 }
 
 impl ProtectedPage {
@@ -24,7 +24,7 @@ impl ProtectedPage {
                 "start the program from a parent that does not block SIGSEGV",
             ));
         }
-        let mut region = Region::new(2)?;
+        let mut region = Map::private(2)?;
         region.forbid(1)?;
         let (good, bad) = (region.page(0), region.page(1));
         // SAFETY: the first page is mapped and writable. This maps it, so that it cannot fault in the loop.

@@ -1,9 +1,8 @@
 //! A fault that another thread of the program handles through userfaultfd.
 
 use super::kind::{Counted, MAPPED, Pages, TOUCH, write_each};
-use super::map::Map;
+use crate::map::{Map, page_bytes};
 use crate::mechanism::Mechanism;
-use crate::region::page_bytes;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};

@@ -129,6 +129,32 @@ pub(crate) fn reap(pid: libc::pid_t) {
     }
 }
 
+/// The wait status of the child, once it has ended. For children whose exit signal is SIGCHLD.
+#[inline]
+pub(crate) fn wait(pid: libc::pid_t) -> io::Result<i32> {
+    let mut how = 0;
+    loop {
+        // SAFETY: the status is a valid integer.
+        if unsafe { libc::waitpid(pid, &mut how, 0) } == pid {
+            return Ok(how);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// The wait status of a child that exits with what `act` returns, or the call that failed.
+///
+/// # Safety
+/// As for [`fork`].
+pub(crate) unsafe fn status_of(act: impl FnOnce() -> i32) -> Result<i32, (&'static str, io::Error)> {
+    // SAFETY: the caller's promise; the child ends without running anything of the parent's.
+    let child = unsafe { fork(&[libc::SIGCHLD], [None, None], || libc::_exit(act())) };
+    wait(child.map_err(|error| ("fork", error))?).map_err(|error| ("waitpid", error))
+}
+
 /// Asks that the calling task run on `cpu` only. Async-signal-safe.
 pub(crate) fn move_to(cpu: usize) -> Result<(), libc::c_int> {
     // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
