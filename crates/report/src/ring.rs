@@ -9,8 +9,7 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, painted};
-use cell::RingCell;
-use tollgate_record::{Run, Status};
+use tollgate_record::{Measurement, Run, Status};
 
 /// The name under which a fit's rows are in the record.
 const KNEE: &str = "ring/knee";
@@ -18,8 +17,8 @@ const KNEE: &str = "ring/knee";
 /// The matrix of a `ring` run: each cell's total and parts, what the fit found, the plot, and the notes.
 /// Cells that failed are rows with their reason.
 pub(crate) fn ring(run: &Run, style: &Style) -> String {
-    let (knees, cells): (Vec<_>, Vec<_>) = run.results.iter().partition(|result| result.probe == KNEE);
-    let cells: Vec<RingCell> = cells.into_iter().map(|result| RingCell::of(result, style)).collect();
+    let (knees, cells): (Vec<&Measurement>, Vec<_>) =
+        run.results.iter().partition(|result| result.probe == KNEE);
     let mut text = head(run, style);
     text.push(String::new());
     text.extend(title(run, style));

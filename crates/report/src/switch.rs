@@ -8,7 +8,10 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, wrap};
-use row::{Layout, SwitchRow, short};
+use crate::words::reason;
+use indexmap::{IndexMap, IndexSet};
+use row::{Layout, short, tasks};
+use std::collections::BTreeSet;
 use tollgate_record::{Measurement, Run, Status};
 
 /// The view of a `switch` run: tables by kind of task, versions and clocks, curves where several numbers of tasks
@@ -16,13 +19,11 @@ use tollgate_record::{Measurement, Run, Status};
 pub(crate) fn switch(run: &Run, style: &Style) -> String {
     let mut text = head(run, style);
     text.push(String::new());
-    let mut rows: Vec<SwitchRow> = run.results.iter().map(|result| SwitchRow::of(result, style)).collect();
-    let mut numbers: Vec<u64> = rows.iter().map(|row| row.tasks).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
+    let numbers: BTreeSet<u64> = run.results.iter().map(tasks).collect();
     // A few numbers of tasks compare runtimes; many are a curve of each.
     let layout = if numbers.len() > 3 { Layout::Curves } else { Layout::Ranks };
-    rows.sort_by(|a, b| a.order(b, layout));
+    let mut rows: Vec<&Measurement> = run.results.iter().collect();
+    rows.sort_by(|a, b| row::order(a, b, layout, style));
     if rows.is_empty() {
         text.push("Nothing was measured.".into());
     } else {
@@ -38,27 +39,22 @@ pub(crate) fn switch(run: &Run, style: &Style) -> String {
 
 /// What was skipped, each with its reason and what would change that.
 fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut said: IndexMap<String, IndexSet<String>> = IndexMap::new();
     for result in results.iter().filter(|result| result.status == Status::Skipped) {
-        let reason = clean(result.reason.as_deref().unwrap_or("no reason given"), style);
-        let name = short(result, style);
+        let (mut why, name) = (reason(result, style), short(result, style));
         // A limit of this row, which says itself what to do; the larger numbers of tasks meet it too.
-        if reason.starts_with(&name) {
-            if !said.iter().any(|(why, _)| why.starts_with(&name)) {
-                said.push((reason, vec![name]));
+        if why.starts_with(&name) {
+            if said.keys().any(|known| known.starts_with(&name)) {
+                continue;
             }
-            continue;
+        } else if let Some(enable) = &result.enable {
+            why += &format!(": {}", clean(enable, style));
         }
-        let enable = result.enable.as_deref().map(|enable| format!(": {}", clean(enable, style)));
-        let why = format!("{reason}{}", enable.unwrap_or_default());
-        match said.iter_mut().find(|(there, _)| *there == why) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => said.push((why, vec![name])),
-        }
+        said.entry(why).or_default().insert(name);
     }
-    let line = |(why, names): (String, Vec<String>)| {
+    let line = |(why, names): (String, IndexSet<String>)| {
         // A reason that begins with the name needs no other.
+        let names = Vec::from_iter(names);
         let text = if why.starts_with(&names[0]) { why } else { format!("{}: {why}", names.join(", ")) };
         wrap(&text, style.prose(), "  skipped ")
     };

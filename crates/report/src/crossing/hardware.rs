@@ -4,6 +4,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use crate::text::{clean, title, wrap};
 use crate::words::is_emulated;
+use indexmap::IndexSet;
 use tollgate_record::number::{FIGURE, fit};
 use tollgate_record::{Measurement, Status};
 
@@ -13,15 +14,10 @@ const ENGINES: usize = 3;
 pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     let mut text = title("The hardware alone, in a bare guest, ns", style);
     let measured = || results.iter().filter(|it| it.status == Status::Measured && it.ns.is_some());
-    let (mut engines, mut names): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for result in measured() {
-        if !engines.contains(&result.engine.as_str()) && engines.len() < ENGINES {
-            engines.push(&result.engine);
-        }
-        if engines.contains(&result.engine.as_str()) && !names.contains(&result.probe.as_str()) {
-            names.push(&result.probe);
-        }
-    }
+    let engines: IndexSet<&str> = measured().map(|result| result.engine.as_str()).collect();
+    let engines: Vec<&str> = engines.into_iter().take(ENGINES).collect();
+    let shown = measured().filter(|result| engines.contains(&result.engine.as_str()));
+    let names: IndexSet<&str> = shown.map(|result| result.probe.as_str()).collect();
     if engines.is_empty() {
         let why = results.first().and_then(|it| it.reason.as_deref());
         let why = why.map_or("No bare guest was run.".into(), |why| clean(why, style));

@@ -4,21 +4,14 @@
 //! own; exports of several runs may be concatenated. The headline and the interval of this run are in a comment above
 //! the lines. Units of simulated counts are declared exact.
 
-use super::format::{ExportError, Exported, Format, number};
+use super::format::{ExportError, Exported, number};
 use super::rows::{ExportFigure, ExportRow, Unit};
 use crate::words;
 use std::collections::BTreeSet;
 use tollgate_record::text::printable;
 use tollgate_record::{EpochFigure, Run};
 
-pub(super) const FORMAT: Format = Format {
-    name: "benchstat",
-    what: "Go's benchstat (benchmark text; simulated counts as exact)",
-    extension: "txt",
-    write,
-};
-
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![
         // What tells runs of one machine apart must not be configuration: it would put each in a table of its own.
         comment(&format!("tollgate {} run {} of {}", run.tool.version, run.id, run.started)),
@@ -43,7 +36,7 @@ fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
         lines.extend(benchmark(row));
     }
     lines.push(String::new());
-    Ok(Exported { text: lines.join("\n"), left_out: Vec::new() })
+    Ok(lines.join("\n").into())
 }
 
 /// A line that the format lets every reader ignore.
@@ -103,7 +96,7 @@ fn benchmark(row: &ExportRow<'_>) -> Vec<String> {
         } else {
             whole.push_str(&format!(" {} {unit}", number(figure.value)));
         }
-        if let Some([low, high]) = figure.interval.filter(|_| !exact) {
+        if let Some([low, high]) = figure.interval().filter(|_| !exact) {
             about.push_str(&format!("; 95 % from {} to {} {unit}", number(low), number(high)));
         }
     }

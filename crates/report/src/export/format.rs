@@ -3,20 +3,31 @@
 use super::rows::ExportRow;
 use tollgate_record::Run;
 
+/// Only rows that the format cannot hold are in [`Exported::left_out`].
+type Write = fn(&Run, &[ExportRow<'_>]) -> Result<Exported, ExportError>;
+
 /// Another tool's format.
 pub struct Format {
     /// What it is called on the command line.
     pub name: &'static str,
-    /// What reads it.
-    pub what: &'static str,
     /// How the name of a file of it usually ends.
     pub extension: &'static str,
-    /// The writer. Only rows that it cannot hold are in [`Exported::left_out`].
-    pub(super) write: fn(&Run, &[ExportRow<'_>]) -> Result<Exported, ExportError>,
+    /// What reads it.
+    pub what: &'static str,
+    pub(super) write: Write,
+}
+
+pub(super) const fn format(
+    name: &'static str,
+    extension: &'static str,
+    what: &'static str,
+    write: Write,
+) -> Format {
+    Format { name, extension, what, write }
 }
 
 /// A run as another tool's text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Exported {
     /// The text, with a newline at its end.
     pub text: String,
@@ -25,25 +36,22 @@ pub struct Exported {
     pub left_out: Vec<(String, String)>,
 }
 
+impl From<String> for Exported {
+    /// A text that holds every row.
+    fn from(text: String) -> Self {
+        Self { text, left_out: Vec::new() }
+    }
+}
+
 /// Why a run cannot be written in a format.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// Nothing in the run suits the format, and a file without anything would not be read.
-    #[error("the run has nothing for the format {format}: {why}")]
-    Nothing {
-        /// The format.
-        format: &'static str,
-        /// What is missing.
-        why: &'static str,
-    },
+    #[error("the run has nothing for the format {0}: {1}")]
+    Nothing(&'static str, &'static str),
     /// A writer that failed; nothing is known to make it.
-    #[error("the run cannot be written as {format}: {what}")]
-    Unwritable {
-        /// The format.
-        format: &'static str,
-        /// What the writer said.
-        what: String,
-    },
+    #[error("the run cannot be written as {0}: {1}")]
+    Unwritable(&'static str, String),
 }
 
 /// JSON as text with a newline.

@@ -4,27 +4,10 @@
 //! so the log begins at the first cycle that is drawn. The format: `docs/kanata-log-format.md` in the
 //! repository of Konata.
 
-use std::fmt::Write;
-
-use super::format::{ExportError, Exported, Format};
-use super::rows::ExportRow;
-use super::stage_svg::{diagram, without_diagram};
 use crate::stages::letter;
+use std::fmt::Write;
 use tollgate_record::text::printable;
-use tollgate_record::{Run, StageRow};
-
-pub(super) const FORMAT: Format = Format {
-    name: "kanata",
-    what: "Konata: a RISC-V stage diagram (Kanata 0004)",
-    extension: "kanata",
-    write,
-};
-
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
-    let (result, stages) = diagram(run, FORMAT.name)?;
-    let first_fetch = result.stages.as_ref().map_or(0, |diagram| diagram.first_fetch);
-    Ok(Exported { text: log(stages, first_fetch), left_out: without_diagram(rows) })
-}
+use tollgate_record::{Measurement, StageRow};
 
 /// What happens to one instruction in one cycle, in the order in which a log lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +28,7 @@ struct Event {
     span: usize,
 }
 
-fn log(rows: &[StageRow], first_fetch: u64) -> String {
+pub(super) fn log(_: &Measurement, rows: &[StageRow], first_fetch: u64) -> String {
     let events = events(rows);
     let mut out = "Kanata\t0004\n".to_owned();
     let mut now = events.first().map_or(0, |event| event.cycle);

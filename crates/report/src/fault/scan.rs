@@ -6,6 +6,7 @@ use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use crate::text::{clean, cut, left, lines, painted, wrap};
+use crate::words::reason;
 use tollgate_record::number::{bytes, figure, percent, time, whole};
 use tollgate_record::{Measurement, Run, Status};
 
@@ -72,8 +73,8 @@ pub(crate) fn fault_scan(run: &Run, style: &Style) -> String {
         text.push(String::new());
     }
     for scan in run.results.iter().filter(|scan| scan.status == Status::Failed) {
-        let why = clean(scan.reason.as_deref().unwrap_or("no reason given"), style);
-        text.extend(wrap(&format!("{} failed: {why}", name(scan)), style.prose(), "  "));
+        let line = format!("{} failed: {}", name(scan), reason(scan, style));
+        text.extend(wrap(&line, style.prose(), "  "));
     }
     text.extend(notes(run, style));
     lines(text)

@@ -2,10 +2,11 @@
 
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, wrap};
+use crate::words::reason;
 use tollgate_record::number::{fit, percent, size};
 use tollgate_record::{Measurement, Status};
 
-pub(crate) fn list(rows: &[&Measurement], style: &Style) -> Vec<String> {
+pub(super) fn list(rows: &[&Measurement], style: &Style) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
     }
@@ -32,7 +33,7 @@ fn found(row: &Measurement, style: &Style) -> String {
     let bytes = |bytes: Option<u64>| size(bytes.map_or(f64::NAN, |bytes| bytes as f64));
     let expected = bytes(knee.map(|knee| knee.expected_bytes));
     if row.status != Status::Measured {
-        let why = row.reason.as_deref().map_or("no reason given".into(), |why| clean(why, style));
+        let why = reason(row, style);
         return if knee.is_some() { format!("expected at {expected}; {why}") } else { why };
     }
     let bound = |at: usize| bytes(knee.and_then(|knee| knee.knee_interval).map(|bounds| bounds[at]));
