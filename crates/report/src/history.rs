@@ -6,6 +6,7 @@ mod table;
 pub use table::history_table;
 
 use crate::compare::stats::median;
+use indexmap::IndexMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Run, Status};
@@ -114,17 +115,13 @@ pub fn history(runs: &[Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> Hi
 }
 
 fn series(runs: &[&Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> Vec<Series> {
-    /// One probe's results with the places of their runs.
-    type Found<'r> = Vec<((&'r str, &'r str), Vec<(usize, &'r Measurement)>)>;
-    let mut found: Found<'_> = Vec::new();
+    let mut found: IndexMap<(&str, &str), Vec<(usize, &Measurement)>> = IndexMap::new();
     for (place, run) in runs.iter().enumerate() {
         for result in run.results.iter().filter(|it| it.status == Status::Measured && wanted(&it.probe)) {
-            let name = (result.probe.as_str(), result.engine.as_str());
-            match found.iter_mut().find(|(other, _)| *other == name) {
-                // Rows of one probe that differ only in parameters are not a series in time.
-                Some((_, all)) if all.last().is_some_and(|(last, _)| *last == place) => {}
-                Some((_, all)) => all.push((place, result)),
-                None => found.push((name, vec![(place, result)])),
+            let all = found.entry((&result.probe, &result.engine)).or_default();
+            // Rows of one probe that differ only in parameters are not a series in time.
+            if all.last().is_none_or(|(last, _)| *last != place) {
+                all.push((place, result));
             }
         }
     }
@@ -137,16 +134,16 @@ fn one(
     runs: &[&Run],
     by_time: bool,
 ) -> Option<Series> {
-    let usable = |value: &f64| value.is_finite() && *value > 0.0;
-    let values = |of: &dyn Fn(&Run, &Measurement) -> Option<f64>| -> Vec<Option<f64>> {
-        results.iter().map(|(place, result)| of(runs[*place], result).filter(usable)).collect()
+    let values = |of: fn(&Measurement) -> Option<f64>| -> Vec<Option<f64>> {
+        let usable = |value: &f64| value.is_finite() && *value > 0.0;
+        results.iter().map(|(_, result)| of(result).filter(usable)).collect()
     };
-    let in_cycles = values(&cycles);
+    let in_cycles = values(cycles);
     let across = probe.starts_with("core/");
     let (unit, values) = if !by_time && !across && in_cycles.iter().all(Option::is_some) {
         ("cycles", in_cycles)
     } else {
-        ("ns", values(&|_, result| result.ns.map(|ns| ns.estimate)))
+        ("ns", values(|result| result.ns.map(|ns| ns.estimate)))
     };
     let (mut points, mut places) = (Vec::new(), Vec::new());
     for (value, (place, _)) in values.into_iter().zip(results) {
@@ -178,7 +175,7 @@ fn one(
 }
 
 /// Core cycles at the frequency of each process; of records that keep none, at that of the run.
-fn cycles(_: &Run, result: &Measurement) -> Option<f64> {
+fn cycles(result: &Measurement) -> Option<f64> {
     let by_process: Option<Vec<f64>> =
         result.epochs.iter().map(|epoch| epoch.core_hz.map(|hz| epoch.ns * hz / 1e9)).collect();
     match by_process {
