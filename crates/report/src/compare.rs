@@ -86,7 +86,6 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         interleaved,
         by_runs,
         at_one_frequency,
-        runs: [a.len(), b.len()],
         most_epochs: most_epochs.unwrap_or(0),
     };
     let (side_a, side_b) = (side(&a), side(&b));

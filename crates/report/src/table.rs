@@ -210,35 +210,23 @@ impl TextTable {
     }
 
     fn header(&self, widths: &[Option<usize>], style: &Style) -> Vec<String> {
-        let height = |column: &Column| match &column.title.content {
-            Content::Text(text) => text.lines().count(),
-            Content::Drawn(_) => 1,
-        };
-        let most = self.columns.iter().map(height).max().unwrap_or(0);
-        let title = |column: &Column, line: usize| -> TextCell {
-            // Titles of fewer lines are at the bottom.
-            let Some(line) = (line + height(column)).checked_sub(most) else { return "".into() };
+        let title = |(column, width): (&Column, &Option<usize>)| -> Vec<String> {
             match &column.title.content {
-                Content::Text(text) => text.lines().nth(line).unwrap_or_default().into(),
-                Content::Drawn(_) => "".into(),
+                Content::Text(text) => text.lines().map(str::to_owned).collect(),
+                Content::Drawn(draw) => width.map(draw).into_iter().collect(),
             }
         };
-        (0..most)
-            .map(|line| {
-                let mut titles: Vec<TextCell> =
-                    self.columns.iter().map(|column| title(column, line)).collect();
-                if line + 1 == most {
-                    for ((place, width), column) in widths.iter().enumerate().zip(&self.columns) {
-                        if let (Content::Drawn(draw), Some(width)) = (&column.title.content, width) {
-                            titles[place] = draw(*width).into();
-                        }
-                    }
-                }
-                self.line(&titles, widths, style)
-            })
-            .filter(|line| !line.is_empty())
-            .map(|line| style.paint(Paint::Dim, &line))
-            .collect()
+        let titles: Vec<Vec<String>> = self.columns.iter().zip(widths).map(title).collect();
+        let most = titles.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |line: usize| {
+            // Titles of fewer lines are at the bottom.
+            let cell = |title: &Vec<String>| {
+                (line + title.len()).checked_sub(most).map_or("", |at| &title[at]).into()
+            };
+            self.line(&titles.iter().map(cell).collect::<Vec<TextCell>>(), widths, style)
+        };
+        let lines = (0..most).map(line).filter(|line| !line.is_empty());
+        lines.map(|line| style.paint(Paint::Dim, &line)).collect()
     }
 
     /// One line of cells. Blanks are written before a text, never after the last one.

@@ -21,8 +21,6 @@ pub(super) struct Judge<'a> {
     pub(super) interleaved: bool,
     pub(super) by_runs: bool,
     pub(super) at_one_frequency: bool,
-    /// How many runs each side has.
-    pub(super) runs: [usize; 2],
     /// The most processes of any probe in one run, so that each run has its own places.
     pub(super) most_epochs: usize,
 }
@@ -113,9 +111,7 @@ impl Judge<'_> {
         if all(pair).flat_map(|result| &result.epochs).any(|epoch| epoch.ns <= 0.0) {
             return Kind::None("some processes gave zero or less");
         }
-        let [runs_a, runs_b] = self.runs;
-        let units = [(&pair.a, runs_a), (&pair.b, runs_b)]
-            .map(|(results, runs)| self.units(results, runs, at_one_frequency));
+        let units = [&pair.a, &pair.b].map(|results| self.units(results, at_one_frequency));
         let [a, b] = units.each_ref().map(there);
         match shift(&a, &b) {
             Some(shift) => Kind::Sampled { units, shift },
@@ -125,16 +121,17 @@ impl Judge<'_> {
 
     /// The logarithms by unit; units in which the probe has none are absent. A unit is a process, of whichever
     /// run, or a run. The same process has the same place for all probes.
-    fn units(&self, results: &[(usize, &Measurement)], runs: usize, at_one_frequency: bool) -> Column {
+    fn units(&self, results: &[(usize, &Measurement)], at_one_frequency: bool) -> Column {
         let each = if self.by_runs { 1 } else { self.most_epochs };
-        let mut units = vec![None; runs * each];
+        let mut units = Vec::new();
         for (run, result) in results {
             let log = |epoch: &EpochFigure| {
                 epoch.ns.ln() + epoch.core_hz.filter(|_| at_one_frequency).unwrap_or(1.0).ln()
             };
             let logs: Vec<f64> = result.epochs.iter().map(log).collect();
             let logs = if self.by_runs { vec![median(&logs)] } else { logs };
-            units[run * each..].iter_mut().zip(logs).for_each(|(unit, log)| *unit = Some(log));
+            units.resize(units.len().max(run * each), None);
+            units.extend(logs.into_iter().map(Some));
         }
         units
     }
@@ -142,18 +139,21 @@ impl Judge<'_> {
     /// One corrected chance for each draft that can be tested.
     fn chances(&self, drafts: &[Draft]) -> Vec<Option<f64>> {
         let units = |draft: &Draft| match &draft.kind {
-            Kind::Sampled { units, .. } => Some(units.concat()),
+            Kind::Sampled { units, .. } => Some(units.clone()),
             _ => None,
         };
-        let all: Vec<Option<Column>> = drafts.iter().map(units).collect();
+        let mut all: Vec<Option<[Column; 2]>> = drafts.iter().map(units).collect();
+        for side in [0, 1] {
+            let most = all.iter().flatten().map(|units| units[side].len()).max().unwrap_or(0);
+            all.iter_mut().flatten().for_each(|units| units[side].resize(most, None));
+        }
+        let of_a = all.iter().flatten().next().map_or(0, |[a, _]| a.len());
+        let mut columns: Vec<Column> = all.iter().flatten().map(|units| units.concat()).collect();
         // Places that no probe fills (the gap between two runs) are not units.
-        let most = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
-        let is_used = |place: &usize| all.iter().flatten().any(|column| column[*place].is_some());
-        let used: Vec<usize> = (0..most).filter(is_used).collect();
-        let of_a = self.runs[0] * if self.by_runs { 1 } else { self.most_epochs };
+        let most = columns.first().map_or(0, Vec::len);
+        let used: Vec<usize> = (0..most).filter(|&it| columns.iter().any(|all| all[it].is_some())).collect();
         let count_a = used.iter().filter(|place| **place < of_a).count();
-        let columns: Vec<Column> =
-            all.iter().flatten().map(|column| used.iter().map(|place| column[*place]).collect()).collect();
+        columns.iter_mut().for_each(|column| *column = used.iter().map(|place| column[*place]).collect());
         let mut found = chances(&columns, count_a).into_iter();
         all.iter().map(|column| column.as_ref().and_then(|_| found.next())).collect()
     }

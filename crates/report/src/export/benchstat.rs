@@ -66,13 +66,10 @@ fn benchmark(row: &ExportRow<'_>) -> Vec<String> {
         return vec![comment(&format!("{}: {}", row.name, row.status()))];
     }
     let epochs = row.epochs();
-    let clocked = |epoch: &EpochFigure| {
-        let cycles = epoch.ns * epoch.core_hz? / 1e9;
-        cycles.is_finite().then_some(cycles)
-    };
+    let clocked = |epoch: &EpochFigure| Some(epoch.ns * epoch.core_hz? / 1e9).filter(|it| it.is_finite());
     let cycles: Option<Vec<f64>> = epochs.iter().map(clocked).collect();
-    let cycles =
-        cycles.filter(|all| !all.is_empty() && figures.iter().any(|figure| figure.unit == Unit::Cycles));
+    let has_cycles = !epochs.is_empty() && figures.iter().any(|figure| figure.unit == Unit::Cycles);
+    let cycles = cycles.filter(|_| has_cycles);
     let mut about = format!("{}: an op is one {}", row.name, words::per(row.result.per));
     let start = |times: u64| format!("Benchmark{} {}", name(&row.name), times.max(1));
     let each = row.result.crossings / epochs.len().max(1) as u64;

@@ -35,14 +35,12 @@ pub(super) fn round_trip(probe: &str, engine: &str, ns: f64) -> Measurement {
 pub(super) fn sampled(probe: &str, engine: &str, per: Per, samples: &[f64]) -> Option<Measurement> {
     let mut sorted: Vec<f64> = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
-    if sorted.is_empty() || sorted.iter().any(|ns| !ns.is_finite()) {
-        return None;
-    }
-    let mut row = Measurement::empty(probe, engine, per, Status::Measured);
     let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    // Not finite either for no samples, or for one that is not.
     if !mean.is_finite() {
         return None;
     }
+    let mut row = Measurement::empty(probe, engine, per, Status::Measured);
     let at = |share: f64| quantile(&sorted, share);
     let interval = median_interval(&sorted);
     if interval.is_none() {
@@ -89,15 +87,11 @@ fn median_interval(sorted: &[f64]) -> Option<[f64; 2]> {
     rank.map(|k| [sorted[k], sorted[n - 1 - k]])
 }
 
-/// What the other tool's file says was measured, to be filled in.
-pub(super) fn asked(row: &mut Measurement) -> &mut ImportedAsked {
-    if row.asked.imported().is_none() {
-        row.asked = Asked::Imported(ImportedAsked::default());
-    }
-    match &mut row.asked {
-        Asked::Imported(asked) => asked,
-        _ => unreachable!("it was just made so"),
-    }
+/// Adds what the other tool's file says was measured.
+pub(super) fn ask(row: &mut Measurement, fill: impl FnOnce(&mut ImportedAsked)) {
+    let mut asked = row.asked.imported().cloned().unwrap_or_default();
+    fill(&mut asked);
+    row.asked = Asked::Imported(asked);
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ pub struct Importer {
     pub what: &'static str,
     /// Whether a text looks like this.
     pub(super) detect: fn(&str) -> bool,
-    pub(super) read: fn(&str, &Told) -> Result<Imported, ImportError>,
+    /// An error says what does not hold to the format, and where.
+    pub(super) read: fn(&str, &Told) -> Result<Imported, String>,
 }
 
 /// What a file held.
@@ -41,19 +42,9 @@ pub enum ImportError {
     #[error("its format is not known; the formats that can be read are {0}; name one with --format")]
     Unknown(String),
     /// Of a known format, but without a result that can be used.
-    #[error("it holds no result of {format}: {why}")]
-    Nothing {
-        /// The format.
-        format: &'static str,
-        /// What was looked for.
-        why: String,
-    },
-    /// A place that does not hold to the format.
-    #[error("it does not hold to the format {format}: {what}")]
-    Wrong {
-        /// The format.
-        format: &'static str,
-        /// What is wrong, and where.
-        what: String,
-    },
+    #[error("it holds no result of {0}: no line is a latency that tollgate imports")]
+    Nothing(&'static str),
+    /// A place that does not hold to the format, and what is wrong with it.
+    #[error("it does not hold to the format {0}: {1}")]
+    Wrong(&'static str, String),
 }

@@ -4,7 +4,7 @@ use super::words::{bar, or_dash, part, share, warnings};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, wrap};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::{Accesses, IcacheAsked};
 use tollgate_record::number::whole;
 use tollgate_record::{Counter, Measurement, Run, Series, Status, counter, warning};
@@ -215,11 +215,9 @@ fn heat(program: &Program, style: &Style) -> Vec<String> {
         .flat_map(|found| &found.sweep)
         .map(|curve| ((curve.line, curve.ways), curve.misses.iter().copied().collect()))
         .collect();
-    let mut lines: Vec<u32> = sweep.keys().map(|(line, _)| *line).collect();
-    lines.dedup();
-    let mut sets: Vec<u32> = sweep.values().flat_map(BTreeMap::keys).copied().collect();
-    sets.sort_unstable();
-    sets.dedup();
+    let lines: BTreeSet<u32> = sweep.keys().map(|(line, _)| *line).collect();
+    let lines = Vec::from_iter(lines);
+    let sets: BTreeSet<u32> = sweep.values().flat_map(BTreeMap::keys).copied().collect();
     let accesses = program.counter(counter::ACCESSES);
     let mut out = Vec::new();
     // A block for as many lines as fit side by side.
