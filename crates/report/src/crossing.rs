@@ -5,7 +5,6 @@ mod bills;
 mod calls;
 mod hardware;
 mod literature;
-mod parts;
 
 use crate::head::head;
 use crate::notes::notes;
@@ -23,7 +22,7 @@ pub(crate) fn crossing(run: &Run, style: &Style) -> String {
     text.extend(calls::table(&ours, style));
     text.extend(bills::table(&ours, style));
     text.extend(hardware::table(&guests, style));
-    text.extend(parts::table(&guests, style));
+    text.extend(hardware::parts(&guests, style));
     text.extend(literature::table(style));
     text.push(String::new());
     text.extend(notes(run, style));

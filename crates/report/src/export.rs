@@ -10,7 +10,6 @@ mod benchstat;
 mod chrome_trace;
 mod csv;
 mod diagram;
-mod format;
 mod github;
 mod google;
 mod hdr;
@@ -20,9 +19,8 @@ mod o3pipeview;
 mod openmetrics;
 mod rows;
 
-use format::format;
-pub use format::{ExportError, Exported, Format};
-use rows::rows;
+pub use rows::{ExportError, Exported, Format};
+use rows::{format, rows};
 use tollgate_record::Run;
 
 /// Every format, in the order of the help.

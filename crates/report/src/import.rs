@@ -8,11 +8,10 @@
 mod core_to_core;
 mod figures;
 mod hyperfine;
-mod importer;
 mod lmbench;
 mod perf_bench;
 
-pub use importer::{ImportError, Imported, Importer, Told};
+pub use figures::{ImportError, Imported, Importer, Told};
 
 /// The largest file that is read, in bytes.
 pub const MOST_BYTES: u64 = 64 << 20;

@@ -18,13 +18,9 @@ pub(crate) struct TextTable {
 pub(crate) struct Column {
     title: TextCell,
     align: Align,
-    /// Columns of the terminal that it takes at most.
     most: usize,
-    /// The width to which it is shortened before another column is dropped.
     least: usize,
-    /// The width that it takes even where its cells need less.
     reserved: usize,
-    /// Columns with a rank are dropped where the terminal is narrow, the highest rank first.
     rank: usize,
 }
 
@@ -54,7 +50,6 @@ enum TableRow {
     Prose(Vec<TextCell>, String, Paint),
     /// A text across all columns: what begins its first line, and the text.
     Text(String, String, Paint),
-    Blank,
 }
 
 impl<T: Into<String>> From<T> for TextCell {
@@ -177,7 +172,7 @@ impl TextTable {
     }
 
     pub(crate) fn blank(&mut self) {
-        self.rows.push(TableRow::Blank);
+        self.text("", "", Paint::Plain);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -203,7 +198,6 @@ impl TextTable {
                     let room = if first.is_empty() { style.columns() } else { style.columns().min(120) };
                     lines.extend(wrap(text, room, first).iter().map(|line| style.paint(*paint, line)));
                 }
-                TableRow::Blank => lines.push(String::new()),
             }
         }
         lines
@@ -333,7 +327,7 @@ impl TextTable {
         let column = &self.columns[place];
         let cells = self.rows.iter().filter_map(|row| match row {
             TableRow::Cells(cells, _) | TableRow::Prose(cells, ..) => cells.get(place),
-            TableRow::Text(..) | TableRow::Blank => None,
+            TableRow::Text(..) => None,
         });
         let content = cells.map(TextCell::width).max().unwrap_or(0).max(column.reserved);
         if content == 0 { 0 } else { content.max(column.title.width()).min(column.most) }

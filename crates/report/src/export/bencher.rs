@@ -1,7 +1,6 @@
 //! Bencher Metric Format (JSON), for `bencher run --adapter json`.
 
-use super::format::{ExportError, Exported, json};
-use super::rows::{ExportFigure, ExportRow, Unit};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, json};
 use serde_json::{Map, Value, json};
 use tollgate_record::Run;
 

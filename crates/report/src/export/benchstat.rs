@@ -4,8 +4,7 @@
 //! own; exports of several runs may be concatenated. The headline and the interval of this run are in a comment above
 //! the lines. Units of simulated counts are declared exact.
 
-use super::format::{ExportError, Exported, number};
-use super::rows::{ExportFigure, ExportRow, Unit};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, number};
 use crate::words;
 use std::collections::BTreeSet;
 use tollgate_record::text::printable;

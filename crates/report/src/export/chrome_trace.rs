@@ -5,8 +5,7 @@
 //! arguments. Rows with cycles only are in a process of their own where a microsecond is a thousand cycles. Curves
 //! over time are counters.
 
-use super::format::{ExportError, Exported, json};
-use super::rows::{ExportFigure, ExportRow, Unit};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, json};
 use crate::words;
 use serde_json::{Map, Value, json};
 use tollgate_record::Run;

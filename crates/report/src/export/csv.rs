@@ -1,7 +1,6 @@
 //! Comma-separated values, for spreadsheets and data frames: one line for each figure.
 
-use super::format::{ExportError, Exported, number};
-use super::rows::{ExportFigure, ExportRow};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, number};
 use crate::words;
 use serde_json::Value;
 use tollgate_record::text::printable;

@@ -1,7 +1,6 @@
 //! The formats that hold one stage diagram: the first of a run.
 
-use super::format::{ExportError, Exported};
-use super::rows::ExportRow;
+use super::rows::{ExportError, ExportRow, Exported};
 use crate::stages::{MOST, picture, picture_title, sentence};
 use tollgate_record::{Measurement, StageRow};
 

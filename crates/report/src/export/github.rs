@@ -1,7 +1,6 @@
 //! The JSON that github-action-benchmark takes as `customSmallerIsBetter`.
 
-use super::format::{ExportError, Exported, json, number};
-use super::rows::ExportRow;
+use super::rows::{ExportError, ExportRow, Exported, json, number};
 use crate::words;
 use serde_json::{Value, json};
 use tollgate_record::Run;

@@ -3,8 +3,7 @@
 //! This format can write a row without a time only as a time of zero, so such rows are in
 //! `context.tollgate.rows_without_a_time`, each with the reason.
 
-use super::format::{ExportError, Exported, json};
-use super::rows::{ExportRow, Unit, shown};
+use super::rows::{ExportError, ExportRow, Exported, Unit, json, shown};
 use crate::words;
 use serde_json::{Value, json};
 use tollgate_record::Run;

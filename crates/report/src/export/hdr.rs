@@ -3,8 +3,7 @@
 //! Values are nanoseconds. The record does not tell when within the run a row was measured, so every interval
 //! begins with the run and has no length.
 
-use super::format::{ExportError, Exported, number};
-use super::rows::ExportRow;
+use super::rows::{ExportError, ExportRow, Exported, number};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;

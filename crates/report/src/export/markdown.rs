@@ -1,7 +1,6 @@
 //! A table for a pull request or an issue, as GitHub's Markdown has it.
 
-use super::format::{ExportError, Exported};
-use super::rows::{ExportFigure, ExportRow, Unit};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit};
 use crate::words;
 use tollgate_record::number;
 use tollgate_record::text::printable;

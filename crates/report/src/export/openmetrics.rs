@@ -1,7 +1,6 @@
 //! OpenMetrics text, for Prometheus and its relatives. Times are in seconds, as these want them.
 
-use super::format::{ExportError, Exported, number};
-use super::rows::{ExportFigure, ExportRow, Unit, shown};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, number, shown};
 use crate::words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

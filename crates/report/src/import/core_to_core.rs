@@ -1,8 +1,7 @@
 //! The matrix that core-to-core-latency prints with `--csv`: nanoseconds from one core to another, one way (it
 //! halves its round trips itself), means without their spread, and blanks where nothing was measured.
 
-use super::figures::{alone, ask};
-use super::importer::{Imported, Importer, Told};
+use super::figures::{Imported, Importer, Told, alone, ask};
 use tollgate_record::Per;
 
 pub(super) const IMPORTER: Importer =

@@ -1,7 +1,6 @@
 //! What `hyperfine --export-json` writes: commands run as a whole, with every run's time.
 
-use super::figures::{SECOND, alone, ask, sampled};
-use super::importer::{Imported, Importer, Told};
+use super::figures::{Imported, Importer, SECOND, Told, alone, ask, sampled};
 use serde_json::Value;
 use tollgate_record::Per;
 

@@ -1,7 +1,6 @@
 //! lmbench: what its programs print, the raw results of a whole run, and the tables of its summary.
 
-use super::figures::ask;
-use super::importer::{Imported, Importer, Told};
+use super::figures::{Imported, Importer, Told, ask};
 use std::collections::BTreeSet;
 use summary::{Latency, of_ring};
 use tollgate_record::family::ImportedFound;

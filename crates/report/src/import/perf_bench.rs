@@ -3,8 +3,7 @@
 //! The simple format is the seconds of a whole run and nothing else: `loops` tells how many operations it had, and
 //! `bench` which benchmark it was where no line says so.
 
-use super::figures::{MICROSECOND, SECOND, alone, ask, round_trip};
-use super::importer::{Imported, Importer, Told};
+use super::figures::{Imported, Importer, MICROSECOND, SECOND, Told, alone, ask, round_trip};
 use tollgate_record::{Measurement, Per};
 
 pub(super) const IMPORTER: Importer =

@@ -1,8 +1,7 @@
 //! The tables of lmbench's summary (`make see`): under each title two lines of headings, a ruler of dashes that
 //! tells where the columns are, and one line for each run of each host.
 
-use crate::import::figures::{MICROSECOND, alone, ask, round_trip};
-use crate::import::importer::Imported;
+use crate::import::figures::{Imported, MICROSECOND, alone, ask, round_trip};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use tollgate_record::text::printable;
