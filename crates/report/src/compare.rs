@@ -29,7 +29,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tollgate_record::{Run, Status};
 
-/// What the JSON of a comparison says it is.
 const SCHEMA: &str = "tollgate-compare/1";
 
 /// Why there is nothing to compare.

@@ -7,11 +7,11 @@ pub use table::history_table;
 
 use crate::compare::stats::median;
 use indexmap::IndexMap;
+use points::Division;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Run, Status};
 
-/// What the JSON of a history says it is.
 const SCHEMA: &str = "tollgate-history/1";
 /// The newest runs of a series that are looked at; the search for changes takes the square of it.
 const MOST_RUNS: usize = 200;
@@ -134,44 +134,36 @@ fn one(
     runs: &[&Run],
     by_time: bool,
 ) -> Option<Series> {
-    let values = |of: fn(&Measurement) -> Option<f64>| -> Vec<Option<f64>> {
-        let usable = |value: &f64| value.is_finite() && *value > 0.0;
-        results.iter().map(|(_, result)| of(result).filter(usable)).collect()
+    let usable = |of: fn(&Measurement) -> Option<f64>, result: &Measurement| {
+        of(result).filter(|value| value.is_finite() && *value > 0.0)
     };
-    let in_cycles = values(cycles);
-    let across = probe.starts_with("core/");
-    let (unit, values) = if !by_time && !across && in_cycles.iter().all(Option::is_some) {
-        ("cycles", in_cycles)
-    } else {
-        ("ns", values(|result| result.ns.map(|ns| ns.estimate)))
-    };
-    let (mut points, mut places) = (Vec::new(), Vec::new());
-    for (value, (place, _)) in values.into_iter().zip(results) {
-        let Some(value) = value else { continue };
-        let run = runs[*place];
-        points.push(Point { run: run.id.clone(), started: run.started.clone(), value });
-        places.push(*place);
-    }
-    if points.is_empty() {
-        return None;
-    }
-    let logs: Vec<f64> = points.iter().map(|point| point.value.ln()).collect();
+    let in_cycles = !by_time
+        && !probe.starts_with("core/")
+        && results.iter().all(|(_, result)| usable(cycles, result).is_some());
+    let value = if in_cycles { cycles } else { |result: &Measurement| result.ns.map(|ns| ns.estimate) };
+    let known = results.iter().filter_map(|(place, result)| Some((runs[*place], usable(value, result)?)));
+    let (runs, values): (Vec<&Run>, Vec<f64>) = known.unzip();
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let found = points::changes(&logs);
     let bounds: Vec<usize> =
         std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([logs.len()]).collect();
-    let changes = found
-        .iter()
-        .zip(bounds.windows(3))
-        .map(|(change, bounds)| Change {
-            run: points[change.at].run.clone(),
-            started: points[change.at].started.clone(),
-            at: change.at,
-            ratio: (median(&logs[bounds[1]..bounds[2]]) - median(&logs[bounds[0]..bounds[1]])).exp(),
-            chance: change.chance,
-            with: crate::compare::changed(runs[places[change.at - 1]], runs[places[change.at]]),
-        })
-        .collect();
-    Some(Series { probe: probe.into(), engine: engine.into(), unit, points, changes })
+    let change = |(change, bounds): (&Division, &[usize])| Change {
+        run: runs[change.at].id.clone(),
+        started: runs[change.at].started.clone(),
+        at: change.at,
+        ratio: (median(&logs[bounds[1]..bounds[2]]) - median(&logs[bounds[0]..bounds[1]])).exp(),
+        chance: change.chance,
+        with: crate::compare::changed(runs[change.at - 1], runs[change.at]),
+    };
+    let point =
+        |(run, value): (&&Run, f64)| Point { run: run.id.clone(), started: run.started.clone(), value };
+    (!values.is_empty()).then(|| Series {
+        probe: probe.into(),
+        engine: engine.into(),
+        unit: if in_cycles { "cycles" } else { "ns" },
+        points: runs.iter().zip(values).map(point).collect(),
+        changes: found.iter().zip(bounds.windows(3)).map(change).collect(),
+    })
 }
 
 /// Core cycles at the frequency of each process; of records that keep none, at that of the run.

@@ -30,7 +30,6 @@ enum Align {
     Right,
 }
 
-/// What is in one place of a table.
 pub(crate) struct TextCell {
     content: Content,
     paint: Paint,
@@ -296,21 +295,15 @@ impl TextTable {
         }
         let mut widths = natural.clone();
         let mut excess = total(&shown, &|place| natural[place]).saturating_sub(columns);
-        // Drawings give way first, then the texts, the widest first.
+        // Drawings give way first, then the texts, the widest first. Where even that is not enough, the texts are
+        // shortened further.
         let is_drawn = |place: usize| matches!(self.columns[place].title.content, Content::Drawn(_));
-        for place in shown.iter().copied().filter(|place| is_drawn(*place)) {
-            let give = excess.min(widths[place] - least(place));
-            widths[place] -= give;
-            excess -= give;
-        }
-        // Where even that is not enough, what can be shortened is shortened further.
-        for floor in [0, 1] {
-            let least = |place: usize| if floor == 0 { least(place) } else { least(place).min(SHORTEST) };
-            let can_give = |place: &usize| self.columns[*place].least < usize::MAX && !is_drawn(*place);
+        for (drawn, shortest) in [(true, usize::MAX), (false, usize::MAX), (false, SHORTEST)] {
+            let gives = |place: &usize| self.columns[*place].least < usize::MAX && is_drawn(*place) == drawn;
+            let floor = |place: usize| least(place).min(shortest);
             let wide = |widths: &[usize]| {
-                let places =
-                    shown.iter().copied().filter(can_give).filter(|place| widths[*place] > least(*place));
-                places.max_by_key(|place| widths[*place])
+                let places = shown.iter().copied().filter(gives);
+                places.filter(|place| widths[*place] > floor(*place)).max_by_key(|place| widths[*place])
             };
             while excess > 0
                 && let Some(place) = wide(&widths)

@@ -80,6 +80,13 @@ pub(crate) fn title(text: &str, style: &Style) -> Vec<String> {
     lines
 }
 
+/// A character for each share of the whole, the later ones of `marks` for the larger.
+pub(crate) fn marked(shares: impl Iterator<Item = f64>, marks: &str, whole: fn(f64) -> f64) -> String {
+    let marks: Vec<char> = marks.chars().collect();
+    let most = marks.len() - 1;
+    shares.map(|share| marks[(whole(share.clamp(0.0, 1.0) * most as f64) as usize).min(most)]).collect()
+}
+
 /// The lines as one text with a newline after each.
 pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> String {
     let mut text = String::new();

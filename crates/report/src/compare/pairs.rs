@@ -85,13 +85,11 @@ fn has_figure(result: &Measurement) -> bool {
     result.status == Status::Measured && (result.ns.is_some() || result.cycles.is_some())
 }
 
-/// What was asked for.
 fn params(result: &Measurement) -> Params {
     let text = |value: serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     result.asked.fields().into_iter().map(|(key, value)| (key, text(value))).collect()
 }
 
-/// The parameters that differ, in words.
 fn differing(a: &Params, b: &Params) -> Option<String> {
     let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let words: Vec<String> = keys

@@ -16,7 +16,6 @@ pub(super) const Z: f64 = 2.575_829_303_548_901;
 pub(super) const POWER: f64 = 0.841_621_233_572_914_3;
 /// From so many ways to deal the units out on they are drawn and not listed.
 const MOST_LISTED: f64 = 20_000.0;
-/// Ways that are drawn.
 const DRAWN: u32 = 4_999;
 /// More values on either side than this are not counted exactly.
 const MOST_COUNTED: usize = 60;

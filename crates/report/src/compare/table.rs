@@ -43,7 +43,6 @@ fn sentences(text: &str, style: &Style) -> Vec<String> {
     if text.is_empty() { Vec::new() } else { wrap(text, style.prose(), "") }
 }
 
-/// Whether there is a difference to explain.
 fn moved(row: &ComparedProbe) -> bool {
     matches!(row.verdict, Verdict::Better | Verdict::Worse)
         && !(row.parts.is_empty() && row.counters.is_empty())
@@ -199,7 +198,6 @@ fn signed(share: f64) -> String {
     change(share).trim_end_matches(" %").to_owned()
 }
 
-/// How many there are of each verdict.
 pub(super) fn tally(found: &Comparison) -> String {
     let counts: Vec<String> = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::CannotTell]
         .iter()
@@ -266,7 +264,6 @@ fn parts(row: &ComparedProbe, style: &Style) -> Vec<String> {
     table.lines(style)
 }
 
-/// What the threshold decided.
 pub(super) fn threshold(found: &Comparison, style: &Style) -> String {
     let Some(most) = found.fail_above else { return String::new() };
     let most = percent(most);

@@ -14,7 +14,6 @@ const CHANCE: f64 = 0.05;
 /// The quantile of the normal distribution behind the intervals of the record.
 const Z_RECORD: f64 = 1.959_963_984_540_054;
 
-/// How all pairs are judged.
 pub(super) struct Judge<'a> {
     pub(super) options: &'a Options,
     pub(super) spoiled: bool,
@@ -33,10 +32,12 @@ struct Draft {
 }
 
 enum Kind {
-    /// Counts of a simulator.
     Exact([f64; 2]),
     /// Logarithms by unit, and what they say.
-    Sampled { units: [Column; 2], shift: Shift },
+    Sampled {
+        units: [Column; 2],
+        shift: Shift,
+    },
     /// Estimates and intervals only: the records keep no processes.
     Intervals(Shift),
     /// No ratio, and why.

@@ -79,7 +79,6 @@ pub(super) fn parts(results: &[&Measurement], style: &Style) -> Vec<String> {
     text
 }
 
-/// A whole number as one.
 fn whole(count: f64) -> String {
     if count.fract() == 0.0 && count.abs() < 1e6 { format!("{count:.0}") } else { fit(count, 8) }
 }

@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use tollgate_record::Run;
 use tollgate_record::text::printable;
 
-/// The processes: crossings in time, crossings in cycles, curves.
 const TIMES: u32 = 1;
 const COUNTS: u32 = 2;
 const CURVES: u32 = 3;
@@ -54,7 +53,6 @@ fn named(what: &str, process: u32, track: u32, name: &str) -> Value {
     json!({ "ph": "M", "name": what, "cat": "__metadata", "pid": process, "tid": track, "ts": 0, "args": { "name": name } })
 }
 
-/// The whole and its phases.
 fn crossing(events: &mut Vec<Value>, row: &ExportRow<'_>, figure: &ExportFigure, track: u32) {
     let process = if figure.unit == Unit::Nanoseconds { TIMES } else { COUNTS };
     events.push(named("thread_name", process, track, &row.name));

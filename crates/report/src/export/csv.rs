@@ -25,7 +25,6 @@ fn lines(run: &Run, rows: &[ExportRow<'_>]) -> Result<String, Box<dyn std::error
     Ok(String::from_utf8(lines.into_inner()?)?)
 }
 
-/// One figure of a row.
 struct Line {
     /// Empty for the whole, `phase: entry`, `counter: cache-misses`, `proof: ...`, `single crossings`.
     part: String,

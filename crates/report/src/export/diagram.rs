@@ -22,7 +22,6 @@ pub(super) fn write(
     Ok(Exported { text: draw(result, shown, diagram.first_fetch), left_out })
 }
 
-/// The diagram as a picture.
 pub(super) fn svg(result: &Measurement, rows: &[StageRow], _: u64) -> String {
     picture(rows, &picture_title(result), &sentence(result))
 }

@@ -22,7 +22,12 @@ const MOST: usize = 1 << 20;
 pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![
         "#[Histogram log format version 1.3]".to_owned(),
-        format!("#[tollgate {} run {} of {}]", clean(&run.tool.version), clean(&run.id), clean(&run.started)),
+        format!(
+            "#[tollgate {} run {} of {}]",
+            printable(&run.tool.version),
+            printable(&run.id),
+            printable(&run.started)
+        ),
         "#[Values are nanoseconds of single crossings]".to_owned(),
         r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#.to_owned(),
     ];
@@ -68,8 +73,4 @@ fn recoded(text: &str) -> Result<(String, f64), &'static str> {
 /// A name as a tag: neither commas nor blanks end it.
 fn tag(name: &str) -> String {
     name.chars().map(|c| if c == ',' || c.is_whitespace() { '_' } else { c }).collect()
-}
-
-fn clean(text: &str) -> String {
-    printable(text).into_owned()
 }

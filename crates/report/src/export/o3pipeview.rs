@@ -9,7 +9,6 @@ use std::fmt::Write;
 use tollgate_record::text::printable;
 use tollgate_record::{Measurement, StageRow};
 
-/// Ticks of a cycle.
 const TICKS: u64 = 1000;
 
 /// Which of our stages each of the format's stages is.

@@ -31,7 +31,6 @@ impl Families {
     }
 }
 
-/// The labels of a sample.
 #[derive(Clone, Default)]
 struct Labels(BTreeMap<String, String>);
 

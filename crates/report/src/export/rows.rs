@@ -39,7 +39,6 @@ pub struct Exported {
 }
 
 impl From<String> for Exported {
-    /// A text that holds every row.
     fn from(text: String) -> Self {
         Self { text, left_out: Vec::new() }
     }
@@ -56,7 +55,6 @@ pub enum ExportError {
     Unwritable(&'static str, String),
 }
 
-/// JSON as text with a newline.
 pub(super) fn json(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }
@@ -73,7 +71,6 @@ const MOST: usize = 200;
 /// Engines whose counts are exact: the same program gives the same count.
 const EXACT: [&str; 3] = ["embedded", "spike", "qemu"];
 
-/// A result and what it is called.
 pub(super) struct ExportRow<'a> {
     pub(super) result: &'a Measurement,
     /// The probe, then each parameter that tells it from its namesakes (`/size=4096`), then the engine unless it
@@ -81,7 +78,6 @@ pub(super) struct ExportRow<'a> {
     pub(super) name: String,
 }
 
-/// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Unit {
     Nanoseconds,
@@ -101,7 +97,6 @@ impl Unit {
     }
 }
 
-/// One figure of a row.
 pub(super) struct ExportFigure {
     pub(super) unit: Unit,
     pub(super) value: f64,
@@ -118,7 +113,6 @@ impl ExportFigure {
         Self { unit: Unit::Instructions, value, samples: None }
     }
 
-    /// The figures of a part of a crossing.
     pub(super) fn of_phase(phase: &Phase) -> impl Iterator<Item = Self> {
         let instructions = phase.instructions.map(Self::instructions);
         [Self::of(Unit::Nanoseconds, phase.ns), Self::of(Unit::Cycles, phase.cycles), instructions]
@@ -164,7 +158,6 @@ impl ExportRow<'_> {
             .flat_map(|(kind, counts)| counts.iter().map(move |(key, value)| (kind, key.as_str(), *value)))
     }
 
-    /// The figure in nanoseconds.
     pub(super) fn time(&self) -> Option<ExportFigure> {
         self.figures().into_iter().find(|figure| figure.unit == Unit::Nanoseconds)
     }
@@ -202,12 +195,10 @@ impl ExportRow<'_> {
         self.facts().iter().map(words).collect::<Vec<_>>().join(" ")
     }
 
-    /// The fields of what was asked for, then of what was found.
     pub(super) fn facts(&self) -> Vec<(String, serde_json::Value)> {
         self.result.asked.fields().into_iter().chain(self.result.found.fields()).collect()
     }
 
-    /// The codes of the warnings.
     pub(super) fn warnings(&self) -> String {
         let codes: BTreeSet<&str> =
             self.result.warnings.iter().map(|warning| warning.code.as_str()).collect();

@@ -26,7 +26,6 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
     text
 }
 
-/// A count with its noun.
 fn counted(number: f64, one: &str, several: &str) -> String {
     format!("{} {}", whole(number), if number == 1.0 { one } else { several })
 }
@@ -91,7 +90,6 @@ fn majors(scan: &Measurement, major: f64, page: f64, random: bool) -> Option<Str
     })
 }
 
-/// What the waiting comes to.
 fn waiting(scan: &Measurement, major: f64) -> Option<String> {
     let touches = scan.crossings as f64;
     let waited = scan.phase(phase::WAITING)?.ns?.estimate * touches;

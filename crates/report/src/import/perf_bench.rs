@@ -11,7 +11,6 @@ pub(super) const IMPORTER: Importer =
 
 const ENGINE: &str = "imported-perf-bench";
 
-/// What an operation of a benchmark is.
 enum Operation {
     /// A message there and back: two switches.
     RoundTrip,
@@ -43,7 +42,6 @@ fn started(line: &str) -> Option<&str> {
     name.or_else(|| rest.split_once(" benchmark").map(|(name, _)| name))
 }
 
-/// One benchmark of a file.
 #[derive(Default)]
 struct Section<'a> {
     name: Option<&'a str>,

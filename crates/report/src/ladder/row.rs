@@ -13,16 +13,6 @@ const PROOF: [WarningKind; 2] = [warning::PROOF_DISAGREES, warning::PER_COUNTED]
 /// More than this of proof is abbreviated, however wide the terminal.
 const MOST_PROOF: usize = 30;
 
-/// What a row needs from the others.
-pub(crate) struct Neighbors<'a> {
-    /// The results of the same family.
-    pub(crate) family: &'a [&'a Measurement],
-    /// What the figures of the family stand for unless a row says otherwise.
-    pub(crate) per: Per,
-    /// Warnings that are not worth a mark, because most rows have them.
-    pub(crate) common: &'a BTreeSet<&'a str>,
-}
-
 pub(crate) struct Rung {
     /// What the rows are sorted by: the headline in nanoseconds, failed rows after all others.
     pub(crate) order: f64,
@@ -40,18 +30,24 @@ pub(crate) struct Rung {
 }
 
 impl Rung {
-    /// The row of `result`.
-    pub(crate) fn new(result: &Measurement, table: &Neighbors<'_>, style: &Style) -> Self {
+    /// The row of `result` among those of its family, whose figures stand for one `per` unless a row says otherwise.
+    /// `common` warnings are not worth a mark, because most rows have them.
+    pub(crate) fn new(
+        result: &Measurement,
+        family: &[&Measurement],
+        per: Per,
+        common: &BTreeSet<&str>,
+        style: &Style,
+    ) -> Self {
         let failure = (result.status == Status::Failed).then(|| {
             let reason = result.reason.as_deref().map(|reason| clean(reason, style)).unwrap_or_default();
             if reason.is_empty() { "failed, and did not say why".into() } else { format!("failed: {reason}") }
         });
         let disagrees = PROOF.iter().any(|&kind| result.has_warning(kind));
         let mut codes = result.warnings.iter().map(|warning| warning.code.as_str());
-        let noted =
-            codes.any(|code| PROOF.iter().all(|kind| kind.name != code) && !table.common.contains(code));
-        let mut name = name(result, table.family, style);
-        if result.per != table.per && failure.is_none() {
+        let noted = codes.any(|code| PROOF.iter().all(|kind| kind.name != code) && !common.contains(code));
+        let mut name = name(result, family, style);
+        if result.per != per && failure.is_none() {
             name = format!("{name} /{}", words::per(result.per));
         }
         if noted {

@@ -103,7 +103,6 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
     text
 }
 
-/// The instructions of all phases.
 fn total(bill: &Measurement) -> f64 {
     bill.phases.iter().filter_map(|phase| phase.instructions).sum()
 }

@@ -48,7 +48,6 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     text
 }
 
-/// The core whose cycles were counted.
 fn core(result: &Measurement, style: &Style) -> String {
     clean(trap(result).core.as_deref().unwrap_or("-"), style)
 }
@@ -93,7 +92,6 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
     text
 }
 
-/// Phases by causes.
 fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     // The columns that have something in them.
     let of = |phase: &Phase, cause: CauseName| phase.causes.get(cause.name).copied().unwrap_or(0.0);
@@ -140,7 +138,6 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     text
 }
 
-/// The cost after the return.
 fn after(result: &Measurement, style: &Style) -> Vec<String> {
     let counter = |name: &str| part(result, counter::AFTER, name).unwrap_or(0.0);
     let causes: Vec<String> = CAUSES

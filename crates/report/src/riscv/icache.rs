@@ -144,7 +144,6 @@ fn is_by_cycle(result: &Measurement) -> bool {
     asked(result).count == Accesses::Cycle
 }
 
-/// A rate with four decimals.
 fn rate(rate: f64) -> String {
     if rate.is_finite() { format!("{rate:.4}") } else { or_dash(None) }
 }
@@ -152,14 +151,13 @@ fn rate(rate: f64) -> String {
 /// The miss-ratio curves, at sizes of powers of two, until nothing changes any more.
 fn curves(programs: &[Program], style: &Style) -> Vec<String> {
     let mut out = Vec::new();
-    let mut shown = Vec::new();
+    let mut shown = BTreeSet::new();
     let caches = programs.first().map_or(&[][..], |program| &program.caches);
     for (place, cache) in caches.iter().enumerate() {
         let line = asked(cache).icache.line;
-        if line == 0 || shown.contains(&line) {
+        if line == 0 || !shown.insert(line) {
             continue;
         }
-        shown.push(line);
         let curves: Vec<&Series> = programs
             .iter()
             .filter_map(|p| p.caches.get(place)?.series.iter().find(|series| series.name == "miss-ratio"))
@@ -293,7 +291,6 @@ fn conclusion(programs: &[Program]) -> String {
     text
 }
 
-/// A name in a column.
 fn clipped(name: &str) -> String {
     let length = name.chars().count();
     if length < COLUMN {

@@ -10,10 +10,8 @@ use tollgate_record::{Measurement, Run};
 
 /// Functions that have a line of their own.
 const SHOWN: usize = 20;
-/// Columns of a function's name.
 const NAME: usize = 38;
 
-/// The profile of each program of a run.
 pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     let mut text = Vec::new();
     for result in &run.results {

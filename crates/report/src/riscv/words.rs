@@ -37,7 +37,6 @@ pub(super) fn trap(result: &Measurement) -> Cow<'_, TrapAsked> {
     result.asked.trap().map_or_else(|| Cow::Owned(TrapAsked::default()), Cow::Borrowed)
 }
 
-/// The kernel of a bill.
 pub(super) fn kernel(result: &Measurement) -> &str {
     result.asked.trap().map_or("", |asked| &asked.kernel)
 }
@@ -61,7 +60,6 @@ pub(super) fn crossing_name(result: &Measurement) -> &str {
     result.probe.split_once('/').map_or(result.probe.as_str(), |(_, name)| name)
 }
 
-/// A phase's name in words.
 pub(super) fn phase_name(name: &str, style: &Style) -> String {
     clean(&name.replace('-', " "), style)
 }
@@ -76,7 +74,6 @@ pub(super) fn part(result: &Measurement, counter: Counter, rest: &str) -> Option
     result.counters.get(&counter.part(rest)).copied()
 }
 
-/// The instructions of one phase.
 pub(super) fn instructions(result: &Measurement, phase: PhaseName) -> f64 {
     result.phase(phase).and_then(|it| it.instructions).unwrap_or(0.0)
 }

@@ -8,7 +8,6 @@ use std::cmp::Ordering;
 use tollgate_record::number::{count, fit, per_crossing, percent, size};
 use tollgate_record::{Measurement, Status};
 
-/// The order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Layout {
     /// By number of tasks, the cheapest first.
@@ -17,7 +16,6 @@ pub(super) enum Layout {
     Curves,
 }
 
-/// The id without its family.
 pub(super) fn short(result: &Measurement, style: &Style) -> String {
     clean(result.probe.strip_prefix("switch/").unwrap_or(&result.probe), style)
 }

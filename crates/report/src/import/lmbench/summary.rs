@@ -9,7 +9,6 @@ use tollgate_record::{Measurement, Per};
 
 const ENGINE: &str = "imported-lmbench";
 
-/// A latency of lmbench.
 #[derive(Clone, Copy)]
 pub(super) enum Latency {
     One(&'static str, Per),
