@@ -19,6 +19,7 @@ mod markup;
 mod notes;
 mod plot;
 mod probes;
+mod remarks;
 mod ring;
 mod riscv;
 mod runs;
