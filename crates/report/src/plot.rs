@@ -6,8 +6,6 @@ use tollgate_record::number::fit;
 
 /// What stands for each curve.
 pub(crate) const SIGNS: [char; 12] = ['o', 'x', '+', '*', '#', '@', '%', '&', 'a', 'b', 'c', 'd'];
-/// Columns that a label of the vertical scale may take.
-pub(crate) const LABEL: usize = SCALE - 1;
 /// Columns of the scale at the left.
 const SCALE: usize = 9;
 /// Rows of the field.
@@ -83,5 +81,5 @@ impl Plot<'_> {
 
 /// A label of the vertical scale: a figure.
 pub(crate) fn figure(value: f64) -> String {
-    fit(value, LABEL)
+    fit(value, SCALE - 1)
 }

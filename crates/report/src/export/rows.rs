@@ -212,12 +212,14 @@ pub(super) fn shown(value: &serde_json::Value) -> String {
     printable(&text).into_owned()
 }
 
+/// Each parameter with the number of results that have it, and its values.
+type Params = BTreeMap<String, (usize, BTreeSet<String>)>;
+
 /// Every result of the run, in its order.
 pub(super) fn rows(run: &Run) -> Vec<ExportRow<'_>> {
     let family = |result: &'_ Measurement| (result.probe.clone(), result.engine.clone());
-    // For each probe of an engine how many results it has, and for each parameter how many of them have it, with
-    // which values.
-    let mut namesakes: BTreeMap<_, (usize, BTreeMap<String, (usize, BTreeSet<String>)>)> = BTreeMap::new();
+    // For each probe of an engine how many results it has.
+    let mut namesakes: BTreeMap<_, (usize, Params)> = BTreeMap::new();
     for result in &run.results {
         let (count, params) = namesakes.entry(family(result)).or_default();
         *count += 1;
