@@ -2,6 +2,7 @@
 
 use crate::style::{Paint, Style};
 use textwrap::{Options, WordSplitter};
+use tollgate_record::number::plural;
 use tollgate_record::text::printable;
 use unicode_width::UnicodeWidthChar;
 
@@ -95,6 +96,13 @@ pub(crate) fn title(text: &str, style: &Style) -> Vec<String> {
     lines
 }
 
+/// A character for each share of the whole, the later ones of `marks` for the larger.
+pub(crate) fn marked(shares: impl Iterator<Item = f64>, marks: &str, whole: fn(f64) -> f64) -> String {
+    let marks: Vec<char> = marks.chars().collect();
+    let most = marks.len() - 1;
+    shares.map(|share| marks[(whole(share.clamp(0.0, 1.0) * most as f64) as usize).min(most)]).collect()
+}
+
 /// The lines as one text with a newline after each.
 pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> String {
     let mut text = String::new();
@@ -108,13 +116,8 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> String {
 /// `a`, `a and b`, `a, b and c`; beyond `most` the number of others.
 pub(crate) fn list(items: &[String], most: usize) -> String {
     let (shown, others) = items.split_at(items.len().min(most));
-    let others = match others.len() {
-        0 => None,
-        1 => Some("1 other".to_owned()),
-        n => Some(format!("{} others", tollgate_record::number::count(n))),
-    };
-    let mut parts = shown.to_vec();
-    parts.extend(others);
+    let others = (!others.is_empty()).then(|| plural(others.len(), "other", "others"));
+    let parts: Vec<String> = shown.iter().cloned().chain(others).collect();
     match parts.split_last() {
         None => String::new(),
         Some((only, [])) => only.clone(),
