@@ -58,37 +58,18 @@ pub struct Wanted {
 /// Why there is no diagram.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum PipelineError {
-    /// The program could not be run.
     #[error("{0}")]
     Program(#[from] ProgramError),
-    /// An invalid core.
     #[error("{0}")]
     Core(#[from] CoreError),
-    /// No such symbol.
     #[error("no symbol is called '{name}'{}", suggestion(nearest.as_deref()))]
-    Symbol {
-        /// The name that was given.
-        name: String,
-        /// The most similar name, if one is similar.
-        nearest: Option<String>,
-    },
-    /// It did not happen, or not so often.
+    Symbol { name: String, nearest: Option<String> },
     #[error(
         "the program {how} after {instructions} instructions, with {seen} of the {nth} asked for of kind: {what}"
     )]
-    NotSeen {
-        /// What was waited for.
-        what: String,
-        /// How often it happened.
-        seen: u64,
-        /// How often it should have.
-        nth: u64,
-        /// How far the program came.
-        instructions: u64,
-        /// How it ended.
-        how: String,
-    },
+    NotSeen { what: String, seen: u64, nth: u64, instructions: u64, how: String },
 }
 
 /// The most rows of a diagram.

@@ -83,20 +83,14 @@ const OWN: u64 = 3;
 /// Why a user's program cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum OwnError {
-    /// It was not built.
     #[error("{0}")]
     Build(#[from] IcacheError),
-    /// It does not define `work`.
     #[error("it has no function work; write one: void work(char *set, unsigned long bytes)")]
     NoWork,
-    /// It is too large.
     #[error("it is too large: code and data may take {most} bytes")]
-    Place {
-        /// Bytes that there are.
-        most: u64,
-    },
-    /// It was built and does not run.
+    Place { most: u64 },
     #[error(
         "work() does not come back: {0} (it may use the set, its own data and its stack, and must return)"
     )]

@@ -65,17 +65,14 @@ impl Default for Config {
 /// Why a machine cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum ConfigError {
-    /// No such memory map.
     #[error("unknown machine \"{0}\": spike or virt")]
     Machine(String),
-    /// An invalid size of RAM.
     #[error("{0} bytes of RAM: must be a multiple of 4096, from 4096 to 64 GiB (1 GiB on RV32)")]
     RamSize(u64),
-    /// The device tree is larger than its read-only memory.
     #[error("the device tree takes {0} bytes, and there is room for {1}: shorten the boot arguments")]
     DeviceTree(usize, usize),
-    /// The device tree cannot be written.
     #[error("the device tree cannot be written: {0}")]
     DeviceTreeContent(String),
 }

@@ -81,6 +81,11 @@ pub trait HostCalls: Send {
         let _ = path;
         Err(Errno::EACCES)
     }
+
+    /// The first few paths that the guest asked for and did not get.
+    fn refused(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// No files at all.
@@ -123,11 +128,6 @@ impl MemoryFiles {
     /// Adds a file.
     pub fn insert(&mut self, path: impl Into<String>, bytes: Vec<u8>) {
         self.files.insert(path.into(), bytes);
-    }
-
-    /// The first few paths that the guest asked for and did not get.
-    pub fn refused(&self) -> &[String] {
-        &self.refused
     }
 
     fn refuse(&mut self, path: &str) -> Errno {
@@ -186,5 +186,9 @@ impl HostCalls for MemoryFiles {
             Some(bytes) => Ok(Stat { mode: S_IFREG_555, size: bytes.len() as u64 }),
             None => Err(self.refuse(path)),
         }
+    }
+
+    fn refused(&self) -> &[String] {
+        &self.refused
     }
 }

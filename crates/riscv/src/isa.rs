@@ -59,49 +59,23 @@ pub struct Isa {
 /// Why an ISA string was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum IsaError {
-    /// It does not begin with `rv32` or `rv64`.
     #[error("ISA string \"{0}\" must begin with rv32 or rv64, as in rv64gc")]
     Width(String),
-    /// The base is neither `i` nor `g`.
     #[error("ISA string \"{isa}\" must continue with i or g after the width, not '{letter}'")]
-    Base {
-        /// The string.
-        isa: String,
-        /// The letter in place of the base.
-        letter: char,
-    },
-    /// A single-letter extension that this machine does not support.
+    Base { isa: String, letter: char },
     #[error(
         "unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c, and g for imafd"
     )]
-    Letter {
-        /// The string.
-        isa: String,
-        /// The letter.
-        letter: char,
-    },
-    /// A multi-letter extension that this machine does not support.
+    Letter { isa: String, letter: char },
     #[error(
         "unknown extension \"{name}\" in ISA string \"{isa}\": after the letters come zicsr, zifencei, zicntr, \
          zihpm, zmmul, xtollbank and xtollstack, each behind an underscore"
     )]
-    Name {
-        /// The string.
-        isa: String,
-        /// The name.
-        name: String,
-    },
-    /// An extension without the one that it builds on.
+    Name { isa: String, name: String },
     #[error("ISA string \"{isa}\" has '{extension}' without '{needs}'")]
-    Needs {
-        /// The string.
-        isa: String,
-        /// The extension named.
-        extension: &'static str,
-        /// The one it needs.
-        needs: &'static str,
-    },
+    Needs { isa: String, extension: &'static str, needs: &'static str },
 }
 
 impl Isa {

@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tollgate_record::Measurement;
-use tollgate_riscv::MachineKind;
 use tollgate_riscv::timing::Core;
 
-use super::core;
-use super::error::{PlanError, check_budget, isa, read, within};
+use super::options::{self, PlanError, check_budget, isa, read, within};
 use crate::bill::Experiment;
 use crate::call::Crossing;
 use crate::design::DESIGNS;
@@ -65,7 +63,7 @@ impl PipelinePlan {
         if request.nth == Some(0) {
             return Err(PlanError::value("--nth", 0, "give a number from 1"));
         }
-        let core = core::read(request.core)?;
+        let core = options::core(request.core)?;
         let every_cycle =
             request.elf.is_none() && request.around == Around::Interrupt && request.nth.is_none();
         let job = if every_cycle { None } else { Some(job(&request)?) };
@@ -133,14 +131,12 @@ fn job(request: &PipelineRequest<'_>) -> Result<Job, PlanError> {
     };
     Ok(Job {
         isa,
-        machine: MachineKind::Spike,
         ram_bytes: 128 << 20,
-        bootargs: String::new(),
         program,
         proxy_kernel: request.pk.map(read).transpose()?,
         arguments: vec![name],
-        files: Vec::new(),
         max_instructions: request.max_instructions,
+        ..Job::default()
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_riscv::{ConfigError, LoadError};
 
-use super::error::{PlanError, check_budget, isa, read};
+use super::options::{PlanError, check_budget, isa, read};
 use crate::program::{Job, ProgramError};
 
 /// What a command line asks for.
@@ -47,7 +47,7 @@ impl<'a> ProgramPlan<'a> {
         check_budget(request.max_instructions)?;
         if request.pk.is_none() && !request.arguments.is_empty() {
             let why = "a bare program takes no arguments; add --pk PK to run it on a proxy kernel, which passes them";
-            return Err(PlanError::Conflict(why.to_owned()));
+            return Err(PlanError::conflict(why));
         }
         let allowed = request.allow.iter().map(|path| Ok((path.to_string_lossy().into_owned(), read(path)?)));
         let files = allowed.collect::<Result<_, PlanError>>()?;

@@ -259,45 +259,18 @@ pub struct Core {
 /// Why a core is invalid. Each message says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum CoreError {
-    /// No preset of that name.
     #[error("no core is called '{name}'; the nearest is '{nearest}' (there are: {})", Core::PRESETS.join(", "))]
-    Preset {
-        /// What was asked for.
-        name: String,
-        /// What may have been meant.
-        nearest: String,
-    },
-    /// A key that does not exist.
+    Preset { name: String, nearest: String },
     #[error("the core has an unknown key '{key}'; the nearest is '{nearest}'")]
-    Key {
-        /// The key.
-        key: String,
-        /// What may have been meant.
-        nearest: String,
-    },
-    /// Not TOML, or a value of the wrong kind.
+    Key { key: String, nearest: String },
     #[error("the core cannot be read: {0}")]
     Toml(String),
-    /// An invalid number.
     #[error("{key} is {value}: must be {must}")]
-    Number {
-        /// The key.
-        key: String,
-        /// Its value.
-        value: u64,
-        /// What it may be.
-        must: &'static str,
-    },
-    /// A cache that cannot be built.
+    Number { key: String, value: u64, must: &'static str },
     #[error("{key}: {error}")]
-    Cache {
-        /// Which cache.
-        key: &'static str,
-        /// Why.
-        error: CacheError,
-    },
-    /// Two settings that contradict each other.
+    Cache { key: &'static str, error: CacheError },
     #[error("{0}")]
     Contradiction(&'static str),
 }
