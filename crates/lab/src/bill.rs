@@ -60,7 +60,7 @@ impl Phases {
 
     /// The phases in which anything happened, in the order of a bill.
     pub fn iter(&self) -> impl Iterator<Item = (Phase, Cost)> + '_ {
-        Phase::ALL.into_iter().map(|phase| (phase, self[phase])).filter(|(_, cost)| *cost != Cost::default())
+        Phase::ALL.iter().map(|&phase| (phase, self[phase])).filter(|(_, cost)| *cost != Cost::default())
     }
 
     /// Bytes written in order to have the registers back later: by the save phase and by the trap hardware.
@@ -171,7 +171,7 @@ impl TrapBill {
         let [_, all] = &**self.phases.as_ref()?;
         let count = self.spread.count;
         let mut each = Phases::default();
-        for phase in Phase::ALL {
+        for &phase in Phase::ALL {
             let Cost { instructions, loads, stores, bytes_stored, traps } = all[phase];
             let numbers = [instructions, loads, stores, bytes_stored, traps];
             if numbers.iter().any(|n| n % count != 0) {
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_total_is_the_sum_of_the_phases() {
         let mut phases = Phases::default();
-        for (n, phase) in Phase::ALL.into_iter().enumerate() {
+        for (n, phase) in Phase::ALL.iter().copied().enumerate() {
             phases[phase] = Cost { instructions: 1 << n, loads: 1, stores: 2, bytes_stored: 16, traps: 0 };
         }
         let total = phases.total();

@@ -12,7 +12,7 @@ use tollgate_record::text::{nearest, suggestion};
 use tollgate_riscv::timing::{Core, CoreError, Passage, Stage, Timed};
 use tollgate_riscv::{Decoder, Stop, text};
 
-use finder::{Finder, Place, Watch, is_trapping};
+use finder::{Finder, Handlers, Place, is_trapping};
 use row::Known;
 
 use crate::program::{self, Booted, Job, ProgramError};
@@ -125,13 +125,14 @@ fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result
     let after = wanted.count.saturating_sub(before).max(2);
     let finder = Rc::new(RefCell::new(Finder::new(place, target, wanted.nth, before, after)));
     let taker = Rc::clone(&finder);
-    let timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
-    let mut watch = Watch { timed, finder: Rc::clone(&finder) };
+    let mut timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
+    // The first to observe a trap: the model may report a passage of its handler at once.
+    let mut handlers = Handlers(Rc::clone(&finder));
     let machine = &mut booted.machine;
     let mut left = limit;
     let how = loop {
         let slice = left.min(SLICE);
-        let stop = machine.run(slice, &mut watch);
+        let stop = machine.run(slice, &mut (&mut handlers, &mut timed));
         machine.take_console();
         left -= slice;
         if finder.borrow().done {

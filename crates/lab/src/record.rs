@@ -92,7 +92,7 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
         counter("returns", after.returns as f64);
         counter("recovery-instructions", after.recovery as f64);
         counter("steady-cpi", after.steady as f64 / after.instructions.max(1) as f64);
-        for (cause, &more) in Cause::ALL.into_iter().zip(&after.more) {
+        for (cause, &more) in Cause::ALL.iter().zip(&after.more) {
             if more != 0 {
                 counter(cause.name(), each(more));
             }
@@ -122,7 +122,7 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
 /// Adds the cycles to an entry's phases; each is a mean over the crossings, and their sum is that of the total.
 fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
     let crossings = crossings.max(1) as f64;
-    for phase in Phase::ALL {
+    for &phase in Phase::ALL {
         let cycles = table.of_phase(phase);
         let name = phase.name();
         if cycles == 0 && entry.phases.iter().all(|known| known.name != name) {
@@ -134,7 +134,7 @@ fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
         });
         let known = &mut entry.phases[at];
         known.cycles = Some(Estimate::point(cycles as f64 / crossings));
-        for (cause, &cycles) in Cause::ALL.into_iter().zip(table.row(phase)) {
+        for (cause, &cycles) in Cause::ALL.iter().zip(table.row(phase)) {
             if cycles > 0 {
                 known.causes.insert(cause.name().into(), cycles as f64 / crossings);
             }
@@ -171,7 +171,7 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     direct.cycles = Some(Estimate::point(each(seen.direct() as f64)));
     let mut refill = RecordPhase::new(record_phase::REFILL, Evidence::Simulated);
     refill.cycles = Some(Estimate::point(each(seen.refill() as f64)));
-    for cause in Cause::ALL {
+    for &cause in Cause::ALL {
         for (phase, cycles) in [
             (&mut direct, seen.direct[cause as usize] as f64),
             (&mut refill, seen.refill[cause as usize] as f64),

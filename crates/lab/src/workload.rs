@@ -14,7 +14,7 @@ use tollgate_riscv::{
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::cycles::{Lost, Model, causes, fetched, model};
+use crate::cycles::{Clock, Lost};
 use crate::error::LabError;
 use crate::icache::{self, IcacheError};
 use crate::image;
@@ -158,10 +158,9 @@ impl Slowdown<'_> {
 struct Meter {
     begin: u64,
     end: u64,
-    model: Model,
-    twin: Option<Model>,
-    twin_at: Causes,
-    at: Causes,
+    clock: Clock,
+    /// As it was at the first mark, then with the program's instructions only.
+    twin: Option<Clock>,
     returned: bool,
     user: Causes,
     direct: Causes,
@@ -174,13 +173,6 @@ struct Meter {
 }
 
 impl Meter {
-    fn step(&mut self) -> Causes {
-        let now = causes(&self.model);
-        let spent = std::array::from_fn(|i| now[i] - self.at[i]);
-        self.at = now;
-        spent
-    }
-
     fn measuring(&self) -> bool {
         self.twin.is_some() && !self.done
     }
@@ -199,37 +191,37 @@ impl Observer for Meter {
     const WALK: bool = true;
 
     fn walk(&mut self, walk: &Walk) {
-        self.model.walk(walk);
+        self.clock.model.walk(walk);
         if let Some(twin) = &mut self.twin {
-            twin.walk(walk);
+            twin.model.walk(walk);
         }
     }
 
     fn address_space(&mut self, satp: u64) {
-        self.model.address_space(satp);
+        self.clock.model.address_space(satp);
         if let Some(twin) = &mut self.twin {
-            twin.address_space(satp);
+            twin.model.address_space(satp);
         }
     }
 
     fn access(&mut self, access: &Access) {
-        self.model.access(access);
+        self.clock.model.access(access);
         // Which mode it was is known when the instruction retires; one that traps makes no access.
         if let Some(twin) = &mut self.twin
             && self.returned
         {
-            twin.access(access);
+            twin.model.access(access);
         }
     }
 
     fn retire(&mut self, retired: &Retired) {
         if self.measuring() && retired.pc == self.end {
-            self.cycles = self.model.cycles() - self.cycles;
+            self.cycles = self.clock.model.cycles() - self.cycles;
             self.done = true;
         }
-        let before = fetched(&self.model);
-        self.model.retire(retired);
-        let mut spent = self.step();
+        let before = self.clock.fetched();
+        self.clock.model.retire(retired);
+        let mut spent = self.clock.step();
         if self.measuring() {
             if retired.privilege == Privilege::User {
                 let flush = std::mem::take(&mut spent[Cause::TrapFlush as usize]);
@@ -237,28 +229,24 @@ impl Observer for Meter {
                 add(&mut self.user, &spent);
                 self.instructions[0] += 1;
                 if let Some(twin) = &mut self.twin {
-                    let unharmed = fetched(twin);
-                    twin.retire(retired);
-                    let grown = |now: [u64; 5], old: [u64; 5]| std::array::from_fn(|i| now[i] - old[i]);
-                    self.user_fetched
-                        .add(grown(fetched(&self.model), before), grown(fetched(twin), unharmed));
+                    let before = [before, twin.fetched()];
+                    twin.model.retire(retired);
+                    self.user_fetched.add(before, [self.clock.fetched(), twin.fetched()]);
                 }
             } else {
                 add(&mut self.direct, &spent);
                 self.instructions[1] += 1;
             }
         } else if retired.pc == self.begin {
-            self.cycles = self.model.cycles();
-            let twin = self.model.clone();
-            self.twin_at = causes(&twin);
-            self.twin = Some(twin);
+            self.cycles = self.clock.model.cycles();
+            self.twin = Some(self.clock.clone());
             self.returned = true;
         }
     }
 
     fn trap(&mut self, trap: &Trap) {
-        self.model.trap(trap);
-        let spent = self.step();
+        self.clock.model.trap(trap);
+        let spent = self.clock.step();
         if self.measuring() {
             self.traps += u64::from(trap.from == Privilege::User);
             add(&mut self.direct, &spent);
@@ -267,7 +255,7 @@ impl Observer for Meter {
     }
 
     fn trap_return(&mut self, ret: &TrapReturn) {
-        self.model.trap_return(ret);
+        self.clock.model.trap_return(ret);
         self.returned = ret.to == Privilege::User;
     }
 }
@@ -298,14 +286,11 @@ pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabEr
     }
     let mark =
         |name: &str| elf.symbol(name).ok_or_else(|| LabError::Image(format!("it has no symbol {name}")));
-    let model = model(core)?;
     let mut meter = Meter {
         begin: mark("toll.begin.work")?,
         end: mark("toll.end.work")?,
-        at: causes(&model),
+        clock: Clock::new(core)?,
         twin: None,
-        twin_at: [0; Cause::COUNT],
-        model,
         returned: false,
         user: [0; Cause::COUNT],
         direct: [0; Cause::COUNT],
@@ -328,8 +313,7 @@ pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabEr
             meter.traps, point.traps
         )));
     }
-    let twin = meter.twin.as_ref().map_or([0; Cause::COUNT], causes);
-    let alone: Causes = std::array::from_fn(|i| twin[i] - meter.twin_at[i]);
+    let alone = meter.twin.as_mut().map_or([0; Cause::COUNT], Clock::step);
     let alone_total: u64 = alone.iter().sum();
     let with_traps = meter.user.iter().chain(&meter.direct).sum();
     if with_traps != meter.cycles {

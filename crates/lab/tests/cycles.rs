@@ -35,8 +35,8 @@ fn every_bill_adds_up_and_timing_changes_no_instruction() {
             assert_eq!(cycles.crossings, 12, "the loop less the warming ones");
             assert_eq!(cycles.each.values().sum::<u64>(), cycles.crossings);
             for table in [&cycles.cold, &cycles.warm] {
-                let by_cause: u64 = Cause::ALL.into_iter().map(|cause| table.of_cause(cause)).sum();
-                let by_phase: u64 = Phase::ALL.into_iter().map(|phase| table.of_phase(phase)).sum();
+                let by_cause: u64 = Cause::ALL.iter().map(|&cause| table.of_cause(cause)).sum();
+                let by_phase: u64 = Phase::ALL.iter().map(|&phase| table.of_phase(phase)).sum();
                 assert_eq!((by_cause, by_phase), (table.total(), table.total()), "{name} {}", design.name);
             }
             let sum: u64 = cycles.each.iter().map(|(cycles, count)| cycles * count).sum();
@@ -84,7 +84,7 @@ fn the_trap_of_the_five_stages_by_hand() {
 /// The record's vocabulary defines every cause of the timing model.
 #[test]
 fn causes_are_defined() {
-    for cause in Cause::ALL {
+    for &cause in Cause::ALL {
         assert!(CauseName::find(cause.name()).is_some(), "{}", cause.name());
     }
 }
