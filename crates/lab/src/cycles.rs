@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_riscv::timing::{Cause, Causes, Core, CoreError, Timed};
+use tollgate_riscv::timing::{Cause, Causes, Core, CoreError, Ledger, Timed};
 use tollgate_riscv::{Access, Observer, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use crate::attribution::Attribution;
@@ -49,48 +49,6 @@ impl Clock {
 const WARMING: u64 = 8;
 /// Crossings that are followed beyond their return: each needs a copy of the core.
 const FOLLOWED: u64 = 32;
-
-/// Cycles by phase and cause, of some crossings together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
-    rows: [Causes; Phase::COUNT],
-}
-
-impl Table {
-    /// Cycles of a phase by cause.
-    #[must_use]
-    pub fn row(&self, phase: Phase) -> &Causes {
-        &self.rows[phase as usize]
-    }
-
-    /// Cycles of a phase.
-    #[must_use]
-    pub fn of_phase(&self, phase: Phase) -> u64 {
-        self.row(phase).iter().sum()
-    }
-
-    /// Cycles of a cause.
-    #[must_use]
-    pub fn of_cause(&self, cause: Cause) -> u64 {
-        self.rows.iter().map(|row| row[cause as usize]).sum()
-    }
-
-    /// All cycles.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.rows.iter().flatten().sum()
-    }
-
-    fn charge(&mut self, phase: Phase, cause: Cause, cycles: u64) {
-        self.rows[phase as usize][cause as usize] += cycles;
-    }
-
-    fn add(&mut self, other: &Self) {
-        for (row, other) in self.rows.iter_mut().flatten().zip(other.rows.iter().flatten()) {
-            *row += other;
-        }
-    }
-}
 
 /// What the program paid after its returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,7 +94,6 @@ impl Lost {
     }
 
     /// With the names that a record uses.
-    #[must_use]
     pub fn named(&self) -> [(&'static str, i64); 5] {
         [
             ("l1i-lines", self.l1i),
@@ -150,7 +107,6 @@ impl Lost {
 
 impl After {
     /// Cycles more in all.
-    #[must_use]
     pub fn total(&self) -> i64 {
         self.more.iter().sum()
     }
@@ -159,10 +115,10 @@ impl After {
 /// The cost of crossings in cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cycles {
-    /// The first crossing, on a core on which nothing is cached, translated or predicted.
-    pub cold: Table,
+    /// The first crossing, on a core on which nothing is cached, translated or predicted, by [`Phase`].
+    pub cold: Ledger,
     /// The crossings of the loop behind the warming ones, together.
-    pub warm: Table,
+    pub warm: Ledger,
     /// How many those are.
     pub crossings: u64,
     /// Cycles of each of them: how often each number occurred.
@@ -212,7 +168,7 @@ pub(crate) struct CycleAttribution {
     pub(crate) bill: Attribution,
     clock: Clock,
     emptied: Emptied,
-    open: Table,
+    open: Ledger,
     cycles: Cycles,
     warming: u64,
     twin: Option<Twin>,
@@ -231,7 +187,7 @@ impl CycleAttribution {
             bill,
             clock: Clock::new(core)?,
             emptied: Emptied::Nothing,
-            open: Table::default(),
+            open: Ledger::default(),
             cycles: Cycles { after: follows.then(After::default), ..Cycles::default() },
             warming: WARMING.min(iterations.saturating_sub(1)),
             twin: None,
@@ -254,7 +210,7 @@ impl CycleAttribution {
                 (Cause::TrapFlush, Emptied::Return) => Phase::Return,
                 _ => phase,
             };
-            self.open.charge(to, cause, cycles);
+            self.open.charge(to as u8, cause, cycles);
         }
     }
 
@@ -366,7 +322,7 @@ impl Observer for CycleAttribution {
             if self.bill.closed() != closed {
                 self.close();
             }
-            self.open = Table::default();
+            self.open = Ledger::default();
         } else if was_open {
             let phase = self.bill.phase(retired.pc);
             self.charge(phase, &spent);
@@ -375,7 +331,7 @@ impl Observer for CycleAttribution {
             self.emptied = Emptied::Nothing;
         }
         if begins {
-            self.open = Table::default();
+            self.open = Ledger::default();
             if self.bill.closed() == 0 {
                 // The first crossing is the cold one.
                 self.clock.model.make_cold();

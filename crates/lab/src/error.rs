@@ -35,7 +35,6 @@ pub enum LabError {
 
 impl LabError {
     /// Whether the engine is missing or unsuitable, and nothing is wrong.
-    #[must_use]
     pub fn is_skip(&self) -> bool {
         matches!(self, Self::EngineMissing { .. } | Self::NotHere { .. })
     }

@@ -44,9 +44,6 @@ const RAM_BASE: u64 = 0x8000_0000;
 const ABOVE_STACK: u64 = 16;
 
 /// Runs a program and counts its fetches. A program without start-up code gets a stack, and ends when it returns.
-///
-/// # Errors
-/// A program that cannot be loaded or run, or an invalid cache.
 pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
     let elf = Elf::parse(&build.elf).map_err(|error| unloadable(build, error))?;
     let code = Code::of(&build.elf, &elf, build.isa);

@@ -39,7 +39,6 @@ pub struct Latency {
 ///
 /// # Panics
 /// Never: the image is part of the program and has the parameter.
-#[must_use]
 pub fn job(offset: u64) -> Job {
     Job {
         ram_bytes: 1 << 20,
@@ -56,9 +55,6 @@ fn retires(row: &StageRow) -> u64 {
 }
 
 /// Tries every cycle of the bundled loop on a core.
-///
-/// # Errors
-/// An invalid core.
 pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     // For each instruction of the loop that an interrupt can follow: how far the handler is behind it.
     let mut behind: BTreeMap<u64, (u64, View)> = BTreeMap::new();

@@ -45,7 +45,6 @@ impl Phase {
     pub const COUNT: usize = Self::ALL.len();
 
     /// Its name in a record.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::UserStub => phase::USER_STUB,
@@ -65,7 +64,6 @@ impl Phase {
     }
 
     /// The phase that a symbol begins, if it is a mark.
-    #[must_use]
     pub fn of_symbol(symbol: &str) -> Option<Self> {
         let name = symbol.strip_prefix("phase.")?.split('.').next()?;
         Some(name.parse().unwrap_or(Self::Other))

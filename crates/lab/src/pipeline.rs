@@ -33,7 +33,6 @@ pub enum Around {
 
 impl Around {
     /// Its name in a sentence.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Trap => "trap",
@@ -174,10 +173,6 @@ fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
 }
 
 /// Runs a job on a core and returns the instructions around the wanted place.
-///
-/// # Errors
-/// A program that cannot be run, an invalid core, an unknown symbol, and a program that ends or uses up its instructions
-/// before the place is reached.
 pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineError> {
     let mut booted = program::boot(job)?;
     let found = find(&mut booted, job.max_instructions, core, wanted)?;

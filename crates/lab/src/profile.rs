@@ -43,7 +43,6 @@ pub struct Profile {
 
 impl Profile {
     /// For a program and, if it runs on one, the proxy kernel.
-    #[must_use]
     pub fn new(program: &Elf, proxy_kernel: Option<&Elf>) -> Self {
         let symbols = Symbols::new(program, proxy_kernel);
         let marked = program.symbols.iter().any(|symbol| Phase::of_symbol(&symbol.name).is_some());
@@ -60,7 +59,6 @@ impl Profile {
     }
 
     /// Functions with their instructions, most first.
-    #[must_use]
     pub fn functions(&self) -> Vec<(&str, u64)> {
         let names = self.symbols.names().iter().map(String::as_str);
         let mut all: Vec<_> = names.zip(self.by_function.iter().copied()).filter(|(_, n)| *n > 0).collect();
@@ -69,7 +67,6 @@ impl Profile {
     }
 
     /// Whether phases are known: by marks in the program, or because it runs on the proxy kernel.
-    #[must_use]
     pub fn has_phases(&self) -> bool {
         self.marks.is_some() || self.proxy_kernel
     }

@@ -10,11 +10,10 @@ use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
     Warning, counter, phase as record_phase, warning,
 };
-use tollgate_riscv::timing::Cause;
+use tollgate_riscv::timing::{Cause, Ledger};
 
 use crate::bill::{Experiment, TrapBill};
 use crate::call::Crossing;
-use crate::cycles::Table;
 use crate::engine::CycleBill;
 use crate::error::LabError;
 use crate::latency::Latency;
@@ -24,7 +23,6 @@ use crate::profile::Profile;
 use crate::workload::Slowdown;
 
 /// The entry for a bill. Instructions are counters; there are no cycles without a timing model.
-#[must_use]
 pub fn measured(bill: &TrapBill) -> Measurement {
     let mut entry = empty(&bill.experiment, bill.engine, Status::Measured);
     let spread = bill.spread;
@@ -69,7 +67,6 @@ pub fn measured(bill: &TrapBill) -> Measurement {
 ///
 /// Cycles are exact: the interval is the figure itself. Counters that begin with `after/` are what the program
 /// pays for each trap once it has returned.
-#[must_use]
 pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     let cycles = &bill.cycles;
     let mut warm = measured(&bill.bill);
@@ -120,10 +117,10 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
 }
 
 /// Adds the cycles to an entry's phases; each is a mean over the crossings, and their sum is that of the total.
-fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
+fn charge(entry: &mut Measurement, ledger: &Ledger, crossings: u64) {
     let crossings = crossings.max(1) as f64;
     for &phase in Phase::ALL {
-        let cycles = table.of_phase(phase);
+        let cycles = ledger.of_phase(phase as u8);
         let name = phase.name();
         if cycles == 0 && entry.phases.iter().all(|known| known.name != name) {
             continue;
@@ -134,7 +131,8 @@ fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
         });
         let known = &mut entry.phases[at];
         known.cycles = Some(Estimate::point(cycles as f64 / crossings));
-        for (cause, &cycles) in Cause::ALL.iter().zip(table.row(phase)) {
+        for &cause in Cause::ALL {
+            let cycles = ledger.get(phase as u8, cause);
             if cycles > 0 {
                 known.causes.insert(cause.name().into(), cycles as f64 / crossings);
             }
@@ -143,7 +141,6 @@ fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
 }
 
 /// What the traps of a workload cost, each.
-#[must_use]
 pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     let point = &seen.point;
     let probe = format!("riscv-workload/{}", point.workload.name);
@@ -188,7 +185,6 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
 }
 
 /// A stage diagram. The figure is what the hazard costs in cycles, where there is one.
-#[must_use]
 pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measurement {
     let (kind, per) = match wanted.around {
         Around::Trap => ("trap", Per::Trap),
@@ -220,7 +216,6 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
 }
 
 /// Where a program's instructions went.
-#[must_use]
 pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
     let mut entry = Measurement::empty("riscv-program/profile", "embedded", Per::Pass, Status::Measured);
     entry.asked = Asked::Program(asked);
@@ -252,7 +247,6 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
 }
 
 /// How long the timer interrupt takes to its handler, over the cycles of a loop: the figure is the mean.
-#[must_use]
 pub fn latency(latency: &Latency, core: &str) -> Measurement {
     let mut entry =
         Measurement::empty("riscv-pipeline/interrupt-latency", "embedded", Per::Trap, Status::Measured);
@@ -295,7 +289,6 @@ fn exact(each: &BTreeMap<u64, u64>) -> Estimate {
 }
 
 /// The entry for an experiment that gave no bill: skipped when nothing is wrong, failed otherwise.
-#[must_use]
 pub fn not_measured(experiment: &Experiment, engine: &str, why: &LabError) -> Measurement {
     let status = if why.is_skip() { Status::Skipped } else { Status::Failed };
     let mut entry = empty(experiment, engine, status);

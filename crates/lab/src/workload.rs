@@ -41,17 +41,12 @@ pub static WORKLOADS: &[Workload] = &[
 
 impl Workload {
     /// The workload of that name.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
 
     /// A user's own: a C source with `void work(char *set, unsigned long bytes)`, which is one step. It is built
     /// with `-O2` for RV64GC, without libraries.
-    ///
-    /// # Errors
-    /// Without a compiler, with the compiler's words when it refuses the source, when there is no `work` or the
-    /// program does not fit into its place, and when it does not come to its end.
     pub fn own(source: &Path) -> Result<Self, OwnError> {
         let isa = Isa::default();
         let built = icache::compile_at(source, "rv64gc", isa, "2", OWN_BASE, &["work"])?;
@@ -142,13 +137,11 @@ pub struct Slowdown<'w> {
 
 impl Slowdown<'_> {
     /// Cycles of all traps outside the program.
-    #[must_use]
     pub fn direct(&self) -> u64 {
         self.direct.iter().sum()
     }
 
     /// Cycles of all traps inside the program.
-    #[must_use]
     pub fn refill(&self) -> i64 {
         self.refill.iter().sum()
     }
@@ -266,9 +259,6 @@ const RAM: u64 = 8 << 20;
 const BUDGET: u64 = 50_000_000;
 
 /// Runs one point on a core.
-///
-/// # Errors
-/// An invalid core, and a guest that does not do what it was built for.
 pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabError> {
     let steps = (point.every / point.workload.step).max(1);
     let own = point.workload.own.as_deref().map(Elf::parse).transpose();

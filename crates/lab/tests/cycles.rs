@@ -36,7 +36,7 @@ fn every_bill_adds_up_and_timing_changes_no_instruction() {
             assert_eq!(cycles.each.values().sum::<u64>(), cycles.crossings);
             for table in [&cycles.cold, &cycles.warm] {
                 let by_cause: u64 = Cause::ALL.iter().map(|&cause| table.of_cause(cause)).sum();
-                let by_phase: u64 = Phase::ALL.iter().map(|&phase| table.of_phase(phase)).sum();
+                let by_phase: u64 = Phase::ALL.iter().map(|&phase| table.of_phase(phase as u8)).sum();
                 assert_eq!((by_cause, by_phase), (table.total(), table.total()), "{name} {}", design.name);
             }
             let sum: u64 = cycles.each.iter().map(|(cycles, count)| cycles * count).sum();
@@ -71,7 +71,7 @@ fn on_a_core_without_hazards_a_trap_is_its_instructions() {
 fn the_trap_of_the_five_stages_by_hand() {
     let bill = Embedded.measure_cycles(&getpid("full", 20), &core("ripes-5stage")).expect("a bill");
     let warm = &bill.cycles.warm;
-    let flush = |phase| warm.row(phase)[Cause::TrapFlush as usize] / bill.cycles.crossings;
+    let flush = |phase: Phase| warm.get(phase as u8, Cause::TrapFlush) / bill.cycles.crossings;
     let penalty = core("ripes-5stage").trap;
     assert_eq!(flush(Phase::HardwareTrap), 1 + u64::from(penalty.exception));
     assert_eq!(flush(Phase::Return), u64::from(penalty.return_));

@@ -26,8 +26,6 @@ pub struct Symbol {
     pub address: u64,
     /// Its size in bytes; 0 when the program does not declare it.
     pub size: u64,
-    /// Whether the program declares it a function.
-    pub function: bool,
 }
 
 /// A program that can be loaded.
@@ -103,20 +101,6 @@ impl Elf {
             _ if bytes.starts_with(b"\x7fELF") => Err(LoadError::Damaged("truncated header".into())),
             _ => Err(LoadError::NotElf),
         }
-    }
-
-    /// The symbol that an address belongs to, with the offset in it.
-    ///
-    /// A symbol without a size reaches to the next symbol.
-    pub fn symbol_at(&self, address: u64) -> Option<(&Symbol, u64)> {
-        let end = self.symbols.partition_point(|s| s.address <= address);
-        let start = self.symbols[..end].last()?.address;
-        // Among several names for one address the function's is the best known.
-        let first = self.symbols[..end].partition_point(|s| s.address < start);
-        let candidates = &self.symbols[first..end];
-        let symbol = candidates.iter().find(|s| s.function).or(candidates.first())?;
-        let offset = address - symbol.address;
-        (symbol.size == 0 || offset < symbol.size).then_some((symbol, offset))
     }
 
     /// The address of a symbol.
@@ -231,7 +215,6 @@ fn symbols<H: FileHeader<Endian = Endianness>>(
             name: name.into_owned(),
             address: symbol.st_value(endian).into(),
             size: symbol.st_size(endian).into(),
-            function: kind == elf::STT_FUNC,
         });
     }
     out.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));

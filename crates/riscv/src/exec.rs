@@ -218,6 +218,11 @@ impl Machine {
         Exception { cause: Cause::IllegalInstruction, tval: u64::from(self.word) }
     }
 
+    /// An error unless a privileged instruction is allowed here: never in U-mode.
+    fn check_privileged(&self, trapped: bool) -> Outcome<()> {
+        if trapped || self.hart.privilege == Privilege::User { Err(self.illegal_now()) } else { Ok(()) }
+    }
+
     /// Executes one instruction at `hart.pc` and yields the address of the next one. On `Err` nothing of the
     /// machine's state has changed.
     pub(crate) fn execute<O: Observer>(&mut self, insn: &Insn, obs: &mut O) -> Outcome<u64> {
@@ -373,27 +378,21 @@ impl Machine {
     }
 
     fn system_mret<O: Observer>(&mut self, _: &Insn, _: u64, obs: &mut O) -> Outcome<u64> {
-        if self.hart.privilege != Privilege::Machine {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(self.hart.privilege != Privilege::Machine)?;
         Ok(trap::return_from(&mut self.hart, &mut self.bus, Privilege::Machine, obs))
     }
 
     fn system_sret<O: Observer>(&mut self, _: &Insn, _: u64, obs: &mut O) -> Outcome<u64> {
         // 3.1.6.5: TSR makes sret illegal in S-mode.
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TSR != 0;
-        if self.hart.privilege == Privilege::User || trapped {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(trapped)?;
         Ok(trap::return_from(&mut self.hart, &mut self.bus, Privilege::Supervisor, obs))
     }
 
     fn system_wfi<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
         // 3.1.6.5: TW makes wfi illegal below M-mode; in U-mode it is illegal when S-mode is there.
         let trapped = self.hart.privilege != Privilege::Machine && self.hart.mstatus & status::TW != 0;
-        if trapped || self.hart.privilege == Privilege::User {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(trapped)?;
         // Wakes up when an interrupt is pending and enabled in mie, whether or not it will be taken (3.3.3).
         self.waiting = self.hart.mip & self.hart.mie & interrupt::ALL == 0;
         Ok(next)
@@ -401,26 +400,20 @@ impl Machine {
 
     fn system_sfence_vma<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TVM != 0;
-        if self.hart.privilege == Privilege::User || trapped {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(trapped)?;
         self.engine.flush_translations();
         Ok(next)
     }
 
     fn system_bank_from<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
-        if self.hart.privilege == Privilege::User {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(false)?;
         let value = self.hart.custom.other[usize::from(insn.rs1)];
         self.hart.set_x(insn.rd, value);
         Ok(next)
     }
 
     fn system_bank_to<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
-        if self.hart.privilege == Privilege::User {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(false)?;
         if insn.rd != 0 {
             self.hart.custom.other[usize::from(insn.rd)] = self.hart.x[usize::from(insn.rs1)];
         }

@@ -11,7 +11,6 @@ use super::seen::{CacheReport, Report};
 use super::settings::Count;
 
 /// The entries of a report, one for each cache; the first has the sweep. Figures are totals over the run of the program.
-#[must_use]
 pub fn measured(report: &Report) -> Vec<Measurement> {
     let mut entries: Vec<Measurement> = report.caches.iter().map(|cache| entry(report, cache)).collect();
     if let Some(first) = entries.first_mut().filter(|_| !report.sweep.is_empty()) {

@@ -35,9 +35,6 @@ pub struct IcachePlan {
 
 impl IcachePlan {
     /// Plans a request, and compiles what has to be compiled.
-    ///
-    /// # Errors
-    /// An invalid ISA or cache, a program that cannot be read, and a source that cannot be built.
     pub fn new(request: &IcacheRequest<'_>) -> Result<Self, PlanError> {
         let mut settings = request.settings.clone();
         if let Policy::Random { seed } = &mut settings.policy {

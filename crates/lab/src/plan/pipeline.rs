@@ -55,9 +55,6 @@ pub struct PipelinePlan {
 
 impl PipelinePlan {
     /// Plans a request.
-    ///
-    /// # Errors
-    /// A number outside its range, an invalid ISA or core, and a file that cannot be read.
     pub fn new(request: PipelineRequest<'_>) -> Result<Self, PlanError> {
         within("--count", request.count as u64, "a number", 2..=MOST as u64)?;
         if request.nth == Some(0) {
@@ -83,9 +80,6 @@ impl PipelinePlan {
     }
 
     /// Runs the program: the diagram, and with the bundled loop the latencies.
-    ///
-    /// # Errors
-    /// A program that cannot be run or does not come to the place that is drawn.
     pub fn measure(&self) -> Result<Vec<Measurement>, PlanError> {
         let explain = |error: PipelineError| self.explain(&error);
         let Some(job) = &self.job else {

@@ -40,9 +40,6 @@ pub struct ProgramPlan<'a> {
 
 impl<'a> ProgramPlan<'a> {
     /// Plans a request.
-    ///
-    /// # Errors
-    /// An invalid ISA or machine, a file that cannot be read, and arguments for a bare program.
     pub fn new(request: ProgramRequest<'a>) -> Result<Self, PlanError> {
         check_budget(request.max_instructions)?;
         if request.pk.is_none() && !request.arguments.is_empty() {
@@ -67,7 +64,6 @@ impl<'a> ProgramPlan<'a> {
     }
 
     /// The option or file that caused an error of the run, and what to do.
-    #[must_use]
     pub fn explain(&self, error: &ProgramError) -> PlanError {
         let elf = self.request.elf;
         match error {

@@ -40,9 +40,6 @@ enum Counter {
 
 impl TrapPlan {
     /// Plans a request.
-    ///
-    /// # Errors
-    /// An unknown design, call, engine or core; too many iterations; options that do not work together.
     pub fn new(request: &TrapRequest<'_>) -> Result<Self, PlanError> {
         within("--iterations", request.iterations, "a number", 1..=10_000_000)?;
         let engines = engines(request.engine)?;
@@ -92,7 +89,6 @@ impl TrapPlan {
     }
 
     /// Why the results are a failure: the only engine skipped every experiment.
-    #[must_use]
     pub fn failure(&self, results: &[Measurement]) -> Option<String> {
         let Counter::Engines(engines) = &self.counter else { return None };
         let [engine] = &engines[..] else { return None };

@@ -44,10 +44,6 @@ pub struct WorkloadPlan {
 
 impl WorkloadPlan {
     /// Plans a request; `None` if it does not ask for a workload.
-    ///
-    /// # Errors
-    /// An unknown program or core, a source that cannot be built, a number outside its range, and an option that
-    /// needs a workload.
     pub fn new(request: &WorkloadRequest<'_>) -> Result<Option<Self>, PlanError> {
         let Some(name) = request.workload else { return without_workload(request).map(|()| None) };
         let core = options::core(request.core.unwrap_or(CORE))?;
@@ -68,7 +64,6 @@ impl WorkloadPlan {
     }
 
     /// Every point of the sweep.
-    #[must_use]
     pub fn points(&self) -> Vec<Point<'_>> {
         let mut points = Vec::new();
         for &every in &self.every {

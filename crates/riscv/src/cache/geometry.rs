@@ -76,37 +76,31 @@ impl Geometry {
     }
 
     /// How many sets; a power of two.
-    #[must_use]
     pub fn sets(&self) -> u32 {
         self.sets
     }
 
     /// How many lines of one set fit.
-    #[must_use]
     pub fn ways(&self) -> u32 {
         self.ways
     }
 
     /// Bytes in a line; a power of two.
-    #[must_use]
     pub fn line(&self) -> u32 {
         self.line
     }
 
     /// How many lines fit.
-    #[must_use]
     pub fn lines(&self) -> u64 {
         u64::from(self.sets) * u64::from(self.ways)
     }
 
     /// How many bytes fit.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.lines() * u64::from(self.line)
     }
 
     /// How far an address is shifted to give the number of its line.
-    #[must_use]
     pub fn line_shift(&self) -> u32 {
         self.line.trailing_zeros()
     }

@@ -112,14 +112,10 @@ impl Ledger {
         self.rows.iter().flatten().sum()
     }
 
-    /// What was charged since `earlier`, an older copy of this ledger.
-    pub fn since(&self, earlier: &Ledger) -> Ledger {
-        let mut rows = self.rows.clone();
-        for (row, old) in rows.iter_mut().zip(&earlier.rows) {
-            for (sum, c) in row.iter_mut().zip(old) {
-                *sum -= c;
-            }
+    /// Adds what another ledger was charged.
+    pub fn add(&mut self, other: &Ledger) {
+        for (phase, causes) in (0..).zip(&other.rows) {
+            self.charge_all(phase, causes);
         }
-        Ledger { rows }
     }
 }
