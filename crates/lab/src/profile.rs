@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use tollgate_riscv::{Class, Elf, Insn, Observer, Privilege, RegClass, Retired, Trap};
 
-use crate::attribution::Map;
+use crate::attribution;
 use crate::bill::{Cost, Phases};
 use crate::phase::Phase;
-use crate::symbols::Symbols;
+use crate::symbols::{Marks, Symbols};
 
 /// The register that holds a system call's number.
 const A7: u8 = 17;
@@ -28,7 +28,7 @@ pub struct CallProfile {
 /// Counts instructions by function and phase while a program runs.
 pub struct Profile {
     symbols: Symbols,
-    marks: Option<Map>,
+    marks: Option<Marks<Phase>>,
     proxy_kernel: bool,
     by_function: Vec<u64>,
     /// All instructions by phase.
@@ -49,7 +49,7 @@ impl Profile {
         Self {
             by_function: vec![0; symbols.names().len()],
             proxy_kernel: proxy_kernel.is_some(),
-            marks: marked.then(|| Map::new(program)),
+            marks: marked.then(|| attribution::phases(program)),
             symbols,
             phases: Phases::default(),
             calls: BTreeMap::new(),

@@ -51,8 +51,7 @@ pub fn measured(bill: &TrapBill) -> Measurement {
             ] {
                 entry.counters.insert(counter::PHASE.part(&format!("{name}/{what}")), each(n));
             }
-            let instructions = Some(each(cost.instructions));
-            entry.phases.push(RecordPhase { instructions, ..RecordPhase::new(name, Evidence::Simulated) });
+            entry.phases.push(self::phase(phase, each(cost.instructions)));
         }
         entry.proof.insert("traps_per_crossing".into(), each(total.traps));
     }
@@ -106,11 +105,7 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     cold.count(counter::INSTRUCTIONS, bill.bill.spread.single as f64);
     cold.phases.clear();
     if let Some(phases) = &bill.bill.phases {
-        for (phase, cost) in phases[0].iter() {
-            let instructions = Some(cost.instructions as f64);
-            cold.phases
-                .push(RecordPhase { instructions, ..RecordPhase::new(phase.name(), Evidence::Simulated) });
-        }
+        cold.phases.extend(phases[0].iter().map(|(name, cost)| phase(name, cost.instructions as f64)));
     }
     charge(&mut cold, &cycles.cold, 1);
     [warm, cold]
@@ -140,14 +135,24 @@ fn charge(entry: &mut Measurement, ledger: &Ledger, crossings: u64) {
     }
 }
 
+/// An entry of the embedded machine.
+pub(crate) fn embedded(probe: &str, per: Per, crossings: u64) -> Measurement {
+    let entry = Measurement::empty(probe, "embedded", per, Status::Measured);
+    Measurement { samples: crossings, crossings, ..entry }
+}
+
+/// A phase of so many instructions.
+fn phase(phase: Phase, instructions: f64) -> RecordPhase {
+    let instructions = Some(instructions);
+    RecordPhase { instructions, ..RecordPhase::new(phase.name(), Evidence::Simulated) }
+}
+
 /// What the traps of a workload cost, each.
 pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     let point = &seen.point;
     let probe = format!("riscv-workload/{}", point.workload.name);
-    let mut entry = Measurement::empty(&probe, "embedded", Per::Trap, Status::Measured);
+    let mut entry = embedded(&probe, Per::Trap, seen.traps);
     let each = |n: f64| n / seen.traps.max(1) as f64;
-    entry.samples = seen.traps;
-    entry.crossings = seen.traps;
     entry.asked = Asked::Workload(WorkloadAsked {
         core: core.into(),
         kernel: "full".into(),
@@ -192,7 +197,7 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
         Around::Branch => ("branch", Per::Instruction),
         Around::Symbol(_) => ("symbol", Per::Instruction),
     };
-    let mut entry = Measurement::empty(&format!("riscv-pipeline/{kind}"), "embedded", per, Status::Measured);
+    let mut entry = embedded(&format!("riscv-pipeline/{kind}"), per, 1);
     entry.asked = Asked::Pipeline(PipelineAsked {
         core: core.into(),
         from: match &wanted.around {
@@ -202,8 +207,6 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
         program: program.into(),
         nth: Some(wanted.nth),
     });
-    entry.samples = 1;
-    entry.crossings = 1;
     if let Some(hazard) = &view.hazard {
         entry.cycles = Some(Estimate::point(hazard.lost as f64));
         entry.count(counter::SQUASHED, hazard.squashed as f64);
@@ -217,10 +220,8 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
 
 /// Where a program's instructions went.
 pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
-    let mut entry = Measurement::empty("riscv-program/profile", "embedded", Per::Pass, Status::Measured);
+    let mut entry = embedded("riscv-program/profile", Per::Pass, 1);
     entry.asked = Asked::Program(asked);
-    entry.samples = 1;
-    entry.crossings = 1;
     let functions: Vec<FunctionFound> = profile
         .functions()
         .into_iter()
@@ -229,10 +230,7 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
     let all: u64 = functions.iter().map(|function| function.instructions).sum();
     entry.count(counter::INSTRUCTIONS, all as f64);
     if profile.has_phases() {
-        entry.phases.extend(profile.phases.iter().map(|(phase, cost)| RecordPhase {
-            instructions: Some(cost.instructions as f64),
-            ..RecordPhase::new(phase.name(), Evidence::Simulated)
-        }));
+        entry.phases.extend(profile.phases.iter().map(|(name, cost)| phase(name, cost.instructions as f64)));
     }
     let calls = profile.calls.iter().map(|(&number, call)| CallFound {
         number,
@@ -248,11 +246,8 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
 
 /// How long the timer interrupt takes to its handler, over the cycles of a loop: the figure is the mean.
 pub fn latency(latency: &Latency, core: &str) -> Measurement {
-    let mut entry =
-        Measurement::empty("riscv-pipeline/interrupt-latency", "embedded", Per::Trap, Status::Measured);
+    let mut entry = embedded("riscv-pipeline/interrupt-latency", Per::Trap, latency.period);
     entry.asked = Asked::Latency(LatencyAsked { core: core.into() });
-    entry.samples = latency.period;
-    entry.crossings = latency.period;
     entry.cycles = Some(exact(&latency.cycles));
     entry.count(counter::FIRST_FETCH_MIN, latency.first_fetch as f64);
     entry.series.push(Series {

@@ -3,7 +3,8 @@
 use crate::isa::Isa;
 
 /// A memory map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = ConfigError, parse_err_fn = unknown_machine)]
 pub enum MachineKind {
     /// Spike's: CLINT and HTIF.
     #[default]
@@ -12,16 +13,8 @@ pub enum MachineKind {
     Virt,
 }
 
-impl std::str::FromStr for MachineKind {
-    type Err = ConfigError;
-
-    fn from_str(s: &str) -> Result<Self, ConfigError> {
-        match s {
-            "spike" => Ok(MachineKind::Spike),
-            "virt" => Ok(MachineKind::Virt),
-            _ => Err(ConfigError::Machine(s.to_string())),
-        }
-    }
+fn unknown_machine(name: &str) -> ConfigError {
+    ConfigError::Machine(name.to_string())
 }
 
 /// What kind of machine to build.

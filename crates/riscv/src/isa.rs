@@ -78,6 +78,20 @@ pub enum IsaError {
     Needs { isa: String, extension: &'static str, needs: &'static str },
 }
 
+/// What an ISA string calls each extension, in the order of the string.
+const NAMES: [(Extension, &str); 10] = [
+    (Extension::I, "i"),
+    (Extension::M, "m"),
+    (Extension::A, "a"),
+    (Extension::F, "f"),
+    (Extension::D, "d"),
+    (Extension::C, "c"),
+    (Extension::Zicsr, "_zicsr"),
+    (Extension::Zifencei, "_zifencei"),
+    (Extension::XTollBank, "_xtollbank"),
+    (Extension::XTollStack, "_xtollstack"),
+];
+
 impl Isa {
     /// The register width.
     pub fn xlen(&self) -> Xlen {
@@ -118,16 +132,11 @@ impl Isa {
             Xlen::Rv64 => 2 << 62,
         };
         let mut bit = |c: u8| v |= 1u64 << (c - b'a');
-        for (e, c) in [
-            (Extension::I, b'i'),
-            (Extension::M, b'm'),
-            (Extension::A, b'a'),
-            (Extension::F, b'f'),
-            (Extension::D, b'd'),
-            (Extension::C, b'c'),
-        ] {
-            if self.has(e) {
-                bit(c);
+        for (extension, name) in NAMES {
+            if let [letter] = name.as_bytes()
+                && self.has(extension)
+            {
+                bit(*letter);
             }
         }
         bit(b's');
@@ -252,23 +261,8 @@ fn strip_version(s: &str) -> &str {
 
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_rv64() { "rv64i" } else { "rv32i" })?;
-        for (e, name) in [
-            (Extension::M, "m"),
-            (Extension::A, "a"),
-            (Extension::F, "f"),
-            (Extension::D, "d"),
-            (Extension::C, "c"),
-            (Extension::Zicsr, "_zicsr"),
-            (Extension::Zifencei, "_zifencei"),
-            (Extension::XTollBank, "_xtollbank"),
-            (Extension::XTollStack, "_xtollstack"),
-        ] {
-            if self.has(e) {
-                f.write_str(name)?;
-            }
-        }
-        Ok(())
+        f.write_str(if self.is_rv64() { "rv64" } else { "rv32" })?;
+        NAMES.iter().filter(|(extension, _)| self.has(*extension)).try_for_each(|(_, name)| f.write_str(name))
     }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::family::{Accesses, CacheShape, IcacheAsked, IcacheFound, SweepCurve};
-use tollgate_record::{Asked, Found, Measurement, Per, Series, Status, Warning, counter, warning};
+use tollgate_record::{Asked, Found, Measurement, Per, Series, Warning, counter, warning};
 use tollgate_riscv::cache::Geometry;
 
 use super::code::Mix;
 use super::seen::{CacheReport, Report};
 use super::settings::Count;
+use crate::record::embedded;
 
 /// The entries of a report, one for each cache; the first has the sweep. Figures are totals over the run of the program.
 pub fn measured(report: &Report) -> Vec<Measurement> {
@@ -22,7 +23,7 @@ pub fn measured(report: &Report) -> Vec<Measurement> {
 fn entry(report: &Report, watched: &CacheReport) -> Measurement {
     let CacheReport { cache, causes, buffered, .. } = watched;
     let (counts, split, geometry) = (cache.counts(), causes.split(), cache.geometry());
-    let mut entry = Measurement::empty("riscv-icache/program", "embedded", Per::Pass, Status::Measured);
+    let mut entry = embedded("riscv-icache/program", Per::Pass, 1);
     entry.asked = Asked::Icache(IcacheAsked {
         program: report.build.name.clone(),
         isa: report.build.isa.to_string(),
@@ -33,8 +34,6 @@ fn entry(report: &Report, watched: &CacheReport) -> Measurement {
             Count::Cycle => Accesses::Cycle,
         },
     });
-    entry.samples = 1;
-    entry.crossings = 1;
     for (name, value) in [
         (counter::TEXT_BYTES, Some(report.code.bytes())),
         (counter::OBJECT_TEXT_BYTES, report.build.object_text),
