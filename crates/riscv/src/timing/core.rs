@@ -4,15 +4,15 @@ use serde::Deserialize;
 
 use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 
-/// How many stages.
+/// The number of stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Every instruction takes one cycle, and what it costs besides comes on top.
+    /// One cycle for each instruction, plus its penalties.
     SingleCycle,
-    /// Fetch, and everything else; penalties add up.
+    /// One stage fetches, the other does everything else; penalties add up.
     TwoStage,
-    /// IF, ID, EX, MEM, WB, each instruction leaving a stage when the next one is free.
+    /// IF, ID, EX, MEM, WB; an instruction leaves a stage when the next stage is free.
     #[default]
     FiveStage,
 }
@@ -24,7 +24,7 @@ pub enum Predictor {
     /// Never taken.
     #[default]
     NotTaken,
-    /// Taken when it goes back.
+    /// Taken if the target is behind the branch.
     BackwardTaken,
     /// Two-bit counters, indexed by address.
     Bimodal,
@@ -34,9 +34,9 @@ pub enum Predictor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    /// From entering EX to the result; at least 1.
+    /// Cycles from EX to the result; at least 1.
     pub cycles: u32,
-    /// Whether the next one can enter EX meanwhile.
+    /// Whether the next instruction may enter EX in the meantime.
     #[serde(default)]
     pub pipelined: bool,
 }
@@ -55,13 +55,13 @@ pub struct Operations {
     pub multiply: Operation,
     /// Integer division and remainder.
     pub divide: Operation,
-    /// Floating-point addition, comparison, conversion, moves between the register files.
+    /// Floating-point addition, comparison, conversion, and moves between register files.
     pub float: Operation,
     /// Floating-point multiplication, fused or not.
     pub float_multiply: Operation,
     /// Floating-point division and square root.
     pub float_divide: Operation,
-    /// Atomic read-modify-write, besides its memory access.
+    /// Atomic read-modify-write, without its memory access.
     pub atomic: Operation,
 }
 
@@ -69,17 +69,17 @@ pub struct Operations {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pipeline {
-    /// How many stages.
+    /// The number of stages.
     pub kind: Kind,
-    /// Whether results go to the next instruction before they are written back.
+    /// Whether an instruction receives results before they are written back.
     pub forwarding: bool,
-    /// Bubbles between a load and an instruction behind it that uses the value.
+    /// Bubbles between a load and a directly following instruction that uses the value.
     pub load_use: u32,
-    /// Cycles that a load or store that hits spends besides its own (in a core that waits for the answer).
+    /// Extra cycles of each load and store that hits, in a core that waits for the memory.
     pub memory_wait: u32,
-    /// Whether the value of a store is needed in MEM only, so that a load may directly precede it.
+    /// Whether a store needs its value in MEM only, so that it may directly follow a load of that value.
     pub store_data_late: bool,
-    /// Bytes that one fetch yields, aligned; 0: any instruction in one fetch.
+    /// Aligned bytes of one fetch; 0 fetches every instruction at once.
     pub fetch_width: u32,
 }
 
@@ -100,15 +100,15 @@ impl Default for Pipeline {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct System {
-    /// Bubbles between a CSR instruction and one behind it that uses its value.
+    /// Bubbles between a CSR instruction and a directly following instruction that uses the value.
     pub csr_use: u32,
-    /// Whether a CSR instruction enters EX only when all older instructions have left the pipe.
+    /// Whether a CSR instruction waits before EX until all older instructions have left the pipe.
     pub csr_drain: bool,
-    /// Bubbles behind a CSR instruction that writes.
+    /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
-    /// Bubbles behind `fence.i`, which also empties the instruction cache.
+    /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
-    /// Bubbles behind `sfence.vma`, which also empties the translation buffers.
+    /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
 }
 
@@ -116,7 +116,7 @@ pub struct System {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Branches {
-    /// Direction.
+    /// How the direction of a branch is predicted.
     pub predictor: Predictor,
     /// Counters of the bimodal predictor: a power of two.
     pub counters: u32,
@@ -124,13 +124,13 @@ pub struct Branches {
     pub btb: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
-    /// Behind a branch that went the other way, or whose target was not predicted.
+    /// After a branch whose direction was mispredicted.
     pub mispredict: u32,
-    /// Behind a branch that was rightly predicted taken, when the target buffer does not know it.
+    /// After a branch that was correctly predicted taken, if its target is not in the target buffer.
     pub taken: u32,
-    /// Behind `jal`, when the target buffer does not know it.
+    /// After `jal`, if its target is not in the target buffer.
     pub jump: u32,
-    /// Behind `jalr` whose target was not predicted.
+    /// After `jalr`, if its target was not predicted.
     pub indirect: u32,
 }
 
@@ -138,16 +138,17 @@ pub struct Branches {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Traps {
-    /// Between the slot of the instruction that traps and the handler's first.
+    /// Between the instruction that traps and the first instruction of the handler.
     pub exception: u32,
-    /// Between the last instruction that retires before an interrupt and the handler's first.
+    /// Between the last instruction that retires before an interrupt and the first instruction of the handler.
     pub interrupt: u32,
-    /// Behind `mret` and `sret`.
+    /// After `mret` and `sret`.
     #[serde(rename = "return")]
     pub return_: u32,
-    /// More of the same, with a known fault of the core: on when [`Core::with_fault`] asks.
+    /// Additional bubbles after `mret` and `sret` due to a known fault of the core, which `+fault` after the core's
+    /// name turns on.
     pub return_fault: u32,
-    /// Whether `ecall` reads `a7` as other instructions read registers, but from the register file only.
+    /// Whether `ecall` waits until `a7` is in the register file, without forwarding.
     pub ecall_reads: bool,
 }
 
@@ -157,24 +158,24 @@ pub struct Traps {
 pub struct CacheShape {
     /// `sets:ways:line`, the line in bytes.
     pub geometry: String,
-    /// Which line goes.
+    /// Which line of a full set is evicted.
     #[serde(default)]
     pub replacement: Policy,
-    /// Stores go to the next level at once.
+    /// Whether every store also goes to the next level at once.
     #[serde(default)]
     pub write_through: bool,
-    /// Stores that miss bring no line in.
+    /// Whether a store that misses leaves the cache unchanged.
     #[serde(default)]
     pub no_write_allocate: bool,
-    /// For random replacement.
+    /// Seed of random replacement.
     #[serde(default)]
     pub seed: u64,
-    /// Cycles for a hit, of the second level only: what the first level waits.
+    /// Cycles that a miss of the first level waits for a hit in the second; used for `l2` only.
     #[serde(default)]
     pub hit: u32,
 }
 
-/// A translation buffer, fully associative, least recently used goes.
+/// A fully associative translation buffer that evicts the least recently used entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlbShape {
@@ -182,17 +183,17 @@ pub struct TlbShape {
     pub entries: u32,
 }
 
-/// Memory behind the caches.
+/// Main memory and devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Memory {
-    /// Cycles that an access waits which no cache answers.
+    /// Cycles that an access waits if it misses all caches.
     pub latency: u32,
-    /// Cycles for an access to a device.
+    /// Cycles of an access to a device.
     pub device: u32,
-    /// Whether stores that miss hold up the pipe (there is no store buffer).
+    /// Whether a store that misses stalls the pipe, as without a store buffer.
     pub stores_wait: bool,
-    /// Cycles of a page table walk besides its loads.
+    /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
 }
 
@@ -210,9 +211,9 @@ pub struct Memory {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Core {
-    /// What it is called.
+    /// The core's name.
     pub name: String,
-    /// One sentence.
+    /// A sentence about the core.
     pub about: String,
     /// The pipe.
     pub pipeline: Pipeline,
@@ -234,7 +235,7 @@ pub struct Core {
     pub itlb: Option<TlbShape>,
     /// Translation buffer for data.
     pub dtlb: Option<TlbShape>,
-    /// What is behind.
+    /// Main memory and devices.
     pub memory: Memory,
     /// Whether the known fault is on.
     #[serde(skip)]
