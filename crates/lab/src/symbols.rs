@@ -78,7 +78,8 @@ impl Symbols {
     }
 }
 
-/// Adds the functions of one program, moved up by `bias`. Marks of phases are not functions. A symbol without a size extends to the next symbol, or to the end of its segment.
+/// Adds the functions of one program, moved up by `bias`. Marks of phases are not functions. A symbol without a size
+/// extends to the next symbol, or to the end of its segment.
 fn add(ranges: &mut Vec<(Range<u64>, usize)>, names: &mut Vec<String>, elf: &Elf, bias: u64, extent: u64) {
     let code = |address: u64| {
         elf.segments.iter().find_map(|segment| {
