@@ -136,7 +136,7 @@ fn charge(entry: &mut Measurement, ledger: &Ledger, crossings: u64) {
 }
 
 /// An entry of the embedded machine.
-pub(crate) fn embedded(probe: &str, per: Per, crossings: u64) -> Measurement {
+fn embedded(probe: &str, per: Per, crossings: u64) -> Measurement {
     let entry = Measurement::empty(probe, "embedded", per, Status::Measured);
     Measurement { samples: crossings, crossings, ..entry }
 }

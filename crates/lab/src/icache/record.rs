@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::family::{Accesses, CacheShape, IcacheAsked, IcacheFound, SweepCurve};
-use tollgate_record::{Asked, Found, Measurement, Per, Series, Warning, counter, warning};
+use tollgate_record::{Asked, Found, Measurement, Per, Series, Status, Warning, counter, warning};
 use tollgate_riscv::cache::Geometry;
 
 use super::code::Mix;
 use super::seen::{CacheReport, Report};
 use super::settings::Count;
-use crate::record::embedded;
 
 /// The entries of a report, one for each cache; the first has the sweep. Figures are totals over the run of the program.
 pub fn measured(report: &Report) -> Vec<Measurement> {
@@ -23,7 +22,8 @@ pub fn measured(report: &Report) -> Vec<Measurement> {
 fn entry(report: &Report, watched: &CacheReport) -> Measurement {
     let CacheReport { cache, causes, buffered, .. } = watched;
     let (counts, split, geometry) = (cache.counts(), causes.split(), cache.geometry());
-    let mut entry = embedded("riscv-icache/program", Per::Pass, 1);
+    let mut entry = Measurement::empty("riscv-icache/program", "embedded", Per::Pass, Status::Measured);
+    (entry.samples, entry.crossings) = (1, 1);
     entry.asked = Asked::Icache(IcacheAsked {
         program: report.build.name.clone(),
         isa: report.build.isa.to_string(),
