@@ -3,12 +3,12 @@
 //! Two builds of the same commit by the same compiler give the same bytes: entries are sorted, with one owner and time.
 
 use crate::build::target::{Profile, Target};
-use crate::build::{Build, tollgate};
-use crate::command::printed;
-use anyhow::{Context, Result, bail, ensure};
+use crate::build::tollgate;
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tollgate_testkit::printed;
 use tollgate_testkit::workspace;
 
 /// Build a static program for each architecture and pack it into target/dist
@@ -41,21 +41,17 @@ impl Args {
         for target in Target::chosen(&self.arch)? {
             println!("{}: building", target.arch);
             match tollgate(&root, target, self.profile) {
-                Ok(Build::Done(program)) => {
+                Ok(program) => {
                     if target.is_native() {
                         own = Some(program.clone());
                     }
-                    let folder = root.join("target/dist");
-                    let archive = pack(&root, &folder, target, &program, own.as_deref())?;
+                    let archive = pack(&root, &root.join("target/dist"), target, &program, own.as_deref())?;
                     println!("{}", archive.display());
                 }
-                Ok(Build::Skipped(why)) => missing.push(format!("{}: {why}", target.arch)),
                 Err(error) => missing.push(format!("{}: {error:#}", target.arch)),
             }
         }
-        if !missing.is_empty() {
-            bail!("not packed: {}", missing.join("; "));
-        }
+        ensure!(missing.is_empty(), "not packed: {}", missing.join("; "));
         Ok(())
     }
 }

@@ -1,35 +1,27 @@
 //! Installs Debian packages, if that is allowed.
 
-use anyhow::{Context, Result, bail};
-use std::process::{Command, Output};
-use tollgate_testkit::program;
-
-/// Whether packages may be installed.
-pub(super) enum Permission {
-    Granted { sudo: bool },
-    Refused(String),
-}
+use anyhow::{Result, bail};
+use std::process::Command;
+use tollgate_testkit::{printed, program};
 
 /// Whether the environment forbids installing anything.
 pub(super) fn forbidden() -> bool {
     std::env::var_os("TOLLGATE_NO_INSTALL").is_some_and(|value| value == "1")
 }
 
-/// Checks the environment, the system and the user id, in this order.
-pub(super) fn permission() -> Permission {
+/// Whether packages may be installed, and with `sudo`; or why not. Checks the environment, the system and the user id.
+pub(super) fn permission() -> Result<bool, String> {
     if forbidden() {
-        return Permission::Refused("TOLLGATE_NO_INSTALL=1 forbids installing them".to_owned());
+        return Err("TOLLGATE_NO_INSTALL=1 forbids installing them".to_owned());
     }
     if program("apt-get").is_none() {
-        return Permission::Refused("apt-get is missing".to_owned());
+        return Err("apt-get is missing".to_owned());
     }
-    if output("id", &["-u"]).is_some_and(|id| id.trim() == "0") {
-        return Permission::Granted { sudo: false };
+    if printed(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0") {
+        return Ok(false);
     }
-    if output("sudo", &["-n", "true"]).is_some() {
-        return Permission::Granted { sudo: true };
-    }
-    Permission::Refused("not root, and sudo asks for a password".to_owned())
+    let sudo = printed(Command::new("sudo").args(["-n", "true"]));
+    sudo.map(|_| true).map_err(|_| "not root, and sudo asks for a password".to_owned())
 }
 
 /// Installs packages: of each list the first that this release has.
@@ -52,35 +44,19 @@ pub(super) fn install(wanted: impl Iterator<Item = &'static [&'static str]>, sud
     apt_get(sudo, &args).map(drop)
 }
 
-fn apt_get(sudo: bool, args: &[&str]) -> Result<Output> {
-    let mut command = if sudo { Command::new("sudo") } else { Command::new("env") };
+fn apt_get(sudo: bool, args: &[&str]) -> Result<String> {
+    let mut command = Command::new(if sudo { "sudo" } else { "apt-get" });
     if sudo {
-        command.args(["-n", "env"]);
+        command.args(["-n", "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", "apt-get"]);
     }
-    let output = command
-        .args(["DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", "apt-get", "-q"])
-        .args([
-            "-o",
-            "DPkg::Lock::Timeout=120",
-            "-o",
-            "Acquire::Retries=2",
-            "-o",
-            "Acquire::http::Timeout=30",
-        ])
-        .args(args)
-        .output()
-        .context("apt-get could not be started")?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
-        bail!("apt-get {} failed: {}", args[0], last.trim());
-    }
-    Ok(output)
+    command.args(["-q", "-oDPkg::Lock::Timeout=120", "-oAcquire::Retries=2", "-oAcquire::http::Timeout=30"]);
+    printed(command.args(args).env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
 /// Whether a package source has this package. A virtual package has no candidate.
 fn offered(package: &str) -> bool {
-    output("apt-cache", &["policy", package]).is_some_and(|policy| has_candidate(&policy))
+    let policy = printed(Command::new("apt-cache").args(["policy", package]));
+    policy.is_ok_and(|policy| has_candidate(&policy))
 }
 
 fn has_candidate(policy: &str) -> bool {
@@ -88,12 +64,6 @@ fn has_candidate(policy: &str) -> bool {
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Candidate:"))
         .any(|version| version.trim() != "(none)")
-}
-
-/// What a program prints when it succeeds.
-fn output(name: &str, args: &[&str]) -> Option<String> {
-    let output = Command::new(name).args(args).env("LC_ALL", "C").output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

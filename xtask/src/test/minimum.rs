@@ -1,41 +1,39 @@
 //! The workspace compiles with the minimum Rust version that Cargo.toml states.
 
 use super::apt;
-use super::session::Session;
-use super::summary::Outcome;
-use anyhow::{Context, Result};
+use super::tally::Session;
+use anyhow::{Result, bail, ensure};
 use std::process::Command;
-use tollgate_testkit::program;
+use tollgate_testkit::{Missing, printed, program};
 
 const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
 
 /// Passes if the toolchain in use has that version, because all tests run with it. Otherwise checks the workspace with
 /// another toolchain of rustup, which is installed if that is allowed.
-pub(super) fn run(session: &mut Session) -> Result<Outcome> {
-    let version = Command::new("rustc").arg("--version").output().context("cannot run rustc")?;
-    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+pub(super) fn run(session: &mut Session) -> Result<()> {
+    let version = printed(Command::new("rustc").arg("--version"))?;
     if is_minimum(&version) {
-        return Ok(Outcome::Passed);
+        return Ok(());
     }
     let cargo = || {
         let mut cargo = Command::new("rustup");
         cargo.args(["run", MINIMUM, "cargo"]).current_dir(&session.root);
         cargo
     };
-    let is_installed = || cargo().arg("--version").output().is_ok_and(|output| output.status.success());
+    let is_installed = || printed(cargo().arg("--version")).is_ok();
     if !is_installed() && program("rustup").is_some() && !apt::forbidden() {
         println!("  rustup toolchain install {MINIMUM}");
         // If that fails, the step is skipped.
         let _ = Command::new("rustup").args(["toolchain", "install", "--profile=minimal", MINIMUM]).output();
     }
     if !is_installed() {
-        let reason = format!("this is {}: rustup toolchain install {MINIMUM}", version.trim());
-        return Ok(Outcome::Skipped(reason));
+        bail!(Missing(format!("this is {}: rustup toolchain install {MINIMUM}", version.trim())));
     }
     let status = cargo()
         .args(["check", "--quiet", "--workspace", "--all-targets", "--target-dir=target/minimum"])
         .status()?;
-    Ok(if status.success() { Outcome::Passed } else { Outcome::Failed(format!("Rust {MINIMUM}: {status}")) })
+    ensure!(status.success(), "Rust {MINIMUM}: {status}");
+    Ok(())
 }
 
 /// Whether the output of `rustc --version` is of the minimum version.

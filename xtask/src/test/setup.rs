@@ -1,11 +1,10 @@
 //! What the tests need beyond the toolchain, as a table, and its installation if that is allowed.
 
-use super::apt::{self, Permission};
-use super::session::Session;
-use super::summary::Outcome;
-use anyhow::Result;
-use std::process::{Command, Stdio};
-use tollgate_testkit::{program, workspace};
+use super::apt;
+use super::tally::Session;
+use anyhow::{Result, bail};
+use std::process::Command;
+use tollgate_testkit::{Missing, printed, program, workspace};
 
 /// A program or file that tests need.
 pub(super) struct Need {
@@ -107,37 +106,29 @@ static NEEDS: &[Need] = &[
 static COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
 
 /// Installs what is missing if that is allowed. Otherwise prints which tests will be skipped.
-pub(super) fn run(session: &mut Session) -> Result<Outcome> {
-    let permission = if session.fast {
-        Permission::Refused("--fast installs nothing".to_owned())
-    } else {
-        apt::permission()
-    };
+pub(super) fn run(session: &mut Session) -> Result<()> {
     if !session.fast && !apt::forbidden() {
         components(session);
     }
-
-    let missing = missing();
-    if missing.is_empty() {
-        return Ok(Outcome::Passed);
+    let mut missing = self::missing();
+    let permission = if session.fast { Err("--fast installs nothing".to_owned()) } else { apt::permission() };
+    let mut why = "the packages of this release do not contain them".to_owned();
+    if !missing.is_empty() {
+        let packages = missing.iter().map(|need| need.packages);
+        let installed =
+            permission.and_then(|sudo| apt::install(packages, sudo).map_err(|error| format!("{error:#}")));
+        installed.unwrap_or_else(|error| why = error);
+        missing = self::missing();
     }
-    let why = match permission {
-        Permission::Refused(why) => why,
-        Permission::Granted { sudo } => match apt::install(missing.iter().map(|need| need.packages), sudo) {
-            Ok(()) => "the packages of this release do not contain them".to_owned(),
-            Err(error) => format!("{error:#}"),
-        },
-    };
-    let missing = self::missing();
     if missing.is_empty() {
-        return Ok(Outcome::Passed);
+        return Ok(());
     }
     println!("  these programs are missing, so tests will be skipped: {why}");
     for need in &missing {
         println!("  {}", without(need));
     }
     let packages: Vec<&str> = missing.iter().map(|need| need.packages[need.packages.len() - 1]).collect();
-    Ok(Outcome::Skipped(format!("{why}: apt-get install {}", packages.join(" "))))
+    bail!(Missing(format!("{why}: apt-get install {}", packages.join(" "))))
 }
 
 fn missing() -> Vec<&'static Need> {
@@ -153,7 +144,7 @@ pub(super) fn has_component(session: &Session, name: &str) -> bool {
     let Some((_, subcommand)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
         return false;
     };
-    succeeds(workspace::cargo(&session.root).args([subcommand, "--version"]))
+    printed(workspace::cargo(&session.root).args([subcommand, "--version"])).is_ok()
 }
 
 /// Adds the components to a minimal toolchain. The toolchain belongs to the user, so rustup needs no privilege.
@@ -164,11 +155,9 @@ fn components(session: &Session) {
         return;
     }
     println!("  rustup component add {}", missing.join(" "));
-    succeeds(Command::new("rustup").args(["component", "add"]).args(&missing).current_dir(&session.root));
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    // If that fails, the steps that need them are skipped.
+    let _ =
+        printed(Command::new("rustup").args(["component", "add"]).args(&missing).current_dir(&session.root));
 }
 
 #[cfg(test)]

@@ -1,22 +1,21 @@
 //! The summary: the steps, what did not run and why, what failed, and the count of tests.
 
 use super::tally::Tally;
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use std::fmt::Write;
-use tollgate_testkit::Skip;
+use tollgate_testkit::{Missing, Skip};
 
-/// How a step ended.
-pub(super) enum Outcome {
-    Passed,
-    Failed(String),
-    Skipped(String),
-}
-
-/// The result of a step.
+/// The result of a step. [`Missing`] is a reason to skip it; any other error is a failure.
 pub(super) struct Report {
     pub(super) name: &'static str,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: Result<()>,
     pub(super) seconds: f64,
+}
+
+impl Report {
+    fn failed(&self) -> bool {
+        self.outcome.as_ref().is_err_and(|error| !error.is::<Missing>())
+    }
 }
 
 /// Prints the summary. Its last line is the count of tests.
@@ -25,11 +24,8 @@ pub(super) struct Report {
 /// When a step failed: the names of all that failed.
 pub(super) fn print(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Result<()> {
     print!("{}", text(reports, tally, skips, seconds));
-    let failed: Vec<&str> =
-        reports.iter().filter(|r| matches!(r.outcome, Outcome::Failed(_))).map(|r| r.name).collect();
-    if !failed.is_empty() {
-        bail!("failed: {}", failed.join(", "));
-    }
+    let failed: Vec<&str> = reports.iter().filter(|it| it.failed()).map(|it| it.name).collect();
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
 }
 
@@ -37,9 +33,9 @@ fn text(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Stri
     let mut out = format!("\nsummary after {seconds:.1} s\n");
     for report in reports {
         let line = match &report.outcome {
-            Outcome::Passed => "ok".to_owned(),
-            Outcome::Failed(reason) => format!("FAILED: {reason}"),
-            Outcome::Skipped(reason) => format!("skipped: {reason}"),
+            Ok(()) => "ok".to_owned(),
+            Err(reason) if report.failed() => format!("FAILED: {reason:#}"),
+            Err(reason) => format!("skipped: {reason:#}"),
         };
         let _ = writeln!(out, "  {:<8} {:6.1} s  {line}", report.name, report.seconds);
     }
@@ -55,15 +51,16 @@ fn text(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Report, Tally, text};
+    use super::{Missing, Report, Tally, text};
+    use anyhow::anyhow;
 
     #[test]
     fn the_last_line_is_the_count() {
         let report = |name, outcome| Report { name, outcome, seconds: 1.25 };
         let reports = [
-            report("fmt", Outcome::Passed),
-            report("clippy", Outcome::Failed("exit status 101".to_owned())),
-            report("deny", Outcome::Skipped("cargo-deny is missing".to_owned())),
+            report("fmt", Ok(())),
+            report("clippy", Err(anyhow!("exit status 101"))),
+            report("deny", Err(Missing("cargo-deny is missing".to_owned()).into())),
         ];
         let mut tally = Tally::default();
         tally.line("     Running unittests src/lib.rs (target/debug/deps/a)");

@@ -1,8 +1,17 @@
 //! Reads the output of `cargo test`: how many tests passed, which failed, which binary crashed.
 
 use regex::Regex;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 use tollgate_testkit::Skip;
+
+/// The state of one `cargo xtask test`, which its steps share.
+pub(super) struct Session {
+    pub(super) root: PathBuf,
+    pub(super) fast: bool,
+    pub(super) tally: Tally,
+    pub(super) skips: Vec<Skip>,
+}
 
 /// The results of all test binaries.
 #[derive(Default)]

@@ -1,15 +1,9 @@
 //! Links between files of the repository work.
 
-use super::rule::{Finding, Rule};
+use super::rule::Finding;
 use super::tree::Tree;
 use regex::Regex;
 use std::sync::LazyLock;
-
-pub(super) const RULE: Rule = Rule {
-    name: "links",
-    what: "every relative link of a Markdown file leads to a file or folder of the repository",
-    check,
-};
 
 static LINK: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"\]\(\s*<?([^)<>\s]+)>?(?:\s+"[^"]*")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)"#)
@@ -17,7 +11,7 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
 });
 static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`[^`]*`").expect("a valid pattern"));
 
-fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.texts_ending(&[".md"]) {
         let mut fenced = false;

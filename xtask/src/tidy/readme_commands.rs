@@ -1,17 +1,11 @@
 //! A newcomer needs two commands only.
 
-use super::rule::{Finding, Rule};
+use super::rule::Finding;
 use super::tree::Tree;
-
-pub(super) const RULE: Rule = Rule {
-    name: "readme-commands",
-    what: "the shell blocks of README.md contain two commands: `cargo run --release` and `cargo xtask test`",
-    check,
-};
 
 const COMMANDS: [&str; 2] = ["cargo run --release", "cargo xtask test"];
 
-fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let commands = commands(tree.text("README.md").unwrap_or_default());
     if commands == COMMANDS {
         return Vec::new();

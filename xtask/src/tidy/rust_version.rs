@@ -1,16 +1,10 @@
 //! The minimum Rust version is written once.
 
-use super::rule::{Finding, Rule};
+use super::rule::Finding;
 use super::tree::Tree;
 use regex::Regex;
 
-pub(super) const RULE: Rule = Rule {
-    name: "rust-version",
-    what: "the minimum Rust version is written once, in [workspace.package] of Cargo.toml",
-    check,
-};
-
-fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let Some(version) = tree.workspace(&["package", "rust-version"]) else {
         return vec![Finding::file("Cargo.toml", "write `rust-version` in [workspace.package]")];
     };

@@ -1,12 +1,12 @@
 //! `apt-get` with its own lists, status and cache: downloads packages of any architecture from the package sources of
 //! this system, without privilege and without changing the system's state.
 
-use crate::command::printed;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tollgate_testkit::printed;
 
 /// Libraries that are not downloaded: the C and C++ run-time libraries must be those of this system, which everything
 /// else here uses.

@@ -2,14 +2,14 @@
 //! package `rustc-web`, which Debian keeps current for its browsers, unpacked into a folder below `target/`.
 
 use super::apt::Apt;
-use crate::cache;
-use crate::command::printed;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use tollgate_testkit::program;
+use tollgate_testkit::cache;
+use tollgate_testkit::printed;
+use tollgate_testkit::{Missing, need};
 
 /// The minimum Rust version of the workspace.
 const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
@@ -20,20 +20,6 @@ pub(super) struct Libraries {
     pub(super) architectures: Vec<&'static str>,
     /// Whether to fetch the source, for targets that Debian does not build the library for.
     pub(super) source: bool,
-}
-
-/// Why there is no toolchain.
-pub(super) enum NoToolchain {
-    /// This system cannot fetch it: what needs it is skipped, with this reason.
-    Skip(String),
-    /// An error that is a failure.
-    Broken(anyhow::Error),
-}
-
-impl From<anyhow::Error> for NoToolchain {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Broken(error)
-    }
 }
 
 /// An unpacked toolchain.
@@ -77,7 +63,10 @@ impl Toolchain {
 
 /// The toolchain in its folder below `target/`, fetched from the system's package sources if it is not there. One
 /// toolchain serves all targets, because most of the download is the compiler.
-pub(super) fn obtain(root: &Path, libraries: &Libraries) -> Result<Toolchain, NoToolchain> {
+///
+/// # Errors
+/// [`Missing`] if this system cannot fetch it.
+pub(super) fn obtain(root: &Path, libraries: &Libraries) -> Result<Toolchain> {
     // A second caller waits and finds what the first one has fetched.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,13 +74,9 @@ pub(super) fn obtain(root: &Path, libraries: &Libraries) -> Result<Toolchain, No
 }
 
 /// The same, from a list of package sources other than the system's.
-fn obtain_from(root: &Path, libraries: &Libraries, sources: Option<&Path>) -> Result<Toolchain, NoToolchain> {
+fn obtain_from(root: &Path, libraries: &Libraries, sources: Option<&Path>) -> Result<Toolchain> {
     for name in ["apt-get", "apt-cache", "dpkg", "dpkg-deb"] {
-        if program(name).is_none() {
-            return Err(NoToolchain::Skip(format!(
-                "{name} is missing, and without rustup only Debian's packages have a compiler for this target"
-            )));
-        }
+        need(name, "without rustup only Debian's packages have a compiler for this target")?;
     }
     let architecture = printed(Command::new("dpkg").arg("--print-architecture"))?.trim_end().to_owned();
     let host = printed(Command::new("gcc").arg("-print-multiarch"))
@@ -99,14 +84,15 @@ fn obtain_from(root: &Path, libraries: &Libraries, sources: Option<&Path>) -> Re
     let store = root.join("target/toolchains");
     let folder = cache::obtain(&store, &architecture, |folder| {
         fetch(&store, folder, &architecture, libraries, sources)
-            .map_err(|error| NoToolchain::Skip(format!("the compiler could not be downloaded: {error:#}")))?;
+            .map_err(|error| Missing(format!("the compiler could not be downloaded: {error:#}")))?;
         let release = Toolchain { folder: folder.to_owned(), host: host.clone() }.release()?;
-        if numbers(&release) < numbers(MINIMUM) {
-            return Err(NoToolchain::Skip(format!(
+        ensure!(
+            numbers(&release) >= numbers(MINIMUM),
+            Missing(format!(
                 "this Debian's rustc-web is {release}, and the workspace needs {MINIMUM}: use a newer Debian, or its \
                  security updates"
-            )));
-        }
+            ))
+        );
         Ok(())
     })?;
     Ok(Toolchain { folder, host })
@@ -152,7 +138,7 @@ fn numbers(release: &str) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Libraries, NoToolchain, numbers, obtain_from};
+    use super::{Libraries, Missing, numbers, obtain_from};
 
     #[test]
     fn releases_compare_as_numbers() {
@@ -167,11 +153,10 @@ mod tests {
         let sources = root.path().join("sources.list");
         std::fs::write(&sources, "deb [trusted=yes] file:/nowhere/at/all none main\n").unwrap();
         let libraries = Libraries { architectures: vec!["arm64"], source: false };
-        match obtain_from(root.path(), &libraries, Some(&sources)) {
-            Err(NoToolchain::Skip(why)) => assert!(!why.is_empty() && !why.contains('\n'), "{why}"),
-            Err(NoToolchain::Broken(error)) => panic!("{error:#}"),
-            Ok(_) => panic!("the source has no packages"),
-        }
+        let error =
+            obtain_from(root.path(), &libraries, Some(&sources)).err().expect("the source has no packages");
+        let why = &error.downcast_ref::<Missing>().unwrap_or_else(|| panic!("{error:#}")).0;
+        assert!(!why.is_empty() && !why.contains('\n'), "{why}");
         let store = root.path().join("target/toolchains");
         let left = std::fs::read_dir(store).map_or(0, Iterator::count);
         assert_eq!(left, 0, "a failed download leaves nothing");

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use tollgate_record::Measurement;
+use tollgate_testkit::Missing;
 
 /// The limit of a case; the longest needs a third of it on a busy machine.
 const SECONDS: &str = "180";
@@ -24,8 +25,7 @@ pub(super) type RowsByCase = BTreeMap<&'static str, Vec<Measurement>>;
 pub(super) type Here = BTreeMap<&'static str, String>;
 
 impl Runner {
-    /// `Err` is the sentence that says which emulator is missing.
-    pub(super) fn new(target: &'static Target) -> Result<Self, String> {
+    pub(super) fn new(target: &'static Target) -> Result<Self, Missing> {
         Ok(Self { target, emulator: target.emulator()? })
     }
 

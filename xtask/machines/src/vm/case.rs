@@ -11,7 +11,7 @@ pub(super) struct Case {
     pub(super) name: &'static str,
     /// What is special about the machine, for the table.
     pub(super) what: &'static str,
-    pub(super) arch: Arch,
+    pub(super) arch: &'static Arch,
     pub(super) line: Line,
     /// QEMU's name of the processor, with its features.
     pub(super) cpu: &'static str,

@@ -1,6 +1,6 @@
 //! The cases, one row each.
 
-use super::arch::Arch;
+use super::arch::{AMD64, ARM64};
 use super::case::{Case, Ending};
 use super::checks;
 use super::console::Script;
@@ -42,7 +42,7 @@ const NO_PMU: Expect = Expect::Doctor("no-pmu", Info, "no counters exposed by th
 const X86: Case = Case {
     name: "",
     what: "",
-    arch: Arch::Amd64,
+    arch: &AMD64,
     line: Line::V6_12,
     cpu: "EPYC",
     cpus: 1,
@@ -59,7 +59,7 @@ const X86: Case = Case {
 
 /// An Arm machine whose clocks are its instructions: one takes two nanoseconds, and two cycles.
 const ARM: Case = Case {
-    arch: Arch::Arm64,
+    arch: &ARM64,
     cpu: "cortex-a57",
     machine: &["-icount", "shift=1,sleep=off", "-rtc", "base=2026-01-01T00:00:00,clock=vm"],
     boot: "nokaslr norandmaps randomize_kstack_offset=off",

@@ -30,9 +30,9 @@ pub(super) fn file_system(case: &Case, parts: &Parts, to: &Path) -> Result<()> {
 /// The emulator's command line.
 pub(super) fn emulator(case: &Case, parts: &Parts, file_system: &Path) -> Command {
     let arch = case.arch;
-    let mut command = Command::new(arch.emulator());
+    let mut command = Command::new(arch.emulator);
     command
-        .args(["-M", arch.board(), "-cpu", case.cpu, "-accel", "tcg"])
+        .args(["-M", arch.board, "-cpu", case.cpu, "-accel", "tcg"])
         .args(["-smp", &case.cpus.to_string(), "-m", &case.memory_mib.to_string()])
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"])
         .args(case.machine)
@@ -41,6 +41,6 @@ pub(super) fn emulator(case: &Case, parts: &Parts, file_system: &Path) -> Comman
         .arg("-initrd")
         .arg(file_system)
         .arg("-append")
-        .arg(format!("console={} rdinit=/init panic=-1 quiet {}", arch.console(), case.boot));
+        .arg(format!("console={} rdinit=/init panic=-1 quiet {}", arch.console, case.boot));
     command
 }

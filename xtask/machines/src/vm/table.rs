@@ -49,7 +49,7 @@ pub(super) fn terminal(rows: &[CaseResult]) -> String {
 }
 
 fn kernel(case: &Case) -> String {
-    format!("{} {}", case.line.name(), case.arch.debian())
+    format!("{} {}", case.line.name(), case.arch.debian)
 }
 
 fn cells(counts: Option<Counts>) -> (String, String, String) {
