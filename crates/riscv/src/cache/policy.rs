@@ -2,10 +2,13 @@
 
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 use super::geometry::CacheError;
 
 /// Which line a full set evicts. An empty place is always used first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::Display)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, strum::Display)]
+#[serde(try_from = "String")]
 #[strum(serialize_all = "lowercase")]
 pub enum Policy {
     /// The line that was not used for the longest time.
@@ -35,6 +38,14 @@ impl FromStr for Policy {
             "random" => Ok(Self::Random { seed: 1 }),
             _ => Err(CacheError::Policy(text.to_owned())),
         }
+    }
+}
+
+impl TryFrom<String> for Policy {
+    type Error = CacheError;
+
+    fn try_from(text: String) -> Result<Self, CacheError> {
+        text.parse()
     }
 }
 

@@ -30,21 +30,6 @@ pub enum Predictor {
     Bimodal,
 }
 
-/// Which line a full set evicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replacement {
-    /// The one that was not used for longest.
-    #[default]
-    Lru,
-    /// A tree of bits that approximates LRU.
-    Plru,
-    /// The one that came first.
-    Fifo,
-    /// Any, by a seeded generator.
-    Random,
-}
-
 /// An operation that takes more than a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -175,7 +160,7 @@ pub struct CacheShape {
     pub geometry: String,
     /// Which line of a full set is evicted.
     #[serde(default)]
-    pub replacement: Replacement,
+    pub replacement: Policy,
     /// Whether every store also goes to the next level at once.
     #[serde(default)]
     pub write_through: bool,
@@ -425,10 +410,8 @@ impl CacheShape {
     pub fn cache(&self, key: &'static str) -> Result<Cache, CoreError> {
         let wrong = |e: CacheError| CoreError::Cache { key, error: e };
         let policy = match self.replacement {
-            Replacement::Lru => Policy::Lru,
-            Replacement::Plru => Policy::Plru,
-            Replacement::Fifo => Policy::Fifo,
-            Replacement::Random => Policy::Random { seed: self.seed },
+            Policy::Random { .. } => Policy::Random { seed: self.seed },
+            policy => policy,
         };
         let write = WritePolicy { back: !self.write_through, allocate: !self.no_write_allocate };
         Cache::new(self.geometry.parse().map_err(wrong)?, policy, write).map_err(wrong)
