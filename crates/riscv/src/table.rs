@@ -1,7 +1,7 @@
 //! The instruction table. Each instruction is one row; the rows make the [`Op`] enum, the decoder, the
 //! disassembler, the reference interpreter, the block handlers and the tests, so that they cannot diverge.
 //!
-//! A group is a [`Class`](crate::insn::Class). Its section says who does its instructions for the block engine: they
+//! A group is a `Class`. Its section says who does its instructions for the block engine: they
 //! are `folded` when a block is built, done `in_blocks`, or `stepped` by the reference interpreter.
 //!
 //! A row is `Op "mnemonic" Width Extension Format bits`, then if the group has them the bytes of its access, the
