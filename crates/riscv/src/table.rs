@@ -1,13 +1,13 @@
 //! The instruction table. Each instruction is one row; the rows make the [`Op`] enum, the decoder, the
 //! disassembler, the reference interpreter, the block handlers and the tests, so that they cannot diverge.
 //!
-//! A group is a `Class`. Its section says who does its instructions for the block engine: they
-//! are `folded` when a block is built, done `in_blocks`, or `stepped` by the reference interpreter.
+//! A group is a `Class`. Its section says who does its instructions for the block engine: they are `folded` when a
+//! block is built, done `in_blocks`, or `stepped` by the reference interpreter.
 //!
 //! A row is `Op "mnemonic" Width Extension Format bits`, then if the group has them the bytes of its access, the
-//! function that does it, and its value as a closure: one pattern matches all. A row of a group has the shape that the group's instructions share. `a` and `b` are the values of the
-//! source registers (or the immediate), sign-extended to 64 bits on RV32; what the expression yields goes to
-//! the destination register. Where RV32 gives another result than RV64 on such values, it has a row of its own.
+//! function that does it, and its value as a closure: one pattern matches all. `a` and `b` are the values of the source
+//! registers (or the immediate), sign-extended to 64 bits on RV32; what the expression yields goes to the destination
+//! register. Where RV32 gives another result than RV64 on such values, it has a row of its own.
 
 /// Hands the whole table to the macro named `$then`.
 macro_rules! instruction_table {
