@@ -12,7 +12,7 @@ const MOST: usize = 1000;
 pub(crate) fn clean(text: &str, style: &Style) -> String {
     let mut text: String = printable(text).chars().take(MOST).collect();
     if !style.unicode && !text.is_ascii() {
-        text = text.chars().map(ascii).collect();
+        text = text.replace('±', "+-").chars().map(ascii).collect();
     }
     text.trim().to_owned()
 }
