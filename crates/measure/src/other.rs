@@ -3,7 +3,6 @@
 use crate::bench::{Bench, Lost, PROTOCOL, Reply, Request};
 use crate::probe::Meta;
 use crate::samples::ProbeState;
-use crate::turns::PausableBench;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::process::{Command, Stdio};
@@ -155,14 +154,12 @@ impl<B: Bench> Bench for Renumbered<'_, B> {
         self.bench.restart()
     }
 
-    fn elapsed_ns(&self) -> u64 {
-        self.bench.elapsed_ns()
-    }
-}
-
-impl<B: PausableBench> PausableBench for Renumbered<'_, B> {
     fn pause(&mut self) {
         self.bench.pause();
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.bench.elapsed_ns()
     }
 }
 
