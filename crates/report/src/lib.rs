@@ -18,6 +18,7 @@ mod ladder;
 mod markup;
 mod notes;
 mod probes;
+mod remarks;
 mod ring;
 mod riscv;
 mod runs;

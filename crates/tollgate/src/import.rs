@@ -92,7 +92,7 @@ fn refuse_own_record(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
                 file.display()
             )))
         }
-        Err(DocumentError::Empty | DocumentError::NotJson { .. } | DocumentError::NotARecord) => Ok(()),
+        Err(DocumentError::Empty | DocumentError::NotJson(..) | DocumentError::NotARecord) => Ok(()),
         // Cut JSON may be of another tool.
         Err(DocumentError::Truncated(_)) => Ok(()),
         Err(error) => Err(Usage::error(format!("cannot import {name}: {error}"))),
