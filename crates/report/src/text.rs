@@ -106,3 +106,15 @@ pub(crate) fn list(items: &[String], most: usize) -> String {
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ascii_has_a_form_for_the_signs_of_warnings() {
+        let text = "for 61 ± 10 % of 3 µs";
+        assert_eq!(clean(text, &Style::default()), "for 61 +- 10 % of 3 us");
+        assert_eq!(clean(text, &Style { unicode: true, ..Style::default() }), text);
+    }
+}
