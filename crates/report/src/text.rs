@@ -13,7 +13,7 @@ const MOST: usize = 1000;
 pub(crate) fn clean(text: &str, style: &Style) -> String {
     let mut text: String = printable(text).chars().take(MOST).collect();
     if !style.unicode && !text.is_ascii() {
-        text = text.chars().map(ascii).collect();
+        text = text.replace('±', "+-").chars().map(ascii).collect();
     }
     text.trim().to_owned()
 }
@@ -122,5 +122,17 @@ pub(crate) fn list(items: &[String], most: usize) -> String {
         None => String::new(),
         Some((only, [])) => only.clone(),
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ascii_has_a_form_for_the_signs_of_warnings() {
+        let text = "for 61 ± 10 % of 3 µs";
+        assert_eq!(clean(text, &Style::default()), "for 61 +- 10 % of 3 us");
+        assert_eq!(clean(text, &Style { unicode: true, ..Style::default() }), text);
     }
 }
