@@ -68,6 +68,21 @@ pub(crate) fn wrap(text: &str, columns: usize, first: &str) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
+/// The pieces side by side with a gap between, in as many lines as they take; a piece that is too long is wrapped.
+pub(crate) fn flow(pieces: impl IntoIterator<Item = String>, columns: usize) -> Vec<String> {
+    const GAP: &str = "   ";
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces {
+        match lines.last_mut() {
+            Some(line) if width(line) + GAP.len() + width(&piece) <= columns => {
+                *line += &(GAP.to_owned() + &piece)
+            }
+            _ => lines.extend(wrap(&piece, columns, "")),
+        }
+    }
+    lines
+}
+
 /// A paragraph in one color.
 pub(crate) fn painted(paint: Paint, text: &str, style: &Style) -> Vec<String> {
     wrap(text, style.prose(), "").iter().map(|line| style.paint(paint, line)).collect()
