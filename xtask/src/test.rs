@@ -1,16 +1,12 @@
 //! `cargo xtask test`: set-up, all checks and tests, and a summary.
 
-mod apt;
-mod minimum;
 mod setup;
 mod steps;
 mod summary;
-mod tally;
 
 use anyhow::Result;
 use std::time::Instant;
-use summary::Report;
-use tally::{Session, Tally};
+use summary::{Report, Session, Tally};
 use tollgate_testkit::{Missing, workspace};
 
 /// Do all set-up that the tests need, then run every check and every test
@@ -69,7 +65,7 @@ static STEPS: &[Step] = &[
         name: "minimum",
         what: "cargo check with the minimum Rust version",
         slow: true,
-        run: minimum::run,
+        run: steps::minimum,
     },
     Step {
         name: "doc",

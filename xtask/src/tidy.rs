@@ -2,25 +2,19 @@
 
 mod arrows;
 mod circles;
-mod links;
 mod manifests;
 mod marks;
 mod modules;
 mod pages;
 mod private_paths;
-mod readme_commands;
-mod rooms;
-mod rule;
-mod rust_version;
 mod sizes;
 mod tree;
 mod words;
 
 use anyhow::{Result, ensure};
-use rule::{Finding, Rule};
 use std::path::Path;
 use tollgate_testkit::workspace;
-use tree::Tree;
+use tree::{Finding, Rule, Tree};
 
 /// Check the rules of this repository that the compiler does not check
 #[derive(clap::Args)]
@@ -58,17 +52,17 @@ static RULES: &[Rule] = &[
     Rule {
         name: "rust-version",
         what: "the minimum Rust version is written once, in [workspace.package] of Cargo.toml",
-        check: rust_version::check,
+        check: manifests::rust_version,
     },
     Rule {
         name: "rooms",
         what: "every room has its line in README.md and is named in ARCHITECTURE.md",
-        check: rooms::check,
+        check: pages::rooms,
     },
     Rule {
         name: "pages",
         what: "every probe has its `## <id>` in docs/reference/probes/<family>.md, which ends with `## What this hides`",
-        check: pages::check,
+        check: pages::probe_pages,
     },
     Rule {
         name: "changelog",
@@ -78,12 +72,12 @@ static RULES: &[Rule] = &[
     Rule {
         name: "readme-commands",
         what: "the shell blocks of README.md contain two commands: `cargo run --release` and `cargo xtask test`",
-        check: readme_commands::check,
+        check: pages::readme_commands,
     },
     Rule {
         name: "links",
         what: "every relative link of a Markdown file leads to a file or folder of the repository",
-        check: links::check,
+        check: pages::links,
     },
     Rule {
         name: "private-paths",

@@ -4,7 +4,6 @@
 mod cases;
 mod table;
 mod trial;
-mod units;
 
 use crate::build::target::{self, Profile, Target};
 use crate::build::{TestProgram, tests, tollgate};
@@ -173,7 +172,7 @@ fn try_program(
 /// Runs the unit tests. Where they cannot run, the program was skipped with the reason.
 fn try_tests(target: &'static Target, tests: &[TestProgram]) -> Result<()> {
     let Ok(runner) = Runner::new(target) else { return Ok(()) };
-    let run = tests.iter().filter(|tests| units::are_in(tests)).map(|tests| units::run(&runner, tests));
+    let run = tests.iter().map(|tests| runner.unit_tests(tests));
     let failed: Vec<String> = run.filter_map(Result::err).map(|error| format!("{error:#}")).collect();
     ensure!(failed.is_empty(), "unit tests: {}", failed.join("; "));
     Ok(())

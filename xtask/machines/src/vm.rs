@@ -5,25 +5,22 @@
 
 mod arch;
 mod boot;
-mod case;
 mod cases;
 mod checks;
 mod console;
 mod debian;
 mod expect;
-mod guest;
 mod initramfs;
 mod output;
 mod parts;
 mod table;
 
 use anyhow::{Context, Error, Result, bail, ensure};
-use boot::{Booted, End};
-use case::{Case, Ending};
-use cases::CASES;
+use boot::{Booted, End, boot_once};
+use cases::{CASES, Case, Ending};
 use output::CaseOutput;
 use parts::{Parts, Store};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 use table::CaseResult;
@@ -162,21 +159,13 @@ impl Args {
                 Ok(output) => {
                     row.counts = (!output.runs.is_empty()).then(|| output.counts());
                     row.problems = output.problems();
-                    row.problems.extend(case.expects.iter().flat_map(|expect| expect.problems(&output)));
+                    row.problems.extend(expect::problems(case, &output));
                 }
-                Err(problem) => row.problems.push(problem),
+                Err(error) => row.problems.push(format!("{error:#}")),
             }
         }
         row
     }
-}
-
-fn boot_once(case: &Case, parts: &Parts, limit: Duration) -> Result<Booted> {
-    let folder = tempfile::tempdir().context("no folder for the guest's file system")?;
-    let file_system: &Path = &folder.path().join("initramfs");
-    guest::file_system(case, parts, file_system)?;
-    boot::boot(|| guest::emulator(case, parts, file_system), limit)
-        .with_context(|| format!("{} could not be started", case.arch.emulator))
 }
 
 /// What is wrong with the end of a guest, with the last lines of its console.

@@ -1,11 +1,13 @@
 //! The steps: each runs one program and returns how it ended.
 
 use super::setup;
-use super::tally::Session;
+use super::summary::Session;
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus};
-use tollgate_testkit::{Missing, SKIPS, Skip, need, workspace};
+use tollgate_testkit::{Missing, SKIPS, Skip, need, printed, program, workspace};
+
+const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
 
 pub(super) fn fmt(session: &mut Session) -> Result<()> {
     component(session, "rustfmt", &["fmt", "--all", "--check"])
@@ -18,7 +20,7 @@ pub(super) fn clippy(session: &mut Session) -> Result<()> {
 /// A check by a component of the toolchain, which a minimal toolchain does not have.
 fn component(session: &Session, name: &str, args: &[&str]) -> Result<()> {
     let missing = || Missing(format!("{name} is missing: rustup component add {name}"));
-    ensure!(setup::has_component(session, name), missing());
+    ensure!(setup::has_component(session, args[0]), missing());
     finish(workspace::cargo(&session.root).args(args))
 }
 
@@ -53,6 +55,42 @@ pub(super) fn cross(session: &mut Session) -> Result<()> {
     }
     ensure!(report.failed.is_empty(), "{} cases, listed above", report.failed.len());
     Ok(())
+}
+
+/// The workspace compiles with the minimum Rust version that Cargo.toml states.
+///
+/// Passes if the toolchain in use has that version, because all tests run with it. Otherwise checks the workspace with
+/// another toolchain of rustup, which is installed if that is allowed.
+pub(super) fn minimum(session: &mut Session) -> Result<()> {
+    let version = printed(Command::new("rustc").arg("--version"))?;
+    if is_minimum(&version) {
+        return Ok(());
+    }
+    let cargo = || {
+        let mut cargo = Command::new("rustup");
+        cargo.args(["run", MINIMUM, "cargo"]).current_dir(&session.root);
+        cargo
+    };
+    let is_installed = || printed(cargo().arg("--version")).is_ok();
+    if !is_installed() && program("rustup").is_some() && !setup::forbidden() {
+        println!("  rustup toolchain install {MINIMUM}");
+        // If that fails, the step is skipped.
+        let _ = Command::new("rustup").args(["toolchain", "install", "--profile=minimal", MINIMUM]).output();
+    }
+    if !is_installed() {
+        bail!(Missing(format!("this is {}: rustup toolchain install {MINIMUM}", version.trim())));
+    }
+    let status = cargo()
+        .args(["check", "--quiet", "--workspace", "--all-targets", "--target-dir=target/minimum"])
+        .status()?;
+    ensure!(status.success(), "Rust {MINIMUM}: {status}");
+    Ok(())
+}
+
+/// Whether the output of `rustc --version` is of the minimum version.
+fn is_minimum(version: &str) -> bool {
+    let number = version.split_whitespace().nth(1).unwrap_or_default();
+    number.strip_prefix(MINIMUM).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 pub(super) fn doc(session: &mut Session) -> Result<()> {
@@ -156,7 +194,7 @@ fn outcome(status: ExitStatus) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, read_skips, watch};
+    use super::{Command, MINIMUM, is_minimum, read_skips, watch};
 
     #[test]
     fn both_streams_are_read_to_their_end() {
@@ -181,5 +219,15 @@ mod tests {
         let list = "skipped: b: y\nskipped: a: x\nnoise\nskipped: b: y\n";
         let skips: Vec<String> = read_skips(list).iter().map(ToString::to_string).collect();
         assert_eq!(skips, ["skipped: a: x", "skipped: b: y"]);
+    }
+
+    #[test]
+    fn only_the_same_version_is_the_minimum() {
+        assert!(is_minimum(&format!("rustc {MINIMUM}.0 (59807616e 2026-04-14)")));
+        assert!(
+            !is_minimum(&format!("rustc {MINIMUM}1.0"))
+                && !is_minimum("rustc 1.999.0-nightly")
+                && !is_minimum("")
+        );
     }
 }

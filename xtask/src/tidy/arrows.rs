@@ -1,7 +1,6 @@
 //! The table of ARCHITECTURE.md says which room uses which.
 
-use super::rule::Finding;
-use super::tree::{Tree, Use};
+use super::tree::{Finding, Tree, Use};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: &str = "ARCHITECTURE.md";

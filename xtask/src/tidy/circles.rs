@@ -3,8 +3,7 @@
 //! A module with all that is below it counts as one, seen from its siblings; for its own children it is its file alone.
 
 use super::modules::uses_between_files;
-use super::rule::Finding;
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The uses among a module's children and itself: by the names of the two, one use in words.

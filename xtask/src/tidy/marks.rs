@@ -1,7 +1,6 @@
 //! What no line contains: marks of unfinished work and of unfinished merges, and invisible white space.
 
-use super::rule::Finding;
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 use regex::Regex;
 use std::sync::LazyLock;
 

@@ -1,7 +1,6 @@
 //! No file contains a path of its author's machine.
 
-use super::rule::Finding;
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 

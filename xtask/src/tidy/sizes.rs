@@ -1,7 +1,6 @@
 //! Files and folders stay small: for clones, for readers, and so that the command line stays glue.
 
-use super::rule::Finding;
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 
 const MOST_BYTES: usize = 1 << 20;
 

@@ -1,7 +1,6 @@
 //! Phrases that are read twice, each with a plain one.
 
-use super::rule::Finding;
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

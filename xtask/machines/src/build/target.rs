@@ -130,7 +130,7 @@ impl Target {
         self.needs()?;
         let mut cargo = workspace::cargo(root);
         if !self.is_native() {
-            let toolchain = toolchain::obtain(root, &libraries())?;
+            let toolchain = toolchain::obtain(root, &packaged_libraries())?;
             cargo.env("RUSTC", toolchain.rustc()).env("LD_LIBRARY_PATH", toolchain.libraries());
             // For each target that shares the folder: a different environment would rebuild what runs on this machine.
             cargo.env("RUSTC_BOOTSTRAP", "1");
@@ -168,16 +168,13 @@ impl Target {
 /// Fetches the toolchain if one of these targets needs it. [`Target::cargo`] reports the error, if there is one.
 pub(crate) fn prepare(root: &Path, targets: &[&Target]) {
     if targets.iter().any(|target| !target.is_native() && target.needs().is_ok()) {
-        drop(toolchain::obtain(root, &libraries()));
+        drop(toolchain::obtain(root, &packaged_libraries()));
     }
 }
 
-/// The standard libraries of all targets.
-fn libraries() -> toolchain::Libraries {
-    toolchain::Libraries {
-        architectures: TARGETS.iter().filter_map(|target| target.packaged).collect(),
-        source: TARGETS.iter().any(|target| target.packaged.is_none()),
-    }
+/// Debian's names of the architectures whose standard library it has.
+fn packaged_libraries() -> Vec<&'static str> {
+    TARGETS.iter().filter_map(|target| target.packaged).collect()
 }
 
 /// Looks for a program or file of a Debian package.

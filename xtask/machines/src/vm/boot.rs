@@ -1,6 +1,13 @@
-//! One boot: runs the emulator with a time limit, reads its output, and ends it with all processes that it started.
+//! One boot: writes the file system of a case, runs the emulator with a time limit, reads its output, and ends it with all
+//! processes that it started.
 
-use std::io::{self, Read};
+use super::cases::Case;
+use super::initramfs::Archive;
+use super::parts::Parts;
+use anyhow::{Context, Result};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tollgate_supervise::Tree;
@@ -25,11 +32,59 @@ pub(super) struct Booted {
     pub(super) seconds: f64,
 }
 
+/// Boots a case once.
+///
+/// # Errors
+/// When its file system cannot be written, or the emulator cannot be started.
+pub(super) fn boot_once(case: &Case, parts: &Parts, limit: Duration) -> Result<Booted> {
+    let folder = tempfile::tempdir().context("no folder for the guest's file system")?;
+    let file_system: &Path = &folder.path().join("initramfs");
+    file_system_of(case, parts, file_system)?;
+    boot(|| emulator(case, parts, file_system), limit)
+        .with_context(|| format!("{} could not be started", case.arch.emulator))
+}
+
+/// Writes the file system of a guest: the one that all guests of its kernel share, and the scripts of its case.
+///
+/// # Errors
+/// When something cannot be read or written.
+fn file_system_of(case: &Case, parts: &Parts, to: &Path) -> Result<()> {
+    let mut out = BufWriter::new(File::create(to)?);
+    let base = fs::read(&parts.base).with_context(|| parts.base.display().to_string())?;
+    out.write_all(&base)?;
+    // An archive begins at a multiple of four (buffer-format.rst).
+    out.write_all(&[0; 3][..base.len().next_multiple_of(4) - base.len()])?;
+    let mut archive = Archive::new(out);
+    for (at, script) in case.scripts.iter().enumerate() {
+        archive.file(&format!("case/{at:02}-{}", script.name), 0o644, script.line.as_bytes())?;
+    }
+    archive.finish()?;
+    Ok(())
+}
+
+/// The emulator's command line.
+fn emulator(case: &Case, parts: &Parts, file_system: &Path) -> Command {
+    let arch = case.arch;
+    let mut command = Command::new(arch.emulator);
+    command
+        .args(["-M", arch.board, "-cpu", case.cpu, "-accel", "tcg"])
+        .args(["-smp", &case.cpus.to_string(), "-m", &case.memory_mib.to_string()])
+        .args(["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"])
+        .args(case.machine)
+        .arg("-kernel")
+        .arg(&parts.kernel)
+        .arg("-initrd")
+        .arg(file_system)
+        .arg("-append")
+        .arg(format!("console={} rdinit=/init panic=-1 quiet {}", arch.console, case.boot));
+    command
+}
+
 /// Runs the emulator until it ends or the limit is reached. No process of it is left afterwards.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn boot(command: impl Fn() -> Command, limit: Duration) -> io::Result<Booted> {
+fn boot(command: impl Fn() -> Command, limit: Duration) -> io::Result<Booted> {
     let start = Instant::now();
     let (mut reader, writer) = io::pipe()?;
     let copy = || writer.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);

@@ -12,30 +12,19 @@ use tempfile::TempDir;
 use tollgate_testkit::cache;
 use tollgate_testkit::printed;
 
-/// A line of kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Line {
-    /// The kernel of Debian 12.
-    V6_1,
-    /// The kernel of Debian 13, which is also available for Debian 12.
-    V6_12,
-}
+/// A line of kernels: the beginning of their version.
+pub(super) type Line = &'static str;
 
-impl Line {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::V6_1 => "6.1",
-            Self::V6_12 => "6.12",
-        }
-    }
+/// The kernel of Debian 12.
+pub(super) const V6_1: Line = "6.1";
+/// The kernel of Debian 13, which is also available for Debian 12.
+pub(super) const V6_12: Line = "6.12";
 
-    /// The packages that depend on the newest kernel of the line; a release has one of them.
-    fn packages(self, arch: &'static Arch) -> Vec<String> {
-        let arch = arch.debian;
-        let own = format!("linux-image-{}-cloud-{arch}", self.name());
-        // The package of a release's default kernel has no number in its name.
-        vec![own, format!("linux-image-cloud-{arch}")]
-    }
+/// The packages that depend on the newest kernel of a line; a release has one of them.
+fn packages(line: Line, arch: &Arch) -> [String; 2] {
+    let arch = arch.debian;
+    // The package of a release's default kernel has no number in its name.
+    [format!("linux-image-{line}-cloud-{arch}"), format!("linux-image-cloud-{arch}")]
 }
 
 /// The modules that cases load, in the order of loading. A module that a kernel does not have is built in.
@@ -78,7 +67,7 @@ impl Debian {
     /// # Errors
     /// When it cannot be downloaded or unpacked.
     pub(super) fn kernel(&mut self, line: Line, arch: &'static Arch) -> Result<Kernel> {
-        let (cache, name) = (self.cache.clone(), format!("linux-{}-{}", line.name(), arch.debian));
+        let (cache, name) = (self.cache.clone(), format!("linux-{line}-{}", arch.debian));
         let folder = cache::obtain(&cache, &name, |folder| {
             let apt = self.apt(arch)?;
             let package = newest(apt, line, arch)?;
@@ -141,7 +130,7 @@ fn download(apt: &Apt, package: &str) -> Result<PathBuf> {
 /// The newest kernel package of a line.
 fn newest(apt: &Apt, line: Line, arch: &'static Arch) -> Result<String> {
     let mut why = None;
-    for package in line.packages(arch) {
+    for package in packages(line, arch) {
         match apt.dependencies(&package) {
             Ok(dependencies) => {
                 if let Some(name) = dependencies.iter().find_map(|name| of_line(name, line)) {
@@ -152,13 +141,13 @@ fn newest(apt: &Apt, line: Line, arch: &'static Arch) -> Result<String> {
         }
     }
     let error = why.unwrap_or_else(|| anyhow::anyhow!("no package depends on it"));
-    Err(error.context(format!("this system's package sources have no kernel {}", line.name())))
+    Err(error.context(format!("this system's package sources have no kernel {line}")))
 }
 
 /// The package of a kernel, if the kernel is of this line.
 fn of_line(package: &str, line: Line) -> Option<String> {
     let name = package.strip_prefix("linux-image-")?;
-    let version = name.strip_prefix(line.name())?;
+    let version = name.strip_prefix(line)?;
     // 6.12 is not of the line 6.1.
     (!version.starts_with(|next: char| next.is_ascii_digit())).then(|| format!("linux-image-{name}"))
 }
@@ -194,17 +183,17 @@ fn plain(file: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Path, cache, of_line, unpack};
+    use super::{Path, V6_1, V6_12, cache, of_line, unpack};
     use std::fs;
     use std::process::Command;
 
     #[test]
     fn a_line_takes_its_own_kernels_only() {
         let newest = "linux-image-6.12.117+deb12-cloud-arm64";
-        assert_eq!(of_line(newest, Line::V6_12).unwrap(), newest);
-        assert_eq!(of_line(newest, Line::V6_1), None);
-        assert!(of_line("linux-image-6.1.0-56-cloud-amd64", Line::V6_1).is_some());
-        assert_eq!(of_line("linux-headers-6.1.0", Line::V6_1), None);
+        assert_eq!(of_line(newest, V6_12).unwrap(), newest);
+        assert_eq!(of_line(newest, V6_1), None);
+        assert!(of_line("linux-image-6.1.0-56-cloud-amd64", V6_1).is_some());
+        assert_eq!(of_line("linux-headers-6.1.0", V6_1), None);
     }
 
     #[test]

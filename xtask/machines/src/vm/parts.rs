@@ -80,7 +80,7 @@ impl<'a> Store<'a> {
         let none = |error: anyhow::Error| Missing(format!("no guest to boot: {error:#}"));
         let kernel = self.debian.kernel(line, arch).map_err(none)?;
         let busybox = self.debian.busybox(arch).map_err(none)?;
-        let base = self.scratch.path().join(format!("{}-{}.cpio.gz", line.name(), arch.debian));
+        let base = self.scratch.path().join(format!("{}-{}.cpio.gz", line, arch.debian));
         write_base(&kernel, &busybox, programs, &base)?;
         Ok(Parts { kernel: kernel.image, base })
     }
