@@ -13,7 +13,7 @@ const MOST: usize = 1000;
 pub(crate) fn clean(text: &str, style: &Style) -> String {
     let mut text: String = printable(text).chars().take(MOST).collect();
     if !style.unicode && !text.is_ascii() {
-        text = text.chars().map(ascii).collect();
+        text = text.replace('±', "+-").chars().map(ascii).collect();
     }
     text.trim().to_owned()
 }
@@ -69,6 +69,21 @@ pub(crate) fn wrap(text: &str, columns: usize, first: &str) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
+/// The pieces side by side with a gap between, in as many lines as they take; a piece that is too long is wrapped.
+pub(crate) fn flow(pieces: impl IntoIterator<Item = String>, columns: usize) -> Vec<String> {
+    const GAP: &str = "   ";
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces {
+        match lines.last_mut() {
+            Some(line) if width(line) + GAP.len() + width(&piece) <= columns => {
+                *line += &(GAP.to_owned() + &piece)
+            }
+            _ => lines.extend(wrap(&piece, columns, "")),
+        }
+    }
+    lines
+}
+
 /// A paragraph in one color.
 pub(crate) fn painted(paint: Paint, text: &str, style: &Style) -> Vec<String> {
     wrap(text, style.prose(), "").iter().map(|line| style.paint(paint, line)).collect()
@@ -107,5 +122,17 @@ pub(crate) fn list(items: &[String], most: usize) -> String {
         None => String::new(),
         Some((only, [])) => only.clone(),
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ascii_has_a_form_for_the_signs_of_warnings() {
+        let text = "for 61 ± 10 % of 3 µs";
+        assert_eq!(clean(text, &Style::default()), "for 61 +- 10 % of 3 us");
+        assert_eq!(clean(text, &Style { unicode: true, ..Style::default() }), text);
     }
 }
