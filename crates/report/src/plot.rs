@@ -65,8 +65,8 @@ impl Plot<'_> {
         let bar = style.pick("│", "|");
         for (at, cells) in field.into_iter().enumerate() {
             let height = (ROWS - 1 - at) as f64 / (ROWS - 1) as f64;
-            let labeled = [0, ROWS / 2, ROWS - 1].contains(&at);
-            let label = if labeled { label_y(((high - low) * height + low).exp()) } else { String::new() };
+            let has_label = [0, ROWS / 2, ROWS - 1].contains(&at);
+            let label = if has_label { label_y(((high - low) * height + low).exp()) } else { String::new() };
             lines.push(format!("{label:>SCALE$} {bar} {}", String::from_iter(cells)).trim_end().to_owned());
         }
         let axis = style.pick("─", "-").repeat(width + 1);
