@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::{fs, io};
+use tollgate_record::file;
 
 /// The place of built runtimes.
 #[derive(Clone, Debug)]
@@ -22,29 +23,17 @@ pub struct Cache {
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The cache is not writable.
-    #[error("the cache {dir} cannot be written: {source}; name another directory with --cache DIR")]
-    Cache {
-        /// The directory.
-        dir: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error("the cache {0} cannot be written: {1}; name another directory with --cache DIR")]
+    Cache(PathBuf, #[source] io::Error),
     /// The sources cannot be read.
     #[error("the sources cannot be read: {0}")]
     Sources(io::Error),
     /// A command could not be started.
     #[error("'{0}' cannot be started: {1}")]
     NotStarted(String, io::Error),
-    /// A command failed.
-    #[error("'{command}' failed: {fate}{said}", said = last_words(.stderr))]
-    Failed {
-        /// The command.
-        command: String,
-        /// How it ended.
-        fate: process::Fate,
-        /// The last lines of its standard error.
-        stderr: Vec<String>,
-    },
+    /// A command failed; with the last lines of its standard error.
+    #[error("'{0}' failed: {1}{said}", said = last_words(.2))]
+    Failed(String, process::Fate, Vec<String>),
     /// The user wants to stop.
     #[error("the build was stopped")]
     Stopped,
@@ -99,12 +88,12 @@ impl Cache {
         if ready.is_dir() {
             return Ok(ready);
         }
-        let unwritable = |source| BuildError::Cache { dir: self.dir.clone(), source };
+        let unwritable = |source| BuildError::Cache(self.dir.clone(), source);
         fs::create_dir_all(&self.dir).map_err(unwritable)?;
         let making = tempfile::Builder::new()
             .prefix(&format!(".{}-", runtime.folder))
             .tempdir_in(&self.dir)
-            .map_err(|error| unwritable(plain(&error)))?;
+            .map_err(|error| unwritable(file::plain(error)))?;
         for (name, bytes) in &files {
             let path = making.path().join(name);
             let parent = path.parent().unwrap_or(making.path());
@@ -169,7 +158,7 @@ fn checked(
             // Some compilers complain on their standard output.
             let stdout: Vec<String> = String::from_utf8_lossy(&done.stdout).lines().map(Into::into).collect();
             let said = if done.stderr.is_empty() { stdout } else { done.stderr };
-            Err(BuildError::Failed { command: line, fate, stderr: reason(&said) })
+            Err(BuildError::Failed(line, fate, reason(&said)))
         }
     }
 }
@@ -214,13 +203,6 @@ pub(crate) fn last_words(lines: &[String]) -> String {
     let text: Vec<String> =
         lines.iter().map(|line| tollgate_record::text::printable(line).into_owned()).collect();
     if text.is_empty() { String::new() } else { format!("; its last output: {}", text.join(" | ")) }
-}
-
-/// The system's error without the name of the temporary file.
-fn plain(error: &io::Error) -> io::Error {
-    let said = error.to_string();
-    let what = said.split_once(" at path ").map_or(said.as_str(), |(what, _)| what);
-    io::Error::new(error.kind(), what.to_owned())
 }
 
 fn default_dir(cache: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {

@@ -5,7 +5,6 @@ mod pipeline;
 mod run;
 mod trap;
 mod validate;
-mod workload;
 
 use std::process::ExitCode;
 
