@@ -108,6 +108,8 @@ impl Tlb {
 pub(super) struct Waits {
     pub(super) walk: u32,
     pub(super) miss: u32,
+    /// Further cycles of the operation, because of its operands.
+    pub(super) execute: u32,
 }
 
 /// The memory side of a core.
@@ -389,7 +391,7 @@ impl Memory {
         }
         let miss = self.data_line(access.pa, access.store);
         let waits = !access.store || self.latencies.stores_wait;
-        Waits { walk: 0, miss: if waits { miss } else { 0 } }
+        Waits { miss: if waits { miss } else { 0 }, ..Waits::default() }
     }
 
     /// Counts what [`data_of_block`](Self::data_of_block) found.

@@ -29,6 +29,7 @@ mod core;
 mod fast;
 mod ledger;
 mod memory;
+mod operands;
 mod passage;
 mod pipe;
 mod predict;
