@@ -634,7 +634,7 @@ x.  .  IF
     );
     case(
         "two stages: load waits for its answer",
-        with(Core::preset("ibex-like").unwrap(), |_| ()),
+        with(Core::preset("ibex").unwrap(), |_| ()),
         2,
         &[(Cause::Structural, 1)],
         "
@@ -647,7 +647,7 @@ x.  .  IF
     );
     case(
         "two stages: taken branch",
-        Core::preset("ibex-like").unwrap(),
+        Core::preset("ibex").unwrap(),
         2,
         &[(Cause::Branch, 2)],
         "
