@@ -635,7 +635,7 @@ x.  .  IF
     );
     case(
         "two stages: load waits for its answer",
-        with(Core::preset("ibex-like").unwrap(), |_| ()),
+        with(Core::preset("ibex").unwrap(), |_| ()),
         2,
         &[(Cause::Structural, 1)],
         "
@@ -648,7 +648,7 @@ x.  .  IF
     );
     case(
         "two stages: taken branch",
-        Core::preset("ibex-like").unwrap(),
+        Core::preset("ibex").unwrap(),
         2,
         &[(Cause::Branch, 2)],
         "

@@ -42,7 +42,7 @@ macro_rules! golden {
 pub static SUBJECTS: &[Subject] = &[
     Subject {
         name: "ibex",
-        preset: "ibex-like",
+        preset: "ibex",
         isa: "rv32imc",
         misaligned: true,
         without: &["amo", "supervisor", "translated", "cache"],
@@ -95,7 +95,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "rocket",
-        preset: "rocket-like",
+        preset: "rocket",
         isa: "rv64gc",
         misaligned: false,
         // The interrupt comes some instructions after the store that raises it.
@@ -105,7 +105,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "cva6",
-        preset: "cva6-like",
+        preset: "cva6-2022",
         isa: "rv64gc",
         misaligned: false,
         // It ignores errors of its bus, does not delegate illegal instructions, and the package has no floating-point

@@ -244,6 +244,8 @@ pub struct Core {
     pub name: String,
     /// A sentence about the core.
     pub about: String,
+    /// A bundled core, whose keys apply wherever this file does not give them.
+    pub base: Option<String>,
     /// The pipe.
     pub pipeline: Pipeline,
     /// Long operations.
@@ -315,9 +317,10 @@ presets!(
     "ripes-5stage",
     "ripes-5stage-noforward",
     "spike",
-    "ibex-like",
-    "rocket-like",
-    "cva6-like",
+    "ibex",
+    "rocket",
+    "cva6-2022",
+    "cva6",
 );
 
 fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> String {
@@ -326,25 +329,34 @@ fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Core {
-    /// A bundled core.
+    /// Names that bundled cores had in earlier versions, and what they are called now. Both select the core.
+    pub const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("ibex-like", "ibex"), ("rocket-like", "rocket"), ("cva6-like", "cva6")];
+
+    /// A bundled core, by its name or an [earlier one](Self::ALIASES).
     pub fn preset(name: &str) -> Result<Self, CoreError> {
-        match Self::preset_toml(name) {
-            Some(text) => Self::from_toml(text),
-            None => {
-                let nearest = nearest(name, Self::PRESETS.iter().copied());
-                Err(CoreError::Preset { name: name.to_string(), nearest })
-            }
-        }
+        Self::from_toml(Self::preset_text(name)?)
+    }
+
+    fn preset_text(name: &str) -> Result<&'static str, CoreError> {
+        let alias = Self::ALIASES.iter().find(|(earlier, _)| *earlier == name);
+        Self::preset_toml(alias.map_or(name, |(_, now)| now)).ok_or_else(|| {
+            let nearest = nearest(name, Self::PRESETS.iter().copied());
+            CoreError::Preset { name: name.to_string(), nearest }
+        })
     }
 
     /// Reads a core from TOML.
     pub fn from_toml(text: &str) -> Result<Self, CoreError> {
-        let core: Core = toml::from_str(text).map_err(|e| describe(e.message()))?;
+        let mut core: Core = toml::from_str(text).map_err(wrong)?;
+        if core.base.is_some() {
+            core = toml::Value::Table(with_base(text)?).try_into().map_err(wrong)?;
+        }
         core.check()?;
         Ok(core)
     }
 
-    /// The same core with its known fault on (`cva6-like`: `sret` while a fetch that missed is never resolved).
+    /// The same core with its known fault on (`cva6`: `sret` while a fetch that missed is never resolved).
     pub fn with_fault(mut self) -> Self {
         self.fault = true;
         self.name.push_str("+fault");
@@ -463,6 +475,29 @@ impl CacheShape {
         let write = WritePolicy { back: !self.write_through, allocate: !self.no_write_allocate };
         Cache::new(self.geometry.parse().map_err(wrong)?, policy, write).map_err(wrong)
     }
+}
+
+/// The keys of a core, and those of its base that it does not give.
+fn with_base(text: &str) -> Result<toml::Table, CoreError> {
+    let keys: toml::Table = toml::from_str(text).map_err(wrong)?;
+    let Some(toml::Value::String(base)) = keys.get("base") else { return Ok(keys) };
+    let mut all = with_base(Core::preset_text(base)?)?;
+    overlay(&mut all, keys);
+    Ok(all)
+}
+
+/// Puts keys over others, table by table.
+fn overlay(under: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(toml::Value::Table(under)), toml::Value::Table(over)) => overlay(under, over),
+            (_, value) => drop(under.insert(key, value)),
+        }
+    }
+}
+
+fn wrong(error: toml::de::Error) -> CoreError {
+    describe(error.message())
 }
 
 fn number(key: &str, value: u32, must: &'static str) -> CoreError {

@@ -78,6 +78,11 @@ fn bundled_cores() -> String {
     for name in Core::PRESETS {
         writeln!(list, "| `{name}` | {} |", cell(&Core::preset(name).unwrap().about)).unwrap();
     }
+    list.push_str("\nThese names were used in earlier versions and still select a core:");
+    for (index, (earlier, now)) in Core::ALIASES.iter().enumerate() {
+        write!(list, "{} `{earlier}` is `{now}`", if index == 0 { "" } else { "," }).unwrap();
+    }
+    list.push_str(".\n");
     list
 }
 
