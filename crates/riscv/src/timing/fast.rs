@@ -86,7 +86,8 @@ const UNKNOWN: Known =
 /// One miss as a number; `None` when it does not fit.
 fn miss_code(at: u8, waits: Waits) -> Option<u64> {
     let Waits { walk, miss, execute } = waits;
-    let fits = walk < 1 << 18 && miss < 1 << 20 && execute < 1 << 16;
+    let execute = i16::try_from(execute).ok()?.cast_unsigned();
+    let fits = walk < 1 << 18 && miss < 1 << 20;
     let codes = u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
     fits.then_some((u64::from(at) + 1) << 54 | codes)
 }
@@ -484,7 +485,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             for &(at, dependence) in &block.operated {
                 let Some(&both) = operands.next() else { break };
                 let execute = dependence.map_or(0, |dependence| dependence.more(both));
-                if execute > 0 {
+                if execute != 0 {
                     self.misses.push((at, Waits { execute, ..Waits::default() }));
                 }
             }

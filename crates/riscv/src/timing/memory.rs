@@ -108,8 +108,8 @@ impl Tlb {
 pub(super) struct Waits {
     pub(super) walk: u32,
     pub(super) miss: u32,
-    /// Further cycles of the operation, because of its operands.
-    pub(super) execute: u32,
+    /// Cycles that the operands of an operation add, or take away.
+    pub(super) execute: i32,
 }
 
 /// The memory side of a core.

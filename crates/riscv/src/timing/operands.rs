@@ -7,8 +7,8 @@ use crate::insn::{Insn, Op};
 /// How the cycles of an operation depend on its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dependence {
-    /// More cycles than at least, for a divisor of zero and for any other one.
-    Divisor { zero: u32, other: u32, word: bool },
+    /// So many cycles more for a divisor of zero.
+    Divisor { zero: i32, word: bool },
     /// A serial shifter, which moves so many places at once, and one at a time when fewer are left.
     Shift { step: u32, mask: u32 },
 }
@@ -19,16 +19,8 @@ impl Dependence {
         use Op::*;
         let o = &core.operation;
         match insn.op {
-            Div | Divu | Rem | Remu | Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => {
-                let Operation { cycles, by_zero, .. } = o.divide;
-                let least = least(&o.divide);
-                let word = !matches!(insn.op, Div | Divu | Rem | Remu);
-                (by_zero > 0).then_some(Dependence::Divisor {
-                    zero: by_zero - least,
-                    other: cycles - least,
-                    word,
-                })
-            }
+            Div | Divu | Rem | Remu => divisor(o.divide, false),
+            Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => divisor(o.divide, true),
             Sll | Srl | Sra => serial(o.shift?, 63),
             Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32 => serial(o.shift?, 31),
             _ => None,
@@ -40,29 +32,26 @@ impl Dependence {
         core.operation.divide.by_zero > 0 || core.operation.shift.is_some_and(|shift| shift.step > 0)
     }
 
-    /// The cycles in EX beyond those of [`least`].
+    /// The cycles in EX that these operands add to the operation's, or take away.
     #[inline]
-    pub(super) fn more(self, [_, b]: [u64; 2]) -> u32 {
+    pub(super) fn more(self, [_, b]: [u64; 2]) -> i32 {
         match self {
-            Dependence::Divisor { zero, other, word } => {
+            Dependence::Divisor { zero, word } => {
                 let b = if word { u64::from(b as u32) } else { b };
-                if b == 0 { zero } else { other }
+                if b == 0 { zero } else { 0 }
             }
-            Dependence::Shift { step, mask } => shifted(step, b as u32 & mask),
+            Dependence::Shift { step, mask } => shifted(step, b as u32 & mask) as i32,
         }
     }
 }
 
-fn serial(shift: Operation, mask: u32) -> Option<Dependence> {
-    (shift.step > 0).then_some(Dependence::Shift { step: shift.step, mask })
+fn divisor(divide: Operation, word: bool) -> Option<Dependence> {
+    let zero = divide.by_zero.cast_signed() - divide.cycles.cast_signed();
+    (divide.by_zero > 0).then_some(Dependence::Divisor { zero, word })
 }
 
-/// The cycles of an operation with the operands that it is fastest with.
-pub(super) fn least(operation: &Operation) -> u32 {
-    match operation.by_zero {
-        0 => operation.cycles,
-        zero => operation.cycles.min(zero),
-    }
+fn serial(shift: Operation, mask: u32) -> Option<Dependence> {
+    (shift.step > 0).then_some(Dependence::Shift { step: shift.step, mask })
 }
 
 /// The cycles of a serial shifter, which moves `step` places at once, and one at a time when fewer are left.
@@ -90,8 +79,8 @@ mod tests {
         let toml = "[operation]\ndivide = { cycles = 37, by-zero = 2 }";
         let (high, zero) = ([9, 1 << 32], [9, 0]);
         let (long, word) = (dependence(Op::Rem, toml), dependence(Op::Remw, toml));
-        assert_eq!([high, zero].map(|o| long.more(o)), [35, 0]);
-        assert_eq!([high, zero].map(|o| word.more(o)), [0, 0]);
+        assert_eq!([high, zero].map(|o| long.more(o)), [0, -35]);
+        assert_eq!([high, zero].map(|o| word.more(o)), [-35, -35]);
     }
 
     #[test]

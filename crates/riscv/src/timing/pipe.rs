@@ -84,9 +84,9 @@ impl Shape {
         }
         let operation = operation(insn, core);
         let fixed = if insn.op.by_operands() { 0 } else { fixed_shift(insn, core) };
-        let least = operands::least(&operation) + fixed;
+        let total = operation.cycles + fixed;
         let (cycles, mut result) =
-            if operation.pipelined { (1, Ready::Later(least)) } else { (least, Ready::Execute) };
+            if operation.pipelined { (1, Ready::Later(total)) } else { (total, Ready::Execute) };
         let cause = match row.class {
             Class::Jump | Class::JumpReg => Cause::Branch,
             Class::System => Cause::Csr,
@@ -113,13 +113,13 @@ impl Shape {
 
 impl Shape {
     /// Cycles in EX behind the first.
-    fn execution(&self, costs: &Costs) -> [(u32, Cause); 3] {
-        let operands = match self.result {
+    fn execution(&self, costs: &Costs) -> [(u32, Cause); 2] {
+        let cycles = match self.result {
             // The unit takes the next operation in the meantime.
-            Ready::Later(_) => 0,
-            _ => costs.execute,
+            Ready::Later(_) => self.cycles,
+            _ => self.cycles.saturating_add_signed(costs.execute),
         };
-        [(self.cycles - 1, self.cause), (operands, Cause::LongOperation), (costs.settle, Cause::Branch)]
+        [(cycles.saturating_sub(1), self.cause), (costs.settle, Cause::Branch)]
     }
 }
 
@@ -183,8 +183,8 @@ pub(super) struct Costs {
     pub(super) fetch_miss: u32,
     /// Further fetches.
     pub(super) second: u32,
-    /// Further cycles in EX, because of its operands.
-    pub(super) execute: u32,
+    /// Cycles in EX that its operands add, or take away.
+    pub(super) execute: i32,
     /// Further cycles in EX, because it is a branch that was mispredicted.
     pub(super) settle: u32,
     /// Cycles of walks for its data.
@@ -300,8 +300,10 @@ impl Pipe {
                 Ready::Memory(n, cause) if serial => (write + 1 + i64::from(n), cause),
                 Ready::Execute if serial => (write + 1, Cause::LongOperation),
                 _ if !self.forwarding => (write + 1, Cause::LoadUse),
-                Ready::Execute => (execute + i64::from(shape.cycles + costs.execute), Cause::LongOperation),
-                Ready::Later(n) => (execute + i64::from(n + costs.execute), Cause::LongOperation),
+                Ready::Execute => {
+                    (execute + i64::from(shape.cycles) + i64::from(costs.execute), Cause::LongOperation)
+                }
+                Ready::Later(n) => (execute + i64::from(n) + i64::from(costs.execute), Cause::LongOperation),
                 Ready::Memory(n, cause) => (write - 1 + i64::from(n), cause),
             };
             self.ready[usize::from(shape.gives)] = ready;
