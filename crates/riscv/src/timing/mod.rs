@@ -33,6 +33,7 @@ mod operands;
 mod passage;
 mod pipe;
 mod predict;
+mod replay;
 mod timed;
 
 pub use self::core::{
