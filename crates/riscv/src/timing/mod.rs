@@ -26,6 +26,7 @@
 //! ```
 
 mod core;
+mod csr;
 mod fast;
 mod ledger;
 mod memory;
@@ -40,6 +41,7 @@ pub use self::core::{
     Branches, CacheShape, Core, CoreError, Kind, Memory, Operation, Operations, Pipeline, Predictor, System,
     TlbShape, Traps,
 };
+pub use csr::CsrFlushes;
 pub use fast::Fast;
 pub use ledger::{Cause, Causes, Ledger};
 pub use memory::MemoryCounts;

@@ -104,8 +104,10 @@ impl Shape {
         let cause = match row.class {
             Class::Jump | Class::JumpReg => Cause::Branch,
             Class::System => Cause::Csr,
-            // The states of a machine that has no pipeline are the instruction's own.
-            _ if core.pipeline.kind == Kind::MultiCycle && !insn.op.by_operands() => Cause::Issue,
+            // The states of a machine that has no pipeline.
+            _ if core.pipeline.kind == Kind::MultiCycle && !insn.op.by_operands() && fixed == 0 => {
+                Cause::Structural
+            }
             _ => Cause::LongOperation,
         };
         if core.operation.iterative > 0 && operands::is_product_or_quotient(insn.op) {
@@ -129,6 +131,10 @@ impl Shape {
                 result = Ready::Memory(core.system.csr_use, Cause::Csr);
             }
             _ => {}
+        }
+        if let (Some((size, _)), 1..) = (insn.op.access(), core.pipeline.data_width) {
+            // What is wider than the port, aligned as it is.
+            wait += (u32::from(size) - 1) / core.pipeline.data_width;
         }
         let drain = row.class == Class::Csr && core.system.csr_drain;
         // fflags, frm and fcsr.
@@ -237,6 +243,8 @@ pub(super) struct Costs {
     pub(super) overlap: u8,
     /// Whether it accesses a device.
     pub(super) device: bool,
+    /// Cycles of further accesses.
+    pub(super) again: u32,
 }
 
 /// Where the next instruction's fetch has to wait for this one.
@@ -544,7 +552,9 @@ impl Pipe {
             }
         }
         let (walk, miss) = if self.replay.is_some() { (0, 0) } else { (costs.data_walk, costs.data_miss) };
-        for (cost, cause) in [(walk, Cause::TlbWalk), (miss, Cause::DMiss), (shape.wait, Cause::Structural)] {
+        for (cost, cause) in
+            [(walk, Cause::TlbWalk), (miss, Cause::DMiss), (shape.wait + costs.again, Cause::Structural)]
+        {
             if cost > 0 {
                 memory_cycles += i64::from(cost);
                 let_in!(cause);
@@ -592,7 +602,7 @@ impl Pipe {
         let memory = [
             (costs.data_walk, Cause::TlbWalk),
             (costs.data_miss, Cause::DMiss),
-            (shape.wait, Cause::Structural),
+            (shape.wait + costs.again, Cause::Structural),
         ];
         for (cost, cause) in shape.execution(costs).into_iter().chain(memory) {
             now += i64::from(cost);
