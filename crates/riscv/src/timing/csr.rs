@@ -28,7 +28,7 @@ pub struct CsrFlushes {
     pub value: Option<u32>,
     /// `satp`.
     pub translation: Option<u32>,
-    /// Physical memory protection.
+    /// `pmpcfg` and `pmpaddr`.
     pub protection: Option<u32>,
     /// `fflags`, `frm`, `fcsr`.
     pub float: Option<u32>,
