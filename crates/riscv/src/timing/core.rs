@@ -31,6 +31,8 @@ pub enum Predictor {
     BackwardTaken,
     /// Two-bit counters, indexed by address.
     Bimodal,
+    /// Single bits, indexed by address and by a hash of the outcomes of the last eight branches.
+    History,
 }
 
 /// An operation that takes more than a cycle.
@@ -111,6 +113,8 @@ pub struct Pipeline {
     pub forwarding: bool,
     /// Bubbles between a load and a directly following instruction that uses the value.
     pub load_use: u32,
+    /// Whether an instruction that reads `x0` directly behind a load into `x0` waits for it, `load-use` bubbles.
+    pub zero_waits: bool,
     /// Extra cycles of each load and store that hits, in a core that waits for the memory.
     pub memory_wait: u32,
     /// Whether a store needs its value in MEM only, so that it may directly follow a load of that value.
@@ -138,6 +142,7 @@ impl Default for Pipeline {
             kind: Kind::FiveStage,
             forwarding: true,
             load_use: 1,
+            zero_waits: false,
             memory_wait: 0,
             store_data_late: false,
             float_load_use: None,
@@ -185,6 +190,11 @@ pub struct Branches {
     pub counters: u32,
     /// Entries of the branch target buffer: a power of two, or 0.
     pub btb: u32,
+    /// Whether the target buffer compares all its entries, of which there may be any number; the least recently used one
+    /// is replaced.
+    pub btb_associative: bool,
+    /// Cycles by which the fetch may be ahead of decoding: a queue that hides what the front end corrects by itself.
+    pub fetch_ahead: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
     /// Further cycles in EX of a branch whose direction was mispredicted, before the fetch is redirected.
@@ -480,7 +490,7 @@ impl Core {
             ("pipeline.fetch-width", p.fetch_width, 2),
             ("pipeline.data-width", p.data_width, 1),
             ("branch.counters", b.counters, 1),
-            ("branch.btb", b.btb, 1),
+            ("branch.btb", if b.btb_associative { b.btb.next_power_of_two() } else { b.btb }, 1),
         ] {
             if value != 0 && (!value.is_power_of_two() || value < least || value > 1 << 20) {
                 return Err(number(key, value, "a power of two, or 0 for none"));
@@ -488,6 +498,11 @@ impl Core {
         }
         if b.return_stack > 1024 {
             return Err(number("branch.return-stack", b.return_stack, "at most 1024"));
+        }
+        if b.predictor == Predictor::History && b.counters < 8 {
+            return Err(CoreError::Contradiction(
+                "branch.predictor is 'history' and branch.counters is less than 8: give it outcomes, as in counters = 512",
+            ));
         }
         if b.predictor == Predictor::Bimodal && b.counters == 0 {
             return Err(CoreError::Contradiction(

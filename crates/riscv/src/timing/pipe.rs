@@ -78,6 +78,7 @@ impl Shape {
     pub(super) fn new(insn: &Insn, core: &Core) -> Self {
         let row = insn.row();
         let register = |class: RegClass, number: u8| match class {
+            RegClass::X if number == 0 && core.pipeline.zero_waits => ZERO,
             RegClass::X => number,
             RegClass::F => 32 + number,
             RegClass::None => 0,
@@ -231,6 +232,8 @@ pub(super) struct Costs {
     pub(super) fetch_miss: u32,
     /// Further fetches.
     pub(super) second: u32,
+    /// Whether an earlier fetch has brought it.
+    pub(super) at_hand: bool,
     /// Cycles in EX that its operands add, or take away.
     pub(super) execute: i32,
     /// Further cycles in EX, because it is a branch that was mispredicted.
@@ -285,6 +288,7 @@ pub(super) struct Pending {
 /// Everything about the past that the future depends on, relative to the last write-back: the key of memos.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
+    fetch: i64,
     decode: i64,
     execute: i64,
     memory: i64,
@@ -302,6 +306,9 @@ pub(super) struct Pipe {
     kind: Kind,
     forwarding: bool,
     ecall_reads: bool,
+    /// How far the fetch may be ahead, and when it had the last instruction.
+    ahead: i64,
+    fetch: i64,
     /// When the last instruction entered these; it leaves each when it enters the next.
     decode: i64,
     execute: i64,
@@ -313,7 +320,7 @@ pub(super) struct Pipe {
     /// Whether the next fetch is not in sequence.
     pub(super) fresh: bool,
     /// From when each register can be used by an instruction in EX, and why not before.
-    ready: [(i64, Cause); 64],
+    ready: [(i64, Cause); REGISTERS],
     /// When the iterative unit writes its result, and which register.
     unit: Option<(i64, u8)>,
     /// Further cycles of a replay, in a core that has them.
@@ -332,6 +339,8 @@ impl Pipe {
             kind: core.pipeline.kind,
             forwarding: core.pipeline.forwarding,
             ecall_reads: core.trap.ecall_reads,
+            ahead: core.branch.fetch_ahead.into(),
+            fetch: -1,
             decode: 0,
             execute: 1,
             memory: 2,
@@ -339,7 +348,7 @@ impl Pipe {
             last_write: i64::MIN / 2,
             redirect: None,
             fresh: true,
-            ready: [(i64::MIN / 2, Cause::Issue); 64],
+            ready: [(i64::MIN / 2, Cause::Issue); REGISTERS],
             unit: None,
             replay: (core.pipeline.replay > 0).then_some(core.pipeline.replay.into()),
             waiting: Waiting::default(),
@@ -363,6 +372,9 @@ impl Pipe {
                 // What is not pipelined has its results when the next one begins, unless they take longer.
                 Ready::Memory(n, cause) if serial => (write + 1 + i64::from(n), cause),
                 Ready::Execute if serial => (write + 1, Cause::LongOperation),
+                // Ripes finds this hazard as if values were forwarded, and no other one with x0.
+                Ready::Memory(n, cause) if shape.gives == ZERO => (write - 1 + i64::from(n), cause),
+                _ if shape.gives == ZERO => (execute, Cause::LoadUse),
                 _ if !self.forwarding => (write + 1, Cause::LoadUse),
                 Ready::Execute => {
                     (execute + i64::from(shape.cycles) + i64::from(costs.execute), Cause::LongOperation)
@@ -411,6 +423,11 @@ impl Pipe {
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }
 
+    /// The same, counted from its fetch.
+    pub(super) fn redirect_from_fetch(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        self.set_redirect(self.fetch + 1 + i64::from(penalty), cause, flush);
+    }
+
     /// The same, counted from its WB.
     pub(super) fn redirect_from_write(&mut self, penalty: u32, cause: Cause, flush: Flush) {
         let at = match self.kind {
@@ -452,6 +469,9 @@ impl Pipe {
     fn advance_five(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
         let (decode1, execute1, memory1, write1) = (self.decode, self.execute, self.memory, self.write);
         let mut fetch = decode1;
+        if self.ahead > 0 {
+            fetch = (self.fetch + i64::from(!costs.at_hand)).max(decode1 - self.ahead);
+        }
         let mut fetched = fetch + 1;
         let mut operands = i64::MIN;
         let mut cycles = 1;
@@ -561,6 +581,7 @@ impl Pipe {
             }
         }
         pass.starts = times(fetch, fetched, operands, cycles, memory_cycles, replays);
+        self.fetch = fetched - 1;
         debug_assert_eq!(pass.starts[4], now);
         [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
         if self.replay.is_some() {
@@ -625,7 +646,7 @@ impl Pipe {
     /// The state relative to the last write-back.
     pub(super) fn key(&self) -> Key {
         let w = self.write;
-        let pending = (1..64u8)
+        let pending = (1..REGISTERS as u8)
             .filter_map(|register| {
                 let (at, cause) = self.ready[usize::from(register)];
                 // Nothing enters EX before the last one has left it; MEM's operands are due a cycle later.
@@ -633,12 +654,16 @@ impl Pipe {
             })
             .collect();
         Key {
+            fetch: if self.ahead > 0 { self.fetch.max(self.decode - self.ahead - 1) - w } else { 0 },
             decode: self.decode - w,
             execute: self.execute - w,
             memory: self.memory - w,
             last_write: if self.ecall_reads { (self.last_write - w).max(-8) } else { 0 },
             // A redirect to a cycle in which IF is not free has no effect.
-            redirect: self.redirect.filter(|r| r.at > self.decode).map(|r| Redirect { at: r.at - w, ..r }),
+            redirect: self
+                .redirect
+                .filter(|r| r.at > self.decode - self.ahead)
+                .map(|r| Redirect { at: r.at - w, ..r }),
             fresh: self.fresh,
             pending,
             // A unit that was done before has no effect.
@@ -650,13 +675,14 @@ impl Pipe {
     /// The state of a key, with the last write-back at `write`.
     pub(super) fn restore(&mut self, key: &Key, write: i64) {
         self.write = write;
+        self.fetch = key.fetch + write;
         self.decode = key.decode + write;
         self.execute = key.execute + write;
         self.memory = key.memory + write;
         self.last_write = key.last_write + write;
         self.redirect = key.redirect.map(|r| Redirect { at: r.at + write, ..r });
         self.fresh = key.fresh;
-        self.ready = [(i64::MIN / 2, Cause::Issue); 64];
+        self.ready = [(i64::MIN / 2, Cause::Issue); REGISTERS];
         for p in &key.pending {
             self.ready[usize::from(p.register)] = (p.at + write, p.cause);
         }
@@ -668,6 +694,10 @@ impl Pipe {
         self.write
     }
 }
+
+/// The register `x0` in a core in which it is waited for.
+const ZERO: u8 = 64;
+const REGISTERS: usize = 65;
 
 /// Marks the operands that `ecall` reads.
 const ECALL: u8 = 255;
