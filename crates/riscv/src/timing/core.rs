@@ -92,6 +92,8 @@ pub struct Operations {
     pub float_multiply: Operation,
     /// Floating-point division and square root.
     pub float_divide: Operation,
+    /// The same of singles, if it differs.
+    pub float_divide_single: Option<Operation>,
     /// Atomic read-modify-write, without its memory access.
     pub atomic: Operation,
     /// Addition, multiplication and fused multiplication of doubles, if they differ from those of singles.
@@ -172,6 +174,9 @@ pub struct System {
     pub csr_flush_of: CsrFlushes,
     /// Whether `csrrc` and `csrrci` flush nothing.
     pub csr_clear_in_place: bool,
+    /// Cycles from EX of an access to memory to EX of the next one, if a `fence` is between them, or the first is `aq` or the
+    /// second `rl`; also to `fence.i`.
+    pub fence: u32,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
@@ -270,6 +275,13 @@ pub struct Memory {
     pub stores_wait: bool,
     /// Cycles of a miss in the first data cache, in addition to what the next level takes.
     pub miss: u32,
+    /// Cycles of a miss in the instruction cache, in addition to what the next level takes.
+    pub fetch_miss: u32,
+    /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
+    pub write_back: u32,
+    /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
+    /// answered another one is replayed.
+    pub device_posted: bool,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
 }
@@ -460,7 +472,6 @@ impl Core {
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
             ("system.sfence-vma", s.sfence_vma),
-            ("system.wfi", s.wfi),
             ("branch.settle", b.settle),
             ("branch.mispredict", b.mispredict),
             ("branch.taken", b.taken),
@@ -472,6 +483,10 @@ impl Core {
             ("trap.return-fault", t.return_fault),
             ("memory.latency", m.latency),
             ("memory.miss", m.miss),
+            ("memory.fetch-miss", m.fetch_miss),
+            ("memory.write-back", m.write_back),
+            ("system.fence", s.fence),
+            ("system.wfi", s.wfi),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
             ("l2.hit", self.l2.as_ref().map_or(0, |c| c.hit)),

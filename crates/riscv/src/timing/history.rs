@@ -24,10 +24,11 @@ impl History {
 
     /// Whether the branch was predicted right; it is learned.
     #[inline]
-    pub(super) fn branch(&mut self, pc: u64, next: u64, taken: bool) -> bool {
+    pub(super) fn branch(&mut self, pc: u64, sequential: u64, next: u64, taken: bool) -> bool {
         let seen = if self.next == pc { self.before } else { self.latest };
         let bits = self.taken.len().trailing_zeros();
-        let word = pc >> 2;
+        // The fetch of its last half decides.
+        let word = sequential.wrapping_sub(2) >> 2;
         // 221 is half the square root of 3, in 256ths.
         let hash = ((221 * u32::from(seen)) >> (LENGTH - HASHED)) & ((1 << HASHED) - 1);
         let address = word as u32 ^ ((word >> bits) as u32 & 3);
@@ -97,8 +98,8 @@ mod tests {
         // Three times back, then through; between two passes the branch of an outer loop.
         let mut pass = || {
             let inner = [true, true, true, false]
-                .map(|taken| history.branch(0x100, if taken { 0xf0 } else { 0x104 }, taken));
-            let outer = history.branch(0x200, 0, true);
+                .map(|taken| history.branch(0x100, 0x104, if taken { 0xf0 } else { 0x104 }, taken));
+            let outer = history.branch(0x200, 0x204, 0, true);
             inner.into_iter().chain([outer]).filter(|right| !right).count()
         };
         let wrong: Vec<usize> = (0..8).map(|_| pass()).collect();

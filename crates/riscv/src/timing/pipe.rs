@@ -45,6 +45,8 @@ pub(super) struct Shape {
     flags: bool,
     /// Whether it reads and writes memory.
     memory: [bool; 2],
+    /// Whether it waits for the access before, and the next access for the one before it.
+    fence: [bool; 2],
 }
 
 /// When a result is there.
@@ -73,6 +75,7 @@ impl Shape {
         drain: false,
         flags: false,
         memory: [false; 2],
+        fence: [false; 2],
     };
 
     pub(super) fn new(insn: &Insn, core: &Core) -> Self {
@@ -148,7 +151,16 @@ impl Shape {
             ),
             matches!(row.class, Class::Store | Class::FpStore | Class::Amo),
         ];
-        Shape { needs, late, gives, result, cycles, cause, wait, drain, flags, memory }
+        let atomic = matches!(row.class, Class::LoadReserved | Class::StoreConditional | Class::Amo);
+        let fence = match row.class {
+            _ if core.system.fence == 0 => [false; 2],
+            _ if insn.op == Op::Fence => [false, true],
+            _ if insn.op == Op::FenceI => [true, false],
+            // `rl` and `aq`.
+            _ if atomic => [insn.imm & 1 != 0, insn.imm & 2 != 0],
+            _ => [false; 2],
+        };
+        Shape { needs, late, gives, result, cycles, cause, wait, drain, flags, memory, fence }
     }
 }
 
@@ -191,7 +203,7 @@ fn operation(insn: &Insn, core: &Core) -> Operation {
                     .iter()
                     .any(|start| name.starts_with(start));
                 Some(if name.starts_with("fdiv") || name.starts_with("fsqrt") {
-                    o.float_divide
+                    if double { o.float_divide } else { o.float_divide_single.unwrap_or(o.float_divide) }
                 } else if double && fused && o.double.is_some() {
                     return o.double.unwrap_or(o.float);
                 } else if insn.row().class == Class::FpInt && o.float_to_integer.is_some() {
@@ -298,6 +310,9 @@ pub(super) struct Key {
     pending: Vec<Pending>,
     unit: Option<(i64, u8)>,
     waiting: Waiting,
+    accessed: Option<i64>,
+    fenced: bool,
+    device: Option<i64>,
 }
 
 /// The scoreboard.
@@ -326,6 +341,13 @@ pub(super) struct Pipe {
     /// Further cycles of a replay, in a core that has them.
     replay: Option<i64>,
     waiting: Waiting,
+    /// Cycles between two accesses with a fence, when the last access was in EX, and whether there was a fence since.
+    fence: i64,
+    accessed: i64,
+    fenced: bool,
+    /// The load-use delay of a device that is not waited for, and from when it can be accessed again.
+    posted: Option<u32>,
+    device: i64,
 }
 
 impl Pipe {
@@ -352,6 +374,11 @@ impl Pipe {
             unit: None,
             replay: (core.pipeline.replay > 0).then_some(core.pipeline.replay.into()),
             waiting: Waiting::default(),
+            fence: core.system.fence.into(),
+            accessed: i64::MIN / 2,
+            fenced: false,
+            posted: core.memory.device_posted.then_some(core.memory.device),
+            device: i64::MIN / 2,
         }
     }
 
@@ -381,7 +408,10 @@ impl Pipe {
                 }
                 Ready::Later(n) => (execute + i64::from(n) + i64::from(costs.execute), Cause::LongOperation),
                 Ready::Unit => (execute + 2 + i64::from(costs.execute), Cause::LongOperation),
-                Ready::Memory(n, cause) => (write - 1 + i64::from(n), cause),
+                Ready::Memory(n, cause) => {
+                    let device = self.posted.filter(|_| costs.device);
+                    (write - 1 + i64::from(device.unwrap_or(n)), cause)
+                }
             };
             self.ready[usize::from(shape.gives)] = ready;
             self.last_write = write;
@@ -477,9 +507,11 @@ impl Pipe {
         let mut cycles = 1;
         let mut memory_cycles = 1;
         let mut replays = 0;
+        // What crosses two words waits for the second in ID, however far the fetch is ahead.
+        let halves = if self.ahead > 0 { i64::from(costs.second) } else { 0 };
         let times =
             |fetch: i64, fetched: i64, operands: i64, cycles: i64, memory_cycles: i64, replays: i64| {
-                let decode = fetched.max(execute1);
+                let decode = fetched.max(execute1 + halves);
                 let execute = (decode + 1).max(memory1).max(operands) + replays;
                 let memory = (execute + cycles).max(write1);
                 let write = (memory + memory_cycles).max(write1 + 1);
@@ -547,6 +579,14 @@ impl Pipe {
             operands = at + 1;
             let_in!(Cause::LongOperation);
         }
+        if self.fence > 0 {
+            let accesses = shape.memory != [false; 2];
+            if (shape.fence[0] || accesses && self.fenced) && self.accessed + self.fence > operands {
+                operands = self.accessed + self.fence;
+                let_in!(Cause::Structural);
+            }
+            self.fenced = shape.fence[1] || self.fenced && !accesses;
+        }
         if let Some(replay) = self.replay {
             for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss)] {
                 if cost > 0 {
@@ -555,6 +595,19 @@ impl Pipe {
                 }
             }
             let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays)[2];
+            if costs.device
+                && let Some(posted) = self.posted
+            {
+                let mut again = execute;
+                while again < self.device {
+                    again += replay;
+                }
+                if again > execute {
+                    replays += again - execute;
+                    let_in!(Cause::DMiss);
+                }
+                self.device = again + i64::from(posted) - 1;
+            }
             let [reads, writes] = shape.memory;
             if reads && self.waiting.load(execute, costs.overlap) {
                 replays += replay;
@@ -584,6 +637,9 @@ impl Pipe {
         self.fetch = fetched - 1;
         debug_assert_eq!(pass.starts[4], now);
         [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
+        if shape.memory != [false; 2] {
+            self.accessed = self.execute;
+        }
         if self.replay.is_some() {
             // What comes next is in EX a cycle later at least.
             self.waiting.settle(self.execute + 1);
@@ -669,6 +725,10 @@ impl Pipe {
             // A unit that was done before has no effect.
             unit: self.unit.filter(|&(at, _)| at + 1 > self.execute.min(w)).map(|(at, r)| (at - w, r)),
             waiting: self.waiting.moved(-w),
+            accessed: (self.fence > 0 && self.accessed + self.fence > self.execute + 1)
+                .then_some(self.accessed - w),
+            fenced: self.fenced,
+            device: (self.device > self.execute + 1).then_some(self.device - w),
         }
     }
 
@@ -688,6 +748,9 @@ impl Pipe {
         }
         self.unit = key.unit.map(|(at, register)| (at + write, register));
         self.waiting = key.waiting.moved(write);
+        self.accessed = key.accessed.map_or(i64::MIN / 2, |at| at + write);
+        self.fenced = key.fenced;
+        self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
     }
 
     pub(super) fn write(&self) -> i64 {

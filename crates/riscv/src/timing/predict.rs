@@ -11,6 +11,10 @@ pub(super) struct Predict {
     history: Option<History>,
     targets: Option<Targets>,
     ahead: bool,
+    /// Where the last jump or taken branch went.
+    landed: u64,
+    /// Whether the word of the last one was entered in the middle.
+    middle: bool,
     /// Where the last call went.
     called: u64,
     counters: Vec<u8>,
@@ -87,6 +91,8 @@ impl Predict {
             history: (b.predictor == Predictor::History).then(|| History::new(b.counters)),
             targets: b.btb_associative.then(|| Targets::new(b.btb)),
             ahead: b.fetch_ahead > 0,
+            landed: NONE.0,
+            middle: false,
             called: NONE.0,
             // Weakly not taken.
             counters: vec![1; if b.predictor == Predictor::Bimodal { b.counters as usize } else { 0 }],
@@ -113,10 +119,26 @@ impl Predict {
     /// [`bubbles`](Self::bubbles) makes the bubbles of.
     #[inline(always)]
     pub(super) fn foresee(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+        if self.targets.is_some() {
+            return self.foresee_words(turn, next, taken);
+        }
         match turn.kind {
             Turning::Branch { backward } => self.branch(turn, backward, next, taken),
             _ => self.jump(turn, next),
         }
+    }
+
+    /// The same with a target buffer that is asked with the address of a fetch: it finds nothing in a word that is entered
+    /// in the middle.
+    fn foresee_words(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+        self.middle =
+            self.landed == turn.pc && turn.pc & 2 != 0 && turn.sequential == turn.pc.wrapping_add(2);
+        let (code, away) = match turn.kind {
+            Turning::Branch { backward } => (self.branch(turn, backward, next, taken), taken),
+            _ => (self.jump(turn, next), true),
+        };
+        self.landed = if away { next } else { NONE.0 };
+        code
     }
 
     #[inline(never)]
@@ -167,7 +189,7 @@ impl Predict {
     #[inline(always)]
     fn branch(&mut self, turn: &Turn, backward: bool, next: u64, taken: bool) -> u64 {
         if let Some(history) = &mut self.history {
-            let right = history.branch(turn.pc, next, taken);
+            let right = history.branch(turn.pc, turn.sequential, next, taken);
             let known = !taken || self.target(turn.pc, next);
             self.mispredicts += u64::from(!right);
             return if !right {
@@ -222,6 +244,7 @@ impl Predict {
     /// With a target buffer that also knows what is a return; the front end looks for those that it does not contain.
     fn jump_or_return(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u64 {
         let known = self.targets.as_mut().and_then(|targets| targets.jump(turn.pc, next));
+        let known = known.filter(|_| !self.middle);
         // The fetch directly behind a call does not see what that has pushed.
         let stale = self.called == turn.pc;
         let popped = if pops { self.returns.pop() } else { None };
@@ -254,7 +277,7 @@ impl Predict {
     #[inline(always)]
     fn target(&mut self, pc: u64, target: u64) -> bool {
         if let Some(targets) = &mut self.targets {
-            return targets.jump(pc, target) == Some(target);
+            return targets.jump(pc, target) == Some(target) && !self.middle;
         }
         match self.btb.get_mut((pc >> 1) as usize & self.btb_mask) {
             Some(entry) if *entry == (pc, target) => true,
