@@ -32,6 +32,8 @@ pub struct Golden {
     pub latency: u64,
     /// In order.
     pub retired: Vec<Retirement>,
+    /// Cycles in which an interrupt was raised.
+    pub raised: Vec<u64>,
 }
 
 /// A damaged file.
@@ -40,6 +42,9 @@ pub struct Golden {
 pub struct GoldenError(&'static str);
 
 /// What a file begins with: its text, and the list.
+///
+/// # Errors
+/// A damaged file.
 pub fn read(file: &[u8]) -> Result<(&str, Vec<Golden>), GoldenError> {
     let end = file.windows(2).position(|pair| pair == b"\n\n").ok_or(GoldenError("no empty line"))?;
     let text = str::from_utf8(&file[..end]).map_err(|_| GoldenError("its text is not UTF-8"))?;
@@ -62,7 +67,13 @@ pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
         bytes.extend(golden.program.as_bytes());
         put(&mut bytes, golden.latency);
         put(&mut bytes, golden.retired.len() as u64);
+        put(&mut bytes, golden.raised.len() as u64);
         let mut cycle = 0;
+        for &each in &golden.raised {
+            put(&mut bytes, each.wrapping_sub(cycle));
+            cycle = each;
+        }
+        cycle = 0;
         for each in &golden.retired {
             put(&mut bytes, each.cycle.wrapping_sub(cycle) << 1 | u64::from(each.trapped));
             cycle = each.cycle;
@@ -128,8 +139,14 @@ fn one(bytes: &mut &[u8]) -> Option<Golden> {
     let latency = number(bytes)?;
     // Each instruction takes two bytes at least.
     let count = usize::try_from(number(bytes)?).ok().filter(|&count| count <= bytes.len())?;
-    let mut retired = Vec::with_capacity(count);
+    let mut raised = Vec::new();
     let mut cycle = 0u64;
+    for _ in 0..number(bytes)? {
+        cycle = cycle.wrapping_add(number(bytes)?);
+        raised.push(cycle);
+    }
+    let mut retired = Vec::with_capacity(count);
+    cycle = 0;
     for _ in 0..count {
         let step = number(bytes)?;
         cycle = cycle.wrapping_add(step >> 1);
@@ -152,7 +169,7 @@ fn one(bytes: &mut &[u8]) -> Option<Golden> {
             }
         };
     }
-    Some(Golden { program, latency, retired })
+    Some(Golden { program, latency, retired, raised })
 }
 
 #[cfg(test)]
@@ -167,12 +184,12 @@ mod tests {
                 at(pass * 7 + 9, 0x8000_0004, 0x73, pass % 5 == 0),
             ]
         });
-        Golden { program: "trap.ecall".into(), latency: 20, retired: loop_of_two.collect() }
+        Golden { program: "trap.ecall".into(), latency: 20, retired: loop_of_two.collect(), raised: vec![5, 300] }
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let all = [golden(), Golden { program: String::new(), latency: 1, retired: Vec::new() }];
+        let all = [golden(), Golden { program: String::new(), latency: 1, retired: Vec::new(), raised: Vec::new() }];
         let file = write("core ibex\nversion 1", &all);
         assert_eq!(read(&file), Ok(("core ibex\nversion 1", all.to_vec())));
     }

@@ -3,7 +3,7 @@
 use tollgate_record::family::ValidationAsked;
 use tollgate_record::{Asked, Measurement, Per, Status, counter};
 
-use super::corpus::{SUBJECTS, Subject};
+use super::subject::{SUBJECTS, Subject};
 use super::error::RtlError;
 use super::score::Score;
 
@@ -18,7 +18,7 @@ pub fn validation(core: Option<&str>) -> Result<Vec<Measurement>, RtlError> {
     }
     let mut entries = Vec::new();
     for subject in SUBJECTS.iter().filter(|subject| core.is_none_or(|name| name == subject.name)) {
-        for compared in subject.validate()?.1 {
+        for compared in subject.validate()? {
             let mut entry = match compared.score {
                 Ok(score) => measured(&score),
                 Err(error) => {
@@ -48,8 +48,8 @@ fn measured(score: &Score) -> Measurement {
     entry.count(counter::STEADY_RTL, each(score.steady.rtl));
     entry.count(counter::STEADY_MODEL, each(score.steady.model));
     entry.count(counter::STEADY_APART, each(score.steady.absolute));
-    entry.count(counter::LOOP_RTL, score.whole.rtl as f64);
-    entry.count(counter::LOOP_MODEL, score.whole.model as f64);
-    entry.count(counter::LOOP_APART, score.whole.absolute as f64);
+    entry.count(counter::COLD_RTL, score.cold.rtl as f64);
+    entry.count(counter::COLD_MODEL, score.cold.model as f64);
+    entry.count(counter::COLD_APART, score.cold.absolute as f64);
     entry
 }

@@ -72,7 +72,7 @@ fn differences(run: &Run, style: &Style) -> Vec<String> {
         let name = program(result, style);
         match steady(result) {
             Some(cycles) if cycles[0] != cycles[1] => {
-                let [rtl, model] = [counter::LOOP_RTL, counter::LOOP_MODEL]
+                let [rtl, model] = [counter::COLD_RTL, counter::LOOP_MODEL]
                     .map(|counter| result.counter(counter).unwrap_or(f64::NAN));
                 let whole = change((model - rtl) / rtl);
                 table.row([
