@@ -23,9 +23,9 @@ static COMMANDS: &[(&str, &[&str])] = &[
         "switch-growth",
         &["switch", "--growth", "--quick", "--runtime", "libc,rust-async,rust-thread", "--memory", "256M"],
     ),
-    ("riscv-trap", &["riscv", "trap", "--core", "cva6-like"]),
+    ("riscv-trap", &["riscv", "trap", "--core", "cva6"]),
     ("riscv-pipeline", &["riscv", "pipeline"]),
-    ("riscv-interrupt", &["riscv", "pipeline", "--around", "interrupt", "--core", "cva6-like"]),
+    ("riscv-interrupt", &["riscv", "pipeline", "--around", "interrupt", "--core", "cva6"]),
     ("riscv-icache", &["riscv", "icache", "--sweep"]),
 ];
 

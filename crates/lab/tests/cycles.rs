@@ -23,7 +23,7 @@ fn getpid(kernel: &str, iterations: u64) -> Experiment {
 #[test]
 fn every_bill_adds_up_and_timing_changes_no_instruction() {
     for name in Core::PRESETS {
-        let designs = if *name == "cva6-like" { DESIGNS } else { &DESIGNS[..1] };
+        let designs = if *name == "cva6" { DESIGNS } else { &DESIGNS[..1] };
         for design in designs {
             let crossing = design.crossing.unwrap_or(Crossing::Call(172));
             let experiment = Experiment { design, crossing, iterations: 20 };
@@ -92,7 +92,7 @@ fn causes_are_defined() {
 /// The record keeps what the bill says: phases sum to the total, causes to their phase.
 #[test]
 fn entries_add_up() {
-    let bill = Embedded.measure_cycles(&getpid("full", 20), &core("cva6-like")).expect("a bill");
+    let bill = Embedded.measure_cycles(&getpid("full", 20), &core("cva6")).expect("a bill");
     for entry in record::measured_cycles(&bill) {
         let total = entry.cycles.expect("cycles").estimate;
         let phases: f64 = entry.phases.iter().map(|p| p.cycles.expect("cycles").estimate).sum();
@@ -113,7 +113,7 @@ fn point(workload: &str, set: u64, touch: u64) -> Point<'static> {
 #[test]
 fn a_slow_down_is_direct_and_refill_and_nothing_else() {
     for workload in WORKLOADS {
-        for name in ["cva6-like", "rocket-like", "single-cycle"] {
+        for name in ["cva6", "rocket", "single-cycle"] {
             let seen =
                 workload::measure(&point(&workload.name, 8 << 10, 64 << 10), &core(name)).expect("a run");
             let slower = seen.with_traps as i64 - seen.alone as i64;
@@ -132,8 +132,8 @@ fn a_slow_down_is_direct_and_refill_and_nothing_else() {
 /// all of a working set that fits: 64 lines of 64 bytes.
 #[test]
 fn what_the_kernel_touches_is_what_the_program_fetches_again() {
-    let core = core("cva6-like");
-    // cva6-like's data cache holds 32 KiB in lines of 64 bytes.
+    let core = core("cva6");
+    // cva6's data cache holds 32 KiB in lines of 64 bytes.
     let line = 64;
     let set = 4 << 10;
     let none = workload::measure(&point("walk", set, 0), &core).expect("a run");
@@ -149,7 +149,7 @@ fn what_the_kernel_touches_is_what_the_program_fetches_again() {
 /// Every cycle of the loop is tried once; the longest latency is the shortest and the loop's longest wait.
 #[test]
 fn interrupts_come_at_every_cycle() {
-    for name in ["ripes-5stage", "ibex-like", "cva6-like", "single-cycle"] {
+    for name in ["ripes-5stage", "ibex", "cva6", "single-cycle"] {
         let found = latency::measure(&core(name), 16).expect("latencies");
         assert_eq!(found.cycles.values().sum::<u64>(), found.period, "{name}");
         let figure = record::latency(&found, name).cycles.expect("cycles");
@@ -169,7 +169,7 @@ fn interrupts_come_at_every_cycle() {
 /// and Microchip's of a SoC with the same cores. All have Rocket's five stages. The manuals state no uncertainty.
 #[test]
 fn the_published_interrupt_latency_of_a_rocket_is_found() {
-    let found = latency::measure(&core("rocket-like"), 16).expect("latencies");
+    let found = latency::measure(&core("rocket"), 16).expect("latencies");
     assert_eq!(found.first_fetch, 4);
     // To the retirement the fetch has four stages to go.
     assert_eq!(found.cycles.keys().next(), Some(&8));

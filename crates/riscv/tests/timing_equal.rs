@@ -36,6 +36,30 @@ fn fast(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     (fast.cycles(), fast.ledger().clone(), fast.counts())
 }
 
+/// A machine without a pipeline, whose shifts and divisions depend on their operands.
+fn serial() -> Core {
+    let core = "name = 'serial'
+        [pipeline]
+        kind = 'multi-cycle'
+        [operation]
+        arithmetic = { cycles = 3 }
+        load = { cycles = 5 }
+        store = { cycles = 4 }
+        shift = { cycles = 4, step = 4 }
+        jump = { cycles = 2 }
+        indirect = { cycles = 6 }
+        multiply = { cycles = 8 }
+        multiply-high = { cycles = 12 }
+        divide = { cycles = 20, by-zero = 5 }
+        [branch]
+        settle = 2
+        [l1d]
+        geometry = '2:2:16'
+        [memory]
+        latency = 9";
+    Core::from_toml(core).unwrap()
+}
+
 /// A core that has everything, and little of it, so that everything happens often.
 fn crowded(replacement: &str) -> Core {
     let core = format!(
@@ -45,7 +69,9 @@ fn crowded(replacement: &str) -> Core {
         load-use = 2
         [operation]
         multiply = {{ cycles = 3, pipelined = true }}
-        divide = {{ cycles = 11 }}
+        divide = {{ cycles = 11, by-zero = 4 }}
+        shift = {{ cycles = 1, step = 8 }}
+        jump = {{ cycles = 2 }}
         float = {{ cycles = 4, pipelined = true }}
         atomic = {{ cycles = 2 }}
         [branch]
@@ -53,6 +79,7 @@ fn crowded(replacement: &str) -> Core {
         counters = 16
         btb = 8
         return-stack = 2
+        settle = 1
         mispredict = 3
         taken = 1
         jump = 1
@@ -94,6 +121,7 @@ fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
     let rv32: Isa = "rv32gc".parse().unwrap();
     let mut cores: Vec<Core> = Core::PRESETS.iter().map(|name| Core::preset(name).unwrap()).collect();
     cores.extend(["lru", "plru", "fifo", "random"].map(crowded));
+    cores.push(serial());
     let seconds = common::fuzz_seconds();
     let end = seconds.map(|s| std::time::Instant::now() + std::time::Duration::from_secs(s));
     let mut seed = if end.is_some() { u64::from(std::process::id()) << 32 } else { 100 };
@@ -305,7 +333,7 @@ fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() 
     let l1d = write_through.l1d.as_mut().unwrap();
     (l1d.write_through, l1d.no_write_allocate, l1d.geometry) = (true, true, "8:2:4".to_string());
     cores.push(write_through);
-    cores.extend(["cva6-like", "rocket-like"].map(|name| Core::preset(name).unwrap()));
+    cores.extend(["cva6", "rocket"].map(|name| Core::preset(name).unwrap()));
     for seed in [1, 2] {
         for core in &cores {
             let mut plain = Timed::new(core, ByPrivilege, ()).unwrap();

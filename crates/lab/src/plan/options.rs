@@ -90,7 +90,7 @@ pub(super) fn core(name: &str) -> Result<Core, PlanError> {
         core.name = plain.to_owned();
     }
     if fault && core.trap.return_fault == 0 {
-        let why = "this core has no known fault; cva6-like has one, in its returns";
+        let why = "this core has no known fault; cva6 has one, in its returns";
         return Err(PlanError::value("--core", name, why));
     }
     Ok(if fault { core.with_fault() } else { core })

@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn cycles_take_one_call_by_default_and_instructions_the_usual_ones() {
         assert_eq!(crossings(&DEFAULT), USUAL);
-        assert_eq!(crossings(&TrapRequest { core: Some("cva6-like"), ..DEFAULT }), [Crossing::Call(172)]);
+        assert_eq!(crossings(&TrapRequest { core: Some("cva6"), ..DEFAULT }), [Crossing::Call(172)]);
     }
 
     #[test]
@@ -192,12 +192,12 @@ mod tests {
                 "--kernel direct is measured by its own crossing: leave --calls out",
             ),
             (
-                TrapRequest { core: Some("cva6-like"), engine: "spike", ..DEFAULT },
+                TrapRequest { core: Some("cva6"), engine: "spike", ..DEFAULT },
                 "--core counts cycles on the embedded machine: leave --engine out",
             ),
             (
-                TrapRequest { core: Some("rocket-like+fault"), ..DEFAULT },
-                "--core rocket-like+fault: this core has no known fault; cva6-like has one, in its returns",
+                TrapRequest { core: Some("rocket+fault"), ..DEFAULT },
+                "--core rocket+fault: this core has no known fault; cva6 has one, in its returns",
             ),
         ];
         for (request, expected) in cases {

@@ -10,7 +10,7 @@ use super::options::{self, PlanError, within};
 use crate::workload::{LINE, MOST_BYTES, Point, WORKLOADS, Workload};
 
 /// The default core: one with caches and translation buffers.
-const CORE: &str = "cva6-like";
+const CORE: &str = "cva6";
 
 /// What a command line asks for. Empty lists stand for the defaults.
 #[derive(Clone, Copy, Debug, Default)]

@@ -38,7 +38,7 @@ macro_rules! golden {
 pub static SUBJECTS: &[Subject] = &[
     Subject {
         name: "ibex",
-        preset: "ibex-like",
+        preset: "ibex",
         isa: "rv32imc",
         misaligned: true,
         cached: false,
@@ -55,7 +55,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "picorv32",
-        preset: "single-cycle",
+        preset: "picorv32",
         isa: "rv32im",
         misaligned: false,
         cached: false,
@@ -110,7 +110,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "rocket",
-        preset: "rocket-like",
+        preset: "rocket",
         isa: "rv64gc",
         misaligned: false,
         cached: true,
@@ -128,7 +128,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "cva6",
-        preset: "cva6-like",
+        preset: "cva6-2022",
         isa: "rv64gc",
         misaligned: false,
         cached: true,

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::csr::CsrFlushes;
 use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 
 /// The number of stages.
@@ -10,6 +11,8 @@ use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 pub enum Kind {
     /// One cycle for each instruction, plus its penalties.
     SingleCycle,
+    /// One instruction at a time, each in as many cycles as its `[operation]` has states.
+    MultiCycle,
     /// One stage fetches, the other does everything else; penalties add up.
     TwoStage,
     /// IF, ID, EX, MEM, WB; an instruction leaves a stage when the next stage is free.
@@ -39,11 +42,18 @@ pub struct Operation {
     /// Whether the next instruction may enter EX in the meantime.
     #[serde(default)]
     pub pipelined: bool,
+    /// Cycles of a division by zero, or 0 if it takes as long as any other.
+    #[serde(default, rename = "by-zero")]
+    pub by_zero: u32,
+    /// Places that a serial shifter moves in one more cycle; those that are left over, one a cycle. 0 shifts in
+    /// `cycles`, however far.
+    #[serde(default)]
+    pub step: u32,
 }
 
 impl Default for Operation {
     fn default() -> Self {
-        Operation { cycles: 1, pipelined: false }
+        Operation { cycles: 1, pipelined: false, by_zero: 0, step: 0 }
     }
 }
 
@@ -51,9 +61,28 @@ impl Default for Operation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Operations {
+    /// Arithmetic, and every instruction that is not named below.
+    pub arithmetic: Operation,
+    /// Shifts, if they differ from `arithmetic`. With `step`, a serial shifter moves so many places in one more cycle,
+    /// and those that are left over one by one.
+    pub shift: Option<Operation>,
+    /// Loads, without waiting for memory.
+    pub load: Option<Operation>,
+    /// Stores, without waiting for memory.
+    pub store: Option<Operation>,
+    /// Branches, taken or not.
+    pub branch: Option<Operation>,
+    /// `jal`.
+    pub jump: Option<Operation>,
+    /// `jalr`.
+    pub indirect: Option<Operation>,
+    /// `fence.i`.
+    pub fence_i: Option<Operation>,
     /// Integer multiplication.
     pub multiply: Operation,
-    /// Integer division and remainder.
+    /// The upper half of a product, if it differs from `multiply`.
+    pub multiply_high: Option<Operation>,
+    /// Integer division and remainder; by zero in `by-zero` cycles, if it is given.
     pub divide: Operation,
     /// Floating-point addition, comparison, conversion, and moves between register files.
     pub float: Operation,
@@ -81,6 +110,8 @@ pub struct Pipeline {
     pub store_data_late: bool,
     /// Aligned bytes of one fetch; 0 fetches every instruction at once.
     pub fetch_width: u32,
+    /// Aligned bytes of one data access: what crosses them is accessed one cycle later. 0 accesses everything at once.
+    pub data_width: u32,
 }
 
 impl Default for Pipeline {
@@ -92,6 +123,7 @@ impl Default for Pipeline {
             memory_wait: 0,
             store_data_late: false,
             fetch_width: 0,
+            data_width: 0,
         }
     }
 }
@@ -106,10 +138,16 @@ pub struct System {
     pub csr_drain: bool,
     /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
+    /// The same by kind of register, where it differs.
+    pub csr_flush_of: CsrFlushes,
+    /// Whether `csrrc` and `csrrci` flush nothing.
+    pub csr_clear_in_place: bool,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
+    /// Bubbles after `wfi` for which an interrupt is pending.
+    pub wfi: u32,
 }
 
 /// Branches and jumps; penalties are bubbles.
@@ -124,6 +162,8 @@ pub struct Branches {
     pub btb: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
+    /// Further cycles in EX of a branch whose direction was mispredicted, before the fetch is redirected.
+    pub settle: u32,
     /// After a branch whose direction was mispredicted.
     pub mispredict: u32,
     /// After a branch that was correctly predicted taken, if its target is not in the target buffer.
@@ -215,6 +255,8 @@ pub struct Core {
     pub name: String,
     /// A sentence about the core.
     pub about: String,
+    /// A bundled core, whose keys apply wherever this file does not give them.
+    pub base: Option<String>,
     /// The pipe.
     pub pipeline: Pipeline,
     /// Long operations.
@@ -286,9 +328,11 @@ presets!(
     "ripes-5stage",
     "ripes-5stage-noforward",
     "spike",
-    "ibex-like",
-    "rocket-like",
-    "cva6-like",
+    "ibex",
+    "picorv32",
+    "rocket",
+    "cva6-2022",
+    "cva6",
 );
 
 fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> String {
@@ -297,25 +341,34 @@ fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Core {
-    /// A bundled core.
+    /// Names that bundled cores had in earlier versions, and what they are called now. Both select the core.
+    pub const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("ibex-like", "ibex"), ("rocket-like", "rocket"), ("cva6-like", "cva6")];
+
+    /// A bundled core, by its name or an [earlier one](Self::ALIASES).
     pub fn preset(name: &str) -> Result<Self, CoreError> {
-        match Self::preset_toml(name) {
-            Some(text) => Self::from_toml(text),
-            None => {
-                let nearest = nearest(name, Self::PRESETS.iter().copied());
-                Err(CoreError::Preset { name: name.to_string(), nearest })
-            }
-        }
+        Self::from_toml(Self::preset_text(name)?)
+    }
+
+    fn preset_text(name: &str) -> Result<&'static str, CoreError> {
+        let alias = Self::ALIASES.iter().find(|(earlier, _)| *earlier == name);
+        Self::preset_toml(alias.map_or(name, |(_, now)| now)).ok_or_else(|| {
+            let nearest = nearest(name, Self::PRESETS.iter().copied());
+            CoreError::Preset { name: name.to_string(), nearest }
+        })
     }
 
     /// Reads a core from TOML.
     pub fn from_toml(text: &str) -> Result<Self, CoreError> {
-        let core: Core = toml::from_str(text).map_err(|e| describe(e.message()))?;
+        let mut core: Core = toml::from_str(text).map_err(wrong)?;
+        if core.base.is_some() {
+            core = toml::Value::Table(with_base(text)?).try_into().map_err(wrong)?;
+        }
         core.check()?;
         Ok(core)
     }
 
-    /// The same core with its known fault on (`cva6-like`: `sret` while a fetch that missed is never resolved).
+    /// The same core with its known fault on (`cva6`: `sret` while a fetch that missed is never resolved).
     pub fn with_fault(mut self) -> Self {
         self.fault = true;
         self.name.push_str("+fault");
@@ -332,7 +385,16 @@ impl Core {
         let (o, p, s, b, t, m) =
             (&self.operation, &self.pipeline, &self.system, &self.branch, &self.trap, &self.memory);
         for (key, operation) in [
+            ("operation.arithmetic", o.arithmetic),
+            ("operation.shift", o.shift.unwrap_or_default()),
+            ("operation.load", o.load.unwrap_or_default()),
+            ("operation.store", o.store.unwrap_or_default()),
+            ("operation.branch", o.branch.unwrap_or_default()),
+            ("operation.jump", o.jump.unwrap_or_default()),
+            ("operation.indirect", o.indirect.unwrap_or_default()),
+            ("operation.fence-i", o.fence_i.unwrap_or_default()),
             ("operation.multiply", o.multiply),
+            ("operation.multiply-high", o.multiply_high.unwrap_or_default()),
             ("operation.divide", o.divide),
             ("operation.float", o.float),
             ("operation.float-multiply", o.float_multiply),
@@ -342,6 +404,14 @@ impl Core {
             if operation.cycles == 0 || operation.cycles > ABSURD {
                 return Err(number(&format!("{key}.cycles"), operation.cycles, "from 1 to 10000 cycles"));
             }
+            if operation.by_zero > ABSURD || operation.by_zero > 0 && key != "operation.divide" {
+                let must = "at most 10000 cycles, and only 'divide' has it";
+                return Err(number(&format!("{key}.by-zero"), operation.by_zero, must));
+            }
+            if operation.step > 64 || operation.step > 0 && key != "operation.shift" {
+                let must = "at most 64 places, and only 'shift' has it";
+                return Err(number(&format!("{key}.step"), operation.step, must));
+            }
         }
         for (key, value) in [
             ("pipeline.load-use", p.load_use),
@@ -350,6 +420,8 @@ impl Core {
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
             ("system.sfence-vma", s.sfence_vma),
+            ("system.wfi", s.wfi),
+            ("branch.settle", b.settle),
             ("branch.mispredict", b.mispredict),
             ("branch.taken", b.taken),
             ("branch.jump", b.jump),
@@ -367,8 +439,14 @@ impl Core {
                 return Err(number(key, value, "at most 10000 cycles"));
             }
         }
+        for (kind, value) in s.csr_flush_of.all() {
+            if let Some(value) = value.filter(|&value| value > ABSURD) {
+                return Err(number(&format!("system.csr-flush-of.{kind}"), value, "at most 10000 cycles"));
+            }
+        }
         for (key, value, least) in [
             ("pipeline.fetch-width", p.fetch_width, 2),
+            ("pipeline.data-width", p.data_width, 1),
             ("branch.counters", b.counters, 1),
             ("branch.btb", b.btb, 1),
         ] {
@@ -416,6 +494,29 @@ impl CacheShape {
         let write = WritePolicy { back: !self.write_through, allocate: !self.no_write_allocate };
         Cache::new(self.geometry.parse().map_err(wrong)?, policy, write).map_err(wrong)
     }
+}
+
+/// The keys of a core, and those of its base that it does not give.
+fn with_base(text: &str) -> Result<toml::Table, CoreError> {
+    let keys: toml::Table = toml::from_str(text).map_err(wrong)?;
+    let Some(toml::Value::String(base)) = keys.get("base") else { return Ok(keys) };
+    let mut all = with_base(Core::preset_text(base)?)?;
+    overlay(&mut all, keys);
+    Ok(all)
+}
+
+/// Puts keys over others, table by table.
+fn overlay(under: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(toml::Value::Table(under)), toml::Value::Table(over)) => overlay(under, over),
+            (_, value) => drop(under.insert(key, value)),
+        }
+    }
+}
+
+fn wrong(error: toml::de::Error) -> CoreError {
+    describe(error.message())
 }
 
 fn number(key: &str, value: u32, must: &'static str) -> CoreError {

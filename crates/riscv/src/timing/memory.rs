@@ -108,6 +108,8 @@ impl Tlb {
 pub(super) struct Waits {
     pub(super) walk: u32,
     pub(super) miss: u32,
+    /// Cycles that the operands of an operation add, or take away.
+    pub(super) execute: i32,
 }
 
 /// The memory side of a core.
@@ -389,7 +391,7 @@ impl Memory {
         }
         let miss = self.data_line(access.pa, access.store);
         let waits = !access.store || self.latencies.stores_wait;
-        Waits { walk: 0, miss: if waits { miss } else { 0 } }
+        Waits { miss: if waits { miss } else { 0 }, ..Waits::default() }
     }
 
     /// Counts what [`data_of_block`](Self::data_of_block) found.
@@ -518,6 +520,17 @@ pub(super) struct Data {
 }
 
 impl Data {
+    /// Accesses that it takes because it is misaligned, if each is to so many aligned bytes.
+    pub(super) fn further(&self, width: u32) -> u32 {
+        match u64::from(width) {
+            0 => 0,
+            width => {
+                let last = u64::from(self.size.saturating_sub(1));
+                ((self.va % width + last) / width - last / width) as u32
+            }
+        }
+    }
+
     #[inline(always)]
     pub(super) fn of(access: &Access) -> Self {
         Data { va: access.va, pa: access.pa, size: access.size, store: access.store }

@@ -26,9 +26,11 @@
 //! ```
 
 mod core;
+mod csr;
 mod fast;
 mod ledger;
 mod memory;
+mod operands;
 mod passage;
 mod pipe;
 mod predict;
@@ -38,6 +40,7 @@ pub use self::core::{
     Branches, CacheShape, Core, CoreError, Kind, Memory, Operation, Operations, Pipeline, Predictor, System,
     TlbShape, Traps,
 };
+pub use csr::CsrFlushes;
 pub use fast::Fast;
 pub use ledger::{Cause, Causes, Ledger};
 pub use memory::MemoryCounts;

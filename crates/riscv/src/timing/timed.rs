@@ -1,8 +1,10 @@
 //! The plain scoreboard as an observer.
 
 use super::core::{Core, CoreError};
+use super::csr;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
+use super::operands::Dependence;
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
@@ -81,6 +83,9 @@ pub(super) struct Step<'a> {
     pub(super) insn: &'a Insn,
     pub(super) privilege: Privilege,
     pub(super) phase: u8,
+    /// What [`Retired`] has under these names.
+    pub(super) operands: [u64; 2],
+    pub(super) taken: bool,
 }
 
 impl Model {
@@ -145,19 +150,27 @@ impl Model {
             data.walk += waits.walk;
             data.miss += waits.miss;
         }
+        let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
+        let (mut settle, mut penalty) = (0, 0);
+        if let Some(turn) = Turn::new(step.pc, step.insn) {
+            let code = self.predict.foresee(&turn, step.next_pc, step.taken);
+            (settle, penalty) = (self.predict.settling(&turn, code), self.predict.bubbles(&turn, code));
+        }
+        let dependence = step.insn.op.by_operands().then(|| Dependence::of(step.insn, &self.core)).flatten();
         let costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
             second,
+            execute: dependence.map_or(0, |dependence| dependence.more(step.operands)),
+            settle,
             data_walk: data.walk,
             data_miss: data.miss,
+            again,
         };
         let shape = Shape::new(step.insn, &self.core);
         let pass = self.pipe.pass(&shape, &costs);
         self.charge(step.phase, &pass);
         self.instructions += 1;
-        let turn = Turn::new(step.pc, step.insn);
-        let penalty = turn.map_or(0, |turn| self.predict.resolve(&turn, step.next_pc));
         self.behind(step, penalty);
         (pass, costs)
     }
@@ -169,14 +182,14 @@ impl Model {
             Class::Branch | Class::Jump | Class::JumpReg => {
                 if penalty > 0 {
                     self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
-                } else if step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
+                } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
                     self.pipe.fresh = true;
                 }
             }
             Class::Csr => {
-                let writes = matches!(step.insn.op, Op::Csrrw | Op::Csrrwi) || step.insn.rs1 != 0;
-                if writes && s.csr_flush > 0 {
-                    self.pipe.redirect_from_write(s.csr_flush, Cause::Csr, Flush::System);
+                let bubbles = csr::flush(step.insn, s);
+                if bubbles > 0 {
+                    self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
                 }
             }
             Class::System => match step.insn.op {
@@ -191,6 +204,9 @@ impl Model {
                 Op::SfenceVma => {
                     self.memory.flush_translations();
                     self.pipe.redirect_from_write(s.sfence_vma, Cause::Csr, Flush::System);
+                }
+                Op::Wfi if s.wfi > 0 => {
+                    self.pipe.redirect_from_write(s.wfi, Cause::Csr, Flush::System);
                 }
                 _ => {}
             },
@@ -222,6 +238,10 @@ impl Model {
             let waits = self.memory.fetch(trap.epc, pa, 1, trap.from);
             (costs.fetch_walk, costs.fetch_miss) = (waits.walk, waits.miss);
         }
+        // An access that fails has gone to memory.
+        let accessed =
+            matches!(trap.cause, exception::Cause::LoadAccessFault | exception::Cause::StoreAccessFault);
+        costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
         let pass = self.pipe.trap(ecall, self.core.trap.exception, &costs);
         self.charge(phase, &pass);
         Some((pass, costs))
@@ -424,7 +444,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         match self.model.core.pipeline.kind {
             super::Kind::FiveStage => {}
             super::Kind::TwoStage => starts[1..4].fill(None),
-            super::Kind::SingleCycle => starts[..4].fill(None),
+            super::Kind::SingleCycle | super::Kind::MultiCycle => starts[..4].fill(None),
         }
         let write = self.model.pipe.write();
         // An instruction of a core without a pipeline waits in its only stage.
@@ -473,6 +493,8 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
             insn: &retired.insn,
             privilege: retired.privilege,
             phase,
+            operands: retired.operands,
+            taken: retired.taken,
         };
         if S::ACTIVE {
             self.squash();

@@ -35,7 +35,7 @@ const FORMATS: [(&str, &str); 4] = [
     after_help = "Without ELF a bundled program is drawn: a system call on the kernel 'full' for traps and \
                   symbols, and for branches and interrupts a loop that the timer interrupts, with the latency \
                   at each of its cycles.\n\nExamples:\n  tollgate riscv pipeline\n  tollgate riscv pipeline --around interrupt \
-                  --core ibex-like\n  tollgate riscv pipeline --from trap_vector --format svg --out trap.svg\n  \
+                  --core ibex\n  tollgate riscv pipeline --from trap_vector --format svg --out trap.svg\n  \
                   tollgate riscv pipeline program.elf --around branch --nth 100 --format kanata --out p.kanata"
 )]
 pub(super) struct PipelineArgs {

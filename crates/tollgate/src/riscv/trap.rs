@@ -16,9 +16,9 @@ use crate::session::Session;
 /// `tollgate riscv trap`.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --core cva6-like\n  tollgate riscv trap \
-                  --kernel all --core rocket-like\n  tollgate riscv trap --workload chase --every 10000 \
-                  --kernel-touch 0,16,64 --core cva6-like"
+    after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --core cva6\n  tollgate riscv trap \
+                  --kernel all --core rocket\n  tollgate riscv trap --workload chase --every 10000 \
+                  --kernel-touch 0,16,64 --core cva6"
 )]
 pub(super) struct TrapArgs {
     /// How the kernel takes the trap; `all` compares every design, `list` names them

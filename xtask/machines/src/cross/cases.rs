@@ -27,7 +27,7 @@ pub(super) static CASES: &[Case] = &[
     Case { name: "riscv trap", args: &["riscv", "trap"], check: Check::AsHere },
     Case {
         name: "riscv trap, in cycles",
-        args: &["riscv", "trap", "--kernel", "full", "--core", "cva6-like"],
+        args: &["riscv", "trap", "--kernel", "full", "--core", "cva6"],
         check: Check::AsHere,
     },
     Case { name: "doctor", args: &["doctor"], check: Check::Text(|text| !text.is_empty()) },
