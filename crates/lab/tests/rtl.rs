@@ -17,7 +17,8 @@ fn the_model_is_as_near_to_the_rtl_as_recorded() {
             for temperature in temperatures {
                 let line = line(&scores, *temperature == "cold");
                 if !scores.is_empty() {
-                    text += &format!("{} {} {temperature}: {line}\n", subject.name, part.name()).replace(" :", ":");
+                    text += &format!("{} {} {temperature}: {line}\n", subject.name, part.name())
+                        .replace(" :", ":");
                 }
             }
         }
@@ -45,10 +46,18 @@ fn line(scores: &[Compared], cold: bool) -> String {
 fn every_program_of_a_golden_file_is_in_the_corpus_and_the_other_way_round() {
     for subject in SUBJECTS {
         for &part in Part::VARIANTS {
-            let mut golden: Vec<_> =
-                subject.goldens(part).unwrap().into_iter().map(|golden| (golden.program, golden.latency)).collect();
+            if subject.goldens(part).unwrap().is_empty() {
+                continue;
+            }
+            let mut golden: Vec<_> = subject
+                .goldens(part)
+                .unwrap()
+                .into_iter()
+                .map(|golden| (golden.program, golden.latency))
+                .collect();
             let programs = subject.programs(part).unwrap();
-            let mut corpus: Vec<_> = programs.into_iter().map(|program| (program.name, program.latency)).collect();
+            let mut corpus: Vec<_> =
+                programs.into_iter().map(|program| (program.name, program.latency)).collect();
             golden.sort();
             corpus.sort();
             assert_eq!(golden, corpus, "{} {}", subject.name, part.name());

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use tollgate_lab::rtl::golden::{self, Golden};
 use strum::VariantArray;
+use tollgate_lab::rtl::golden::{self, Golden};
 use tollgate_lab::rtl::{Part, SUBJECTS, Subject};
 
 use source::{SOURCES, Source};
@@ -56,7 +56,9 @@ impl Args {
             let names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
             bail!("no core is called '{name}'; there are: {}", names.join(", "));
         }
-        if let Some(name) = self.part.iter().find(|name| Part::VARIANTS.iter().all(|part| part.name() != *name)) {
+        if let Some(name) =
+            self.part.iter().find(|name| Part::VARIANTS.iter().all(|part| part.name() != *name))
+        {
             let names: Vec<&str> = Part::VARIANTS.iter().map(|part| part.name()).collect();
             bail!("no part is called '{name}'; there are: {}", names.join(", "));
         }

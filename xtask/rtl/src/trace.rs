@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
-use tollgate_lab::rtl::{Part, Program};
 use tollgate_lab::rtl::golden::{Golden, Retirement};
+use tollgate_lab::rtl::{Part, Program};
 
 use crate::command::output;
 
@@ -19,10 +19,7 @@ const LIMITS: [u64; 2] = [30_000_000, 1_000_000];
 const RECORD: usize = 24;
 
 /// Runs all of them, two at a time.
-pub(crate) fn run_all(
-    simulator: &Path,
-    programs: &[Program],
-) -> Result<Vec<Golden>> {
+pub(crate) fn run_all(simulator: &Path, programs: &[Program]) -> Result<Vec<Golden>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {

@@ -4,6 +4,7 @@
 //! seven bits a byte, the lowest first. Columns are one behind the other, so that loops compress well.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{Read, Write};
 
 use flate2::Compression;
@@ -84,7 +85,7 @@ pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
             put(&mut bytes, step << 1 ^ (step.cast_signed() >> 63).cast_unsigned());
             path.went(each.pc);
         }
-        let mut seen = HashMap::new();
+        let mut seen = ByAddress::default();
         for each in &golden.retired {
             seen.entry(each.pc).or_insert_with(|| bytes.extend(each.word.to_le_bytes()));
         }
@@ -99,7 +100,7 @@ pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
 #[derive(Default)]
 struct Path {
     last: u64,
-    next: HashMap<u64, u64>,
+    next: ByAddress<u64>,
 }
 
 impl Path {
@@ -110,6 +111,26 @@ impl Path {
     fn went(&mut self, pc: u64) {
         self.next.insert(self.last, pc);
         self.last = pc;
+    }
+}
+
+/// Something for each of some addresses. They are not an opponent's: the hash need not be safe, but fast.
+type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<Spread>>;
+
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 
@@ -158,7 +179,7 @@ fn one(bytes: &mut &[u8]) -> Option<Golden> {
         each.pc = path.expected().wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
         path.went(each.pc);
     }
-    let mut seen = HashMap::new();
+    let mut seen = ByAddress::default();
     for each in &mut retired {
         each.word = match seen.get(&each.pc) {
             Some(&word) => word,
@@ -184,12 +205,20 @@ mod tests {
                 at(pass * 7 + 9, 0x8000_0004, 0x73, pass % 5 == 0),
             ]
         });
-        Golden { program: "trap.ecall".into(), latency: 20, retired: loop_of_two.collect(), raised: vec![5, 300] }
+        Golden {
+            program: "trap.ecall".into(),
+            latency: 20,
+            retired: loop_of_two.collect(),
+            raised: vec![5, 300],
+        }
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let all = [golden(), Golden { program: String::new(), latency: 1, retired: Vec::new(), raised: Vec::new() }];
+        let all = [
+            golden(),
+            Golden { program: String::new(), latency: 1, retired: Vec::new(), raised: Vec::new() },
+        ];
         let file = write("core ibex\nversion 1", &all);
         assert_eq!(read(&file), Ok(("core ibex\nversion 1", all.to_vec())));
     }

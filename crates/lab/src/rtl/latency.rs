@@ -45,10 +45,10 @@ pub(super) fn interrupted(
                 raised = true;
             }
             let pc = machine.pc();
-            match machine.step(&mut timed) {
+            match timed.step(&mut machine) {
                 Step::Trapped if raised => {
                     machine.set_external_interrupt(false);
-                    machine.step(&mut timed);
+                    timed.step(&mut machine);
                     break;
                 }
                 Step::Stopped(_) => break,
@@ -105,7 +105,15 @@ mod tests {
     fn an_interrupt_is_counted_from_its_line_to_its_handler() {
         // A loop of one instruction at 0x10, each second pass interrupted; the handler is at 0x80.
         let at = |cycle, pc| Retirement { cycle, pc, word: 0x13, trapped: false };
-        let retired = vec![at(1, 0x10), at(2, 0x10), at(7, 0x80), at(9, 0x10), at(10, 0x10), at(11, 0x10), at(18, 0x80)];
+        let retired = vec![
+            at(1, 0x10),
+            at(2, 0x10),
+            at(7, 0x80),
+            at(9, 0x10),
+            at(10, 0x10),
+            at(11, 0x10),
+            at(18, 0x80),
+        ];
         let golden = Golden { program: "x".into(), latency: 1, retired, raised: vec![3, 12] };
         let raise = Raise { at: 0x10, every: 2, phases: 2, handler: 0x80, controller: 0 };
         let events: Vec<_> = events(raise, &golden).iter().map(|it| (it.behind, it.latency)).collect();

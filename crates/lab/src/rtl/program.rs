@@ -132,7 +132,8 @@ pub(super) fn choose<'a>(
             return None;
         }
         let mut memory = memory.clone();
-        memory[selected..selected + 4].copy_from_slice(&(symbol.address.wrapping_sub(elf.entry) as u32).to_le_bytes());
+        memory[selected..selected + 4]
+            .copy_from_slice(&(symbol.address.wrapping_sub(elf.entry) as u32).to_le_bytes());
         Some(Chosen { elf, symbol, name, memory })
     }))
 }

@@ -3,9 +3,9 @@
 use tollgate_record::family::ValidationAsked;
 use tollgate_record::{Asked, Measurement, Per, Status, counter};
 
-use super::subject::{SUBJECTS, Subject};
 use super::error::RtlError;
 use super::score::Score;
+use super::subject::{SUBJECTS, Subject};
 
 /// An entry for each program of a core, or of all.
 ///

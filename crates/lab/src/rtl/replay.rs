@@ -91,9 +91,10 @@ pub(super) fn replay(
     let mut model = run(subject, core, program, &rtl)?;
     let (from, of) = match &program.shape {
         // From the last instruction before the loop on.
-        Shape::Loop { setup, .. } => {
-            (rtl.iter().rposition(|it| setup.contains(&it.0)), model.iter().rposition(|it| setup.contains(&it.pc)))
-        }
+        Shape::Loop { setup, .. } => (
+            rtl.iter().rposition(|it| setup.contains(&it.0)),
+            model.iter().rposition(|it| setup.contains(&it.pc)),
+        ),
         Shape::Traps { begin, .. } | Shape::Whole { begin } => {
             (rtl.iter().position(|it| it.0 == *begin), model.iter().position(|it| it.pc == *begin))
         }
@@ -118,17 +119,13 @@ pub(super) fn replay(
 }
 
 /// Runs a program to its end.
-fn run(
-    subject: &Subject,
-    core: &Core,
-    program: &Program,
-    rtl: &[(u64, u64)],
-) -> Result<Vec<Pair>, RtlError> {
+fn run(subject: &Subject, core: &Core, program: &Program, rtl: &[(u64, u64)]) -> Result<Vec<Pair>, RtlError> {
     let mut machine = subject.machine(program)?;
     let mut timed = Timed::new(core, (), ())?;
     let mut pairs: Vec<Pair> = Vec::with_capacity(rtl.len());
     let mut ahead: VecDeque<u64> = rtl.iter().map(|it| it.0).collect();
     let mut aligned = !matches!(program.shape, Shape::Traps { .. });
+    let whole = matches!(program.shape, Shape::Whole { .. });
     let (mut before, mut left) = (Before::Instruction, program.times);
     // The model may do more or less than the RTL before what is compared.
     for _ in 0..2 * rtl.len() + 1000 {
@@ -141,8 +138,9 @@ fn run(
             aligned = true;
         }
         machine.hold_interrupts(aligned && ahead.front() == Some(&pc));
-        let word = machine.read_memory(pc & !1, 4).ok().and_then(|word| word.try_into().ok());
-        match machine.step(&mut timed) {
+        let word = if whole { None } else { machine.read_memory(pc & !1, 4).ok() };
+        let word = word.and_then(|word| word.try_into().ok());
+        match timed.step(&mut machine) {
             Step::Retired => {
                 ahead.pop_front();
                 pairs.push(Pair { pc, rtl: 0, model: timed.cycles(), before });

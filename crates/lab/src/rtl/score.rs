@@ -107,8 +107,10 @@ fn crossings(pairs: &[Pair], begin: u64, end: u64, mut marks: Marks<Phase>) -> S
             seen += 1;
         }
     }
-    let all = Phase::ALL.iter().zip(phases).map(|(&phase, [cold, steady])| PhaseScore { phase, cold, steady });
-    score.phases = all.filter(|it| it.cold.rtl + it.cold.model + it.steady.rtl + it.steady.model > 0).collect();
+    let all =
+        Phase::ALL.iter().zip(phases).map(|(&phase, [cold, steady])| PhaseScore { phase, cold, steady });
+    score.phases =
+        all.filter(|it| it.cold.rtl + it.cold.model + it.steady.rtl + it.steady.model > 0).collect();
     score
 }
 

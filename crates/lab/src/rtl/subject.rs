@@ -135,20 +135,11 @@ pub static SUBJECTS: &[Subject] = &[
         controller: 0,
         // It ignores errors of its bus, does not delegate illegal instructions, and the package has no floating-point
         // divider.
-        without: &[
-            "access.load",
-            "access.load_then_work",
-            "access.store",
-            "divide",
-            "supervisor.illegal",
-        ],
+        without: &["access.load", "access.load_then_work", "access.store", "divide", "supervisor.illegal"],
         latency: 20,
         golden: golden![
             Kernels "cva6-kernels",
-            Traps "cva6-traps",
-            Programs "cva6-programs",
-            Random "cva6-random",
-            Interrupts "cva6-interrupts"
+            Traps "cva6-traps"
         ],
     },
 ];

@@ -56,17 +56,21 @@ fn guests(subject: &Subject) -> Result<Vec<Program>, RtlError> {
     let mut programs = Vec::new();
     for design in DESIGNS {
         let crossing = design.crossing.unwrap_or(GETPID);
-        let without = design.is_custom() || crossing == Crossing::Timer || subject.without.contains(&design.name);
+        let without =
+            design.is_custom() || crossing == Crossing::Timer || subject.without.contains(&design.name);
         if without {
             continue;
         }
         let experiment = Experiment { design, crossing, iterations: CROSSINGS };
         let elf = Elf::parse(&image::prepare(&experiment)?)?;
-        let from = address(&elf, match crossing {
-            Crossing::SoftInterrupt => "toll_soft_interrupt",
-            Crossing::Yield => "toll_yield",
-            _ => "toll_system_call",
-        })?;
+        let from = address(
+            &elf,
+            match crossing {
+                Crossing::SoftInterrupt => "toll_soft_interrupt",
+                Crossing::Yield => "toll_yield",
+                _ => "toll_system_call",
+            },
+        )?;
         for latency in LATENCIES {
             programs.push(Program {
                 part: Part::Traps,
