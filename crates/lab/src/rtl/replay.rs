@@ -124,16 +124,18 @@ fn run(subject: &Subject, core: &Core, program: &Program, rtl: &[(u64, u64)]) ->
     let mut timed = Timed::new(core, (), ())?;
     let mut pairs: Vec<Pair> = Vec::with_capacity(rtl.len());
     let mut ahead: VecDeque<u64> = rtl.iter().map(|it| it.0).collect();
-    let mut aligned = !matches!(program.shape, Shape::Traps { .. });
+    // Interrupts are held only where both are at the same instruction.
+    let from = match &program.shape {
+        Shape::Loop { setup, .. } => Some(setup.end),
+        Shape::Traps { begin, .. } => Some(*begin),
+        _ => None,
+    };
+    let (mut aligned, mut before, mut left) = (false, Before::Instruction, program.times);
     let whole = matches!(program.shape, Shape::Whole { .. });
-    let (mut before, mut left) = (Before::Instruction, program.times);
     // The model may do more or less than the RTL before what is compared.
     for _ in 0..2 * rtl.len() + 1000 {
         let pc = machine.pc();
-        if let Shape::Traps { begin, .. } = program.shape
-            && !aligned
-            && pc == begin
-        {
+        if !aligned && from == Some(pc) {
             ahead.drain(..ahead.iter().position(|&it| it == pc).unwrap_or(0));
             aligned = true;
         }
@@ -142,7 +144,9 @@ fn run(subject: &Subject, core: &Core, program: &Program, rtl: &[(u64, u64)]) ->
         let word = word.and_then(|word| word.try_into().ok());
         match timed.step(&mut machine) {
             Step::Retired => {
-                ahead.pop_front();
+                if aligned {
+                    ahead.pop_front();
+                }
                 pairs.push(Pair { pc, rtl: 0, model: timed.cycles(), before });
                 let returns = word.is_some_and(|word| returns(u32::from_le_bytes(word)));
                 before = if returns { Before::Return } else { Before::Instruction };

@@ -72,6 +72,9 @@ fn guests(subject: &Subject) -> Result<Vec<Program>, RtlError> {
             },
         )?;
         for latency in LATENCIES {
+            if subject.without.contains(&format!("{}-{latency}", design.name).as_str()) {
+                continue;
+            }
             programs.push(Program {
                 part: Part::Traps,
                 name: design.name.to_owned(),
