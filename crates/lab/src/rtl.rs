@@ -7,6 +7,7 @@ mod interrupts;
 mod kernels;
 mod latency;
 mod program;
+mod proof;
 mod random;
 mod record;
 mod replay;
@@ -17,6 +18,7 @@ mod whole;
 
 pub use error::RtlError;
 pub use program::{Part, Program, Raise};
+pub use proof::proof;
 pub use record::validation;
 pub use replay::Cycles;
 pub use score::{Compared, PhaseScore, Score, Summary};

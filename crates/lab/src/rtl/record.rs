@@ -13,7 +13,10 @@ use super::subject::{SUBJECTS, Subject};
 ///
 /// # Errors
 /// No core of that name, or a damaged golden file.
-pub fn validation(core: Option<&str>, mut next: impl FnMut(f64, String)) -> Result<Vec<Measurement>, RtlError> {
+pub fn validation(
+    core: Option<&str>,
+    mut next: impl FnMut(f64, String),
+) -> Result<Vec<Measurement>, RtlError> {
     if let Some(name) = core.filter(|name| Subject::find(name).is_none()) {
         let names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
         return Err(RtlError::Subject(name.to_owned(), names.join(", ")));

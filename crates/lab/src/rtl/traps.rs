@@ -32,6 +32,9 @@ fn small(subject: &Subject) -> Result<Vec<Program>, RtlError> {
     let mut programs = Vec::new();
     for chosen in choose(&elf, "trap.", subject.without)? {
         for &latency in latencies {
+            if subject.without.contains(&format!("{}-{latency}", chosen.name).as_str()) {
+                continue;
+            }
             programs.push(Program {
                 part: Part::Traps,
                 name: chosen.name.to_owned(),

@@ -56,6 +56,9 @@ pub struct TrapFound {
     /// What the kernel's design does, in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
+    /// How near the core is to the RTL that it models, if it was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
 }
 
 /// A workload that traps.

@@ -34,7 +34,8 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     let mut text = painted(Paint::Bold, "Timed cores against the RTL of real ones, in cycles", style);
     for ((core, preset), results) in &cores {
         text.push(String::new());
-        let of = if core == preset { String::new() } else { format!(", timed core {}", clean(preset, style)) };
+        let of =
+            if core == preset { String::new() } else { format!(", timed core {}", clean(preset, style)) };
         text.extend(painted(Paint::Bold, &format!("{}{of}", clean(core, style)), style));
         text.extend(summary(results, style));
     }
@@ -74,8 +75,11 @@ fn summary(results: &[&Measurement], style: &Style) -> Vec<String> {
         }
         let worst = both.iter().max_by(|a, b| error(&a.1).abs().total_cmp(&error(&b.1).abs()));
         let total = |at: usize| both.iter().map(|(_, cycles)| cycles[at]).sum::<f64>();
-        let latencies: Vec<[u64; 2]> =
-            results.iter().filter_map(|it| it.found.validation()).flat_map(|it| it.latencies.clone()).collect();
+        let latencies: Vec<[u64; 2]> = results
+            .iter()
+            .filter_map(|it| it.found.validation())
+            .flat_map(|it| it.latencies.clone())
+            .collect();
         let [exact, of] = if latencies.is_empty() {
             [both.iter().filter(|(_, cycles)| error(cycles) == 0.0).count(), results.len()]
         } else {
@@ -87,7 +91,9 @@ fn summary(results: &[&Measurement], style: &Style) -> Vec<String> {
             whole(of as f64),
             percent(both.iter().map(|(_, cycles)| error(cycles).abs()).sum::<f64>() / both.len() as f64),
             worst.map_or_else(String::new, |(_, cycles)| change(error(cycles))),
-            worst.filter(|(_, cycles)| error(cycles) != 0.0).map_or_else(String::new, |(it, _)| program(it, style)),
+            worst
+                .filter(|(_, cycles)| error(cycles) != 0.0)
+                .map_or_else(String::new, |(it, _)| program(it, style)),
             percent(total(2) / total(0)),
             whole(total(0)),
         ]);
