@@ -92,6 +92,13 @@ pub struct Operations {
     pub float_divide: Operation,
     /// Atomic read-modify-write, without its memory access.
     pub atomic: Operation,
+    /// Addition, multiplication and fused multiplication of doubles, if they differ from those of singles.
+    pub double: Option<Operation>,
+    /// Comparison, conversion and move of a floating-point value into an integer register, if they differ from `float`.
+    pub float_to_integer: Option<Operation>,
+    /// Bits of the multiplier that an iterative unit handles in a cycle; it divides by one bit in a cycle, skips leading
+    /// zeros, and works while other instructions pass. 0 for a core whose `multiply` and `divide` apply.
+    pub iterative: u32,
 }
 
 /// The pipe itself. Penalties are bubbles: cycles without a retiring instruction.
@@ -110,6 +117,17 @@ pub struct Pipeline {
     pub memory_wait: u32,
     /// Whether a store needs its value in MEM only, so that it may directly follow a load of that value.
     pub store_data_late: bool,
+    /// Bubbles between a floating-point load and a directly following instruction that uses the value, if they are not
+    /// `load-use`.
+    pub float_load_use: Option<u32>,
+    /// The same for loads of bytes and halves, which are shifted and extended, and for `sc`.
+    pub narrow_load_use: Option<u32>,
+    /// Whether an instruction also waits for the result of an earlier one that writes the same register.
+    pub write_order: bool,
+    /// Further cycles of an instruction that is replayed: it goes through the pipe again. In such a core no instruction
+    /// waits behind EX, and a load is replayed if it overlaps with a store that is not in the data array yet. 0 for a
+    /// core that stalls instead.
+    pub replay: u32,
     /// Aligned bytes of one fetch; 0 fetches every instruction at once.
     pub fetch_width: u32,
     /// Aligned bytes of one data access: what crosses them is accessed one cycle later. 0 accesses everything at once.
@@ -125,6 +143,10 @@ impl Default for Pipeline {
             zero_waits: false,
             memory_wait: 0,
             store_data_late: false,
+            float_load_use: None,
+            narrow_load_use: None,
+            write_order: false,
+            replay: 0,
             fetch_width: 0,
             data_width: 0,
         }
@@ -139,6 +161,9 @@ pub struct System {
     pub csr_use: u32,
     /// Whether a CSR instruction waits before EX until all older instructions have left the pipe.
     pub csr_drain: bool,
+    /// Whether an access to the floating-point flags or rounding mode waits for the results of floating-point
+    /// instructions.
+    pub float_flags_wait: bool,
     /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
     /// The same by kind of register, where it differs.
@@ -236,6 +261,8 @@ pub struct Memory {
     pub device: u32,
     /// Whether a store that misses stalls the pipe, as without a store buffer.
     pub stores_wait: bool,
+    /// Cycles of a miss in the first data cache, in addition to what the next level takes.
+    pub miss: u32,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
 }
@@ -418,6 +445,9 @@ impl Core {
         }
         for (key, value) in [
             ("pipeline.load-use", p.load_use),
+            ("pipeline.float-load-use", p.float_load_use.unwrap_or(0)),
+            ("pipeline.narrow-load-use", p.narrow_load_use.unwrap_or(0)),
+            ("pipeline.replay", p.replay),
             ("pipeline.memory-wait", p.memory_wait),
             ("system.csr-use", s.csr_use),
             ("system.csr-flush", s.csr_flush),
@@ -434,6 +464,7 @@ impl Core {
             ("trap.return", t.return_),
             ("trap.return-fault", t.return_fault),
             ("memory.latency", m.latency),
+            ("memory.miss", m.miss),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
             ("l2.hit", self.l2.as_ref().map_or(0, |c| c.hit)),
@@ -448,6 +479,7 @@ impl Core {
             }
         }
         for (key, value, least) in [
+            ("operation.iterative", o.iterative, 1),
             ("pipeline.fetch-width", p.fetch_width, 2),
             ("pipeline.data-width", p.data_width, 1),
             ("branch.counters", b.counters, 1),

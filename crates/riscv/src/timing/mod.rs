@@ -34,6 +34,7 @@ mod operands;
 mod passage;
 mod pipe;
 mod predict;
+mod replay;
 mod timed;
 
 pub use self::core::{

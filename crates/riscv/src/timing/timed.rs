@@ -8,6 +8,7 @@ use super::operands::Dependence;
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
+use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
@@ -149,6 +150,10 @@ impl Model {
             let waits = self.memory.data(access, step.privilege);
             data.walk += waits.walk;
             data.miss += waits.miss;
+            // The store of `sc` is not seen.
+            if access.pa >= RAM_BASE && step.insn.row().class != Class::StoreConditional {
+                data.overlap |= self.memory.overlap(access.va, access.size, access.store);
+            }
         }
         let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
         let (mut settle, mut penalty) = (0, 0);
@@ -165,6 +170,8 @@ impl Model {
             settle,
             data_walk: data.walk,
             data_miss: data.miss,
+            overlap: data.overlap,
+            device: accesses.iter().any(|access| access.pa < RAM_BASE),
             again,
         };
         let shape = Shape::new(step.insn, &self.core);
