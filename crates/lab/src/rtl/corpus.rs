@@ -75,7 +75,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "vexriscv",
-        preset: "ripes-5stage",
+        preset: "vexriscv",
         isa: "rv32ima",
         misaligned: false,
         // It ignores errors of its bus, has no machine counters, does not let mcause and mtval be written, and an
