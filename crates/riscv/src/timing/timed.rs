@@ -494,6 +494,13 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     }
 }
 
+impl Timed<(), ()> {
+    /// Does one step of a machine with this core attached. (It is compiled in this crate, whose tests are optimized.)
+    pub fn step(&mut self, machine: &mut Machine) -> MachineStep {
+        machine.step(self)
+    }
+}
+
 impl<P: Phases, S: Sink> Observer for Timed<P, S> {
     const RETIRE: bool = true;
     const MEMORY: bool = true;
