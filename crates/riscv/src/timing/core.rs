@@ -51,11 +51,17 @@ pub struct Operation {
     /// `cycles`, however far.
     #[serde(default)]
     pub step: u32,
+    /// Whether it takes all cycles but the first in MEM instead of in EX.
+    #[serde(default)]
+    pub late: bool,
+    /// Bubbles between it and a directly following instruction that uses its result.
+    #[serde(default, rename = "use")]
+    pub use_: u32,
 }
 
 impl Default for Operation {
     fn default() -> Self {
-        Operation { cycles: 1, pipelined: false, by_zero: 0, step: 0 }
+        Operation { cycles: 1, pipelined: false, by_zero: 0, step: 0, late: false, use_: 0 }
     }
 }
 
@@ -115,6 +121,12 @@ pub struct Pipeline {
     pub forwarding: bool,
     /// Bubbles between a load and a directly following instruction that uses the value.
     pub load_use: u32,
+    /// Bubbles of a load that was in EX while a store that it overlaps with was not yet behind WB: it goes through the
+    /// pipe again.
+    pub redo: u32,
+    /// Whether a miss of the instruction cache begins when the instruction would be in ID, so that no earlier one's stall
+    /// hides it.
+    pub late_miss: bool,
     /// Whether an instruction that reads `x0` directly behind a load into `x0` waits for it, `load-use` bubbles.
     pub zero_waits: bool,
     /// Extra cycles of each load and store that hits, in a core that waits for the memory.
@@ -144,6 +156,8 @@ impl Default for Pipeline {
             kind: Kind::FiveStage,
             forwarding: true,
             load_use: 1,
+            redo: 0,
+            late_miss: false,
             zero_waits: false,
             memory_wait: 0,
             store_data_late: false,
@@ -172,6 +186,8 @@ pub struct System {
     pub csr_flush: u32,
     /// The same by kind of register, where it differs.
     pub csr_flush_of: CsrFlushes,
+    /// Whether a write of `satp` empties the translation buffers.
+    pub satp_empties: bool,
     /// Whether `csrrc` and `csrrci` flush nothing.
     pub csr_clear_in_place: bool,
     /// Cycles from EX of an access to memory to EX of the next one, if a `fence` is between them, or the first is `aq` or the
@@ -179,6 +195,8 @@ pub struct System {
     pub fence: u32,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
+    /// Whether `fence.i` begins to empty the instruction cache when it is in ID, instead of when it is in WB.
+    pub fence_i_early: bool,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
     /// Bubbles after `wfi` for which an interrupt is pending.
@@ -282,6 +300,9 @@ pub struct Memory {
     /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
     /// answered another one is replayed.
     pub device_posted: bool,
+    /// Stores that may be on their way to memory behind the pipe, each of which takes the port `latency` + 1 cycles; 0
+    /// lets any number pass at no cost.
+    pub store_slots: u32,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
 }
@@ -379,6 +400,7 @@ presets!(
     "spike",
     "ibex",
     "picorv32",
+    "vexriscv",
     "rocket",
     "cva6-2022",
     "cva6",
@@ -457,6 +479,9 @@ impl Core {
                 let must = "at most 10000 cycles, and only 'divide' has it";
                 return Err(number(&format!("{key}.by-zero"), operation.by_zero, must));
             }
+            if operation.use_ > ABSURD {
+                return Err(number(&format!("{key}.use"), operation.use_, "at most 10000 cycles"));
+            }
             if operation.step > 64 || operation.step > 0 && key != "operation.shift" {
                 let must = "at most 64 places, and only 'shift' has it";
                 return Err(number(&format!("{key}.step"), operation.step, must));
@@ -468,6 +493,7 @@ impl Core {
             ("pipeline.narrow-load-use", p.narrow_load_use.unwrap_or(0)),
             ("pipeline.replay", p.replay),
             ("pipeline.memory-wait", p.memory_wait),
+            ("pipeline.redo", p.redo),
             ("system.csr-use", s.csr_use),
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
@@ -486,7 +512,6 @@ impl Core {
             ("memory.fetch-miss", m.fetch_miss),
             ("memory.write-back", m.write_back),
             ("system.fence", s.fence),
-            ("system.wfi", s.wfi),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
             ("l2.hit", self.l2.as_ref().map_or(0, |c| c.hit)),
@@ -510,6 +535,9 @@ impl Core {
             if value != 0 && (!value.is_power_of_two() || value < least || value > 1 << 20) {
                 return Err(number(key, value, "a power of two, or 0 for none"));
             }
+        }
+        if m.store_slots > 64 {
+            return Err(number("memory.store-slots", m.store_slots, "at most 64"));
         }
         if b.return_stack > 1024 {
             return Err(number("branch.return-stack", b.return_stack, "at most 1024"));

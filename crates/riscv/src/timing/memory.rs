@@ -171,7 +171,7 @@ impl Memory {
             last_line: NO_LINE,
             fills: 0,
             counts: MemoryCounts::default(),
-            latest_stores: (core.pipeline.replay > 0).then_some([(NO_LINE, 0); 2]),
+            latest_stores: (core.pipeline.replay > 0 || core.pipeline.redo > 0).then_some([(NO_LINE, 0); 2]),
         })
     }
 
@@ -217,6 +217,14 @@ impl Memory {
         self.note_latest();
         // The machine reports its walks again, since it drops its own translations as well.
         self.ways.clear();
+    }
+
+    /// Empties the translation buffers, and remembers where the page tables are.
+    pub(super) fn forget_translations(&mut self) {
+        for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
+            tlb.entries.clear();
+        }
+        self.note_latest();
     }
 
     /// Empties everything: cold caches.

@@ -34,6 +34,7 @@ mod memory;
 mod operands;
 mod passage;
 mod pipe;
+mod port;
 mod predict;
 mod replay;
 mod timed;

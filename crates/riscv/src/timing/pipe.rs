@@ -18,6 +18,7 @@
 use super::core::Operation;
 use super::operands;
 use super::passage::{Flush, Stall};
+use super::port::{self, Port};
 use super::replay::Waiting;
 use super::{Cause, Causes, Core, Kind, Stage};
 use crate::format::RegClass;
@@ -37,16 +38,22 @@ pub(super) struct Shape {
     /// Cycles in EX, and what those behind the first are charged to.
     cycles: u32,
     cause: Cause,
-    /// More cycles in MEM.
+    /// More cycles in MEM, to wait for memory.
     wait: u32,
+    /// More cycles in MEM, to compute.
+    late_cycles: u32,
     /// Waits until the pipe is empty.
     drain: bool,
+    /// Bubbles before its result can be used, if it takes no other way.
+    after: u32,
+    /// Orders accesses.
+    fence: bool,
     /// Waits for all floating-point results.
     flags: bool,
     /// Whether it reads and writes memory.
     memory: [bool; 2],
     /// Whether it waits for the access before, and the next access for the one before it.
-    fence: [bool; 2],
+    ordered: [bool; 2],
 }
 
 /// When a result is there.
@@ -71,11 +78,14 @@ impl Shape {
         result: Ready::Execute,
         cycles: 1,
         cause: Cause::LongOperation,
+        after: 0,
+        fence: false,
+        late_cycles: 0,
         wait: 0,
         drain: false,
         flags: false,
         memory: [false; 2],
-        fence: [false; 2],
+        ordered: [false; 2],
     };
 
     pub(super) fn new(insn: &Insn, core: &Core) -> Self {
@@ -103,7 +113,7 @@ impl Shape {
         let operation = operation(insn, core);
         let fixed = if insn.op.by_operands() { 0 } else { fixed_shift(insn, core) };
         let total = operation.cycles + fixed;
-        let (cycles, mut result) =
+        let (mut cycles, mut result) =
             if operation.pipelined { (1, Ready::Later(total)) } else { (total, Ready::Execute) };
         let cause = match row.class {
             Class::Jump | Class::JumpReg => Cause::Branch,
@@ -140,7 +150,15 @@ impl Shape {
             // What is wider than the port, aligned as it is.
             wait += (u32::from(size) - 1) / core.pipeline.data_width;
         }
-        let drain = row.class == Class::Csr && core.system.csr_drain;
+        let drain = core.system.csr_drain && (row.class == Class::Csr || insn.op == Op::SfenceVma);
+        let mut late_cycles = 0;
+        if operation.late && !operation.pipelined {
+            (late_cycles, cycles) = (cycles - 1, 1);
+            if matches!(result, Ready::Execute) {
+                result = Ready::Memory(operation.use_, Cause::LongOperation);
+            }
+        }
+        let (after, fence) = (operation.use_, insn.op == Op::Fence);
         // fflags, frm and fcsr.
         let flags =
             core.system.float_flags_wait && row.class == Class::Csr && (1..=3).contains(&(insn.imm & 0xfff));
@@ -152,7 +170,7 @@ impl Shape {
             matches!(row.class, Class::Store | Class::FpStore | Class::Amo),
         ];
         let atomic = matches!(row.class, Class::LoadReserved | Class::StoreConditional | Class::Amo);
-        let fence = match row.class {
+        let ordered = match row.class {
             _ if core.system.fence == 0 => [false; 2],
             _ if insn.op == Op::Fence => [false, true],
             _ if insn.op == Op::FenceI => [true, false],
@@ -160,7 +178,22 @@ impl Shape {
             _ if atomic => [insn.imm & 1 != 0, insn.imm & 2 != 0],
             _ => [false; 2],
         };
-        Shape { needs, late, gives, result, cycles, cause, wait, drain, flags, memory, fence }
+        Shape {
+            needs,
+            late,
+            gives,
+            result,
+            cycles,
+            cause,
+            after,
+            fence,
+            late_cycles,
+            wait,
+            drain,
+            flags,
+            memory,
+            ordered,
+        }
     }
 }
 
@@ -170,9 +203,15 @@ impl Shape {
         let cycles = match self.result {
             // The unit takes the next operation in the meantime.
             Ready::Later(_) | Ready::Unit => self.cycles,
+            _ if self.late_cycles > 0 => self.cycles,
             _ => self.cycles.saturating_add_signed(costs.execute),
         };
         [(cycles.saturating_sub(1), self.cause), (costs.settle, Cause::Branch)]
+    }
+
+    /// Cycles in MEM behind the first, in which it computes.
+    fn late(&self, costs: &Costs) -> u32 {
+        if self.late_cycles > 0 { self.late_cycles.saturating_add_signed(costs.execute) } else { 0 }
     }
 }
 
@@ -313,6 +352,7 @@ pub(super) struct Key {
     accessed: Option<i64>,
     fenced: bool,
     device: Option<i64>,
+    port: Option<port::State>,
 }
 
 /// The scoreboard.
@@ -324,6 +364,7 @@ pub(super) struct Pipe {
     /// How far the fetch may be ahead, and when it had the last instruction.
     ahead: i64,
     fetch: i64,
+    late_miss: bool,
     /// When the last instruction entered these; it leaves each when it enters the next.
     decode: i64,
     execute: i64,
@@ -348,6 +389,8 @@ pub(super) struct Pipe {
     /// The load-use delay of a device that is not waited for, and from when it can be accessed again.
     posted: Option<u32>,
     device: i64,
+    /// Stores behind the pipe, in a core that has a port for them.
+    port: Option<Port>,
 }
 
 impl Pipe {
@@ -363,6 +406,7 @@ impl Pipe {
             ecall_reads: core.trap.ecall_reads,
             ahead: core.branch.fetch_ahead.into(),
             fetch: -1,
+            late_miss: core.pipeline.late_miss,
             decode: 0,
             execute: 1,
             memory: 2,
@@ -379,6 +423,7 @@ impl Pipe {
             fenced: false,
             posted: core.memory.device_posted.then_some(core.memory.device),
             device: i64::MIN / 2,
+            port: Port::new(core),
         }
     }
 
@@ -404,7 +449,8 @@ impl Pipe {
                 _ if shape.gives == ZERO => (execute, Cause::LoadUse),
                 _ if !self.forwarding => (write + 1, Cause::LoadUse),
                 Ready::Execute => {
-                    (execute + i64::from(shape.cycles) + i64::from(costs.execute), Cause::LongOperation)
+                    let cycles = i64::from(shape.cycles + shape.after) + i64::from(costs.execute);
+                    (execute + cycles, Cause::LongOperation)
                 }
                 Ready::Later(n) => (execute + i64::from(n) + i64::from(costs.execute), Cause::LongOperation),
                 Ready::Unit => (execute + 2 + i64::from(costs.execute), Cause::LongOperation),
@@ -436,9 +482,9 @@ impl Pipe {
     }
 
     /// An instruction that traps takes its slot; the handler is fetched behind it.
-    pub(super) fn trap(&mut self, ecall: bool, penalty: u32, costs: &Costs) -> Pass {
+    pub(super) fn trap(&mut self, ecall: bool, drain: bool, penalty: u32, costs: &Costs) -> Pass {
         let needs = [if ecall && self.ecall_reads { ECALL } else { 0 }, 0, 0, 0];
-        let shape = Shape { needs, ..Shape::PLAIN };
+        let shape = Shape { needs, drain, ..Shape::PLAIN };
         let pass = self.advance(&shape, costs, Cause::TrapFlush);
         self.redirect_from_write(penalty, Cause::TrapFlush, Flush::Trap);
         pass
@@ -462,6 +508,15 @@ impl Pipe {
     pub(super) fn redirect_from_write(&mut self, penalty: u32, cause: Cause, flush: Flush) {
         let at = match self.kind {
             Kind::FiveStage => self.write - 3,
+            _ => self.write + 1,
+        };
+        self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// The same, counted from its ID.
+    pub(super) fn redirect_from_decode(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        let at = match self.kind {
+            Kind::FiveStage => self.decode,
             _ => self.write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
@@ -509,18 +564,24 @@ impl Pipe {
         let mut replays = 0;
         // What crosses two words waits for the second in ID, however far the fetch is ahead.
         let halves = if self.ahead > 0 { i64::from(costs.second) } else { 0 };
-        let times =
-            |fetch: i64, fetched: i64, operands: i64, cycles: i64, memory_cycles: i64, replays: i64| {
-                let decode = fetched.max(execute1 + halves);
-                let execute = (decode + 1).max(memory1).max(operands) + replays;
-                let memory = (execute + cycles).max(write1);
-                let write = (memory + memory_cycles).max(write1 + 1);
-                [fetch, decode, execute, memory, write]
-            };
+        let mut refetch = 0;
+        let times = |fetch: i64,
+                     fetched: i64,
+                     operands: i64,
+                     cycles: i64,
+                     memory_cycles: i64,
+                     replays: i64,
+                     refetch: i64| {
+            let decode = fetched.max(execute1 + halves) + refetch;
+            let execute = (decode + 1).max(memory1).max(operands) + replays;
+            let memory = (execute + cycles).max(write1);
+            let write = (memory + memory_cycles).max(write1 + 1);
+            [fetch, decode, execute, memory, write]
+        };
         let mut now = write1 + 1;
         macro_rules! let_in {
             ($cause:expr) => {
-                let write = times(fetch, fetched, operands, cycles, memory_cycles, replays)[4];
+                let write = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[4];
                 pass.charges[$cause as usize] += (write - now) as u64;
                 now = write;
             };
@@ -530,7 +591,7 @@ impl Pipe {
         {
             fetch = r.at;
             fetched = fetch + 1;
-            let write = times(fetch, fetched, operands, cycles, memory_cycles, replays)[4];
+            let write = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[4];
             pass.refill = Some((r.cause, (write - now) as u64));
             now = write;
         }
@@ -539,7 +600,11 @@ impl Pipe {
             (costs.fetch_miss, Cause::IMiss),
             (costs.second, Cause::Structural),
         ] {
-            if cost > 0 {
+            if cost > 0 && cause == Cause::IMiss && self.late_miss {
+                // Found in ID: no stall of an earlier instruction hides it.
+                refetch += i64::from(cost);
+                let_in!(cause);
+            } else if cost > 0 {
                 fetched += i64::from(cost);
                 let_in!(cause);
             }
@@ -581,11 +646,11 @@ impl Pipe {
         }
         if self.fence > 0 {
             let accesses = shape.memory != [false; 2];
-            if (shape.fence[0] || accesses && self.fenced) && self.accessed + self.fence > operands {
+            if (shape.ordered[0] || accesses && self.fenced) && self.accessed + self.fence > operands {
                 operands = self.accessed + self.fence;
                 let_in!(Cause::Structural);
             }
-            self.fenced = shape.fence[1] || self.fenced && !accesses;
+            self.fenced = shape.ordered[1] || self.fenced && !accesses;
         }
         if let Some(replay) = self.replay {
             for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss)] {
@@ -594,7 +659,7 @@ impl Pipe {
                     let_in!(cause);
                 }
             }
-            let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays)[2];
+            let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[2];
             if costs.device
                 && let Some(posted) = self.posted
             {
@@ -614,7 +679,7 @@ impl Pipe {
                 let_in!(Cause::LoadUse);
             }
             if writes && !costs.device {
-                let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays)[2];
+                let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[2];
                 self.waiting.store(execute, reads);
             }
         }
@@ -625,15 +690,41 @@ impl Pipe {
             }
         }
         let (walk, miss) = if self.replay.is_some() { (0, 0) } else { (costs.data_walk, costs.data_miss) };
-        for (cost, cause) in
-            [(walk, Cause::TlbWalk), (miss, Cause::DMiss), (shape.wait + costs.again, Cause::Structural)]
-        {
+        for (cost, cause) in [
+            (shape.late(costs), shape.cause),
+            (walk, Cause::TlbWalk),
+            (miss, Cause::DMiss),
+            (shape.wait + costs.again, Cause::Structural),
+        ] {
             if cost > 0 {
                 memory_cycles += i64::from(cost);
                 let_in!(cause);
             }
         }
-        pass.starts = times(fetch, fetched, operands, cycles, memory_cycles, replays);
+        if let Some(port) = &mut self.port {
+            let [reads, writes] = shape.memory;
+            if reads {
+                let memory = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[3];
+                let redo = port.redo(memory - 1, costs.overlap);
+                if redo > 0 {
+                    // What an atomic operation waited comes again, too.
+                    memory_cycles += redo + i64::from(shape.late_cycles);
+                    let_in!(Cause::LoadUse);
+                }
+            }
+            if reads || writes {
+                let at = port.access(now, writes);
+                memory_cycles += at - now;
+                let_in!(Cause::Structural);
+            }
+            if writes {
+                port.store(now);
+            }
+            if shape.fence {
+                port.fence();
+            }
+        }
+        pass.starts = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch);
         self.fetch = fetched - 1;
         debug_assert_eq!(pass.starts[4], now);
         [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
@@ -677,6 +768,7 @@ impl Pipe {
             }
         }
         let memory = [
+            (shape.late(costs), shape.cause),
             (costs.data_walk, Cause::TlbWalk),
             (costs.data_miss, Cause::DMiss),
             (shape.wait + costs.again, Cause::Structural),
@@ -729,6 +821,7 @@ impl Pipe {
                 .then_some(self.accessed - w),
             fenced: self.fenced,
             device: (self.device > self.execute + 1).then_some(self.device - w),
+            port: self.port.as_ref().map(|port| port.key(w)),
         }
     }
 
@@ -751,6 +844,9 @@ impl Pipe {
         self.accessed = key.accessed.map_or(i64::MIN / 2, |at| at + write);
         self.fenced = key.fenced;
         self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
+        if let (Some(port), Some(state)) = (&mut self.port, &key.port) {
+            port.restore(state, write);
+        }
     }
 
     pub(super) fn write(&self) -> i64 {

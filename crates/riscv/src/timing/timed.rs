@@ -152,7 +152,8 @@ impl Model {
             data.walk += waits.walk;
             data.miss += waits.miss;
             // The store of `sc` is not seen.
-            if access.pa >= RAM_BASE && step.insn.row().class != Class::StoreConditional {
+            let kept = access.pa >= RAM_BASE || self.core.pipeline.redo > 0;
+            if kept && step.insn.row().class != Class::StoreConditional {
                 data.overlap |= self.memory.overlap(access.va, access.size, access.store);
             }
         }
@@ -200,6 +201,9 @@ impl Model {
                 }
             }
             Class::Csr => {
+                if s.satp_empties && step.insn.imm as u16 == crate::csr::SATP && csr::writes(step.insn) {
+                    self.memory.forget_translations();
+                }
                 let bubbles = csr::flush(step.insn, s);
                 if bubbles > 0 {
                     self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
@@ -212,7 +216,11 @@ impl Model {
                 }
                 Op::FenceI => {
                     self.memory.flush_instructions();
-                    self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
+                    if s.fence_i_early {
+                        self.pipe.redirect_from_decode(s.fence_i, Cause::Csr, Flush::System);
+                    } else {
+                        self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
+                    }
                 }
                 Op::SfenceVma => {
                     self.memory.flush_translations();
@@ -255,7 +263,16 @@ impl Model {
         let accessed =
             matches!(trap.cause, exception::Cause::LoadAccessFault | exception::Cause::StoreAccessFault);
         costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
-        let pass = self.pipe.trap(ecall, self.core.trap.exception, &costs);
+        // An access without a translation has looked for one.
+        let looked = matches!(trap.cause, exception::Cause::LoadPageFault | exception::Cause::StorePageFault);
+        if looked && self.memory.data_walks() {
+            costs.data_walk = self.core.memory.walk + 1;
+        }
+        // A CSR instruction that is illegal waits as one that is not.
+        let illegal = trap.cause == exception::Cause::IllegalInstruction;
+        let csr = illegal && trap.tval & 0x7f == 0x73 && trap.tval >> 12 & 3 != 0;
+        let drain = csr && self.core.system.csr_drain;
+        let pass = self.pipe.trap(ecall, drain, self.core.trap.exception, &costs);
         self.charge(phase, &pass);
         Some((pass, costs))
     }
