@@ -240,6 +240,9 @@ pub struct Traps {
     pub exception: u32,
     /// Between the last instruction that retires before an interrupt and the first instruction of the handler.
     pub interrupt: u32,
+    /// Whether an interrupt takes the place of the instruction in ID: `interrupt` then counts like `branch.mispredict`,
+    /// for the instruction before it.
+    pub interrupt_in_decode: bool,
     /// After `mret` and `sret`.
     #[serde(rename = "return")]
     pub return_: u32,
@@ -295,6 +298,9 @@ pub struct Memory {
     pub miss: u32,
     /// Cycles of a miss in the instruction cache, in addition to what the next level takes.
     pub fetch_miss: u32,
+    /// Further cycles of a miss of an instruction that is not the first behind a jump, a trap or a flush: the front end
+    /// notices it when the fetch behind it is under way.
+    pub fetch_miss_in_sequence: u32,
     /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
     pub write_back: u32,
     /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
@@ -303,6 +309,9 @@ pub struct Memory {
     /// Stores that may be on their way to memory behind the pipe, each of which takes the port `latency` + 1 cycles; 0
     /// lets any number pass at no cost.
     pub store_slots: u32,
+    /// Whether each access to a page without a translation walks the page table again, because no translation buffer keeps
+    /// that there is none.
+    pub fault_walks: bool,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
 }
@@ -510,6 +519,7 @@ impl Core {
             ("memory.latency", m.latency),
             ("memory.miss", m.miss),
             ("memory.fetch-miss", m.fetch_miss),
+            ("memory.fetch-miss-in-sequence", m.fetch_miss_in_sequence),
             ("memory.write-back", m.write_back),
             ("system.fence", s.fence),
             ("memory.device", m.device),

@@ -50,6 +50,8 @@ pub(super) struct Shape {
     fence: bool,
     /// Waits for all floating-point results.
     flags: bool,
+    /// Whether it is a floating-point store in a core where those have to wait for stores, too.
+    float_store: bool,
     /// Whether it reads and writes memory.
     memory: [bool; 2],
     /// Whether it waits for the access before, and the next access for the one before it.
@@ -84,6 +86,7 @@ impl Shape {
         wait: 0,
         drain: false,
         flags: false,
+        float_store: false,
         memory: [false; 2],
         ordered: [false; 2],
     };
@@ -191,6 +194,7 @@ impl Shape {
             wait,
             drain,
             flags,
+            float_store: core.system.float_flags_wait && row.class == Class::FpStore,
             memory,
             ordered,
         }
@@ -352,6 +356,7 @@ pub(super) struct Key {
     accessed: Option<i64>,
     fenced: bool,
     device: Option<i64>,
+    float_store: Option<i64>,
     port: Option<port::State>,
 }
 
@@ -373,6 +378,8 @@ pub(super) struct Pipe {
     /// When the last register was written.
     last_write: i64,
     pub(super) redirect: Option<Redirect>,
+    /// When the next interrupt was raised, if that is known.
+    pub(super) raised: Option<i64>,
     /// Whether the next fetch is not in sequence.
     pub(super) fresh: bool,
     /// From when each register can be used by an instruction in EX, and why not before.
@@ -389,6 +396,8 @@ pub(super) struct Pipe {
     /// The load-use delay of a device that is not waited for, and from when it can be accessed again.
     posted: Option<u32>,
     device: i64,
+    /// When the last floating-point store was in EX.
+    float_store: i64,
     /// Stores behind the pipe, in a core that has a port for them.
     port: Option<Port>,
 }
@@ -413,6 +422,7 @@ impl Pipe {
             write,
             last_write: i64::MIN / 2,
             redirect: None,
+            raised: None,
             fresh: true,
             ready: [(i64::MIN / 2, Cause::Issue); REGISTERS],
             unit: None,
@@ -423,6 +433,7 @@ impl Pipe {
             fenced: false,
             posted: core.memory.device_posted.then_some(core.memory.device),
             device: i64::MIN / 2,
+            float_store: i64::MIN / 2,
             port: Port::new(core),
         }
     }
@@ -497,6 +508,13 @@ impl Pipe {
             _ => self.write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// An interrupt takes the place of the instruction in ID, which may have waited for a redirect.
+    pub(super) fn interrupt(&mut self, penalty: u32) {
+        let decode = self.redirect.map_or(self.execute, |r| self.execute.max(r.at + 1));
+        let decode = decode.max(self.raised.take().unwrap_or(decode));
+        self.set_redirect(decode - 1 + i64::from(penalty), Cause::TrapFlush, Flush::Interrupt);
     }
 
     /// The same, counted from its fetch.
@@ -629,6 +647,10 @@ impl Pipe {
                 let_in!(cause);
             }
         }
+        if shape.flags && self.float_store + FLAGS_BEHIND_STORES > operands {
+            operands = self.float_store + FLAGS_BEHIND_STORES;
+            let_in!(Cause::LongOperation);
+        }
         if shape.flags {
             for register in 32..64 {
                 let (at, cause) = self.ready_at(register);
@@ -731,6 +753,9 @@ impl Pipe {
         if shape.memory != [false; 2] {
             self.accessed = self.execute;
         }
+        if shape.float_store {
+            self.float_store = self.execute;
+        }
         if self.replay.is_some() {
             // What comes next is in EX a cycle later at least.
             self.waiting.settle(self.execute + 1);
@@ -821,6 +846,8 @@ impl Pipe {
                 .then_some(self.accessed - w),
             fenced: self.fenced,
             device: (self.device > self.execute + 1).then_some(self.device - w),
+            float_store: (self.float_store + FLAGS_BEHIND_STORES > self.execute + 1)
+                .then_some(self.float_store - w),
             port: self.port.as_ref().map(|port| port.key(w)),
         }
     }
@@ -844,6 +871,7 @@ impl Pipe {
         self.accessed = key.accessed.map_or(i64::MIN / 2, |at| at + write);
         self.fenced = key.fenced;
         self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
+        self.float_store = key.float_store.map_or(i64::MIN / 2, |at| at + write);
         if let (Some(port), Some(state)) = (&mut self.port, &key.port) {
             port.restore(state, write);
         }
@@ -857,6 +885,9 @@ impl Pipe {
 /// The register `x0` in a core in which it is waited for.
 const ZERO: u8 = 64;
 const REGISTERS: usize = 65;
+
+/// Cycles from EX of a floating-point store to that of an access to the flags, which waits until it is behind WB.
+const FLAGS_BEHIND_STORES: i64 = 4;
 
 /// Marks the operands that `ecall` reads.
 const ECALL: u8 = 255;

@@ -145,7 +145,10 @@ impl Model {
     pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
         self.start(step.phase);
         let (second, at_hand) = self.second_fetches(step.pc, step.insn.len);
-        let fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+        let mut fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+        if fetch.miss > 0 && !self.pipe.fresh {
+            fetch.miss += self.core.memory.fetch_miss_in_sequence;
+        }
         let mut data = Waits::default();
         for access in accesses {
             let waits = self.memory.data(access, step.privilege);
@@ -240,7 +243,12 @@ impl Model {
         self.start(phase);
         self.traps += 1;
         if trap.cause.is_interrupt() {
-            self.pipe.redirect_from_write(self.core.trap.interrupt, Cause::TrapFlush, Flush::Interrupt);
+            let penalty = self.core.trap.interrupt;
+            if self.core.trap.interrupt_in_decode {
+                self.pipe.interrupt(penalty);
+            } else {
+                self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt);
+            }
             self.refill_phase = phase;
             return None;
         }
@@ -265,7 +273,7 @@ impl Model {
         costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
         // An access without a translation has looked for one.
         let looked = matches!(trap.cause, exception::Cause::LoadPageFault | exception::Cause::StorePageFault);
-        if looked && self.memory.data_walks() {
+        if looked && self.core.memory.fault_walks && self.memory.data_walks() {
             costs.data_walk = self.core.memory.walk + 1;
         }
         // A CSR instruction that is illegal waits as one that is not.
@@ -403,6 +411,17 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         }
         machine.set_external_interrupt(false);
         Err(Stop::Budget)
+    }
+
+    /// When the next instruction, which is this one, would be in EX, if nothing of it misses.
+    pub fn would_execute(&self, insn: &Insn) -> u64 {
+        let mut pipe = self.model.pipe.clone();
+        pipe.pass(&Shape::new(insn, &self.model.core), &Costs::default()).starts[2].max(0) as u64
+    }
+
+    /// The next interrupt was raised in this cycle: it finds an instruction in ID that came there earlier.
+    pub fn raised(&mut self, cycle: u64) {
+        self.model.pipe.raised = Some(cycle as i64);
     }
 
     /// A copy of the model as if this trap had not occurred: without the accesses of the trapping instruction and the
