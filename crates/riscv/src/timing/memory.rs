@@ -425,7 +425,7 @@ impl Memory {
             waits.walk += self.translate(false, va);
         }
         if pa < RAM_BASE {
-            waits.miss += self.latencies.device;
+            waits.miss += if self.latencies.device_posted { 0 } else { self.latencies.device };
             return waits;
         }
         let mut both = self.data_line(pa, store);
@@ -466,12 +466,14 @@ impl Memory {
             }
             Found::NotFilled => self.next_level(pa, store) + self.latencies.miss,
             Found::Filled(old) => {
+                let mut buffer = 0;
                 if let Some(address) = cache.dirty(old) {
-                    // Buffered: the line goes down, and no access waits.
+                    // The line goes down, and no access waits for the next level to take it.
                     self.counts.write_backs += 1;
                     self.next_level(address, true);
+                    buffer = self.latencies.write_back;
                 }
-                self.next_level(pa, store) + self.latencies.miss
+                self.next_level(pa, store) + self.latencies.miss + buffer
             }
         }
     }

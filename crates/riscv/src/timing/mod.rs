@@ -28,6 +28,7 @@
 mod core;
 mod csr;
 mod fast;
+mod history;
 mod ledger;
 mod memory;
 mod operands;
