@@ -195,7 +195,8 @@ impl Model {
         let word = u32::from_le_bytes(bytes.try_into().ok()?);
         let word = if word & 3 == 3 { word } else { word & 0xffff };
         let insn = machine.decoder.decode(word)?;
-        let costs = Costs { second: self.second_fetches(machine.pc(), insn.len), ..Costs::default() };
+        let (second, at_hand) = self.second_fetches(machine.pc(), insn.len);
+        let costs = Costs { second, at_hand, ..Costs::default() };
         Some(self.pipe.clone().pass(&Shape::new(&insn, &self.core), &costs).starts)
     }
 
