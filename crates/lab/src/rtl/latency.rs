@@ -1,7 +1,7 @@
 //! How long an interrupt takes to its handler, at each cycle of a loop.
 
+use tollgate_riscv::Step;
 use tollgate_riscv::timing::{Core, Timed};
-use tollgate_riscv::{Decoder, Machine, Step};
 
 use super::error::RtlError;
 use super::golden::Golden;
@@ -39,16 +39,8 @@ pub(super) fn interrupted(
         for _ in 0..100_000 {
             if let Some(due) = due
                 && !raised
-                && if core.trap.interrupt_in_decode {
-                    executes(&timed, &machine, subject).is_some_and(|at| at >= due)
-                } else {
-                    timed.cycles() >= due
-                }
+                && timed.interrupts(&machine, due)
             {
-                if core.trap.interrupt_in_decode {
-                    // The last one leaves WB at the end of the cycle before `cycles()`.
-                    timed.raised(due - 1);
-                }
                 machine.set_external_interrupt(true);
                 raised = true;
             }
@@ -77,13 +69,6 @@ pub(super) fn interrupted(
         latencies.push(Cycles { rtl, model, absolute: rtl.abs_diff(model) });
     }
     Ok(latencies)
-}
-
-/// When the next instruction would be in EX.
-fn executes(timed: &Timed, machine: &Machine, subject: &Subject) -> Option<u64> {
-    let word = machine.read_memory(machine.pc(), 4).ok()?.try_into().ok()?;
-    let insn = Decoder::new(subject.isa()).decode(u32::from_le_bytes(word))?;
-    Some(timed.would_execute(&insn))
 }
 
 /// The interrupts of a trace.

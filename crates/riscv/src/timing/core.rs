@@ -240,8 +240,10 @@ pub struct Traps {
     pub exception: u32,
     /// Between the last instruction that retires before an interrupt and the first instruction of the handler.
     pub interrupt: u32,
-    /// Whether an interrupt takes the place of the instruction in ID: `interrupt` then counts like `branch.mispredict`,
-    /// for the instruction before it.
+    /// Cycles from an interrupt's line to the core's seeing it.
+    pub interrupt_delay: u32,
+    /// Whether an interrupt is taken before the instruction that is in ID when the core sees it, instead of behind the
+    /// next one that leaves WB.
     pub interrupt_in_decode: bool,
     /// After `mret` and `sret`.
     #[serde(rename = "return")]
@@ -514,6 +516,7 @@ impl Core {
             ("branch.indirect", b.indirect),
             ("trap.exception", t.exception),
             ("trap.interrupt", t.interrupt),
+            ("trap.interrupt-delay", t.interrupt_delay),
             ("trap.return", t.return_),
             ("trap.return-fault", t.return_fault),
             ("memory.latency", m.latency),

@@ -378,8 +378,6 @@ pub(super) struct Pipe {
     /// When the last register was written.
     last_write: i64,
     pub(super) redirect: Option<Redirect>,
-    /// When the next interrupt was raised, if that is known.
-    pub(super) raised: Option<i64>,
     /// Whether the next fetch is not in sequence.
     pub(super) fresh: bool,
     /// From when each register can be used by an instruction in EX, and why not before.
@@ -422,7 +420,6 @@ impl Pipe {
             write,
             last_write: i64::MIN / 2,
             redirect: None,
-            raised: None,
             fresh: true,
             ready: [(i64::MIN / 2, Cause::Issue); REGISTERS],
             unit: None,
@@ -513,7 +510,6 @@ impl Pipe {
     /// An interrupt takes the place of the instruction in ID, which may have waited for a redirect.
     pub(super) fn interrupt(&mut self, penalty: u32) {
         let decode = self.redirect.map_or(self.execute, |r| self.execute.max(r.at + 1));
-        let decode = decode.max(self.raised.take().unwrap_or(decode));
         self.set_redirect(decode - 1 + i64::from(penalty), Cause::TrapFlush, Flush::Interrupt);
     }
 
@@ -524,9 +520,14 @@ impl Pipe {
 
     /// The same, counted from its WB.
     pub(super) fn redirect_from_write(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        self.redirect_behind(self.write, penalty, cause, flush);
+    }
+
+    /// The same, counted as if it had been in WB then.
+    pub(super) fn redirect_behind(&mut self, write: i64, penalty: u32, cause: Cause, flush: Flush) {
         let at = match self.kind {
-            Kind::FiveStage => self.write - 3,
-            _ => self.write + 1,
+            Kind::FiveStage => write - 3,
+            _ => write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }

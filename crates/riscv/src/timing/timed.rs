@@ -1,6 +1,6 @@
 //! The plain scoreboard as an observer.
 
-use super::core::{Core, CoreError};
+use super::core::{Core, CoreError, Kind};
 use super::csr;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
@@ -74,6 +74,8 @@ pub(super) struct Model {
     /// The phase that the next refill is charged to.
     pub(super) refill_phase: u8,
     pub(super) started: bool,
+    /// As if an instruction had been in WB then, an interrupt that is about to be taken.
+    interrupted: Option<i64>,
 }
 
 /// An instruction on its way into the model.
@@ -103,6 +105,7 @@ impl Model {
             stacking: [0; Cause::COUNT],
             refill_phase: 0,
             started: false,
+            interrupted: None,
         })
     }
 
@@ -189,6 +192,17 @@ impl Model {
         (pass, costs)
     }
 
+    /// When the next instruction would enter each stage, if it is found and misses nothing.
+    fn next_starts(&self, machine: &Machine) -> Option<[i64; 5]> {
+        let bytes = machine.read_memory(machine.translate(machine.pc())?, 4).ok()?;
+        let word = u32::from_le_bytes(bytes.try_into().ok()?);
+        let word = if word & 3 == 3 { word } else { word & 0xffff };
+        let insn = machine.decoder.decode(word)?;
+        let (second, at_hand) = self.second_fetches(machine.pc(), insn.len);
+        let costs = Costs { second, at_hand, ..Costs::default() };
+        Some(self.pipe.clone().pass(&Shape::new(&insn, &self.core), &costs).starts)
+    }
+
     /// What an instruction does to the fetch of the next one.
     /// `early` says whether the front end finds it out.
     pub(super) fn behind(&mut self, step: &Step, (penalty, early): (u32, bool)) {
@@ -244,10 +258,14 @@ impl Model {
         self.traps += 1;
         if trap.cause.is_interrupt() {
             let penalty = self.core.trap.interrupt;
-            if self.core.trap.interrupt_in_decode {
-                self.pipe.interrupt(penalty);
-            } else {
-                self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt);
+            match self.interrupted.take() {
+                // It is not known when the line rose: the next instruction had just come to ID.
+                None if self.core.pipeline.replay > 0 => self.pipe.interrupt(penalty + 1),
+                None => self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt),
+                Some(write) => {
+                    self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt);
+                    self.pipe.redirect_behind(write, penalty, Cause::TrapFlush, Flush::Interrupt);
+                }
             }
             self.refill_phase = phase;
             return None;
@@ -386,9 +404,30 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         self.model.predict.forget(&self.model.core);
     }
 
-    /// Raises the machine external interrupt in one exact cycle: runs until an instruction leaves the pipe in
-    /// that cycle or later, and raises it, so that it is taken behind that instruction, if the guest has it
-    /// enabled. Then the trap is taken. The interrupt latency is the handler's IF less `cycle`.
+    /// Whether an interrupt, whose line rises in the cycle in which an instruction retires that leaves
+    /// [`cycles`](Self::cycles) at `line`, is taken before the next instruction.
+    pub fn interrupts(&mut self, machine: &Machine, line: u64) -> bool {
+        let trap = &self.model.core.trap;
+        let seen = line + u64::from(trap.interrupt_delay);
+        if !trap.interrupt_in_decode {
+            return self.cycles() >= seen;
+        }
+        let seen = seen.cast_signed();
+        let Some(next) = self.model.next_starts(machine) else { return false };
+        let taken = next[2] > seen;
+        if taken {
+            // No earlier than if an instruction had been in WB then.
+            self.model.interrupted = Some(match self.model.core.pipeline.kind {
+                Kind::FiveStage => next[1].max(seen) + 2,
+                _ => seen - 1,
+            });
+        }
+        taken
+    }
+
+    /// Raises the machine external interrupt in one exact cycle: runs until the core [takes it](Self::interrupts) before
+    /// the next instruction, if the guest has it enabled. Then the trap is taken. The interrupt latency is the handler's
+    /// IF less `cycle`.
     ///
     /// # Errors
     /// When `budget` steps were not enough, or the machine stopped; contains the reason.
@@ -396,7 +435,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         let mut raised = false;
         for _ in 0..budget {
             // The last instruction leaves WB at the end of cycle `cycles() - 1`.
-            if !raised && self.cycles() > cycle {
+            if !raised && self.interrupts(machine, cycle + 1) {
                 machine.set_external_interrupt(true);
                 raised = true;
             }
@@ -411,17 +450,6 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         }
         machine.set_external_interrupt(false);
         Err(Stop::Budget)
-    }
-
-    /// When the next instruction, which is this one, would be in EX, if nothing of it misses.
-    pub fn would_execute(&self, insn: &Insn) -> u64 {
-        let mut pipe = self.model.pipe.clone();
-        pipe.pass(&Shape::new(insn, &self.model.core), &Costs::default()).starts[2].max(0) as u64
-    }
-
-    /// The next interrupt was raised in this cycle: it finds an instruction in ID that came there earlier.
-    pub fn raised(&mut self, cycle: u64) {
-        self.model.pipe.raised = Some(cycle as i64);
     }
 
     /// A copy of the model as if this trap had not occurred: without the accesses of the trapping instruction and the
