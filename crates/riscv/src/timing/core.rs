@@ -15,6 +15,9 @@ pub enum Kind {
     /// IF, ID, EX, MEM, WB; an instruction leaves a stage when the next stage is free.
     #[default]
     FiveStage,
+    /// Instructions issue in order to units of different latency, and commit in order: `[front]`, `[scoreboard]` and
+    /// `[stores]`.
+    Scoreboard,
 }
 
 /// How branches are predicted.
@@ -61,6 +64,12 @@ pub struct Operations {
     pub float_multiply: Operation,
     /// Floating-point division and square root.
     pub float_divide: Operation,
+    /// Single-precision addition and multiplication; without it as double precision.
+    pub float_single: Option<Operation>,
+    /// Floating-point comparison, sign injection, classification and moves; without it as `float`.
+    pub float_move: Option<Operation>,
+    /// Floating-point conversion; without it as `float`.
+    pub float_convert: Option<Operation>,
     /// Atomic read-modify-write, without its memory access.
     pub atomic: Operation,
 }
@@ -96,6 +105,60 @@ impl Default for Pipeline {
     }
 }
 
+/// A front end that runs ahead, of a core with a scoreboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Front {
+    /// Instructions that wait for decode at most.
+    pub queue: u32,
+    /// Cycles of a miss of the instruction cache in addition to memory's.
+    pub refill: u32,
+}
+
+/// Issue, execution and commit of a core with a scoreboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ScoreboardShape {
+    /// Instructions between issue and commit at most.
+    pub entries: u32,
+    /// Instructions that commit in one cycle at most.
+    pub commits: u32,
+    /// Cycles from the data cache's taking a load to its result, on a hit.
+    pub load: u32,
+    /// Cycles of a miss of the data cache in addition to memory's.
+    pub refill: u32,
+    /// Cycles that a load or a store loses to a page-table walk, in addition to the walk.
+    pub walk: u32,
+    /// Cycles of an atomic operation in addition to memory's, from when all stores are in memory to its commit.
+    pub atomic: u32,
+}
+
+/// Stores between commit and memory, of a core with a scoreboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StoreBuffer {
+    /// Committed stores before the write buffer at most.
+    pub queue: u32,
+    /// Words of the write buffer.
+    pub words: u32,
+    /// Writes on their way to memory at most.
+    pub writes: u32,
+    /// Cycles of a write in addition to memory's, from its sending until its word is free.
+    pub answer: u32,
+}
+
+/// Which CSR writes empty the pipe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CsrFlush {
+    /// All.
+    #[default]
+    All,
+    /// Those that instructions already in the pipe depend on: `mstatus`, `sstatus`, `satp` and the floating-point
+    /// registers.
+    Context,
+}
+
 /// Control and status registers, and instructions that synchronize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -106,6 +169,8 @@ pub struct System {
     pub csr_drain: bool,
     /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
+    /// Which CSR writes those are.
+    pub csr_flush_of: CsrFlush,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
@@ -195,6 +260,8 @@ pub struct Memory {
     pub stores_wait: bool,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
+    /// Cycles of each load of a walk that hits, 1 without this key.
+    pub walk_level: Option<u32>,
 }
 
 /// A core.
@@ -239,6 +306,12 @@ pub struct Core {
     pub dtlb: Option<TlbShape>,
     /// Main memory and devices.
     pub memory: Memory,
+    /// The front end of a core with a scoreboard.
+    pub front: Front,
+    /// Issue, execution and commit of a core with a scoreboard.
+    pub scoreboard: ScoreboardShape,
+    /// Stores between commit and memory, of a core with a scoreboard.
+    pub stores: StoreBuffer,
     /// Whether the known fault is on.
     #[serde(skip)]
     pub fault: bool,

@@ -299,6 +299,7 @@ impl<const PIPE: bool> Fast<PIPE> {
                 insn: &op.insn,
                 privilege: several.privilege,
                 phase: several.privilege as u8,
+                division: None,
             };
             if PIPE {
                 self.model.retire(&step, access.as_slice());
@@ -352,7 +353,7 @@ impl<const PIPE: bool> Fast<PIPE> {
                 jump += 1;
                 let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
                 let penalty = self.model.predict.bubbles(turn, code);
-                let step = Step { pc, pa: 0, next_pc, insn: &op.insn, privilege, phase };
+                let step = Step { pc, pa: 0, next_pc, insn: &op.insn, privilege, phase, division: None };
                 self.model.behind(&step, penalty);
             }
         }
@@ -390,6 +391,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             insn: &retired.insn,
             privilege: retired.privilege,
             phase: retired.privilege as u8,
+            division: None,
         };
         let accesses: Vec<Data> = self.accesses.iter().map(Data::of).collect();
         self.model.retire(&step, &accesses);
@@ -420,7 +422,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
         let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
-        if PIPE && block.jumps.len() > MOST_PREDICTIONS
+        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || self.model.board.is_some())
             || !ready
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {

@@ -27,16 +27,19 @@
 
 mod core;
 mod fast;
+mod frontend;
 mod ledger;
 mod memory;
 mod passage;
 mod pipe;
 mod predict;
+mod scoreboard;
+mod stores;
 mod timed;
 
 pub use self::core::{
-    Branches, CacheShape, Core, CoreError, Kind, Memory, Operation, Operations, Pipeline, Predictor, System,
-    TlbShape, Traps,
+    Branches, CacheShape, Core, CoreError, CsrFlush, Front, Kind, Memory, Operation, Operations, Pipeline,
+    Predictor, ScoreboardShape, StoreBuffer, System, TlbShape, Traps,
 };
 pub use fast::Fast;
 pub use ledger::{Cause, Causes, Ledger};

@@ -24,11 +24,11 @@ use crate::insn::{Class, Insn, Op};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     /// Registers that are needed in EX: 1 to 31 integer, 32 to 63 floating point; 0 if unused.
-    needs: [u8; 3],
+    pub(super) needs: [u8; 3],
     /// A register that is needed in MEM.
     late: u8,
     /// The destination, or 0.
-    gives: u8,
+    pub(super) gives: u8,
     /// When the result is there, and why that takes time.
     result: Ready,
     /// Cycles in EX.
@@ -95,7 +95,7 @@ impl Shape {
 }
 
 /// The long operation that an instruction is.
-fn operation(insn: &Insn, core: &Core) -> Option<super::core::Operation> {
+pub(super) fn operation(insn: &Insn, core: &Core) -> Option<super::core::Operation> {
     use Op::*;
     let o = &core.operation;
     Some(match insn.op {
@@ -105,16 +105,27 @@ fn operation(insn: &Insn, core: &Core) -> Option<super::core::Operation> {
             Class::Amo => o.atomic,
             Class::FpFp | Class::FpInt | Class::IntFp => {
                 let name = insn.row().mnemonic;
-                if name.starts_with("fdiv") || name.starts_with("fsqrt") {
+                let single = o.float_single.filter(|_| name.ends_with(".s"));
+                if let Some(operation) = o.float_move
+                    && ["fsgnj", "fmin", "fmax", "feq", "flt", "fle", "fclass", "fmv"]
+                        .iter()
+                        .any(|m| name.starts_with(m))
+                {
+                    operation
+                } else if let Some(operation) = o.float_convert
+                    && name.starts_with("fcvt")
+                {
+                    operation
+                } else if name.starts_with("fdiv") || name.starts_with("fsqrt") {
                     o.float_divide
                 } else if name.starts_with("fmul")
                     || name.starts_with("fm") && name.contains("add.")
                     || name.starts_with("fm") && name.contains("sub.")
                     || name.starts_with("fnm")
                 {
-                    o.float_multiply
+                    single.unwrap_or(o.float_multiply)
                 } else {
-                    o.float
+                    single.unwrap_or(o.float)
                 }
             }
             _ => return None,
@@ -208,7 +219,7 @@ impl Pipe {
     pub(super) fn new(core: &Core) -> Self {
         let write = match core.pipeline.kind {
             Kind::SingleCycle => -1,
-            Kind::TwoStage => 0,
+            Kind::TwoStage | Kind::Scoreboard => 0,
             Kind::FiveStage => 3,
         };
         Pipe {
@@ -483,6 +494,12 @@ impl Pipe {
 
     pub(super) fn write(&self) -> i64 {
         self.write
+    }
+
+    /// The last instruction left in this cycle, in a core that is modeled elsewhere.
+    pub(super) fn set_write(&mut self, write: i64, redirect: Option<Redirect>) {
+        self.write = write;
+        self.redirect = redirect;
     }
 }
 

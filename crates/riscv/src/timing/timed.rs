@@ -1,12 +1,14 @@
 //! The plain scoreboard as an observer.
 
-use super::core::{Core, CoreError};
+use super::core::{Core, CoreError, Kind};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
+use super::scoreboard::Scoreboard;
 use crate::exception::{self, Trap};
+use crate::format::RegClass;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
@@ -63,6 +65,8 @@ pub(super) struct Model {
     pub(super) pipe: Pipe,
     pub(super) memory: Memory,
     pub(super) predict: Predict,
+    /// What is in place of `pipe` and `predict`, if the core has one.
+    pub(super) board: Option<Box<Scoreboard>>,
     pub(super) ledger: Ledger,
     pub(super) instructions: u64,
     pub(super) traps: u64,
@@ -81,6 +85,8 @@ pub(super) struct Step<'a> {
     pub(super) insn: &'a Insn,
     pub(super) privilege: Privilege,
     pub(super) phase: u8,
+    /// Cycles of a division with these operands, if they are known.
+    pub(super) division: Option<i64>,
 }
 
 impl Model {
@@ -90,6 +96,7 @@ impl Model {
             pipe: Pipe::new(core),
             memory: Memory::new(core)?,
             predict: Predict::new(core),
+            board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
             ledger: Ledger::default(),
             core: core.clone(),
             instructions: 0,
@@ -126,6 +133,16 @@ impl Model {
         second_fetches(self.core.pipeline.fetch_width, self.pipe.fresh, pc, len)
     }
 
+    /// Cycles of a division with the operands that are in registers, on a core whose divider shifts by one digit a cycle.
+    fn division(&self, insn: &Insn, registers: &[u64; 32]) -> Option<i64> {
+        self.board.as_ref()?;
+        super::scoreboard::division(
+            insn.op,
+            registers[usize::from(insn.rs1) & 31],
+            registers[usize::from(insn.rs2) & 31],
+        )
+    }
+
     pub(super) fn charge(&mut self, phase: u8, pass: &Pass) {
         self.ledger.charge_all(phase, &pass.charges);
         if let Some((cause, cycles)) = pass.refill {
@@ -137,6 +154,15 @@ impl Model {
     /// One instruction retires.
     pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
         self.start(step.phase);
+        if let Some(board) = &mut self.board {
+            let shape = Shape::new(step.insn, &self.core);
+            let operation = super::pipe::operation(step.insn, &self.core);
+            let (pass, costs) = board.retire(step, &shape, operation, accesses, &mut self.memory);
+            self.pipe.set_write(board.commit(), board.redirected());
+            self.charge(step.phase, &pass);
+            self.instructions += 1;
+            return (pass, costs);
+        }
         let second = self.second_fetches(step.pc, step.insn.len);
         let fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
         let mut data = Waits::default();
@@ -202,6 +228,9 @@ impl Model {
     pub(super) fn trap(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
         self.start(phase);
         self.traps += 1;
+        if self.board.is_some() {
+            return self.trap_of_board(trap, phase);
+        }
         if trap.cause.is_interrupt() {
             self.pipe.redirect_from_write(self.core.trap.interrupt, Cause::TrapFlush, Flush::Interrupt);
             self.refill_phase = phase;
@@ -227,6 +256,26 @@ impl Model {
         Some((pass, costs))
     }
 
+    fn trap_of_board(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
+        let cannot_fetch = matches!(
+            trap.cause,
+            exception::Cause::InstructionMisaligned
+                | exception::Cause::InstructionAccessFault
+                | exception::Cause::InstructionPageFault
+        );
+        let place = match self.memory.physical(trap.epc, trap.from) {
+            Some(pa) if !cannot_fetch => {
+                Some(super::frontend::Place { pc: trap.epc, pa, len: 2, privilege: trap.from })
+            }
+            _ => None,
+        };
+        let board = self.board.as_mut()?;
+        let (pass, costs) = board.trap(place.as_ref(), trap, &mut self.memory);
+        self.pipe.set_write(board.commit(), board.redirected());
+        self.charge(phase, &pass);
+        (!trap.cause.is_interrupt()).then_some((pass, costs))
+    }
+
     /// The words that a trap or a return has stacked in hardware ([`crate::custom`]) go through the data port, one
     /// after the other as loads and stores do, before the pipe is refilled.
     pub(super) fn stack(&mut self, words: &[Access], phase: u8) {
@@ -237,7 +286,13 @@ impl Model {
         let missed =
             words.iter().map(|word| self.memory.data(&Data::of(word), Privilege::Machine).miss).sum();
         let port = words.len() as u32 * (1 + self.core.pipeline.memory_wait);
-        self.pipe.occupy(port + missed);
+        match &mut self.board {
+            Some(board) => {
+                board.occupy(port + missed);
+                self.pipe.set_write(board.commit(), board.redirected());
+            }
+            None => self.pipe.occupy(port + missed),
+        }
         for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
             self.ledger.charge(phase, cause, cycles.into());
             self.stacking[cause as usize] += u64::from(cycles);
@@ -266,6 +321,8 @@ pub struct Timed<P: Phases = (), S: Sink = ()> {
     phases: P,
     sink: S,
     accesses: Vec<Data>,
+    /// What instructions have written to integer registers.
+    registers: [u64; 32],
     /// Words that hardware stacks.
     stacked: Vec<Access>,
     sequence: u64,
@@ -289,6 +346,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             phases,
             sink,
             accesses: Vec::new(),
+            registers: [0; 32],
             stacked: Vec::new(),
             sequence: 0,
             last: None,
@@ -325,6 +383,9 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     pub fn make_cold(&mut self) {
         self.model.memory.flush_all();
         self.model.predict.forget(&self.model.core);
+        if let Some(board) = &mut self.model.board {
+            board.forget();
+        }
     }
 
     /// Raises the machine external interrupt in one exact cycle: runs until an instruction leaves the pipe in
@@ -422,13 +483,13 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     ) {
         let mut starts = pass.starts.map(|t| Some(t.max(0) as u64));
         match self.model.core.pipeline.kind {
-            super::Kind::FiveStage => {}
+            super::Kind::FiveStage | super::Kind::Scoreboard => {}
             super::Kind::TwoStage => starts[1..4].fill(None),
             super::Kind::SingleCycle => starts[..4].fill(None),
         }
         let write = self.model.pipe.write();
         // An instruction of a core without a pipeline waits in its only stage.
-        let one = self.model.core.pipeline.kind != super::Kind::FiveStage;
+        let one = matches!(self.model.core.pipeline.kind, super::Kind::SingleCycle | super::Kind::TwoStage);
         let mut stalls = stalls(&pass.charges, costs);
         for stall in &mut stalls {
             if one {
@@ -473,7 +534,11 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
             insn: &retired.insn,
             privilege: retired.privilege,
             phase,
+            division: self.model.division(&retired.insn, &self.registers),
         };
+        if retired.insn.row().format.rd() == RegClass::X {
+            self.registers[usize::from(retired.insn.rd) & 31] = retired.value;
+        }
         if S::ACTIVE {
             self.squash();
         }
