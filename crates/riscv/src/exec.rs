@@ -271,7 +271,9 @@ impl Machine {
             (Branch |$a:ident, $b:ident| $taken:expr) => {{
                 let ($a, $b) = (self.hart.x[rs1], self.hart.x[rs2]);
                 if $taken {
-                    return self.target(pc.wrapping_add(insn.imm as u64));
+                    let target = self.target(pc.wrapping_add(insn.imm as u64))?;
+                    self.taken = true;
+                    return Ok(target);
                 }
             }};
             (Jump) => {{

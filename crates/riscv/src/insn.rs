@@ -123,6 +123,45 @@ impl Op {
         &INSTRUCTIONS[self as usize]
     }
 
+    /// Whether some cores take longer over it with other operands: multiplication, division, and shifts by a register.
+    /// [`Retired::operands`](crate::Retired::operands) has those.
+    #[inline(always)]
+    pub const fn by_operands(self) -> bool {
+        use Op::*;
+        matches!(
+            self,
+            Sll | Srl
+                | Sra
+                | Sllw
+                | Srlw
+                | Sraw
+                | Sll32
+                | Srl32
+                | Sra32
+                | Mul
+                | Mulh
+                | Mulhsu
+                | Mulhu
+                | Mulw
+                | Mul32
+                | Mulh32
+                | Mulhsu32
+                | Mulhu32
+                | Div
+                | Divu
+                | Rem
+                | Remu
+                | Divw
+                | Divuw
+                | Remw
+                | Remuw
+                | Div32
+                | Divu32
+                | Rem32
+                | Remu32
+        )
+    }
+
     /// How many bytes a load or store accesses (an atomic is neither), and whether it stores.
     pub(crate) fn access(self) -> Option<(u8, bool)> {
         let row = self.row();

@@ -82,6 +82,8 @@ pub struct Machine {
     args: Vec<String>,
     /// The bits of the instruction that is being executed.
     pub(crate) word: u32,
+    /// Whether the instruction that was executed last is a branch that was taken.
+    pub(crate) taken: bool,
     /// In `wfi`.
     pub(crate) waiting: bool,
     /// Clocks that passed without instructions.
@@ -115,6 +117,7 @@ impl Machine {
             host: Box::new(NoFiles),
             args: Vec::new(),
             word: 0,
+            taken: false,
             waiting: false,
             idle: 0,
             next_event: 0,
@@ -307,6 +310,11 @@ impl Machine {
                 self.report_walk(self.hart.canonical(pc.wrapping_add(2)), AccessType::Fetch, privilege, obs);
             }
         }
+        self.taken = false;
+        let mut operands = [0; 2];
+        if (O::RETIRE || O::BLOCKS) && insn.op.by_operands() {
+            operands = [insn.rs1, insn.rs2].map(|r| self.hart.outside(self.hart.x[usize::from(r)]));
+        }
         match self.execute(insn, obs) {
             Ok(next) => {
                 self.hart.pc = next;
@@ -320,6 +328,8 @@ impl Machine {
                         word,
                         privilege,
                         value: self.hart.destination(insn),
+                        operands,
+                        taken: self.taken,
                         instret,
                     });
                 }

@@ -21,6 +21,10 @@ pub struct Retired {
     pub privilege: Privilege,
     /// The destination register's value afterwards (0 when it has none, or `x0`).
     pub value: u64,
+    /// The source registers' values before, if [`Op::by_operands`](crate::Op::by_operands); otherwise 0.
+    pub operands: [u64; 2],
+    /// Whether it is a branch that was taken: its target may be the next instruction.
+    pub taken: bool,
     /// Instructions retired before this one, since reset.
     pub instret: u64,
 }
@@ -175,6 +179,9 @@ pub struct Several<'a> {
     pub passes: &'a [Pass],
     /// All their accesses, in order, one of each load and store; none unless [`Observer::MEMORY`] is set.
     pub accesses: &'a [Touch],
+    /// The source registers' values of all their instructions that are [`Op::by_operands`](crate::Op::by_operands), in
+    /// order; none unless the observer asks for [`operands`](Observer::operands).
+    pub operands: &'a [[u64; 2]],
     /// The engine's memory of instructions.
     pub insns: &'a [BlockInsn],
     /// Counts how often decoded code was dropped.
@@ -250,6 +257,12 @@ pub trait Observer {
     /// Whether `walk` and `address_space` are called.
     const WALK: bool = false;
 
+    /// Whether [`Several::operands`] is needed. It must not change during a run.
+    #[inline(always)]
+    fn operands(&self) -> bool {
+        false
+    }
+
     /// An instruction retired.
     #[inline(always)]
     fn retire(&mut self, _retired: &Retired) {}
@@ -295,6 +308,10 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
         A::BLOCKS || B::BLOCKS
     };
     const WALK: bool = A::WALK || B::WALK;
+    #[inline(always)]
+    fn operands(&self) -> bool {
+        self.0.operands() || self.1.operands()
+    }
     #[inline(always)]
     fn retire(&mut self, retired: &Retired) {
         if A::RETIRE || A::BLOCKS {

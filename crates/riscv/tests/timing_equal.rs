@@ -4,7 +4,7 @@ mod common;
 
 use common::{Asm, Rng, random};
 use random::{BASE, Mode};
-use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Ledger, Timed, TimingCounts};
+use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Kind, Ledger, Timed, TimingCounts};
 use tollgate_riscv::{Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Retired, Stop};
 
 fn machine(isa: Isa, image: &[u8]) -> Machine {
@@ -31,9 +31,35 @@ fn fast(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut fast: Fast = Fast::new(core).unwrap();
     assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
     let (found, replayed) = fast.memo_counts();
-    assert!(found > replayed / 4, "{found} runs of instructions found, {replayed} replayed");
+    // A core with a scoreboard is not memoized: what its stores wait depends on their addresses.
+    let memoized = core.pipeline.kind != Kind::Scoreboard;
+    assert!(!memoized || found > replayed / 4, "{found} runs of instructions found, {replayed} replayed");
     assert_eq!(fast.ledger().total(), fast.cycles());
     (fast.cycles(), fast.ledger().clone(), fast.counts())
+}
+
+/// A machine without a pipeline, whose shifts and divisions depend on their operands.
+fn serial() -> Core {
+    let core = "name = 'serial'
+        [pipeline]
+        kind = 'multi-cycle'
+        [operation]
+        arithmetic = { cycles = 3 }
+        load = { cycles = 5 }
+        store = { cycles = 4 }
+        shift = { cycles = 4, step = 4 }
+        jump = { cycles = 2 }
+        indirect = { cycles = 6 }
+        multiply = { cycles = 8 }
+        multiply-high = { cycles = 12 }
+        divide = { cycles = 20, by-zero = 5 }
+        [branch]
+        settle = 2
+        [l1d]
+        geometry = '2:2:16'
+        [memory]
+        latency = 9";
+    Core::from_toml(core).unwrap()
 }
 
 /// A core that has everything, and little of it, so that everything happens often.
@@ -45,7 +71,9 @@ fn crowded(replacement: &str) -> Core {
         load-use = 2
         [operation]
         multiply = {{ cycles = 3, pipelined = true }}
-        divide = {{ cycles = 11 }}
+        divide = {{ cycles = 11, by-zero = 4 }}
+        shift = {{ cycles = 1, step = 8 }}
+        jump = {{ cycles = 2 }}
         float = {{ cycles = 4, pipelined = true }}
         atomic = {{ cycles = 2 }}
         [branch]
@@ -53,6 +81,7 @@ fn crowded(replacement: &str) -> Core {
         counters = 16
         btb = 8
         return-stack = 2
+        settle = 1
         mispredict = 3
         taken = 1
         jump = 1
@@ -94,6 +123,7 @@ fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
     let rv32: Isa = "rv32gc".parse().unwrap();
     let mut cores: Vec<Core> = Core::PRESETS.iter().map(|name| Core::preset(name).unwrap()).collect();
     cores.extend(["lru", "plru", "fifo", "random"].map(crowded));
+    cores.push(serial());
     let seconds = common::fuzz_seconds();
     let end = seconds.map(|s| std::time::Instant::now() + std::time::Duration::from_secs(s));
     let mut seed = if end.is_some() { u64::from(std::process::id()) << 32 } else { 100 };
@@ -322,9 +352,13 @@ fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() 
             assert_eq!(plain.cycles(), fast.cycles(), "{what}");
             assert_eq!(plain.ledger(), fast.ledger(), "{what}");
             assert_eq!(plain.counts(), fast.counts(), "{what}");
-            assert_eq!(plain.counts().memory, counting.counts().memory, "{what}");
+            // What a fetch on a wrong path brings in depends on time.
+            let scoreboard = core.pipeline.kind == Kind::Scoreboard;
+            if !scoreboard {
+                assert_eq!(plain.counts().memory, counting.counts().memory, "{what}");
+            }
             assert!(plain.counts().memory.l1d_misses > 0, "{what}");
-            assert!(fast.memo_counts().0 > 100, "{:?}, {what}", fast.memo_counts());
+            assert!(scoreboard || fast.memo_counts().0 > 100, "{:?}, {what}", fast.memo_counts());
         }
     }
 }

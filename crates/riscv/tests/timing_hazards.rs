@@ -382,8 +382,9 @@ x.  .  IF
             a.op(Op::Jal, 1, 0, 0, 8).op(x, 9, 0, 0, 0).op(Op::Jalr, 0, 1, 0, 0);
         },
     );
-    let multiplier =
-        |cycles, pipelined| with(ripes(), |c| c.operation.multiply = Operation { cycles, pipelined });
+    let multiplier = |cycles, pipelined| {
+        with(ripes(), |c| c.operation.multiply = Operation { cycles, pipelined, ..Operation::default() })
+    };
     case(
         "multiplier busy",
         multiplier(3, false),

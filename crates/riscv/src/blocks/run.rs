@@ -7,6 +7,7 @@ use crate::engine::{
     Pause, jump_index, tlb_index,
 };
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
+use crate::insn::Op;
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch};
@@ -159,6 +160,7 @@ impl Machine {
             obs.several(&Several {
                 passes: &[Pass::new(op.place, op.place + 1, to != op.imm, to)],
                 accesses: &[],
+                operands: &[],
                 insns: &arena.meta,
                 epoch: self.engine.drops,
                 privilege: self.hart.privilege,
@@ -175,6 +177,8 @@ impl Machine {
                 word: meta.word,
                 privilege: self.hart.privilege,
                 value: self.hart.destination(&meta.insn),
+                operands: [0; 2],
+                taken: false,
                 instret: self.hart.retired.wrapping_add(*count - 1),
             });
         }
@@ -222,8 +226,9 @@ impl Hot<'_> {
     #[inline(never)]
     fn run<O: Observer>(self, entry: Entry, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
         let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
-        let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
+        let Arena { ops, links, meta, jumps, loads, stores, passes, accesses, operands } = arena;
         let (passes, accesses): (&mut [Pass; LOG], &mut [Touch; LOG]) = (passes, accesses);
+        let operands: &mut [[u64; 2]; LOG] = operands;
         // References to the arrays: each op would follow the boxes again.
         let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[Jump; JUMP_ENTRIES]) =
             (ops, links, jumps);
@@ -234,8 +239,9 @@ impl Hot<'_> {
         // The place of the first instruction that is not in `n` and that was not reported to the observer.
         let mut from = usize::from(entry.place);
         let mut n = *count;
-        // Of `passes` and `accesses`: how many were not reported to the observer yet.
-        let (mut noted, mut accessed) = (0, 0);
+        // Of `passes`, `accesses` and `operands`: how many were not reported to the observer yet.
+        let (mut noted, mut accessed, mut operated) = (0, 0, 0);
+        let notes_operands = O::BLOCKS && obs.operands();
         // Instructions retired before the first of them.
         let mut base = retired.wrapping_add(n);
         // When to check the limit, and to report to the observer.
@@ -246,6 +252,7 @@ impl Hot<'_> {
                     let several = Several {
                         passes: &passes[..noted],
                         accesses: &accesses[..accessed],
+                        operands: &operands[..operated],
                         insns: meta,
                         epoch,
                         privilege,
@@ -283,6 +290,9 @@ impl Hot<'_> {
             /// Reports the retirement of the op's instruction to the observer.
             macro_rules! retire {
                 ($next:expr, $value:expr) => {
+                    retire!($next, $value, [0; 2], false)
+                };
+                ($next:expr, $value:expr, $operands:expr, $taken:literal) => {
                     if O::RETIRE {
                         let m = &meta[place!()];
                         obs.retire(&Retired {
@@ -293,6 +303,8 @@ impl Hot<'_> {
                             word: m.word,
                             privilege,
                             value: $value,
+                            operands: $operands,
+                            taken: $taken,
                             instret: retired.wrapping_add(n + (place!() - from) as u64),
                         });
                     }
@@ -329,7 +341,7 @@ impl Hot<'_> {
                             leave!(Leave::Limit($to));
                         }
                         tell!();
-                        (noted, accessed) = (0, 0);
+                        (noted, accessed, operated) = (0, 0, 0);
                         base = retired.wrapping_add(n);
                         soon = limit.min(n + LOG_FULL);
                     }
@@ -428,32 +440,40 @@ impl Hot<'_> {
 
             /// An op of a row of the table.
             macro_rules! one {
-                (AluImm |$a:ident, $b:ident| $value:expr) => {{
+                ($op:ident AluImm |$a:ident, $b:ident| $value:expr) => {{
                     let ($a, $b) = (x[usize::from(op.rs1)], op.imm);
                     write!($value);
                 }};
-                (AluReg |$a:ident, $b:ident| $value:expr) => {{
+                ($op:ident AluReg |$a:ident, $b:ident| $value:expr) => {{
                     let ($a, $b) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
-                    write!($value);
+                    let both = if Op::$op.by_operands() { [outside($a), outside($b)] } else { [0; 2] };
+                    if Op::$op.by_operands() && notes_operands {
+                        operands[operated % LOG] = both;
+                        operated += 1;
+                    }
+                    let value = $value;
+                    x[usize::from(op.rd)] = value;
+                    let value = if op.rd < 32 { outside(value) } else { 0 };
+                    retire!(meta[place!() + 1].pc, value, both, false);
                 }};
-                (Load $size:literal |$v:ident| $value:expr) => {{
+                ($op:ident Load $size:literal |$v:ident| $value:expr) => {{
                     read!($size, $v);
                     write!($value);
                 }};
-                (Store $size:literal) => {
+                ($op:ident Store $size:literal) => {
                     store!($size, x[usize::from(op.rs2)])
                 };
-                (Branch |$a:ident, $b:ident| $taken:expr) => {{
+                ($op:ident Branch |$a:ident, $b:ident| $taken:expr) => {{
                     let ($a, $b) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
                     if $taken {
-                        retire!(op.imm, 0);
+                        retire!(op.imm, 0, [0; 2], true);
                         passed!(true, place!() + 1, 0, true);
                         jump!(op.imm);
                     } else {
                         next!(0);
                     }
                 }};
-                (JumpReg) => {{
+                ($op:ident JumpReg) => {{
                     let to = x[usize::from(op.rs1)].wrapping_add(op.offset()) & !1;
                     let entry = &jumps[jump_index(to)];
                     if entry.pc != to || entry.context != context {
@@ -465,16 +485,16 @@ impl Hot<'_> {
                     check!(to);
                     go!(entry.start);
                 }};
-                (FpLoad $size:literal |$v:ident| $value:expr) => {{
+                ($op:ident FpLoad $size:literal |$v:ident| $value:expr) => {{
                     read!($size, $v);
                     let value = $value;
                     f[usize::from(op.rd)] = value;
                     next!(value);
                 }};
-                (FpStore $size:literal) => {
+                ($op:ident FpStore $size:literal) => {
                     store!($size, f[usize::from(op.rs2)])
                 };
-                (FpFp |$e:ident, $a:ident, $b:ident, $c:ident| $value:expr) => {{
+                ($op:ident FpFp |$e:ident, $a:ident, $b:ident, $c:ident| $value:expr) => {{
                     let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
                     let ($e, $a, $b, $c) =
                         (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)], f[usize::from(op.rs3)]);
@@ -483,14 +503,14 @@ impl Hot<'_> {
                     *fflags = fpu.flags;
                     next!(value);
                 }};
-                (FpInt |$e:ident, $a:ident, $b:ident| $value:expr) => {{
+                ($op:ident FpInt |$e:ident, $a:ident, $b:ident| $value:expr) => {{
                     let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
                     let ($e, $a, $b) = (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)]);
                     let value = $value;
                     *fflags = fpu.flags;
                     write!(value);
                 }};
-                (IntFp |$e:ident, $a:ident| $value:expr) => {{
+                ($op:ident IntFp |$e:ident, $a:ident| $value:expr) => {{
                     let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
                     let ($e, $a) = (&mut fpu, x[usize::from(op.rs1)]);
                     let value = $value;
@@ -506,7 +526,7 @@ impl Hot<'_> {
                     stepped { $($stepped:tt)* }
                 ) => {
                     match op.code {
-                        $($(Code::$op => one!($class $($size)? $(|$($arg),+| $x)?),)*)*
+                        $($(Code::$op => one!($op $class $($size)? $(|$($arg),+| $x)?),)*)*
                         Code::Constant => write!(op.imm),
                         Code::Shifts => write!(x[usize::from(op.rs1)] << (op.imm & 63) >> (op.imm >> 8 & 63)),
                         Code::Nop => next!(0),

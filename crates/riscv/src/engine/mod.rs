@@ -96,6 +96,7 @@ pub(crate) struct Arena {
     /// What was not reported to observers of blocks yet.
     pub(crate) passes: Box<[Pass; LOG]>,
     pub(crate) accesses: Box<[Touch; LOG]>,
+    pub(crate) operands: Box<[[u64; 2]; LOG]>,
 }
 
 /// Runs of instructions, and accesses, that are recorded before they are reported to an observer of blocks: as many
@@ -123,6 +124,7 @@ impl Arena {
             stores: boxed(EMPTY_TLB),
             passes: boxed(Pass::NONE),
             accesses: boxed(Touch::NONE),
+            operands: boxed([0; 2]),
         }
     }
 }

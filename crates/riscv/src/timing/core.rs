@@ -10,6 +10,8 @@ use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 pub enum Kind {
     /// One cycle for each instruction, plus its penalties.
     SingleCycle,
+    /// One instruction at a time, each in as many cycles as its `[operation]` has states.
+    MultiCycle,
     /// One stage fetches, the other does everything else; penalties add up.
     TwoStage,
     /// IF, ID, EX, MEM, WB; an instruction leaves a stage when the next stage is free.
@@ -42,11 +44,22 @@ pub struct Operation {
     /// Whether the next instruction may enter EX in the meantime.
     #[serde(default)]
     pub pipelined: bool,
+    /// Cycles of a division by zero, or 0 if it takes as long as any other.
+    #[serde(default, rename = "by-zero")]
+    pub by_zero: u32,
+    /// Whether a division finds one binary digit of the quotient a cycle: then `cycles` is for a dividend that is as
+    /// long as the divisor.
+    #[serde(default)]
+    pub digits: bool,
+    /// Places that a serial shifter moves in one more cycle; those that are left over, one a cycle. 0 shifts in
+    /// `cycles`, however far.
+    #[serde(default)]
+    pub step: u32,
 }
 
 impl Default for Operation {
     fn default() -> Self {
-        Operation { cycles: 1, pipelined: false }
+        Operation { cycles: 1, pipelined: false, by_zero: 0, digits: false, step: 0 }
     }
 }
 
@@ -54,8 +67,26 @@ impl Default for Operation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Operations {
+    /// Arithmetic, and every instruction that is not named below.
+    pub arithmetic: Operation,
+    /// Shifts, if they differ from `arithmetic`.
+    pub shift: Option<Operation>,
+    /// Loads, without waiting for memory.
+    pub load: Option<Operation>,
+    /// Stores, without waiting for memory.
+    pub store: Option<Operation>,
+    /// Branches, taken or not.
+    pub branch: Option<Operation>,
+    /// `jal`.
+    pub jump: Option<Operation>,
+    /// `jalr`.
+    pub indirect: Option<Operation>,
+    /// `fence.i`.
+    pub fence_i: Option<Operation>,
     /// Integer multiplication.
     pub multiply: Operation,
+    /// The upper half of a product, if it differs from `multiply`.
+    pub multiply_high: Option<Operation>,
     /// Integer division and remainder.
     pub divide: Operation,
     /// Floating-point addition, comparison, conversion, and moves between register files.
@@ -189,6 +220,8 @@ pub struct Branches {
     pub btb: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
+    /// Further cycles in EX of a branch whose direction was mispredicted, before the fetch is redirected.
+    pub settle: u32,
     /// After a branch whose direction was mispredicted.
     pub mispredict: u32,
     /// After a branch that was correctly predicted taken, if its target is not in the target buffer.
@@ -213,6 +246,8 @@ pub struct Traps {
     /// Additional bubbles after `mret` and `sret` due to a known fault of the core, which `+fault` after the core's
     /// name turns on.
     pub return_fault: u32,
+    /// Whether a trap and a return make a core with a scoreboard forget all predictions.
+    pub forgets_predictions: bool,
     /// Whether `ecall` waits until `a7` is in the register file, without forwarding.
     pub ecall_reads: bool,
 }
@@ -256,6 +291,8 @@ pub struct Memory {
     pub latency: u32,
     /// Cycles of an access to a device.
     pub device: u32,
+    /// Whether devices are behind the same bus, so that memory's latency is added.
+    pub device_on_bus: bool,
     /// Whether a store that misses stalls the pipe, as without a store buffer.
     pub stores_wait: bool,
     /// Cycles of a page-table walk in addition to its loads.
@@ -417,15 +454,35 @@ impl Core {
         let (o, p, s, b, t, m) =
             (&self.operation, &self.pipeline, &self.system, &self.branch, &self.trap, &self.memory);
         for (key, operation) in [
+            ("operation.arithmetic", o.arithmetic),
+            ("operation.shift", o.shift.unwrap_or_default()),
+            ("operation.load", o.load.unwrap_or_default()),
+            ("operation.store", o.store.unwrap_or_default()),
+            ("operation.branch", o.branch.unwrap_or_default()),
+            ("operation.jump", o.jump.unwrap_or_default()),
+            ("operation.indirect", o.indirect.unwrap_or_default()),
+            ("operation.fence-i", o.fence_i.unwrap_or_default()),
             ("operation.multiply", o.multiply),
+            ("operation.multiply-high", o.multiply_high.unwrap_or_default()),
             ("operation.divide", o.divide),
             ("operation.float", o.float),
             ("operation.float-multiply", o.float_multiply),
             ("operation.float-divide", o.float_divide),
+            ("operation.float-single", o.float_single.unwrap_or_default()),
+            ("operation.float-move", o.float_move.unwrap_or_default()),
+            ("operation.float-convert", o.float_convert.unwrap_or_default()),
             ("operation.atomic", o.atomic),
         ] {
             if operation.cycles == 0 || operation.cycles > ABSURD {
                 return Err(number(&format!("{key}.cycles"), operation.cycles, "from 1 to 10000 cycles"));
+            }
+            if operation.by_zero > ABSURD || operation.by_zero > 0 && key != "operation.divide" {
+                let must = "at most 10000 cycles, and only 'divide' has it";
+                return Err(number(&format!("{key}.by-zero"), operation.by_zero, must));
+            }
+            if operation.step > 64 || operation.step > 0 && key != "operation.shift" {
+                let must = "at most 64 places, and only 'shift' has it";
+                return Err(number(&format!("{key}.step"), operation.step, must));
             }
         }
         for (key, value) in [
@@ -435,6 +492,7 @@ impl Core {
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
             ("system.sfence-vma", s.sfence_vma),
+            ("branch.settle", b.settle),
             ("branch.mispredict", b.mispredict),
             ("branch.taken", b.taken),
             ("branch.jump", b.jump),
@@ -446,6 +504,13 @@ impl Core {
             ("memory.latency", m.latency),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
+            ("memory.walk-level", m.walk_level.unwrap_or(1)),
+            ("front.refill", self.front.refill),
+            ("scoreboard.load", self.scoreboard.load),
+            ("scoreboard.refill", self.scoreboard.refill),
+            ("scoreboard.walk", self.scoreboard.walk),
+            ("scoreboard.atomic", self.scoreboard.atomic),
+            ("stores.answer", self.stores.answer),
             ("l2.hit", self.l2.as_ref().map_or(0, |c| c.hit)),
         ] {
             if value > ABSURD {
@@ -459,6 +524,21 @@ impl Core {
         ] {
             if value != 0 && (!value.is_power_of_two() || value < least || value > 1 << 20) {
                 return Err(number(key, value, "a power of two, or 0 for none"));
+            }
+        }
+        if p.kind == Kind::Scoreboard {
+            let (f, s, w) = (&self.front, &self.scoreboard, &self.stores);
+            for (key, value) in [
+                ("front.queue", f.queue),
+                ("scoreboard.entries", s.entries),
+                ("scoreboard.commits", s.commits),
+                ("stores.queue", w.queue),
+                ("stores.words", w.words),
+                ("stores.writes", w.writes),
+            ] {
+                if !(1..=256).contains(&value) {
+                    return Err(number(key, value, "from 1 to 256 in a core with a scoreboard"));
+                }
             }
         }
         if b.return_stack > 1024 {

@@ -12,6 +12,7 @@ use std::slice;
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Lines, Waits};
+use super::operands::Dependence;
 use super::pipe::{Costs, Key, Shape};
 use super::predict::{Predict, Turn};
 use super::timed::{Model, Step, TimingCounts};
@@ -41,6 +42,8 @@ struct Block {
     memory: Vec<Place>,
     /// How many of them store.
     stores: u16,
+    /// Those whose operands are reported, in order, and what those change; none in a core without such operations.
+    operated: Vec<(u8, Option<Dependence>)>,
     /// Those that may jump: which, and where they went, unless the last one is indirect.
     jumps: Vec<(u8, Turn, u64)>,
     /// Whether that is so.
@@ -82,8 +85,11 @@ const UNKNOWN: Known =
 
 /// One miss as a number; `None` when it does not fit.
 fn miss_code(at: u8, waits: Waits) -> Option<u64> {
-    let fits = waits.walk < 1 << 24 && waits.miss < 1 << 24;
-    fits.then_some((u64::from(at) + 1) << 48 | u64::from(waits.walk) << 24 | u64::from(waits.miss))
+    let Waits { walk, miss, execute } = waits;
+    let execute = i16::try_from(execute).ok()?.cast_unsigned();
+    let fits = walk < 1 << 18 && miss < 1 << 20;
+    let codes = u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
+    fits.then_some((u64::from(at) + 1) << 54 | codes)
 }
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
@@ -103,6 +109,8 @@ fn miss_code(at: u8, waits: Waits) -> Option<u64> {
 /// ```
 pub struct Fast<const PIPE: bool = true> {
     model: Model,
+    /// Whether operations depend on their operands.
+    dependent: bool,
     /// Those of the instruction that is being executed.
     accesses: Vec<Access>,
     /// Words that hardware stacks.
@@ -121,7 +129,7 @@ pub struct Fast<const PIPE: bool = true> {
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
-    /// For one block: misses by number of instruction.
+    /// For one block: misses, and operations that depend on their operands, by number of instruction.
     misses: Vec<(u8, Waits)>,
     /// How often a block was found, and how often it was replayed.
     hits: u64,
@@ -133,6 +141,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     pub fn new(core: &Core) -> Result<Self, CoreError> {
         let model = Model::new(core)?;
         Ok(Fast {
+            dependent: PIPE && Dependence::any(core),
             model,
             accesses: Vec::new(),
             stacked: Vec::new(),
@@ -244,6 +253,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
         let insns = several.insns(pass);
         let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut operated = Vec::new();
         let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (op, place) in insns.iter().zip(pass.start()..) {
             let i = (place - pass.start()) as u8;
@@ -258,6 +268,10 @@ impl<const PIPE: bool> Fast<PIPE> {
             }
             if let Some((size, store)) = op.insn.op.access() {
                 memory.push(Place { at: i, size, store });
+            } else if op.insn.op.by_operands() {
+                if self.dependent {
+                    operated.push((i, Dependence::of(&op.insn, &self.model.core)));
+                }
             } else if let Some(turn) = Turn::new(several.outside(op.pc), &op.insn) {
                 jumps.push((i, turn, several.next_pc(pass, place)));
             }
@@ -271,6 +285,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             len: insns.len() as u16,
             stores: memory.iter().filter(|place| place.store).count() as u16,
             memory,
+            operated,
             jumps,
             indirect: insns.last().is_some_and(|last| last.insn.row().class == Class::JumpReg),
             phase: several.privilege as u8,
@@ -283,7 +298,14 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Everything in order, instruction by instruction.
     #[cold]
-    fn plainly(&mut self, number: usize, several: &Several, pass: &Pass, accesses: &mut slice::Iter<Touch>) {
+    fn plainly(
+        &mut self,
+        number: usize,
+        several: &Several,
+        pass: &Pass,
+        accesses: &mut slice::Iter<Touch>,
+        operands: &mut slice::Iter<[u64; 2]>,
+    ) {
         self.materialise();
         self.replays += 1;
         let mut memory = 0;
@@ -299,7 +321,11 @@ impl<const PIPE: bool> Fast<PIPE> {
                 insn: &op.insn,
                 privilege: several.privilege,
                 phase: several.privilege as u8,
-                division: None,
+                operands: match self.dependent && op.insn.op.by_operands() {
+                    true => operands.next().copied().unwrap_or_default(),
+                    false => [0; 2],
+                },
+                taken: pass.taken() && place + 1 == pass.end(),
             };
             if PIPE {
                 self.model.retire(&step, access.as_slice());
@@ -319,10 +345,10 @@ impl<const PIPE: bool> Fast<PIPE> {
         let Some(((_, last, next), others)) = block.jumps.split_last() else { return 0 };
         let mut predictions = 0;
         for (_, turn, next) in others {
-            predictions = predictions << 2 | predict.foresee(turn, *next);
+            predictions = predictions << 2 | predict.foresee(turn, *next, turn.leads_away(*next));
         }
         let next = if block.indirect { target() } else { *next };
-        predictions << 2 | predict.foresee(last, next)
+        predictions << 2 | predict.foresee(last, next, last.leads_away(next))
     }
 
     /// The block through the pipe, with the predictions and misses that were found.
@@ -339,8 +365,16 @@ impl<const PIPE: bool> Fast<PIPE> {
             let (pc, next_pc) = (several.outside(op.pc), several.next_pc(pass, place));
             let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
             if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0) == i) {
-                (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
+                (costs.data_walk, costs.data_miss, costs.execute) = (waits.walk, waits.miss, waits.execute);
                 miss += 1;
+            }
+            let (mut turns, mut penalty) = (false, 0);
+            if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
+                jump += 1;
+                turns = true;
+                let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
+                costs.settle = self.model.predict.settling(turn, code);
+                penalty = self.model.predict.bubbles(turn, code);
             }
             let passed = self.model.pipe.pass(&block.shapes[i], &costs);
             for (sum, c) in charges.iter_mut().zip(&passed.charges) {
@@ -349,11 +383,10 @@ impl<const PIPE: bool> Fast<PIPE> {
             if let Some((cause, cycles)) = passed.refill {
                 charges[cause as usize] += cycles;
             }
-            if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
-                jump += 1;
-                let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
-                let penalty = self.model.predict.bubbles(turn, code);
-                let step = Step { pc, pa: 0, next_pc, insn: &op.insn, privilege, phase, division: None };
+            if turns {
+                let taken = pass.taken() && place + 1 == pass.end();
+                let (insn, operands) = (&op.insn, [0; 2]);
+                let step = Step { pc, pa: 0, next_pc, insn, privilege, phase, operands, taken };
                 self.model.behind(&step, penalty);
             }
         }
@@ -391,7 +424,8 @@ impl<const PIPE: bool> Fast<PIPE> {
             insn: &retired.insn,
             privilege: retired.privilege,
             phase: retired.privilege as u8,
-            division: None,
+            operands: retired.operands,
+            taken: retired.taken,
         };
         let accesses: Vec<Data> = self.accesses.iter().map(Data::of).collect();
         self.model.retire(&step, &accesses);
@@ -406,13 +440,14 @@ impl<const PIPE: bool> Fast<PIPE> {
         !PIPE || self.model.refill_phase == privilege as u8 && self.model.started
     }
 
-    /// A run of instructions; `accesses` begins with its own. `walks` says whether fetches and data are translated.
+    /// A run of instructions; `accesses` and `operands` begin with its own. `walks` says whether fetches and data are translated.
     #[inline(always)]
     fn run(
         &mut self,
         several: &Several,
         pass: &Pass,
         accesses: &mut slice::Iter<Touch>,
+        operands: &mut slice::Iter<[u64; 2]>,
         walks: (bool, bool),
     ) {
         let privilege = several.privilege;
@@ -426,7 +461,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             || !ready
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
-            self.plainly(number, several, pass, accesses);
+            self.plainly(number, several, pass, accesses, operands);
             return;
         }
         self.model.instructions += u64::from(block.len);
@@ -443,6 +478,19 @@ impl<const PIPE: bool> Fast<PIPE> {
                 if PIPE && waits != Waits::default() {
                     self.misses.push((place.at, waits));
                 }
+            }
+        }
+        if PIPE && !block.operated.is_empty() {
+            let before = self.misses.len();
+            for &(at, dependence) in &block.operated {
+                let Some(&both) = operands.next() else { break };
+                let execute = dependence.map_or(0, |dependence| dependence.more(both));
+                if execute != 0 {
+                    self.misses.push((at, Waits { execute, ..Waits::default() }));
+                }
+            }
+            if before > 0 && self.misses.len() > before {
+                self.misses.sort_unstable_by_key(|&(at, _)| at);
             }
         }
         self.model.memory.count_hits(u64::from(loads), u64::from(stores));
@@ -560,19 +608,25 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         }
     }
 
+    #[inline(always)]
+    fn operands(&self) -> bool {
+        self.dependent
+    }
+
     #[inline]
     fn several(&mut self, several: &Several) {
         self.keep_up(several.epoch);
         let memory = &self.model.memory;
         let walks = (memory.fetch_walks(several.privilege), memory.data_walks());
         let mut accesses = several.accesses.iter();
+        let mut operands = several.operands.iter();
         let mut passes = several.passes;
         loop {
             if !PIPE && self.model.memory.quick() {
                 passes = self.settled_runs(several, passes, &mut accesses, walks);
             }
             let Some((pass, others)) = passes.split_first() else { break };
-            self.run(several, pass, &mut accesses, walks);
+            self.run(several, pass, &mut accesses, &mut operands, walks);
             passes = others;
         }
     }

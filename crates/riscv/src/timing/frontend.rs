@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::core::{Branches, Front};
 use super::memory::Memory;
+use super::timed::Step;
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
 
@@ -215,20 +216,18 @@ impl Frontend {
     }
 
     /// A branch or an indirect jump is resolved in a cycle; its prediction is better afterwards.
-    pub(super) fn resolve(&mut self, at: i64, pc: u64, insn: &Insn, next: u64, len: u8, right: bool) {
+    pub(super) fn resolve(&mut self, at: i64, step: &Step, right: bool) {
+        let insn = step.insn;
         let link = |register: u8| register == 1 || register == 5;
         let (entries, outcome) = match insn.row().class {
-            Class::Branch => {
-                let taken = next != pc.wrapping_add(u64::from(len));
-                (self.history.len(), Outcome::Taken(taken))
-            }
+            Class::Branch => (self.history.len(), Outcome::Taken(step.taken)),
             Class::JumpReg if !right && !(link(insn.rs1) && insn.rs1 != insn.rd) => {
-                (self.targets.len(), Outcome::Target(next))
+                (self.targets.len(), Outcome::Target(step.next_pc))
             }
             _ => return,
         };
         if entries > 0 {
-            self.resolved.push_back(Resolved { at, entry: self.entry(pc, entries), outcome });
+            self.resolved.push_back(Resolved { at, entry: self.entry(step.pc, entries), outcome });
         }
     }
 

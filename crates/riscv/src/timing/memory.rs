@@ -108,6 +108,8 @@ impl Tlb {
 pub(super) struct Waits {
     pub(super) walk: u32,
     pub(super) miss: u32,
+    /// Cycles that the operands of an operation add, or take away.
+    pub(super) execute: i32,
 }
 
 /// The memory side of a core.
@@ -413,7 +415,7 @@ impl Memory {
         }
         let miss = self.data_line(access.pa, access.store);
         let waits = !access.store || self.latencies.stores_wait;
-        Waits { walk: 0, miss: if waits { miss } else { 0 } }
+        Waits { miss: if waits { miss } else { 0 }, ..Waits::default() }
     }
 
     /// Counts what [`data_of_block`](Self::data_of_block) found.
@@ -433,7 +435,8 @@ impl Memory {
             waits.walk += self.translate(false, va);
         }
         if pa < RAM_BASE {
-            waits.miss += self.latencies.device;
+            let Latencies { device, device_on_bus, latency, .. } = self.latencies;
+            waits.miss += device + if device_on_bus { latency } else { 0 };
             return waits;
         }
         let mut both = self.data_line(pa, store);

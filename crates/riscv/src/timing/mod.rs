@@ -30,6 +30,7 @@ mod fast;
 mod frontend;
 mod ledger;
 mod memory;
+mod operands;
 mod passage;
 mod pipe;
 mod predict;

@@ -15,6 +15,8 @@
 //! after the other, in the order of the pipe, each charged with what it adds. (With no delay at all `WB` is
 //! `WB' + 1`, whatever the state: each stage of the one before begins later than its own stage before.)
 
+use super::core::Operation;
+use super::operands;
 use super::passage::{Flush, Stall};
 use super::{Cause, Causes, Core, Kind, Stage};
 use crate::format::RegClass;
@@ -31,8 +33,9 @@ pub(super) struct Shape {
     pub(super) gives: u8,
     /// When the result is there, and why that takes time.
     result: Ready,
-    /// Cycles in EX.
+    /// Cycles in EX, and what those behind the first are charged to.
     cycles: u32,
+    cause: Cause,
     /// More cycles in MEM.
     wait: u32,
     /// Waits until the pipe is empty.
@@ -52,8 +55,16 @@ enum Ready {
 
 impl Shape {
     /// Needs nothing and gives nothing.
-    pub(super) const PLAIN: Shape =
-        Shape { needs: [0; 3], late: 0, gives: 0, result: Ready::Execute, cycles: 1, wait: 0, drain: false };
+    pub(super) const PLAIN: Shape = Shape {
+        needs: [0; 3],
+        late: 0,
+        gives: 0,
+        result: Ready::Execute,
+        cycles: 1,
+        cause: Cause::LongOperation,
+        wait: 0,
+        drain: false,
+    };
 
     pub(super) fn new(insn: &Insn, core: &Core) -> Self {
         let row = insn.row();
@@ -72,10 +83,16 @@ impl Shape {
             late = std::mem::take(&mut needs[1]);
         }
         let operation = operation(insn, core);
-        let (cycles, mut result) = match operation {
-            Some(o) if o.pipelined => (1, Ready::Later(o.cycles)),
-            Some(o) => (o.cycles, Ready::Execute),
-            None => (1, Ready::Execute),
+        let fixed = if insn.op.by_operands() { 0 } else { fixed_shift(insn, core) };
+        let total = operation.cycles + fixed;
+        let (cycles, mut result) =
+            if operation.pipelined { (1, Ready::Later(total)) } else { (total, Ready::Execute) };
+        let cause = match row.class {
+            Class::Jump | Class::JumpReg => Cause::Branch,
+            Class::System => Cause::Csr,
+            // The states of a machine that has no pipeline are the instruction's own.
+            _ if core.pipeline.kind == Kind::MultiCycle && !insn.op.by_operands() => Cause::Issue,
+            _ => Cause::LongOperation,
         };
         let mut wait = 0;
         match row.class {
@@ -90,47 +107,84 @@ impl Shape {
             _ => {}
         }
         let drain = row.class == Class::Csr && core.system.csr_drain;
-        Shape { needs, late, gives: register(row.format.rd(), insn.rd), result, cycles, wait, drain }
+        Shape { needs, late, gives: register(row.format.rd(), insn.rd), result, cycles, cause, wait, drain }
     }
 }
 
-/// The long operation that an instruction is.
-pub(super) fn operation(insn: &Insn, core: &Core) -> Option<super::core::Operation> {
+impl Shape {
+    /// Cycles in EX behind the first.
+    fn execution(&self, costs: &Costs) -> [(u32, Cause); 2] {
+        let cycles = match self.result {
+            // The unit takes the next operation in the meantime.
+            Ready::Later(_) => self.cycles,
+            _ => self.cycles.saturating_add_signed(costs.execute),
+        };
+        [(cycles.saturating_sub(1), self.cause), (costs.settle, Cause::Branch)]
+    }
+}
+
+/// The operation that an instruction is.
+pub(super) fn operation(insn: &Insn, core: &Core) -> Operation {
     use Op::*;
     let o = &core.operation;
-    Some(match insn.op {
-        Mul | Mulh | Mulhsu | Mulhu | Mulw | Mul32 | Mulh32 | Mulhsu32 | Mulhu32 => o.multiply,
-        Div | Divu | Rem | Remu | Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => o.divide,
+    let named = match insn.op {
+        Mul | Mulw | Mul32 => Some(o.multiply),
+        Mulh | Mulhsu | Mulhu | Mulh32 | Mulhsu32 | Mulhu32 => o.multiply_high.or(Some(o.multiply)),
+        Div | Divu | Rem | Remu | Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => {
+            Some(o.divide)
+        }
+        Sll | Srl | Sra | Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32 => o.shift,
+        Slli | Srli | Srai | Slliw | Srliw | Sraiw | Slli32 | Srli32 | Srai32 => o.shift,
+        FenceI => o.fence_i,
         _ => match insn.row().class {
-            Class::Amo => o.atomic,
+            Class::Load | Class::FpLoad | Class::LoadReserved => o.load,
+            Class::Store | Class::FpStore | Class::StoreConditional => o.store,
+            Class::Branch => o.branch,
+            Class::Jump => o.jump,
+            Class::JumpReg => o.indirect,
+            Class::Amo => Some(o.atomic),
             Class::FpFp | Class::FpInt | Class::IntFp => {
                 let name = insn.row().mnemonic;
                 let single = o.float_single.filter(|_| name.ends_with(".s"));
-                if let Some(operation) = o.float_move
-                    && ["fsgnj", "fmin", "fmax", "feq", "flt", "fle", "fclass", "fmv"]
-                        .iter()
-                        .any(|m| name.starts_with(m))
-                {
-                    operation
-                } else if let Some(operation) = o.float_convert
-                    && name.starts_with("fcvt")
-                {
-                    operation
-                } else if name.starts_with("fdiv") || name.starts_with("fsqrt") {
-                    o.float_divide
-                } else if name.starts_with("fmul")
-                    || name.starts_with("fm") && name.contains("add.")
-                    || name.starts_with("fm") && name.contains("sub.")
-                    || name.starts_with("fnm")
-                {
-                    single.unwrap_or(o.float_multiply)
-                } else {
-                    single.unwrap_or(o.float)
-                }
+                Some(
+                    if let Some(operation) = o.float_move
+                        && ["fsgnj", "fmin", "fmax", "feq", "flt", "fle", "fclass", "fmv"]
+                            .iter()
+                            .any(|m| name.starts_with(m))
+                    {
+                        operation
+                    } else if let Some(operation) = o.float_convert
+                        && name.starts_with("fcvt")
+                    {
+                        operation
+                    } else if name.starts_with("fdiv") || name.starts_with("fsqrt") {
+                        o.float_divide
+                    } else if name.starts_with("fmul")
+                        || name.starts_with("fm") && name.contains("add.")
+                        || name.starts_with("fm") && name.contains("sub.")
+                        || name.starts_with("fnm")
+                    {
+                        single.unwrap_or(o.float_multiply)
+                    } else {
+                        single.unwrap_or(o.float)
+                    },
+                )
             }
-            _ => return None,
+            _ => None,
         },
-    })
+    };
+    named.unwrap_or(o.arithmetic)
+}
+
+/// Further cycles of a shift by a constant in a serial shifter.
+fn fixed_shift(insn: &Insn, core: &Core) -> u32 {
+    use Op::*;
+    match (insn.op, core.operation.shift) {
+        (Slli | Srli | Srai | Slliw | Srliw | Sraiw | Slli32 | Srli32 | Srai32, Some(shift)) => {
+            operands::shifted(shift.step, insn.imm as u32 & 63)
+        }
+        _ => 0,
+    }
 }
 
 /// What happens to one instruction on the way.
@@ -142,6 +196,10 @@ pub(super) struct Costs {
     pub(super) fetch_miss: u32,
     /// Further fetches.
     pub(super) second: u32,
+    /// Cycles in EX that its operands add, or take away.
+    pub(super) execute: i32,
+    /// Further cycles in EX, because it is a branch that was mispredicted.
+    pub(super) settle: u32,
     /// Cycles of walks for its data.
     pub(super) data_walk: u32,
     /// Cycles of misses of its data.
@@ -218,7 +276,7 @@ pub(super) struct Pipe {
 impl Pipe {
     pub(super) fn new(core: &Core) -> Self {
         let write = match core.pipeline.kind {
-            Kind::SingleCycle => -1,
+            Kind::SingleCycle | Kind::MultiCycle => -1,
             Kind::TwoStage | Kind::Scoreboard => 0,
             Kind::FiveStage => 3,
         };
@@ -255,8 +313,10 @@ impl Pipe {
                 Ready::Memory(n, cause) if serial => (write + 1 + i64::from(n), cause),
                 Ready::Execute if serial => (write + 1, Cause::LongOperation),
                 _ if !self.forwarding => (write + 1, Cause::LoadUse),
-                Ready::Execute => (execute + i64::from(shape.cycles), Cause::LongOperation),
-                Ready::Later(n) => (execute + i64::from(n), Cause::LongOperation),
+                Ready::Execute => {
+                    (execute + i64::from(shape.cycles) + i64::from(costs.execute), Cause::LongOperation)
+                }
+                Ready::Later(n) => (execute + i64::from(n) + i64::from(costs.execute), Cause::LongOperation),
                 Ready::Memory(n, cause) => (write - 1 + i64::from(n), cause),
             };
             self.ready[usize::from(shape.gives)] = ready;
@@ -383,9 +443,11 @@ impl Pipe {
                 let_in!(cause);
             }
         }
-        if shape.cycles > 1 {
-            cycles = i64::from(shape.cycles);
-            let_in!(Cause::LongOperation);
+        for (cost, cause) in shape.execution(costs) {
+            if cost > 0 {
+                cycles += i64::from(cost);
+                let_in!(cause);
+            }
         }
         for (cost, cause) in [
             (costs.data_walk, Cause::TlbWalk),
@@ -432,12 +494,12 @@ impl Pipe {
                 now = at;
             }
         }
-        for (cost, cause) in [
-            (shape.cycles - 1, Cause::LongOperation),
+        let memory = [
             (costs.data_walk, Cause::TlbWalk),
             (costs.data_miss, Cause::DMiss),
             (shape.wait, Cause::Structural),
-        ] {
+        ];
+        for (cost, cause) in shape.execution(costs).into_iter().chain(memory) {
             now += i64::from(cost);
             pass.charges[cause as usize] += u64::from(cost);
         }

@@ -14,6 +14,7 @@ pub(super) struct Predict {
     btb_mask: usize,
     returns: Vec<u64>,
     depth: usize,
+    settle: u32,
     mispredict: u32,
     taken: u32,
     jump: u32,
@@ -52,6 +53,15 @@ impl Turn {
     }
 }
 
+impl Turn {
+    /// Whether the next instruction at `next` means that a branch was taken: no block contains one that leads to the
+    /// instruction behind it.
+    #[inline(always)]
+    pub(super) fn leads_away(&self, next: u64) -> bool {
+        next != self.sequential
+    }
+}
+
 const NONE: (u64, u64) = (1, 0);
 
 // The outcome of a prediction, in two bits.
@@ -73,6 +83,7 @@ impl Predict {
             btb_mask: (b.btb as usize).wrapping_sub(1),
             returns: Vec::new(),
             depth: b.return_stack as usize,
+            settle: b.settle,
             mispredict: b.mispredict,
             taken: b.taken,
             jump: b.jump,
@@ -86,17 +97,12 @@ impl Predict {
         *self = Predict { mispredicts: self.mispredicts, ..Predict::new(core) };
     }
 
-    /// A branch or jump went to `next`; yields the bubbles, and learns.
-    pub(super) fn resolve(&mut self, turn: &Turn, next: u64) -> u32 {
-        let code = self.foresee(turn, next);
-        self.bubbles(turn, code)
-    }
-
-    /// The same; yields what [`bubbles`](Self::bubbles) makes the bubbles of.
+    /// A branch or jump went to `next`, a branch because it was `taken`. Learns, and yields what
+    /// [`bubbles`](Self::bubbles) makes the bubbles of.
     #[inline(always)]
-    pub(super) fn foresee(&mut self, turn: &Turn, next: u64) -> u64 {
+    pub(super) fn foresee(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
         match turn.kind {
-            Turning::Branch { backward } => self.branch(turn, backward, next),
+            Turning::Branch { backward } => self.branch(turn, backward, next, taken),
             _ => self.jump(turn, next),
         }
     }
@@ -115,6 +121,15 @@ impl Predict {
         }
     }
 
+    /// Further cycles in EX.
+    #[inline(always)]
+    pub(super) fn settling(&self, turn: &Turn, code: u64) -> u32 {
+        match (code, turn.kind) {
+            (WRONG, Turning::Branch { .. }) => self.settle,
+            _ => 0,
+        }
+    }
+
     /// The bubbles that a code stands for.
     pub(super) fn bubbles(&self, turn: &Turn, code: u64) -> u32 {
         match (code, turn.kind) {
@@ -127,9 +142,7 @@ impl Predict {
     }
 
     #[inline(always)]
-    fn branch(&mut self, turn: &Turn, backward: bool, next: u64) -> u64 {
-        // A branch to the instruction behind it counts as not taken.
-        let taken = next != turn.sequential;
+    fn branch(&mut self, turn: &Turn, backward: bool, next: u64, taken: bool) -> u64 {
         let predicted = match self.predictor {
             Predictor::NotTaken => false,
             Predictor::BackwardTaken => backward,
@@ -213,9 +226,13 @@ mod tests {
         let mut predict = Predict::new(&core);
         let turn = Turn { pc: 0x100, sequential: 0x104, kind: Turning::Branch { backward: true } };
         // Weakly not taken at first: wrong once, right from then on.
-        let bubbles: Vec<u32> = (0..3).map(|_| predict.resolve(&turn, 0x80)).collect();
+        let resolve = |predict: &mut Predict| {
+            let code = predict.foresee(&turn, 0x80, true);
+            predict.bubbles(&turn, code)
+        };
+        let bubbles: Vec<u32> = (0..3).map(|_| resolve(&mut predict)).collect();
         assert_eq!(bubbles, [3, 0, 0]);
         predict.forget(&core);
-        assert_eq!((predict.resolve(&turn, 0x80), predict.mispredicts), (3, 2));
+        assert_eq!((resolve(&mut predict), predict.mispredicts), (3, 2));
     }
 }

@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use super::core::{Core, CsrFlush, Operation, ScoreboardShape};
+use super::core::{Core, CsrFlush, ScoreboardShape};
 use super::frontend::{Fetched, Frontend, Place};
 use super::ledger::Cause;
 use super::memory::{Data, Memory};
@@ -25,8 +25,6 @@ use crate::insn::{Class, Insn, Op};
 /// Who executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
-    /// Nobody: it only commits.
-    None,
     Integer,
     Branch,
     Multiplier,
@@ -86,6 +84,10 @@ pub(super) struct Scoreboard {
     shape: ScoreboardShape,
     csr_flush: CsrFlush,
     fence_i: i64,
+    /// More cycles behind a return.
+    return_fault: i64,
+    /// Whether traps and returns forget predictions.
+    forgets: bool,
     front: Frontend,
     stores: Stores,
     /// When the last instruction issued.
@@ -120,6 +122,8 @@ impl Scoreboard {
             shape: core.scoreboard,
             csr_flush: core.system.csr_flush_of,
             fence_i: core.system.fence_i.into(),
+            return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
+            forgets: core.trap.forgets_predictions,
             front: Frontend::new(&core.front, &core.branch),
             stores: Stores::new(core.stores),
             issue: 0,
@@ -165,7 +169,7 @@ impl Scoreboard {
         &mut self,
         step: &Step,
         shape: &Shape,
-        operation: Option<Operation>,
+        cycles: i64,
         accesses: &[Data],
         memory: &mut Memory,
     ) -> (Pass, Costs) {
@@ -232,17 +236,17 @@ impl Scoreboard {
             Unit::Multiplier => {
                 self.multiplied = issue;
                 own = Cause::LongOperation;
-                result = issue + operation.map_or(1, |o| i64::from(o.cycles));
+                result = issue + cycles;
             }
             Unit::Divider => {
                 self.multiplied = issue;
                 own = Cause::LongOperation;
-                result = issue + step.division.unwrap_or(operation.map_or(1, |o| i64::from(o.cycles)));
+                result = issue + cycles;
                 self.fixed_free = (result + 1, Cause::LongOperation);
             }
             Unit::Float => {
                 own = Cause::LongOperation;
-                result = issue + operation.map_or(1, |o| i64::from(o.cycles));
+                result = issue + cycles;
                 while self.float_results.contains(&result) {
                     result += 1;
                 }
@@ -350,10 +354,12 @@ impl Scoreboard {
         let starts = [fetched.request, decode, issue, result, commit];
         let pass = self.charge(before, &fetched, late, &delays, own, starts);
         self.last = Some(place);
-        let sequential = step.pc.wrapping_add(u64::from(insn.len));
         if jumps {
-            let right = predicted.unwrap_or(sequential) == step.next_pc;
-            self.front.resolve(issue + 1, step.pc, insn, step.next_pc, insn.len, right);
+            let right = match insn.row().class {
+                Class::Branch => predicted.is_some() == step.taken,
+                _ => predicted == Some(step.next_pc),
+            };
+            self.front.resolve(issue + 1, step, right);
             if !right {
                 let at = issue + 1;
                 self.front.redirect(at, &place, predicted, memory);
@@ -375,6 +381,14 @@ impl Scoreboard {
                     self.front.hold(commit + self.fence_i - i64::from(full));
                 }
                 Op::SfenceVma => memory.flush_translations(),
+                Op::Mret | Op::Sret => {
+                    if self.forgets {
+                        self.front.forget();
+                    }
+                    if self.return_fault > 0 {
+                        self.front.hold(commit + 1 + self.return_fault);
+                    }
+                }
                 _ => {}
             }
             self.set_redirect(commit + 1, cause, flush);
@@ -422,6 +436,9 @@ impl Scoreboard {
         } else {
             self.front.hold(commit + 1);
         }
+        if self.forgets {
+            self.front.forget();
+        }
         let flush = if cause.cause.is_interrupt() { Flush::Interrupt } else { Flush::Trap };
         self.set_redirect(commit + 1, Cause::TrapFlush, flush);
         let costs = Costs { fetch_walk: fetched.walk, fetch_miss: fetched.miss, ..Costs::default() };
@@ -461,6 +478,12 @@ impl Scoreboard {
             pass.charges[if own == Cause::TrapFlush { own } else { Cause::Issue } as usize] += 1;
             left -= 1;
         }
+        if self.last.is_none() {
+            // The empty core fills.
+            let filling = (starts[2] + 2 - before - 1).clamp(0, left);
+            left -= filling;
+            pass.charges[Cause::Issue as usize] += filling as u64;
+        }
         let mut take = |pass: &mut Pass, cycles: i64, cause: Cause| {
             let cycles = cycles.min(left).max(0);
             left -= cycles;
@@ -468,6 +491,7 @@ impl Scoreboard {
         };
         take(&mut pass, fetched.walk.into(), Cause::TlbWalk);
         take(&mut pass, fetched.miss.into(), Cause::IMiss);
+        let late = if self.last.is_none() { 0 } else { late };
         let front = late - i64::from(fetched.walk) - i64::from(fetched.miss);
         match self.redirect.take() {
             Some(redirect) if front > 0 => {
@@ -499,32 +523,4 @@ impl CsrFlush {
             CsrFlush::Context => matches!(number, 0x001..=0x003 | 0x100 | 0x180 | 0x300 | 0x7b0),
         }
     }
-}
-
-/// Cycles from the issue of a division to its result: the divider shifts the divisor to the dividend's highest digit,
-/// and finds one digit a cycle.
-pub(super) fn division(op: Op, a: u64, b: u64) -> Option<i64> {
-    use Op::*;
-    let (signed, word) = match op {
-        Div | Rem => (true, false),
-        Divu | Remu => (false, false),
-        Divw | Remw | Div32 | Rem32 => (true, true),
-        Divuw | Remuw | Divu32 | Remu32 => (false, true),
-        _ => return None,
-    };
-    let extend = |value: u64| match (word, signed) {
-        (false, _) => value,
-        (true, true) => i64::from(value as i32).cast_unsigned(),
-        (true, false) => u64::from(value as u32),
-    };
-    let (a, b) = (extend(a), extend(b));
-    let negative = |value: u64| signed && value >> 63 != 0;
-    let a = match a {
-        u64::MAX if signed => 1,
-        a if negative(a) => !a << 1,
-        a => a,
-    };
-    let b = if negative(b) { !b } else { b };
-    let shift = if b == 0 { 64 } else { i64::from(b.leading_zeros()) - i64::from(a.leading_zeros()) };
-    Some(if shift < 0 { 2 } else { 3 + shift })
 }

@@ -3,12 +3,12 @@
 use super::core::{Core, CoreError, Kind};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
+use super::operands::Dependence;
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
 use super::scoreboard::Scoreboard;
 use crate::exception::{self, Trap};
-use crate::format::RegClass;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
@@ -85,8 +85,9 @@ pub(super) struct Step<'a> {
     pub(super) insn: &'a Insn,
     pub(super) privilege: Privilege,
     pub(super) phase: u8,
-    /// Cycles of a division with these operands, if they are known.
-    pub(super) division: Option<i64>,
+    /// What [`Retired`] has under these names.
+    pub(super) operands: [u64; 2],
+    pub(super) taken: bool,
 }
 
 impl Model {
@@ -133,16 +134,6 @@ impl Model {
         second_fetches(self.core.pipeline.fetch_width, self.pipe.fresh, pc, len)
     }
 
-    /// Cycles of a division with the operands that are in registers, on a core whose divider shifts by one digit a cycle.
-    fn division(&self, insn: &Insn, registers: &[u64; 32]) -> Option<i64> {
-        self.board.as_ref()?;
-        super::scoreboard::division(
-            insn.op,
-            registers[usize::from(insn.rs1) & 31],
-            registers[usize::from(insn.rs2) & 31],
-        )
-    }
-
     pub(super) fn charge(&mut self, phase: u8, pass: &Pass) {
         self.ledger.charge_all(phase, &pass.charges);
         if let Some((cause, cycles)) = pass.refill {
@@ -156,8 +147,11 @@ impl Model {
         self.start(step.phase);
         if let Some(board) = &mut self.board {
             let shape = Shape::new(step.insn, &self.core);
-            let operation = super::pipe::operation(step.insn, &self.core);
-            let (pass, costs) = board.retire(step, &shape, operation, accesses, &mut self.memory);
+            let mut cycles = super::pipe::operation(step.insn, &self.core).cycles.into();
+            if let Some(dependence) = Dependence::of(step.insn, &self.core) {
+                cycles += i64::from(dependence.more(step.operands));
+            }
+            let (pass, costs) = board.retire(step, &shape, cycles, accesses, &mut self.memory);
             self.pipe.set_write(board.commit(), board.redirected());
             self.charge(step.phase, &pass);
             self.instructions += 1;
@@ -171,10 +165,18 @@ impl Model {
             data.walk += waits.walk;
             data.miss += waits.miss;
         }
+        let (mut settle, mut penalty) = (0, 0);
+        if let Some(turn) = Turn::new(step.pc, step.insn) {
+            let code = self.predict.foresee(&turn, step.next_pc, step.taken);
+            (settle, penalty) = (self.predict.settling(&turn, code), self.predict.bubbles(&turn, code));
+        }
+        let dependence = step.insn.op.by_operands().then(|| Dependence::of(step.insn, &self.core)).flatten();
         let costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
             second,
+            execute: dependence.map_or(0, |dependence| dependence.more(step.operands)),
+            settle,
             data_walk: data.walk,
             data_miss: data.miss,
         };
@@ -182,8 +184,6 @@ impl Model {
         let pass = self.pipe.pass(&shape, &costs);
         self.charge(step.phase, &pass);
         self.instructions += 1;
-        let turn = Turn::new(step.pc, step.insn);
-        let penalty = turn.map_or(0, |turn| self.predict.resolve(&turn, step.next_pc));
         self.behind(step, penalty);
         (pass, costs)
     }
@@ -195,7 +195,7 @@ impl Model {
             Class::Branch | Class::Jump | Class::JumpReg => {
                 if penalty > 0 {
                     self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
-                } else if step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
+                } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
                     self.pipe.fresh = true;
                 }
             }
@@ -321,8 +321,6 @@ pub struct Timed<P: Phases = (), S: Sink = ()> {
     phases: P,
     sink: S,
     accesses: Vec<Data>,
-    /// What instructions have written to integer registers.
-    registers: [u64; 32],
     /// Words that hardware stacks.
     stacked: Vec<Access>,
     sequence: u64,
@@ -346,7 +344,6 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             phases,
             sink,
             accesses: Vec::new(),
-            registers: [0; 32],
             stacked: Vec::new(),
             sequence: 0,
             last: None,
@@ -485,7 +482,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         match self.model.core.pipeline.kind {
             super::Kind::FiveStage | super::Kind::Scoreboard => {}
             super::Kind::TwoStage => starts[1..4].fill(None),
-            super::Kind::SingleCycle => starts[..4].fill(None),
+            super::Kind::SingleCycle | super::Kind::MultiCycle => starts[..4].fill(None),
         }
         let write = self.model.pipe.write();
         // An instruction of a core without a pipeline waits in its only stage.
@@ -534,11 +531,9 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
             insn: &retired.insn,
             privilege: retired.privilege,
             phase,
-            division: self.model.division(&retired.insn, &self.registers),
+            operands: retired.operands,
+            taken: retired.taken,
         };
-        if retired.insn.row().format.rd() == RegClass::X {
-            self.registers[usize::from(retired.insn.rd) & 31] = retired.value;
-        }
         if S::ACTIVE {
             self.squash();
         }

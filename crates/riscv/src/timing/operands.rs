@@ -1,0 +1,141 @@
+//! Operations that take longer with some operands than with others.
+
+use super::Core;
+use super::core::Operation;
+use crate::insn::{Insn, Op};
+
+/// How the cycles of an operation depend on its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dependence {
+    /// So many cycles more for a divisor of zero.
+    Divisor { zero: i32, word: bool },
+    /// A divider that finds one digit of the quotient a cycle.
+    Digits { signed: bool, word: bool },
+    /// A serial shifter, which moves so many places at once, and one at a time when fewer are left.
+    Shift { step: u32, mask: u32 },
+}
+
+impl Dependence {
+    /// Of an instruction in a core, if there is one.
+    pub(super) fn of(insn: &Insn, core: &Core) -> Option<Self> {
+        use Op::*;
+        let o = &core.operation;
+        match insn.op {
+            Div | Rem => divisor(o.divide, true, false),
+            Divu | Remu => divisor(o.divide, false, false),
+            Divw | Remw | Div32 | Rem32 => divisor(o.divide, true, true),
+            Divuw | Remuw | Divu32 | Remu32 => divisor(o.divide, false, true),
+            Sll | Srl | Sra => serial(o.shift?, 63),
+            Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32 => serial(o.shift?, 31),
+            _ => None,
+        }
+    }
+
+    /// Whether there is one in this core.
+    pub(super) fn any(core: &Core) -> bool {
+        core.operation.divide.by_zero > 0
+            || core.operation.divide.digits
+            || core.operation.shift.is_some_and(|shift| shift.step > 0)
+    }
+
+    /// The cycles in EX that these operands add to the operation's, or take away.
+    #[inline]
+    pub(super) fn more(self, [a, b]: [u64; 2]) -> i32 {
+        match self {
+            Dependence::Divisor { zero, word } => {
+                let b = if word { u64::from(b as u32) } else { b };
+                if b == 0 { zero } else { 0 }
+            }
+            Dependence::Digits { signed, word } => {
+                let extend = |value: u64| match (word, signed) {
+                    (false, _) => value,
+                    (true, true) => i64::from(value as i32).cast_unsigned(),
+                    (true, false) => u64::from(value as u32),
+                };
+                digits(extend(a), extend(b), signed)
+            }
+            Dependence::Shift { step, mask } => shifted(step, b as u32 & mask) as i32,
+        }
+    }
+}
+
+/// By how many binary digits the dividend is longer than the divisor; a quotient of zero is one less.
+fn digits(a: u64, b: u64, signed: bool) -> i32 {
+    let negative = |value: u64| signed && value >> 63 != 0;
+    // A negative dividend has one digit more than its complement.
+    let a = match a {
+        u64::MAX if signed => 1,
+        a if negative(a) => !a << 1,
+        a => a,
+    };
+    let b = if negative(b) { !b } else { b };
+    match b.leading_zeros().cast_signed() - a.leading_zeros().cast_signed() {
+        _ if b == 0 => 64,
+        digits => digits.max(-1),
+    }
+}
+
+fn divisor(divide: Operation, signed: bool, word: bool) -> Option<Dependence> {
+    if divide.digits {
+        return Some(Dependence::Digits { signed, word });
+    }
+    let zero = divide.by_zero.cast_signed() - divide.cycles.cast_signed();
+    (divide.by_zero > 0).then_some(Dependence::Divisor { zero, word })
+}
+
+fn serial(shift: Operation, mask: u32) -> Option<Dependence> {
+    (shift.step > 0).then_some(Dependence::Shift { step: shift.step, mask })
+}
+
+/// The cycles of a serial shifter, which moves `step` places at once, and one at a time when fewer are left.
+pub(super) fn shifted(step: u32, places: u32) -> u32 {
+    match step {
+        0 => 0,
+        step => places / step + places % step,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Operands;
+
+    fn dependence(op: Op, toml: &str) -> Dependence {
+        let core = Core::from_toml(toml).unwrap();
+        let insn = crate::Decoder::new("rv64gc".parse().unwrap())
+            .decode(Insn::encode(op, Operands { rd: 5, rs1: 6, rs2: 7, ..Default::default() }));
+        Dependence::of(&insn.unwrap(), &core).unwrap()
+    }
+
+    #[test]
+    fn a_divisor_of_zero_is_seen_in_the_width_of_the_division() {
+        let toml = "[operation]\ndivide = { cycles = 37, by-zero = 2 }";
+        let (high, zero) = ([9, 1 << 32], [9, 0]);
+        let (long, word) = (dependence(Op::Rem, toml), dependence(Op::Remw, toml));
+        assert_eq!([high, zero].map(|o| long.more(o)), [0, -35]);
+        assert_eq!([high, zero].map(|o| word.more(o)), [-35, -35]);
+    }
+
+    #[test]
+    fn a_divider_finds_one_digit_a_cycle() {
+        let toml = "[operation]\ndivide = { cycles = 3, digits = true }";
+        let (unsigned, signed) = (dependence(Op::Divu, toml), dependence(Op::Div, toml));
+        // 5/7 and 7/5 have equally many digits, 100 has four more than 7, 1 fewer; and by zero all are found.
+        let cases = [[5, 7], [7, 5], [100, 7], [1, 7], [u64::MAX, 1], [9, 0]];
+        assert_eq!(cases.map(|o| unsigned.more(o)), [0, 0, 4, -1, 63, 64]);
+        let negative = |a: i64, b: i64| [a.cast_unsigned(), b.cast_unsigned()];
+        // -100 is as long as 198; -1 counts as 1, and a divisor of -7 as 6; one of -1 as 0, which has no digit to shift to.
+        let cases = [negative(-100, 7), negative(-1, 1), negative(100, -7), negative(100, -1)];
+        assert_eq!(cases.map(|o| signed.more(o)), [5, 0, 4, 64]);
+        // Only the lower half counts.
+        assert_eq!(dependence(Op::Divuw, toml).more([0xf_0000_0064, 7]), 4);
+    }
+
+    #[test]
+    fn a_serial_shifter_moves_in_steps_and_then_one_by_one() {
+        let shift = dependence(Op::Srl, "[operation]\nshift = { cycles = 4, step = 4 }");
+        // 0; 3 single ones; one step; 7 = 4 + 1 + 1 + 1; 31 = 7 steps and 3; the amount has six bits.
+        let cycles = [0, 3, 4, 7, 31, 64].map(|places| shift.more([0, places]));
+        assert_eq!(cycles, [0, 3, 1, 4, 10, 0]);
+    }
+}
