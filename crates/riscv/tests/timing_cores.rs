@@ -115,7 +115,7 @@ fn cost(core: &Core, op: Op) -> u64 {
         let before = timed.cycles();
         m.step(&mut timed);
         m.step(&mut timed);
-        last = timed.cycles() - before - 1;
+        last = timed.cycles() - before - u64::from(core.operation.arithmetic.cycles);
         assert_eq!(timed.ledger().total(), timed.cycles());
     }
     last

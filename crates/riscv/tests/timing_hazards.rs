@@ -14,6 +14,9 @@ use tollgate_riscv::timing::{Cause, Core, Operation, Predictor};
 const MTVEC: i64 = 0x305;
 const MEPC: i64 = 0x341;
 const MSCRATCH: i64 = 0x340;
+const MSTATUS: i64 = 0x300;
+const MIE: i64 = 0x304;
+const MIP: i64 = 0x344;
 
 fn cases() -> Vec<Case> {
     let lw = |a: &mut Asm| {
@@ -652,10 +655,203 @@ x.  .  IF
         2,
         &[(Cause::Branch, 2)],
         "
- IF WB
+ IF WB WB
  .  .  .  IF WB",
         &|a| {
             a.op(Op::Beq, 0, 0, 0, 16);
+        },
+    );
+    // rtl: Ibex, branch.taken_to_next: three cycles each.
+    case(
+        "two stages: taken branch to the next instruction",
+        Core::preset("ibex").unwrap(),
+        2,
+        &[(Cause::Branch, 2)],
+        "
+ IF WB WB
+ .  .  .  IF WB",
+        &|a| {
+            a.op(Op::Beq, 0, 0, 0, 4);
+        },
+    );
+    // rtl: Ibex, jump.forward: the target is fetched while the jump is in its second cycle.
+    case(
+        "two stages: jump",
+        Core::preset("ibex").unwrap(),
+        2,
+        &[(Cause::Branch, 1)],
+        "
+ IF WB WB
+ .  IF IF WB",
+        &|a| {
+            a.op(Op::Jal, 0, 0, 0, 16);
+        },
+    );
+    case(
+        "two stages: trap",
+        Core::preset("ibex").unwrap(),
+        3,
+        &[(Cause::TrapFlush, 3)],
+        "
+ IF WB
+x.  IF WB
+ .  .  .  .  IF WB",
+        &|a| {
+            a.csrw(MTVEC, 30).op(Op::Ecall, 0, 0, 0, 0);
+        },
+    );
+    // The bus answers that there is no memory: then the load traps.
+    case(
+        "two stages: trap of a load that went to memory",
+        Core::preset("ibex").unwrap(),
+        3,
+        &[(Cause::TrapFlush, 3), (Cause::Structural, 1)],
+        "
+ IF WB
+x.  IF WB WB
+ .  .  .  .  .  IF WB",
+        &|a| {
+            a.csrw(MTVEC, 30).op(Op::Lw, 5, 0, 0, 0x700);
+        },
+    );
+    case(
+        "two stages: load from two words",
+        Core::preset("ibex").unwrap(),
+        2,
+        &[(Cause::Structural, 2)],
+        "
+ IF WB WB WB
+ .  IF IF IF WB",
+        &|a| {
+            a.op(Op::Lw, 5, 3, 0, 2);
+        },
+    );
+    case(
+        "two stages: load from the middle of a word",
+        Core::preset("ibex").unwrap(),
+        2,
+        &[(Cause::Structural, 1)],
+        "
+ IF WB WB
+ .  IF IF WB",
+        &|a| {
+            a.op(Op::Lh, 5, 3, 0, 1);
+        },
+    );
+    case(
+        "two stages: load that is wider than the port",
+        Core::preset("ibex").unwrap(),
+        2,
+        &[(Cause::Structural, 2)],
+        "
+ IF WB WB WB
+ .  IF IF IF WB",
+        &|a| {
+            a.op(Op::Ld, 5, 3, 0, 8);
+        },
+    );
+    case(
+        "two stages: CSR write that flushes, and one that does not",
+        Core::preset("ibex").unwrap(),
+        4,
+        &[(Cause::Csr, 2)],
+        "
+ IF WB
+ .  IF WB
+ .  .  .  .  IF WB
+ .  .  .  .  .  IF WB",
+        &|a| {
+            a.csrw(MSCRATCH, 3).csrw(MIE, 0).op(Op::Csrrci, 0, 8, 0, MSTATUS);
+        },
+    );
+    case(
+        "two stages: wait for an interrupt that is pending",
+        Core::preset("ibex").unwrap(),
+        4,
+        &[(Cause::Csr, 2 + 4)],
+        "
+ IF WB
+ .  .  .  IF WB
+ .  .  .  .  IF WB
+ .  .  .  .  .  .  .  .  .  IF WB",
+        &|a| {
+            // Interrupts stay disabled: only mie and mip count.
+            a.op(Op::Csrrsi, 0, 2, 0, MIE).op(Op::Csrrsi, 0, 2, 0, MIP).op(Op::Wfi, 0, 0, 0, 0);
+        },
+    );
+    case(
+        "two stages: division by zero, and by something else",
+        with(Core::preset("ibex").unwrap(), |c| c.operation.divide.cycles = 4),
+        2,
+        &[(Cause::LongOperation, 1 + 3)],
+        "
+ IF WB WB
+ .  IF IF WB WB WB WB",
+        &|a| {
+            a.op(Op::Divu, 5, 3, 0, 0).op(Op::Divu, 5, 3, 3, 0);
+        },
+    );
+    case(
+        "two stages: product, and its upper half",
+        with(Core::preset("ibex").unwrap(), |c| c.operation.multiply.cycles = 2),
+        2,
+        &[(Cause::LongOperation, 1 + 3)],
+        "
+ IF WB WB
+ .  IF IF WB WB WB WB",
+        &|a| {
+            a.op(Op::Mul, 5, 3, 3, 0).op(Op::Mulhu, 5, 3, 3, 0);
+        },
+    );
+    // The states of PicoRV32, each a cycle: fetch, ld_rs1, and exec, ldmem or stmem; a branch that is taken fetches
+    // again.
+    let serial = || {
+        let toml = "[pipeline]\nkind = 'multi-cycle'\nload-use = 0
+            [operation]
+            arithmetic = { cycles = 3 }
+            load = { cycles = 5 }
+            shift = { cycles = 4, step = 4 }
+            [branch]\nsettle = 2";
+        Core::from_toml(toml).unwrap()
+    };
+    case(
+        "many cycles: arithmetic, load, arithmetic",
+        serial(),
+        3,
+        &[(Cause::Structural, 2 + 4 + 2)],
+        "
+ WB WB WB
+ .  .  .  WB WB WB WB WB
+ .  .  .  .  .  .  .  .  WB WB WB",
+        &|a| {
+            a.op(x, 5, 0, 0, 1).op(Op::Lw, 6, 3, 0, 0).op(x, 7, 6, 0, 1);
+        },
+    );
+    case(
+        "many cycles: branch not taken, branch taken",
+        serial(),
+        3,
+        &[(Cause::Structural, 2 + 2 + 2), (Cause::Branch, 2)],
+        "
+ WB WB WB
+ .  .  .  WB WB WB WB WB
+ .  .  .  .  .  .  .  .  WB WB WB",
+        &|a| {
+            a.op(Op::Bne, 0, 0, 0, 16).op(Op::Beq, 0, 0, 0, 16);
+        },
+    );
+    // Six places: four at once, then one and one. The upper bits of the amount do not count.
+    case(
+        "many cycles: shift by a constant, shift by a register",
+        with(serial(), |c| c.operation.arithmetic.cycles = 1),
+        3,
+        &[(Cause::LongOperation, 3 + 3)],
+        "
+ WB WB WB WB WB WB WB
+ .  .  .  .  .  .  .  WB
+ .  .  .  .  .  .  .  .  WB WB WB WB WB WB WB",
+        &|a| {
+            a.op(Op::Slli, 5, 3, 0, 6).op(x, 6, 0, 0, 64 + 6).op(Op::Srl, 5, 3, 6, 0);
         },
     );
     case(

@@ -51,7 +51,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "picorv32",
-        preset: "single-cycle",
+        preset: "picorv32",
         isa: "rv32im",
         misaligned: false,
         without: &[

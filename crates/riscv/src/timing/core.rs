@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::csr::CsrFlushes;
 use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 
 /// The number of stages.
@@ -69,7 +70,8 @@ impl Default for Operation {
 pub struct Operations {
     /// Arithmetic, and every instruction that is not named below.
     pub arithmetic: Operation,
-    /// Shifts, if they differ from `arithmetic`.
+    /// Shifts, if they differ from `arithmetic`. With `step`, a serial shifter moves so many places in one more cycle,
+    /// and those that are left over one by one.
     pub shift: Option<Operation>,
     /// Loads, without waiting for memory.
     pub load: Option<Operation>,
@@ -87,7 +89,7 @@ pub struct Operations {
     pub multiply: Operation,
     /// The upper half of a product, if it differs from `multiply`.
     pub multiply_high: Option<Operation>,
-    /// Integer division and remainder.
+    /// Integer division and remainder; by zero in `by-zero` cycles, if it is given.
     pub divide: Operation,
     /// Floating-point addition, comparison, conversion, and moves between register files.
     pub float: Operation,
@@ -121,6 +123,8 @@ pub struct Pipeline {
     pub store_data_late: bool,
     /// Aligned bytes of one fetch; 0 fetches every instruction at once.
     pub fetch_width: u32,
+    /// Aligned bytes of one data access: what crosses them is accessed one cycle later. 0 accesses everything at once.
+    pub data_width: u32,
 }
 
 impl Default for Pipeline {
@@ -132,6 +136,7 @@ impl Default for Pipeline {
             memory_wait: 0,
             store_data_late: false,
             fetch_width: 0,
+            data_width: 0,
         }
     }
 }
@@ -178,18 +183,6 @@ pub struct StoreBuffer {
     pub answer: u32,
 }
 
-/// Which CSR writes empty the pipe.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CsrFlush {
-    /// All.
-    #[default]
-    All,
-    /// Those that instructions already in the pipe depend on: `mstatus`, `sstatus`, `satp` and the floating-point
-    /// registers.
-    Context,
-}
-
 /// Control and status registers, and instructions that synchronize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -200,12 +193,16 @@ pub struct System {
     pub csr_drain: bool,
     /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
-    /// Which CSR writes those are.
-    pub csr_flush_of: CsrFlush,
+    /// The same by kind of register, where it differs.
+    pub csr_flush_of: CsrFlushes,
+    /// Whether `csrrc` and `csrrci` flush nothing.
+    pub csr_clear_in_place: bool,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
+    /// Bubbles after `wfi` for which an interrupt is pending.
+    pub wfi: u32,
 }
 
 /// Branches and jumps; penalties are bubbles.
@@ -399,6 +396,7 @@ presets!(
     "ripes-5stage-noforward",
     "spike",
     "ibex",
+    "picorv32",
     "rocket",
     "cva6-2022",
     "cva6",
@@ -492,6 +490,7 @@ impl Core {
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
             ("system.sfence-vma", s.sfence_vma),
+            ("system.wfi", s.wfi),
             ("branch.settle", b.settle),
             ("branch.mispredict", b.mispredict),
             ("branch.taken", b.taken),
@@ -517,8 +516,14 @@ impl Core {
                 return Err(number(key, value, "at most 10000 cycles"));
             }
         }
+        for (kind, value) in s.csr_flush_of.all() {
+            if let Some(value) = value.filter(|&value| value > ABSURD) {
+                return Err(number(&format!("system.csr-flush-of.{kind}"), value, "at most 10000 cycles"));
+            }
+        }
         for (key, value, least) in [
             ("pipeline.fetch-width", p.fetch_width, 2),
+            ("pipeline.data-width", p.data_width, 1),
             ("branch.counters", b.counters, 1),
             ("branch.btb", b.btb, 1),
         ] {

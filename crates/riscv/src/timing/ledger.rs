@@ -27,7 +27,8 @@ pub enum Cause {
     TlbWalk,
     /// Multiplication, division, floating point, atomics: the unit is busy or the result is not there yet.
     LongOperation,
-    /// A resource exists only once: a second fetch for an instruction that crosses two words.
+    /// A resource exists only once: a second fetch for an instruction that crosses two words; the states of a machine
+    /// without a pipeline, behind the first.
     Structural,
 }
 

@@ -546,6 +546,17 @@ pub(super) struct Data {
 }
 
 impl Data {
+    /// Accesses that it takes because it is misaligned, if each is to so many aligned bytes.
+    pub(super) fn further(&self, width: u32) -> u32 {
+        match u64::from(width) {
+            0 => 0,
+            width => {
+                let last = u64::from(self.size.saturating_sub(1));
+                ((self.va % width + last) / width - last / width) as u32
+            }
+        }
+    }
+
     #[inline(always)]
     pub(super) fn of(access: &Access) -> Self {
         Data { va: access.va, pa: access.pa, size: access.size, store: access.store }

@@ -26,6 +26,7 @@
 //! ```
 
 mod core;
+mod csr;
 mod fast;
 mod frontend;
 mod ledger;
@@ -39,9 +40,10 @@ mod stores;
 mod timed;
 
 pub use self::core::{
-    Branches, CacheShape, Core, CoreError, CsrFlush, Front, Kind, Memory, Operation, Operations, Pipeline,
-    Predictor, ScoreboardShape, StoreBuffer, System, TlbShape, Traps,
+    Branches, CacheShape, Core, CoreError, Front, Kind, Memory, Operation, Operations, Pipeline, Predictor,
+    ScoreboardShape, StoreBuffer, System, TlbShape, Traps,
 };
+pub use csr::CsrFlushes;
 pub use fast::Fast;
 pub use ledger::{Cause, Causes, Ledger};
 pub use memory::MemoryCounts;

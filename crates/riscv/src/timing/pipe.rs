@@ -90,8 +90,10 @@ impl Shape {
         let cause = match row.class {
             Class::Jump | Class::JumpReg => Cause::Branch,
             Class::System => Cause::Csr,
-            // The states of a machine that has no pipeline are the instruction's own.
-            _ if core.pipeline.kind == Kind::MultiCycle && !insn.op.by_operands() => Cause::Issue,
+            // The states of a machine that has no pipeline.
+            _ if core.pipeline.kind == Kind::MultiCycle && !insn.op.by_operands() && fixed == 0 => {
+                Cause::Structural
+            }
             _ => Cause::LongOperation,
         };
         let mut wait = 0;
@@ -105,6 +107,10 @@ impl Shape {
                 result = Ready::Memory(core.system.csr_use, Cause::Csr);
             }
             _ => {}
+        }
+        if let (Some((size, _)), 1..) = (insn.op.access(), core.pipeline.data_width) {
+            // What is wider than the port, aligned as it is.
+            wait += (u32::from(size) - 1) / core.pipeline.data_width;
         }
         let drain = row.class == Class::Csr && core.system.csr_drain;
         Shape { needs, late, gives: register(row.format.rd(), insn.rd), result, cycles, cause, wait, drain }
@@ -204,6 +210,8 @@ pub(super) struct Costs {
     pub(super) data_walk: u32,
     /// Cycles of misses of its data.
     pub(super) data_miss: u32,
+    /// Cycles of further accesses.
+    pub(super) again: u32,
 }
 
 /// Where the next instruction's fetch has to wait for this one.
@@ -452,7 +460,7 @@ impl Pipe {
         for (cost, cause) in [
             (costs.data_walk, Cause::TlbWalk),
             (costs.data_miss, Cause::DMiss),
-            (shape.wait, Cause::Structural),
+            (shape.wait + costs.again, Cause::Structural),
         ] {
             if cost > 0 {
                 memory_cycles += i64::from(cost);
@@ -497,7 +505,7 @@ impl Pipe {
         let memory = [
             (costs.data_walk, Cause::TlbWalk),
             (costs.data_miss, Cause::DMiss),
-            (shape.wait, Cause::Structural),
+            (shape.wait + costs.again, Cause::Structural),
         ];
         for (cost, cause) in shape.execution(costs).into_iter().chain(memory) {
             now += i64::from(cost);

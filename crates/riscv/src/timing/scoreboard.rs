@@ -12,7 +12,8 @@
 
 use std::collections::VecDeque;
 
-use super::core::{Core, CsrFlush, ScoreboardShape};
+use super::core::{Core, ScoreboardShape, System};
+use super::csr;
 use super::frontend::{Fetched, Frontend, Place};
 use super::ledger::Cause;
 use super::memory::{Data, Memory};
@@ -82,8 +83,7 @@ type Delay = (i64, Cause);
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     shape: ScoreboardShape,
-    csr_flush: CsrFlush,
-    fence_i: i64,
+    system: System,
     /// More cycles behind a return.
     return_fault: i64,
     /// Whether traps and returns forget predictions.
@@ -120,8 +120,7 @@ impl Scoreboard {
     pub(super) fn new(core: &Core) -> Self {
         Scoreboard {
             shape: core.scoreboard,
-            csr_flush: core.system.csr_flush_of,
-            fence_i: core.system.fence_i.into(),
+            system: core.system,
             return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
             forgets: core.trap.forgets_predictions,
             front: Frontend::new(&core.front, &core.branch),
@@ -378,7 +377,7 @@ impl Scoreboard {
                 Op::FenceI => {
                     memory.flush_instructions();
                     // A cache that is not being read begins a cycle earlier.
-                    self.front.hold(commit + self.fence_i - i64::from(full));
+                    self.front.hold(commit + i64::from(self.system.fence_i) - i64::from(full));
                 }
                 Op::SfenceVma => memory.flush_translations(),
                 Op::Mret | Op::Sret => {
@@ -454,10 +453,7 @@ impl Scoreboard {
         match insn.row().class {
             Class::Nop => true,
             Class::System => matches!(insn.op, Op::Mret | Op::Sret | Op::FenceI | Op::SfenceVma | Op::Fence),
-            Class::Csr => {
-                let writes = matches!(insn.op, Op::Csrrw | Op::Csrrwi) || insn.rs1 != 0;
-                writes && self.csr_flush.has(insn.imm as u16)
-            }
+            Class::Csr => csr::flush(insn, &self.system) > 0,
             _ => false,
         }
     }
@@ -512,15 +508,5 @@ impl Scoreboard {
         }
         pass.charges[own as usize] += left as u64;
         pass
-    }
-}
-
-impl CsrFlush {
-    /// Whether a write to this register empties the pipe.
-    fn has(self, number: u16) -> bool {
-        match self {
-            CsrFlush::All => true,
-            CsrFlush::Context => matches!(number, 0x001..=0x003 | 0x100 | 0x180 | 0x300 | 0x7b0),
-        }
     }
 }

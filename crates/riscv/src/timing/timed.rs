@@ -1,6 +1,7 @@
 //! The plain scoreboard as an observer.
 
 use super::core::{Core, CoreError, Kind};
+use super::csr;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::operands::Dependence;
@@ -165,6 +166,7 @@ impl Model {
             data.walk += waits.walk;
             data.miss += waits.miss;
         }
+        let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
         let (mut settle, mut penalty) = (0, 0);
         if let Some(turn) = Turn::new(step.pc, step.insn) {
             let code = self.predict.foresee(&turn, step.next_pc, step.taken);
@@ -179,6 +181,7 @@ impl Model {
             settle,
             data_walk: data.walk,
             data_miss: data.miss,
+            again,
         };
         let shape = Shape::new(step.insn, &self.core);
         let pass = self.pipe.pass(&shape, &costs);
@@ -200,9 +203,9 @@ impl Model {
                 }
             }
             Class::Csr => {
-                let writes = matches!(step.insn.op, Op::Csrrw | Op::Csrrwi) || step.insn.rs1 != 0;
-                if writes && s.csr_flush > 0 {
-                    self.pipe.redirect_from_write(s.csr_flush, Cause::Csr, Flush::System);
+                let bubbles = csr::flush(step.insn, s);
+                if bubbles > 0 {
+                    self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
                 }
             }
             Class::System => match step.insn.op {
@@ -217,6 +220,9 @@ impl Model {
                 Op::SfenceVma => {
                     self.memory.flush_translations();
                     self.pipe.redirect_from_write(s.sfence_vma, Cause::Csr, Flush::System);
+                }
+                Op::Wfi if s.wfi > 0 => {
+                    self.pipe.redirect_from_write(s.wfi, Cause::Csr, Flush::System);
                 }
                 _ => {}
             },
@@ -251,6 +257,10 @@ impl Model {
             let waits = self.memory.fetch(trap.epc, pa, 1, trap.from);
             (costs.fetch_walk, costs.fetch_miss) = (waits.walk, waits.miss);
         }
+        // An access that fails has gone to memory.
+        let accessed =
+            matches!(trap.cause, exception::Cause::LoadAccessFault | exception::Cause::StoreAccessFault);
+        costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
         let pass = self.pipe.trap(ecall, self.core.trap.exception, &costs);
         self.charge(phase, &pass);
         Some((pass, costs))

@@ -37,7 +37,9 @@ pub(crate) struct Case {
 /// `x3` is an address in memory, `x30` the address of the ninth instruction, `x31` one in its middle; the rest of
 /// the code is `addi x9, x0, 0`.
 pub(crate) fn run(case: &Case, wrong: &mut Vec<String>) -> (u64, Vec<Passage>) {
-    let mut m = Machine::new(Config { isa: "rv64gc".parse().unwrap(), ..Config::default() }).unwrap();
+    let mut m =
+        Machine::new(Config { isa: "rv64gc".parse().unwrap(), misaligned: true, ..Config::default() })
+            .unwrap();
     let mut code = case.program.clone();
     while code.here() < 0x200 {
         code.op(Op::Addi, 9, 0, 0, 0);

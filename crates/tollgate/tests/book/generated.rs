@@ -86,11 +86,18 @@ fn bundled_cores() -> String {
     list
 }
 
+/// The type of a key that may be absent.
+fn bare(rust: &str) -> &str {
+    rust.trim_start_matches("Option<").trim_end_matches('>')
+}
+
 /// The keys of a core follow from the fields of the types that read it, with their comments.
 #[test]
 fn cores() {
-    let source = root().join("crates/riscv/src/timing/core.rs");
-    let source = std::fs::read_to_string(source).unwrap();
+    let source = ["core", "csr"].map(|name| {
+        std::fs::read_to_string(root().join(format!("crates/riscv/src/timing/{name}.rs"))).unwrap()
+    });
+    let source = source.concat();
     let fields = |of: &str| -> Vec<(String, String, String)> {
         let (_, body) = source.split_once(&format!("pub struct {of} {{\n")).unwrap_or_else(|| panic!("{of}"));
         let (body, _) = body.split_once("\n}").unwrap();
@@ -108,12 +115,13 @@ fn cores() {
         }
         fields
     };
+
     let value = |rust: &str| match rust {
         "u32" | "u64" => "number",
         "bool" => "true or false",
         "String" => "text",
         "Operation" => "`{ cycles, pipelined }`",
-        "Kind" => "`single-cycle`, `two-stage`, `five-stage`",
+        "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`",
         "Predictor" => "`not-taken`, `backward-taken`, `bimodal`",
         "Policy" => "`lru`, `plru`, `fifo`, `random`",
         other => panic!("say what a {other} is"),
@@ -124,13 +132,24 @@ fn cores() {
         writeln!(list, "| `{key}` | {} | {meaning} |", value(rust)).unwrap();
     };
     for (name, rust, meaning) in fields("Core") {
-        let of = rust.trim_start_matches("Option<").trim_end_matches('>');
+        let of = bare(&rust);
         if of == "String" {
             row(&name, of, &meaning);
             continue;
         }
         for (key, rust, meaning) in fields(of) {
-            row(&format!("{name}.{key}"), &rust, &meaning);
+            let (key, rust) = (format!("{name}.{key}"), bare(&rust));
+            if rust == "CsrFlushes" {
+                for (kind, rust, meaning) in fields(rust) {
+                    row(
+                        &format!("{key}.{kind}"),
+                        bare(&rust),
+                        &format!("The same after a write of {meaning}"),
+                    );
+                }
+            } else {
+                row(&key, rust, &meaning);
+            }
         }
     }
     let keys = "A key that does not exist is refused, and the error names the nearest one. Keys that are absent keep \
