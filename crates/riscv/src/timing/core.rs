@@ -286,6 +286,8 @@ pub struct TlbShape {
 pub struct Memory {
     /// Cycles that an access waits if it misses all caches.
     pub latency: u32,
+    /// Cycles until memory answers a write, of a core with a scoreboard; without this key as `latency`.
+    pub write_latency: Option<u32>,
     /// Cycles of an access to a device.
     pub device: u32,
     /// Whether devices are behind the same bus, so that memory's latency is added.
@@ -503,6 +505,7 @@ impl Core {
             ("memory.latency", m.latency),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
+            ("memory.write-latency", m.write_latency.unwrap_or(0)),
             ("memory.walk-level", m.walk_level.unwrap_or(1)),
             ("front.refill", self.front.refill),
             ("scoreboard.load", self.scoreboard.load),

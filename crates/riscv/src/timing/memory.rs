@@ -288,6 +288,11 @@ impl Memory {
         self.latencies.latency
     }
 
+    /// The same for a write.
+    pub(super) fn write_latency(&self) -> u32 {
+        self.latencies.write_latency.unwrap_or(self.latencies.latency)
+    }
+
     /// The bytes of a line of the first data cache.
     pub(super) fn data_line_bytes(&self) -> u64 {
         self.data_mask + 1

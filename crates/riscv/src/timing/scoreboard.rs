@@ -306,7 +306,7 @@ impl Scoreboard {
             Unit::Store => {
                 commit = self.stores.accept(commit);
                 let address = accesses.first().map_or(0, |access| access.pa);
-                self.stores.commit(commit, address, memory.latency().into());
+                self.stores.commit(commit, address, memory.write_latency().into());
             }
             Unit::Atomic => {
                 own = Cause::LongOperation;

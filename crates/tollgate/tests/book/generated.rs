@@ -121,9 +121,9 @@ fn cores() {
         "bool" => "true or false",
         "String" => "text",
         "Operation" => "`{ cycles, pipelined }`",
-        "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`",
+        "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`, `scoreboard`",
         "Predictor" => "`not-taken`, `backward-taken`, `bimodal`",
-        "Policy" => "`lru`, `plru`, `fifo`, `random`",
+        "Policy" => "`lru`, `plru`, `fifo`, `random`, `lfsr`",
         other => panic!("say what a {other} is"),
     };
     let mut list = "| key | value | meaning |\n|---|---|---|\n".to_owned();
