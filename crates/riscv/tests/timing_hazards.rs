@@ -845,7 +845,7 @@ x.  IF WB WB
         "many cycles: shift by a constant, shift by a register",
         with(serial(), |c| c.operation.arithmetic.cycles = 1),
         3,
-        &[(Cause::LongOperation, 3 + 3)],
+        &[(Cause::LongOperation, 2 * (3 + 3))],
         "
  WB WB WB WB WB WB WB
  .  .  .  .  .  .  .  WB

@@ -117,6 +117,51 @@ fn cycles_are_ripes_cycles() {
                 }),
                 (6, 10, 10),
             ),
+            // A further trial: it squashes what was fetched, though that is where it goes.
+            (
+                "branch taken to the next instruction",
+                program(&|a| {
+                    li(a, 5, 1);
+                    a.op(Op::Beq, 0, 0, 0, 4);
+                    li(a, 6, 2);
+                }),
+                (3, 9, 9),
+            ),
+            (
+                "jal to the next instruction",
+                program(&|a| {
+                    li(a, 5, 1);
+                    a.op(Op::Jal, 0, 0, 0, 4);
+                    li(a, 6, 2);
+                }),
+                (3, 9, 9),
+            ),
+            // A further trial: only without forwarding, and only directly behind the load.
+            (
+                "load into x0 and a use of x0",
+                program(&|a| {
+                    a.op(Op::Lw, 0, 3, 0, 0);
+                    li(a, 6, 2);
+                    li(a, 7, 2);
+                }),
+                (3, 7, 8),
+            ),
+            (
+                "load into x0 and a later use of x0",
+                program(&|a| {
+                    a.op(Op::Lw, 0, 3, 0, 0).op(addi, 6, 3, 0, 2);
+                    li(a, 7, 2);
+                }),
+                (3, 7, 7),
+            ),
+            (
+                "addition into x0 and a use of x0",
+                program(&|a| {
+                    a.op(addi, 0, 3, 0, 1);
+                    li(a, 7, 2);
+                }),
+                (2, 6, 6),
+            ),
             (
                 "jal",
                 program(&|a| {

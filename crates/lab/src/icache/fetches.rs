@@ -131,7 +131,9 @@ impl Observer for Fetches {
         self.traps_in_a_row = 0;
         self.mix.add(&retired.insn);
         self.next = retired.next_pc;
-        self.jumped = retired.next_pc != retired.pc + u64::from(retired.insn.len);
+        // Ripes squashes what was fetched behind it even if the target is the next instruction.
+        let goes = matches!(retired.insn.row().class, Class::Jump | Class::JumpReg);
+        self.jumped = goes || retired.taken || retired.next_pc != retired.pc + u64::from(retired.insn.len);
         match self.count {
             Count::Fetch => self.access(retired.pc, u64::from(retired.insn.len)),
             Count::Cycle => self.cycles_of(retired),

@@ -117,6 +117,8 @@ pub struct Pipeline {
     pub forwarding: bool,
     /// Bubbles between a load and a directly following instruction that uses the value.
     pub load_use: u32,
+    /// Whether an instruction that reads `x0` directly behind a load into `x0` waits for it, `load-use` bubbles.
+    pub zero_waits: bool,
     /// Extra cycles of each load and store that hits, in a core that waits for the memory.
     pub memory_wait: u32,
     /// Whether a store needs its value in MEM only, so that it may directly follow a load of that value.
@@ -133,6 +135,7 @@ impl Default for Pipeline {
             kind: Kind::FiveStage,
             forwarding: true,
             load_use: 1,
+            zero_waits: false,
             memory_wait: 0,
             store_data_late: false,
             fetch_width: 0,

@@ -69,6 +69,7 @@ impl Shape {
     pub(super) fn new(insn: &Insn, core: &Core) -> Self {
         let row = insn.row();
         let register = |class: RegClass, number: u8| match class {
+            RegClass::X if number == 0 && core.pipeline.zero_waits => ZERO,
             RegClass::X => number,
             RegClass::F => 32 + number,
             RegClass::None => 0,
@@ -278,7 +279,7 @@ pub(super) struct Pipe {
     /// Whether the next fetch is not in sequence.
     pub(super) fresh: bool,
     /// From when each register can be used by an instruction in EX, and why not before.
-    ready: [(i64, Cause); 64],
+    ready: [(i64, Cause); REGISTERS],
 }
 
 impl Pipe {
@@ -299,7 +300,7 @@ impl Pipe {
             last_write: i64::MIN / 2,
             redirect: None,
             fresh: true,
-            ready: [(i64::MIN / 2, Cause::Issue); 64],
+            ready: [(i64::MIN / 2, Cause::Issue); REGISTERS],
         }
     }
 
@@ -320,6 +321,9 @@ impl Pipe {
                 // What is not pipelined has its results when the next one begins, unless they take longer.
                 Ready::Memory(n, cause) if serial => (write + 1 + i64::from(n), cause),
                 Ready::Execute if serial => (write + 1, Cause::LongOperation),
+                // Ripes finds this hazard as if values were forwarded, and no other one with x0.
+                Ready::Memory(n, cause) if shape.gives == ZERO => (write - 1 + i64::from(n), cause),
+                _ if shape.gives == ZERO => (execute, Cause::LoadUse),
                 _ if !self.forwarding => (write + 1, Cause::LoadUse),
                 Ready::Execute => {
                     (execute + i64::from(shape.cycles) + i64::from(costs.execute), Cause::LongOperation)
@@ -528,7 +532,7 @@ impl Pipe {
     /// The state relative to the last write-back.
     pub(super) fn key(&self) -> Key {
         let w = self.write;
-        let pending = (1..64u8)
+        let pending = (1..REGISTERS as u8)
             .filter_map(|register| {
                 let (at, cause) = self.ready[usize::from(register)];
                 // Nothing enters EX before the last one has left it; MEM's operands are due a cycle later.
@@ -556,7 +560,7 @@ impl Pipe {
         self.last_write = key.last_write + write;
         self.redirect = key.redirect.map(|r| Redirect { at: r.at + write, ..r });
         self.fresh = key.fresh;
-        self.ready = [(i64::MIN / 2, Cause::Issue); 64];
+        self.ready = [(i64::MIN / 2, Cause::Issue); REGISTERS];
         for p in &key.pending {
             self.ready[usize::from(p.register)] = (p.at + write, p.cause);
         }
@@ -572,6 +576,10 @@ impl Pipe {
         self.redirect = redirect;
     }
 }
+
+/// The register `x0` in a core in which it is waited for.
+const ZERO: u8 = 64;
+const REGISTERS: usize = 65;
 
 /// Marks the operands that `ecall` reads.
 const ECALL: u8 = 255;
