@@ -75,6 +75,8 @@ pub(super) struct Frontend {
     targets: Vec<Option<u64>>,
     returns: Vec<Option<u64>>,
     resolved: VecDeque<Resolved>,
+    /// The words that were fetched last and dropped, and when each was requested.
+    pub(super) dropped: Vec<(u64, i64)>,
     /// Branches and jumps that were executed, which a fetch on a wrong path may come to.
     jumps: HashMap<u64, Insn>,
 }
@@ -92,6 +94,7 @@ impl Frontend {
             targets: vec![None; branch.btb as usize],
             returns: vec![None; branch.return_stack as usize],
             resolved: VecDeque::new(),
+            dropped: Vec::new(),
             jumps: HashMap::new(),
         }
     }
@@ -278,12 +281,16 @@ impl Frontend {
         {
             (pc, request) = (target, self.valid + 1);
         }
+        self.dropped.clear();
         let mut full = true;
         // A miss is not requested in the cycle in which it is dropped, nor in that before.
         for _ in 0..2 * self.queue {
             if request > at - 2 {
                 full = false;
                 break;
+            }
+            if self.dropped.len() < self.queue {
+                self.dropped.push((pc, request));
             }
             if self.misses(place, pc & !(WORD - 1), memory) {
                 let back = request + 1 + i64::from(memory.latency() + self.refill);

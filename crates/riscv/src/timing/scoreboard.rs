@@ -76,6 +76,10 @@ impl Unit {
     }
 }
 
+/// Cycles from a word's request to the earliest decode of what is in it: it comes in the next cycle, is inspected in the
+/// one after that, and is in the queue then.
+const DECODE: i64 = 3;
+
 /// A delay, and why.
 type Delay = (i64, Cause);
 
@@ -158,6 +162,16 @@ impl Scoreboard {
         self.front.hold(self.commit + 1);
     }
 
+    /// What was fetched behind the last instruction and is dropped, for diagrams: address, request, decode, issue.
+    pub(super) fn dropped(&self) -> impl Iterator<Item = (u64, [i64; 3])> {
+        let mut issue = self.issue;
+        self.front.dropped.iter().map(move |&(pc, request)| {
+            let decode = (request + DECODE).max(issue);
+            issue = decode + 1;
+            (pc, [request, decode, issue])
+        })
+    }
+
     /// The next fetch's redirection, for diagrams.
     pub(super) fn redirected(&self) -> Option<Redirect> {
         self.redirect
@@ -177,7 +191,7 @@ impl Scoreboard {
         let fetched = self.front.fetch(&place, memory);
         let jumps = matches!(unit, Unit::Branch);
         let predicted = if jumps { self.front.predict(&place, insn) } else { None };
-        let decode = (fetched.valid + 2).max(self.issue);
+        let decode = (fetched.valid - 1 + DECODE).max(self.issue);
         self.front.leave(decode);
         let mut costs = Costs { fetch_walk: fetched.walk, fetch_miss: fetched.miss, ..Costs::default() };
 
@@ -407,7 +421,7 @@ impl Scoreboard {
             Some(place) => self.front.fetch(place, memory),
             None => self.front.fetch_nothing(),
         };
-        let decode = (fetched.valid + 2).max(self.issue);
+        let decode = (fetched.valid - 1 + DECODE).max(self.issue);
         let late = decode - self.issue;
         let mut issue = decode + 1;
         if self.commits.len() == self.shape.entries as usize

@@ -452,6 +452,26 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     /// Reports the instructions that were fetched behind the last one and are squashed.
     fn squash(&mut self) {
         let (Some(redirect), Some(last)) = (self.model.pipe.redirect, self.last) else { return };
+        if let Some(board) = &self.model.board {
+            for (pc, [request, decode, issue]) in board.dropped() {
+                let reached = |at: i64| (at < redirect.at).then_some(at as u64);
+                let Some(request) = reached(request) else { break };
+                // The cycle of the redirection does not issue.
+                let issue = reached(issue + 1).map(|_| issue as u64);
+                self.sink.passage(Passage {
+                    sequence: self.sequence,
+                    pc,
+                    word: None,
+                    privilege: last.privilege,
+                    starts: [Some(request), reached(decode), issue, None, None],
+                    end: redirect.at as u64,
+                    stalls: Vec::new(),
+                    squashed: Some(redirect.flush),
+                });
+                self.sequence += 1;
+            }
+            return;
+        }
         if self.model.core.pipeline.kind != super::Kind::FiveStage {
             return;
         }
