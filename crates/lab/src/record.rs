@@ -74,6 +74,9 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
         caches: Some(caches),
         ..asked(&bill.bill.experiment)
     };
+    if let Found::Trap(found) = &mut warm.found {
+        found.proof.clone_from(&bill.proof);
+    }
     let mut cold = warm.clone();
     warm.asked = Asked::Trap(asked(Caches::Warm));
     cold.asked = Asked::Trap(asked(Caches::Cold));
@@ -315,5 +318,5 @@ fn asked(experiment: &Experiment) -> TrapAsked {
 
 /// What an experiment has beside its figures, measured or not.
 fn found(experiment: &Experiment, result: Option<i64>) -> Found {
-    Found::Trap(TrapFound { result, about: experiment.design.about.into() })
+    Found::Trap(TrapFound { result, about: experiment.design.about.into(), proof: None })
 }

@@ -3,10 +3,23 @@
 mod corpus;
 mod error;
 pub mod golden;
+mod interrupts;
+mod kernels;
+mod latency;
+mod program;
+mod proof;
+mod random;
 mod record;
+mod replay;
 mod score;
+mod subject;
+mod traps;
+mod whole;
 
-pub use corpus::{Program, SUBJECTS, Subject};
 pub use error::RtlError;
+pub use program::{Part, Program, Raise};
+pub use proof::proof;
 pub use record::validation;
-pub use score::{Compared, Cycles, Score, Summary};
+pub use replay::Cycles;
+pub use score::{Compared, PhaseScore, Score, Summary};
+pub use subject::{SUBJECTS, Subject};

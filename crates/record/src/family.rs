@@ -15,9 +15,9 @@ pub use boundary::{GuestFound, ProbeAsked, ProbeFound};
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
-    Accesses, CacheShape, Caches, CallFound, FunctionFound, IcacheAsked, IcacheFound, LatencyAsked,
-    PipelineAsked, PipelineFound, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound,
-    ValidationAsked, Wait, WorkloadAsked,
+    Accesses, CacheShape, Caches, CallFound, CyclesCompared, FunctionFound, IcacheAsked, IcacheFound,
+    LatencyAsked, PhaseCompared, PipelineAsked, PipelineFound, ProgramAsked, ProgramFound, SweepCurve,
+    TrapAsked, TrapFound, ValidationAsked, ValidationFound, Wait, WorkloadAsked,
 };
 pub use runtime::{RuntimeAsked, RuntimeFound};
 pub use scan::{ScanAsked, ScanFound};
@@ -91,7 +91,7 @@ families! {
     Pipeline(PipelineAsked) = pipeline,
     /// Interrupt latency over the phases of a loop.
     Latency(LatencyAsked) = latency,
-    /// A loop on a timed core and on the RTL of a real one.
+    /// A program on a timed core and on the RTL of a real one.
     Validation(ValidationAsked) = validation,
     /// A program's fetches through an instruction cache.
     Icache(IcacheAsked) = icache,
@@ -124,6 +124,8 @@ families! {
     Icache(IcacheFound) = icache,
     /// A program run on the RISC-V machine.
     Program(ProgramFound) = program,
+    /// A program on a timed core and on the RTL of a real one.
+    Validation(ValidationFound) = validation,
     /// A result of another tool.
     Imported(ImportedFound) = imported,
 }

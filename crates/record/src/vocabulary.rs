@@ -135,9 +135,9 @@ names! {
     INSTRUCTIONS_SINGLE = "instructions-single", "Instructions of the single crossing before the loop.";
     INVOLUNTARY_SWITCHES = "involuntary_switches", "Involuntary context switches (getrusage).";
     L1D_EVENTS = "L1d-*", "Loads that looked into the first data cache, and its misses.";
-    LOOP_APART = "loop-apart", "Differences of single instructions between the timed core and the RTL, over the whole loop.";
-    LOOP_MODEL = "loop-model-cycles", "Cycles of the whole loop on the timed core, from cold caches.";
-    LOOP_RTL = "loop-rtl-cycles", "Cycles of the whole loop in the RTL, from cold caches.";
+    COLD_APART = "cold-apart", "The differences of single instructions from cold caches, without their signs.";
+    COLD_MODEL = "cold-model-cycles", "The same cycles on the timed core.";
+    COLD_RTL = "cold-rtl-cycles", "Cycles in the RTL from cold caches: of the first crossing, or of a whole loop or program.";
     LINE_ACCESSES = "line-accesses", "Lines that the program's fetches touch, over the whole program.";
     LINE_HIT_RATE = "line-hit-rate", "Hits divided by line accesses.";
     LINE_MISSES = "line-misses", "Lines that were missed, over the whole program.";

@@ -86,6 +86,8 @@ pub struct Machine {
     pub(crate) taken: bool,
     /// In `wfi`.
     pub(crate) waiting: bool,
+    /// Interrupts are not taken.
+    held: bool,
     /// Clocks that passed without instructions.
     idle: u64,
     /// The clock at which `service` has something to do.
@@ -119,6 +121,7 @@ impl Machine {
             word: 0,
             taken: false,
             waiting: false,
+            held: false,
             idle: 0,
             next_event: 0,
             stopped: None,
@@ -258,6 +261,12 @@ impl Machine {
         self.hart.mip |= if raised { interrupt::MEI } else { 0 };
     }
 
+    /// Lets pending interrupts wait although they are enabled, so that a caller decides behind which instruction they are
+    /// taken.
+    pub fn hold_interrupts(&mut self, held: bool) {
+        self.held = held;
+    }
+
     /// Does one step with the reference interpreter: an instruction, a trap or a wait.
     pub fn step<O: Observer>(&mut self, obs: &mut O) -> Step {
         self.begin(obs);
@@ -283,7 +292,7 @@ impl Machine {
     }
 
     fn step_now<O: Observer>(&mut self, obs: &mut O) -> Step {
-        if let Some(cause) = trap::pending(&self.hart) {
+        if let Some(cause) = trap::pending(&self.hart).filter(|_| !self.held) {
             self.waiting = false;
             trap::take(&mut self.hart, &mut self.bus, cause, 0, obs);
             return Step::Trapped;

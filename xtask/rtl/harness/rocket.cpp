@@ -4,6 +4,7 @@
 
 static Sim *current;
 extern "C" void retired(unsigned long long pc, unsigned char trapped) { current->retire(pc, trapped); }
+extern "C" void raised() { current->see(); }
 
 #define DRIVE(port, prefix) \
     port.drive(sim.cycle); \
@@ -28,6 +29,7 @@ void simulate(Sim &sim) {
     Vcore core;
     Axi memory, mmio;
     current = &sim;
+    sim.behind = true;
     core.mem_axi4_0_ar_ready = core.mem_axi4_0_aw_ready = core.mem_axi4_0_w_ready = 1;
     core.mmio_axi4_0_ar_ready = core.mmio_axi4_0_aw_ready = core.mmio_axi4_0_w_ready = 1;
     core.debug_dmactiveAck = 1;

@@ -1,7 +1,9 @@
-// Usage: sim IMAGE TRACE ENTRY STOP LATENCY LIMIT [IRQ-AT IRQ-EVERY IRQ-PHASES IRQ-HANDLER]
+// Usage: sim IMAGE TRACE LATENCY LIMIT ENTRY STOP STOPS [IRQ-AT IRQ-EVERY IRQ-PHASES IRQ-HANDLER]
 //
-// IMAGE is loaded at the start of RAM. TRACE receives 24 bytes for each instruction that retires between ENTRY and STOP. With the other arguments, each time IRQ-EVERY instructions have retired at IRQ-AT the external interrupt is
-// raised so many cycles later, from 0 to IRQ-PHASES - 1 one more each time, until an instruction retires at IRQ-HANDLER.
+// IMAGE is loaded at the start of RAM. TRACE receives 24 bytes for each instruction that retires from ENTRY on, until STOP has
+// retired STOPS times. With the other arguments, each time IRQ-EVERY instructions have retired at IRQ-AT the external
+// interrupt is raised so many cycles later, from 0 to IRQ-PHASES - 1 one more each time, until an instruction retires at
+// IRQ-HANDLER; TRACE receives a record when the core sees it.
 #include "sim.h"
 #include <cstdio>
 #include <cstdlib>
@@ -88,12 +90,18 @@ void Sim::retire(uint64_t pc, bool trapped) {
     if ((record.word & 3) != 3) record.word &= 0xffff;
     fwrite(&record, sizeof record, 1, trace);
     if (trapped) return;
-    done = pc == stop;
+    done = pc == stop && --stops == 0;
     if (pc == irq_at && !external && raise == ~0ull && phase < irq_phases && ++seen == irq_every) {
         seen = 0;
-        raise = cycle + phase++;
+        raise = cycle + 1 + phase++;
     }
     if (external && pc == irq_handler) external = false;
+}
+
+void Sim::see() {
+    if (!started || done) return;
+    struct { uint64_t cycle, pc; uint32_t word, trapped; } record = {cycle, 0, 0, 2};
+    fwrite(&record, sizeof record, 1, trace);
 }
 
 void Sim::tick() {
@@ -101,12 +109,13 @@ void Sim::tick() {
     if (raise <= cycle) {
         external = true;
         raise = ~0ull;
+        if (!behind) see();
     }
     if (cycle % 100 == 0) mtime++;
 }
 
 int main(int count, char **words) {
-    if (count < 7) return fprintf(stderr, "usage: see sim.cpp\n"), 2;
+    if (count < 8) return fprintf(stderr, "usage: see sim.cpp\n"), 2;
     Sim sim;
     auto number = [&](int i) { return i < count ? strtoull(words[i], nullptr, 0) : 0; };
     FILE *file = fopen(words[1], "rb");
@@ -114,13 +123,13 @@ int main(int count, char **words) {
     size_t size = fread(sim.ram.data(), 1, RAM_BYTES, file);
     fclose(file);
     if (!size) return fprintf(stderr, "%s is empty\n", words[1]), 1;
-    sim.entry = number(3), sim.stop = number(4), sim.latency = number(5), sim.limit = number(6);
-    sim.irq_at = number(7), sim.irq_every = number(8), sim.irq_phases = number(9), sim.irq_handler = number(10);
+    sim.latency = number(3), sim.limit = number(4), sim.entry = number(5), sim.stop = number(6), sim.stops = number(7);
+    sim.irq_at = number(8), sim.irq_every = number(9), sim.irq_phases = number(10), sim.irq_handler = number(11);
     sim.trace = fopen(words[2], "wb");
     if (!sim.trace) return perror(words[2]), 1;
     Verilated::randReset(0);
     simulate(sim);
     if (fclose(sim.trace)) return perror(words[2]), 1;
-    if (!sim.done) return fprintf(stderr, "STOP was not reached in %s cycles\n", words[6]), 1;
+    if (!sim.done) return fprintf(stderr, "STOP was not reached in %s cycles\n", words[4]), 1;
     return 0;
 }

@@ -6,19 +6,20 @@
 #include <vector>
 
 constexpr uint64_t ROM = 0x10000000, RAM = 0x80000000, CLINT = 0x02000000;
-constexpr uint64_t RAM_BYTES = 4 << 20;
+constexpr uint64_t RAM_BYTES = 8 << 20;
 
 // One simulated core with its surroundings.
 struct Sim {
     // From the command line.
     uint64_t latency = 1;  // cycles from an accepted request to the first answer
-    uint64_t entry = RAM, stop = 0, limit = 0;
+    uint64_t entry = RAM, stop = 0, stops = 1, limit = 0;
     uint64_t irq_at = 0, irq_every = 0, irq_phases = 0, irq_handler = 0;
 
     std::vector<uint8_t> ram = std::vector<uint8_t>(RAM_BYTES);
     uint64_t cycle = 0;
-    bool done = false;  // reached `stop`
+    bool done = false;  // reached `stop` so often
     bool external = false;  // the interrupt line
+    bool behind = false;    // an interrupt controller is before the core: the harness calls see()
     FILE *trace = nullptr;
 
     // The 8 aligned bytes at an address; false where there is neither memory nor a device.
@@ -30,6 +31,8 @@ struct Sim {
 
     // An instruction left the core in this cycle. Its bits are those in memory.
     void retire(uint64_t pc, bool trapped);
+    // The core sees the interrupt line raised in this cycle.
+    void see();
     // Call once at the end of each cycle.
     void tick();
 

@@ -13,8 +13,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use strum::VariantArray;
 use tollgate_lab::rtl::golden::{self, Golden};
-use tollgate_lab::rtl::{SUBJECTS, Subject};
+use tollgate_lab::rtl::{Part, SUBJECTS, Subject};
 
 use source::{SOURCES, Source};
 
@@ -29,8 +30,12 @@ pub struct Args {
     #[arg(long)]
     check: bool,
 
-    /// Only programs whose name contains this; print their cycles and write nothing
+    /// Only these parts: kernels, traps, programs, random, interrupts
     #[arg(long, value_name = "PART")]
+    part: Vec<String>,
+
+    /// Only programs whose name contains this; print their cycles and write nothing
+    #[arg(long, value_name = "NAME")]
     only: Option<String>,
 }
 
@@ -50,6 +55,12 @@ impl Args {
         if let Some(name) = self.core.iter().find(|name| Subject::find(name).is_none()) {
             let names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
             bail!("no core is called '{name}'; there are: {}", names.join(", "));
+        }
+        if let Some(name) =
+            self.part.iter().find(|name| Part::VARIANTS.iter().all(|part| part.name() != *name))
+        {
+            let names: Vec<&str> = Part::VARIANTS.iter().map(|part| part.name()).collect();
+            bail!("no part is called '{name}'; there are: {}", names.join(", "));
         }
         let mut differing = Vec::new();
         for source in SOURCES {
@@ -75,36 +86,38 @@ impl Args {
     ) -> Result<()> {
         let start = Instant::now();
         let simulator = source.build(root, work)?;
-        let built = start.elapsed().as_secs_f64();
-        let mut programs = subject.kernels()?;
-        if let Some(part) = &self.only {
-            programs.retain(|program| program.name.contains(part));
-        }
-        if self.check {
-            programs = chosen(programs);
-        }
-        let start = Instant::now();
-        let goldens = trace::run_all(&simulator, &programs, subject.latency, work)?;
-        let cycles: u64 =
-            goldens.iter().filter_map(|golden| golden.retired.last()).map(|last| last.cycle).sum();
-        let seconds = start.elapsed().as_secs_f64();
-        println!(
-            "{}: built in {built:.0} s; {} programs, {cycles} cycles in {seconds:.0} s",
-            source.core,
-            goldens.len()
-        );
-        let file = root.join(format!("guests/riscv/golden/{}.golden", source.core));
-        if self.only.is_some() {
-            goldens.iter().for_each(print);
-        } else if self.check {
-            let kept = fs::read(&file)?;
-            let (_, kept) = golden::read(&kept)?;
-            let unequal = goldens.iter().filter(|golden| !kept.contains(golden));
-            differing.extend(unequal.map(|golden| format!("{}/{}", source.core, golden.program)));
-        } else {
-            let bytes = golden::write(&source.text(), &goldens);
-            println!("  {}: {} bytes", file.display(), bytes.len());
-            fs::write(file, bytes)?;
+        println!("{}: built in {:.0} s", source.core, start.elapsed().as_secs_f64());
+        for &part in Part::VARIANTS {
+            let mut programs = subject.programs(part)?;
+            if let Some(name) = &self.only {
+                programs.retain(|program| program.name.contains(name));
+            }
+            let wanted = self.part.is_empty() || self.part.iter().any(|name| name == part.name());
+            if !wanted || programs.is_empty() {
+                continue;
+            }
+            if self.check {
+                programs = chosen(programs);
+            }
+            let start = Instant::now();
+            let goldens = trace::run_all(&simulator, &programs)?;
+            let cycles: u64 =
+                goldens.iter().filter_map(|golden| golden.retired.last()).map(|last| last.cycle).sum();
+            let seconds = start.elapsed().as_secs_f64();
+            println!("  {}: {} programs, {cycles} cycles in {seconds:.0} s", part.name(), goldens.len());
+            let file = root.join(format!("guests/riscv/golden/{}-{}.golden", source.core, part.name()));
+            if self.only.is_some() {
+                goldens.iter().for_each(print);
+            } else if self.check {
+                let kept = fs::read(&file)?;
+                let (_, kept) = golden::read(&kept)?;
+                let unequal = goldens.iter().filter(|golden| !kept.contains(golden));
+                differing.extend(unequal.map(|golden| format!("{}/{}", source.core, golden.program)));
+            } else {
+                let bytes = golden::write(&source.text(), &goldens);
+                println!("  {}: {} bytes", file.display(), bytes.len());
+                fs::write(file, bytes)?;
+            }
         }
         Ok(())
     }

@@ -8,30 +8,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
-use tollgate_lab::rtl::Program;
 use tollgate_lab::rtl::golden::{Golden, Retirement};
+use tollgate_lab::rtl::{Part, Program};
 
 use crate::command::output;
 
-/// Cycles after which a program is given up.
-const LIMIT: u64 = 1_000_000;
+/// Cycles after which a program is given up: a whole one, and any other.
+const LIMITS: [u64; 2] = [30_000_000, 1_000_000];
 /// Bytes of a record that a harness writes.
 const RECORD: usize = 24;
 
 /// Runs all of them, two at a time.
-pub(crate) fn run_all(
-    simulator: &Path,
-    programs: &[Program],
-    latency: u64,
-    work: &Path,
-) -> Result<Vec<Golden>> {
+pub(crate) fn run_all(simulator: &Path, programs: &[Program]) -> Result<Vec<Golden>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let golden = run(simulator, program, latency, work);
+                    let golden = run(simulator, program);
                     let golden = golden.with_context(|| program.name.clone());
                     done.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(golden);
                 }
@@ -45,31 +40,45 @@ pub(crate) fn run_all(
     }
     ensure!(bad.is_empty(), "{} programs of {} cannot be run", bad.len(), programs.len());
     let mut goldens: Vec<Golden> = good.into_iter().flatten().collect();
-    goldens.sort_by(|a, b| a.program.cmp(&b.program));
+    goldens.sort_by(|a, b| (&a.program, a.latency).cmp(&(&b.program, b.latency)));
     Ok(goldens)
 }
 
-fn run(simulator: &Path, program: &Program, latency: u64, work: &Path) -> Result<Golden> {
-    let [image, trace] = ["image", "trace"].map(|end| work.join(format!("{}.{end}", program.name)));
+fn run(simulator: &Path, program: &Program) -> Result<Golden> {
+    let work = simulator.parent().unwrap_or(simulator);
+    let [image, trace] =
+        ["image", "trace"].map(|end| work.join(format!("{}-{}.{end}", program.name, program.latency)));
     fs::write(&image, &program.memory)?;
     let mut command = Command::new(simulator);
     // Some RTL writes a log of its own where it runs.
     command.current_dir(work).arg(&image).arg(&trace);
-    command.args([program.entry, program.end, latency, LIMIT].map(|number| number.to_string()));
+    let limit: u64 = LIMITS[usize::from(program.part != Part::Programs)];
+    let mut numbers = vec![program.latency, limit, program.entry, program.end, program.times];
+    if let Some(raise) = program.raise() {
+        numbers.extend([raise.at, raise.every, raise.phases, raise.handler]);
+    }
+    command.args(numbers.iter().map(u64::to_string));
     let outcome = output(&mut command);
     fs::remove_file(&image)?;
     let bytes = fs::read(&trace)?;
     fs::remove_file(&trace)?;
     outcome?;
     let number = |at: &[u8]| at.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
-    let retired = bytes.chunks_exact(RECORD).map(|record| Retirement {
-        cycle: number(&record[..8]),
-        pc: number(&record[8..16]),
-        word: number(&record[16..20]) as u32,
-        trapped: record[20] != 0,
-    });
-    let mut retired: Vec<Retirement> = retired.collect();
+    let (mut retired, mut raised) = (Vec::new(), Vec::new());
+    for record in bytes.chunks_exact(RECORD) {
+        let cycle = number(&record[..8]);
+        match record[20] {
+            2 => raised.push(cycle),
+            trapped => retired.push(Retirement {
+                cycle,
+                pc: number(&record[8..16]),
+                word: number(&record[16..20]) as u32,
+                trapped: trapped != 0,
+            }),
+        }
+    }
     let first = retired.first().map_or(0, |first| first.cycle);
     retired.iter_mut().for_each(|each| each.cycle -= first);
-    Ok(Golden { program: program.name.clone(), latency, retired })
+    raised.iter_mut().for_each(|cycle| *cycle -= first);
+    Ok(Golden { program: program.name.clone(), latency: program.latency, retired, raised })
 }

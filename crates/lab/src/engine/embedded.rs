@@ -10,6 +10,7 @@ use crate::cycles::{CycleAttribution, Cycles};
 use crate::error::LabError;
 use crate::guest::Report;
 use crate::image;
+use crate::rtl::proof;
 
 /// The embedded machine.
 pub struct Embedded;
@@ -44,6 +45,8 @@ pub struct CycleBill {
     pub core: String,
     /// The cycles.
     pub cycles: Cycles,
+    /// How well the core is proven against its RTL, if it was compared.
+    pub proof: Option<String>,
 }
 
 impl Embedded {
@@ -55,7 +58,8 @@ impl Embedded {
         let mut watch = CycleAttribution::new(bill, core, experiment.iterations, follows)?;
         let console = run(machine, experiment, &mut watch)?;
         let (bill, cycles) = watch.finish();
-        Ok(CycleBill { bill: settle(bill, experiment, &console)?, core: core.name.clone(), cycles })
+        let bill = settle(bill, experiment, &console)?;
+        Ok(CycleBill { bill, core: core.name.clone(), cycles, proof: proof(core) })
     }
 }
 

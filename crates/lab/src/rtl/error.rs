@@ -4,6 +4,7 @@ use tollgate_riscv::timing::CoreError;
 use tollgate_riscv::{ConfigError, LoadError, MemoryError};
 
 use super::golden::GoldenError;
+use crate::error::LabError;
 
 /// Why nothing was compared.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,9 @@ pub enum RtlError {
     /// An image without a symbol that it must have.
     #[error("the image has no symbol {0}")]
     Symbol(String),
+    /// A damaged image of the lab.
+    #[error("{0}")]
+    Lab(#[from] LabError),
     /// No machine of that kind.
     #[error("{0}")]
     Machine(#[from] ConfigError),

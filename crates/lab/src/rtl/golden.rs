@@ -4,6 +4,7 @@
 //! seven bits a byte, the lowest first. Columns are one behind the other, so that loops compress well.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{Read, Write};
 
 use flate2::Compression;
@@ -32,6 +33,8 @@ pub struct Golden {
     pub latency: u64,
     /// In order.
     pub retired: Vec<Retirement>,
+    /// Cycles in which an interrupt was raised.
+    pub raised: Vec<u64>,
 }
 
 /// A damaged file.
@@ -40,6 +43,9 @@ pub struct Golden {
 pub struct GoldenError(&'static str);
 
 /// What a file begins with: its text, and the list.
+///
+/// # Errors
+/// A damaged file.
 pub fn read(file: &[u8]) -> Result<(&str, Vec<Golden>), GoldenError> {
     let end = file.windows(2).position(|pair| pair == b"\n\n").ok_or(GoldenError("no empty line"))?;
     let text = str::from_utf8(&file[..end]).map_err(|_| GoldenError("its text is not UTF-8"))?;
@@ -62,7 +68,13 @@ pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
         bytes.extend(golden.program.as_bytes());
         put(&mut bytes, golden.latency);
         put(&mut bytes, golden.retired.len() as u64);
+        put(&mut bytes, golden.raised.len() as u64);
         let mut cycle = 0;
+        for &each in &golden.raised {
+            put(&mut bytes, each.wrapping_sub(cycle));
+            cycle = each;
+        }
+        cycle = 0;
         for each in &golden.retired {
             put(&mut bytes, each.cycle.wrapping_sub(cycle) << 1 | u64::from(each.trapped));
             cycle = each.cycle;
@@ -73,7 +85,7 @@ pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
             put(&mut bytes, step << 1 ^ (step.cast_signed() >> 63).cast_unsigned());
             path.went(each.pc);
         }
-        let mut seen = HashMap::new();
+        let mut seen = ByAddress::default();
         for each in &golden.retired {
             seen.entry(each.pc).or_insert_with(|| bytes.extend(each.word.to_le_bytes()));
         }
@@ -88,7 +100,7 @@ pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
 #[derive(Default)]
 struct Path {
     last: u64,
-    next: HashMap<u64, u64>,
+    next: ByAddress<u64>,
 }
 
 impl Path {
@@ -99,6 +111,26 @@ impl Path {
     fn went(&mut self, pc: u64) {
         self.next.insert(self.last, pc);
         self.last = pc;
+    }
+}
+
+/// Something for each of some addresses. They are not an opponent's: the hash need not be safe, but fast.
+type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<Spread>>;
+
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 
@@ -128,8 +160,14 @@ fn one(bytes: &mut &[u8]) -> Option<Golden> {
     let latency = number(bytes)?;
     // Each instruction takes two bytes at least.
     let count = usize::try_from(number(bytes)?).ok().filter(|&count| count <= bytes.len())?;
-    let mut retired = Vec::with_capacity(count);
+    let mut raised = Vec::new();
     let mut cycle = 0u64;
+    for _ in 0..number(bytes)? {
+        cycle = cycle.wrapping_add(number(bytes)?);
+        raised.push(cycle);
+    }
+    let mut retired = Vec::with_capacity(count);
+    cycle = 0;
     for _ in 0..count {
         let step = number(bytes)?;
         cycle = cycle.wrapping_add(step >> 1);
@@ -141,7 +179,7 @@ fn one(bytes: &mut &[u8]) -> Option<Golden> {
         each.pc = path.expected().wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
         path.went(each.pc);
     }
-    let mut seen = HashMap::new();
+    let mut seen = ByAddress::default();
     for each in &mut retired {
         each.word = match seen.get(&each.pc) {
             Some(&word) => word,
@@ -152,7 +190,7 @@ fn one(bytes: &mut &[u8]) -> Option<Golden> {
             }
         };
     }
-    Some(Golden { program, latency, retired })
+    Some(Golden { program, latency, retired, raised })
 }
 
 #[cfg(test)]
@@ -167,12 +205,20 @@ mod tests {
                 at(pass * 7 + 9, 0x8000_0004, 0x73, pass % 5 == 0),
             ]
         });
-        Golden { program: "trap.ecall".into(), latency: 20, retired: loop_of_two.collect() }
+        Golden {
+            program: "trap.ecall".into(),
+            latency: 20,
+            retired: loop_of_two.collect(),
+            raised: vec![5, 300],
+        }
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let all = [golden(), Golden { program: String::new(), latency: 1, retired: Vec::new() }];
+        let all = [
+            golden(),
+            Golden { program: String::new(), latency: 1, retired: Vec::new(), raised: Vec::new() },
+        ];
         let file = write("core ibex\nversion 1", &all);
         assert_eq!(read(&file), Ok(("core ibex\nversion 1", all.to_vec())));
     }

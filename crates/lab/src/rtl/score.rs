@@ -1,49 +1,41 @@
 //! How far the model is from the RTL, instruction by instruction.
 
-use tollgate_riscv::timing::{Core, Timed};
-use tollgate_riscv::{Machine, Step};
+use strum::VariantArray;
+use tollgate_riscv::timing::Core;
 
-use super::corpus::{Program, Subject};
 use super::error::RtlError;
 use super::golden::{self, Golden};
+use super::latency::interrupted;
+use super::program::{Part, Program, Shape};
+use super::replay::{Before, Cycles, Pair, replay};
+use super::subject::Subject;
+use crate::phase::Phase;
+use crate::symbols::Marks;
 
-/// An instruction that retired: its address and when.
-type Slot = (u64, u64);
-
-/// What was compared: the loop of a program.
+/// What was compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Score {
-    /// Passes of the second half, in which caches and predictors are warm.
+    /// Warm passes or crossings; 1 for a whole program.
     pub passes: u64,
-    /// The whole loop, which begins with cold caches and predictors.
-    pub whole: Cycles,
-    /// The second half.
+    /// The first crossing; the whole loop or program, which begins with cold caches and predictors.
+    pub cold: Cycles,
+    /// Warm passes or crossings together: those of the second half.
     pub steady: Cycles,
+    /// For traps: the phases of the first crossing and of the warm ones.
+    pub phases: Vec<PhaseScore>,
+    /// For interrupts: how long each took to its handler.
+    pub latencies: Vec<Cycles>,
 }
 
-/// Cycles of the same instructions in both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cycles {
-    /// In the RTL.
-    pub rtl: u64,
-    /// In the model.
-    pub model: u64,
-    /// The sum of the differences of single instructions, without their signs.
-    pub absolute: u64,
-}
-
-impl Cycles {
-    /// Whether the sums are equal.
-    #[must_use]
-    pub fn exact(&self) -> bool {
-        self.rtl == self.model
-    }
-
-    /// The model's excess over the RTL, as a part of the RTL's.
-    #[must_use]
-    pub fn error(&self) -> f64 {
-        (self.model as f64 - self.rtl as f64) / self.rtl as f64
-    }
+/// A phase of a trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseScore {
+    /// Which.
+    pub phase: Phase,
+    /// In the first crossing.
+    pub cold: Cycles,
+    /// In the warm ones together.
+    pub steady: Cycles,
 }
 
 impl Score {
@@ -52,38 +44,81 @@ impl Score {
     /// # Errors
     /// The model executes other instructions than the RTL, or does not come to the program's end.
     pub fn new(subject: &Subject, core: &Core, program: &Program, golden: &Golden) -> Result<Self, RtlError> {
-        let rtl: Vec<Slot> = golden.retired.iter().filter(|r| !r.trapped).map(|r| (r.pc, r.cycle)).collect();
-        let mut machine = subject.machine(program)?;
-        let model = run(&mut machine, core, program, rtl.len())?;
-        let (rtl, model) = (since(&rtl, program), since(&model, program));
-        if let Some(at) = rtl.iter().zip(model).position(|(rtl, model)| rtl.0 != model.0) {
-            return Err(RtlError::Differs(format!(
-                "{at} instructions into the loop the model is at {:#x}, the RTL at {:#x}",
-                model[at].0, rtl[at].0
-            )));
+        if let Shape::Interrupts(raise) = program.shape {
+            let latencies = interrupted(subject, core, program, raise, golden)?;
+            let mut sum = Cycles::default();
+            latencies.iter().for_each(|it| sum += *it);
+            let passes = latencies.len() as u64;
+            return Ok(Self { passes, cold: sum, steady: sum, phases: Vec::new(), latencies });
         }
-        if rtl.len() != model.len() {
-            return Err(RtlError::Differs(format!(
-                "the model retires {} instructions, the RTL {}",
-                model.len(),
-                rtl.len()
-            )));
+        let pairs = replay(subject, core, program, golden)?;
+        match &program.shape {
+            Shape::Loop { pass, .. } => {
+                let ends: Vec<usize> = (0..pairs.len()).filter(|&at| pairs[at].pc == *pass).collect();
+                let (Some(&middle), Some(&last)) = (ends.get(ends.len() / 2), ends.last()) else {
+                    return Err(RtlError::Differs("the loop is not reached".into()));
+                };
+                Ok(Self {
+                    passes: (ends.len() - 1 - ends.len() / 2) as u64,
+                    cold: Cycles::of(&pairs),
+                    steady: Cycles::of(&pairs[middle..=last]),
+                    phases: Vec::new(),
+                    latencies: Vec::new(),
+                })
+            }
+            Shape::Traps { begin, marks } => Ok(crossings(&pairs, *begin, program.end, marks.clone())),
+            _ => {
+                let all = Cycles::of(&pairs);
+                Ok(Self { passes: 1, cold: all, steady: all, phases: Vec::new(), latencies: Vec::new() })
+            }
         }
-        let ends: Vec<usize> = (0..rtl.len()).filter(|&at| rtl[at].0 == program.pass).collect();
-        let (Some(&middle), Some(&last)) = (ends.get(ends.len() / 2), ends.last()) else {
-            return Err(RtlError::Differs("the loop is not reached".into()));
-        };
-        Ok(Self {
-            passes: (ends.len() - 1 - ends.len() / 2) as u64,
-            whole: cycles(rtl, model),
-            steady: cycles(&rtl[middle..=last], &model[middle..=last]),
-        })
     }
+}
+
+/// The crossings of a run: the first, and the second half.
+fn crossings(pairs: &[Pair], begin: u64, end: u64, mut marks: Marks<Phase>) -> Score {
+    let count = pairs.iter().filter(|pair| pair.pc == end).count();
+    let none = Cycles::default();
+    let mut score = Score { passes: 0, cold: none, steady: none, phases: Vec::new(), latencies: Vec::new() };
+    let mut phases = [[Cycles::default(); 2]; Phase::COUNT];
+    let (mut open, mut seen) = (false, 0);
+    for two in pairs.windows(2) {
+        open |= two[0].pc == begin;
+        if !open {
+            continue;
+        }
+        // What comes behind a trap or a return waits for it.
+        let phase = match two[1].before {
+            Before::Trap => Phase::HardwareTrap,
+            Before::Return => Phase::Return,
+            Before::Instruction => marks.at(two[1].pc),
+        };
+        let of = &mut phases[phase as usize];
+        if seen == 0 {
+            score.cold.step(&two[0], &two[1]);
+            of[0].step(&two[0], &two[1]);
+        } else if seen > count / 2 {
+            score.steady.step(&two[0], &two[1]);
+            of[1].step(&two[0], &two[1]);
+        }
+        if two[1].pc == end {
+            open = false;
+            score.passes += u64::from(seen > count / 2);
+            seen += 1;
+        }
+    }
+    let all =
+        Phase::ALL.iter().zip(phases).map(|(&phase, [cold, steady])| PhaseScore { phase, cold, steady });
+    score.phases =
+        all.filter(|it| it.cold.rtl + it.cold.model + it.steady.rtl + it.steady.model > 0).collect();
+    score
 }
 
 /// A program of a golden file, and how near the model is there.
 #[derive(Debug)]
 pub struct Compared {
+    /// What it is for.
+    pub part: Part,
     /// The program.
     pub program: String,
     /// Cycles that memory took.
@@ -93,61 +128,77 @@ pub struct Compared {
 }
 
 impl Subject {
-    /// The text of its golden file, and the programs there that it has.
+    /// The programs of its golden files.
     ///
     /// # Errors
     /// A damaged file or image, or an invalid preset.
-    pub fn validate(&self) -> Result<(&'static str, Vec<Compared>), RtlError> {
-        let (text, goldens) = golden::read(self.golden)?;
-        let kernels = self.kernels()?;
+    pub fn validate(&self) -> Result<Vec<Compared>, RtlError> {
+        let mut all = Vec::new();
+        for &part in Part::VARIANTS {
+            all.extend(self.validate_part(part)?);
+        }
+        Ok(all)
+    }
+
+    /// The programs of one of its golden files.
+    ///
+    /// # Errors
+    /// A damaged file or image, or an invalid preset.
+    pub fn validate_part(&self, part: Part) -> Result<Vec<Compared>, RtlError> {
+        let goldens = self.goldens(part)?;
+        let programs = self.programs(part)?;
         let mut core = Core::preset(self.preset)?;
         let compared = goldens.iter().filter_map(|golden| {
-            let program = kernels.iter().find(|program| program.name == golden.program)?;
+            let program = programs.iter().find(|program| program.is(&golden.program, golden.latency))?;
             core.memory.latency = golden.latency.try_into().unwrap_or(u32::MAX);
             let score = Score::new(self, &core, program, golden);
-            Some(Compared { program: program.name.clone(), latency: golden.latency, score })
+            Some(Compared { part, program: program.name.clone(), latency: golden.latency, score })
         });
-        Ok((text, compared.collect()))
+        Ok(compared.collect())
+    }
+
+    /// What the RTL did with the programs of one kind.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub fn goldens(&self, part: Part) -> Result<Vec<Golden>, RtlError> {
+        let file = self.golden.iter().find(|(of, _)| *of == part);
+        Ok(file.map(|(_, file)| golden::read(file)).transpose()?.map(|read| read.1).unwrap_or_default())
     }
 }
 
-/// The scores of a core.
+/// The scores of some programs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Programs that were compared.
     pub programs: usize,
-    /// Programs whose warm passes take exactly as many cycles.
+    /// Programs that take exactly as many cycles.
     pub exact: usize,
-    /// The mean of the warm errors, without their signs.
+    /// The mean of the errors, without their signs.
     pub mean: f64,
     /// The largest, and its program.
     pub worst: Option<(f64, String)>,
-    /// Warm cycles of all programs in the RTL.
-    pub rtl: u64,
-    /// The same in the model.
-    pub model: u64,
-    /// The sum of the differences of single instructions.
-    pub absolute: u64,
+    /// Cycles of all programs together.
+    pub cycles: Cycles,
     /// Programs that execute other instructions here.
     pub others: usize,
 }
 
 impl Summary {
-    /// Adds scores up.
+    /// Adds up the warm cycles of scores, or the cold ones.
     #[must_use]
-    pub fn of(all: &[Compared]) -> Self {
+    pub fn of<'a>(all: impl IntoIterator<Item = &'a Compared>, cold: bool) -> Self {
         let mut sum = Summary::default();
         for Compared { program, score, .. } in all {
-            let Ok(Score { steady, .. }) = score else {
+            let Ok(score) = score else {
                 sum.others += 1;
                 continue;
             };
+            let cycles = if cold { score.cold } else { score.steady };
             sum.programs += 1;
-            sum.exact += usize::from(steady.exact());
-            sum.rtl += steady.rtl;
-            sum.model += steady.model;
-            sum.absolute += steady.absolute;
-            let error = steady.error();
+            sum.exact += usize::from(cycles.exact());
+            sum.cycles += cycles;
+            let error = cycles.error();
             sum.mean += error.abs();
             if sum.worst.as_ref().is_none_or(|(worst, _)| error.abs() > worst.abs()) {
                 sum.worst = Some((error, program.clone()));
@@ -156,36 +207,4 @@ impl Summary {
         sum.mean /= sum.programs.max(1) as f64;
         sum
     }
-}
-
-/// Runs a program to its end.
-fn run(machine: &mut Machine, core: &Core, program: &Program, count: usize) -> Result<Vec<Slot>, RtlError> {
-    let mut timed = Timed::new(core, (), ())?;
-    let mut slots = Vec::with_capacity(count);
-    // The model may do more or less than the RTL before the loop.
-    for _ in 0..2 * count + 1000 {
-        let pc = machine.pc();
-        match machine.step(&mut timed) {
-            Step::Retired => slots.push((pc, timed.cycles())),
-            Step::Stopped(_) => break,
-            _ => {}
-        }
-        if pc == program.end {
-            return Ok(slots);
-        }
-    }
-    Err(RtlError::Differs("the model does not come to the program's end".into()))
-}
-
-/// From the last instruction before the loop on.
-fn since<'a>(slots: &'a [Slot], program: &Program) -> &'a [Slot] {
-    let last = slots.iter().rposition(|slot| program.setup.contains(&slot.0));
-    &slots[last.unwrap_or(slots.len())..]
-}
-
-fn cycles(rtl: &[Slot], model: &[Slot]) -> Cycles {
-    let total = |slots: &[Slot]| slots[slots.len() - 1].1 - slots[0].1;
-    let steps = |slots: &[Slot]| slots.windows(2).map(|two| two[1].1 - two[0].1).collect::<Vec<_>>();
-    let absolute = steps(rtl).iter().zip(steps(model)).map(|(&a, b)| a.abs_diff(b)).sum();
-    Cycles { rtl: total(rtl), model: total(model), absolute }
 }

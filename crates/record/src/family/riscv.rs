@@ -56,6 +56,9 @@ pub struct TrapFound {
     /// What the kernel's design does, in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
+    /// How near the core is to the RTL that it models, if it was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
 }
 
 /// A workload that traps.
@@ -115,7 +118,7 @@ pub struct LatencyAsked {
     pub core: String,
 }
 
-/// A loop on a timed core and on the RTL of a real one.
+/// A program on a timed core and on the RTL of a real one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidationAsked {
@@ -123,7 +126,9 @@ pub struct ValidationAsked {
     pub core: String,
     /// The timed core.
     pub preset: String,
-    /// The loop.
+    /// What the program is for: kernels, traps, programs, random or interrupts.
+    pub part: String,
+    /// The program.
     pub program: String,
     /// Cycles that memory takes.
     pub latency: u64,
@@ -233,6 +238,42 @@ pub struct ProgramFound {
     pub functions: Vec<FunctionFound>,
     /// System calls by their number.
     pub calls: Vec<CallFound>,
+}
+
+/// What a comparison found beside the sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ValidationFound {
+    /// Of a trap: its phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseCompared>,
+    /// Of interrupts: each latency in the RTL and on the timed core.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies: Vec<[u64; 2]>,
+}
+
+/// A phase of a trap on a timed core and in the RTL.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseCompared {
+    /// Its name.
+    pub name: String,
+    /// The first crossing.
+    pub cold: CyclesCompared,
+    /// The warm crossings, all together.
+    pub steady: CyclesCompared,
+}
+
+/// Cycles of the same instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CyclesCompared {
+    /// In the RTL.
+    pub rtl: u64,
+    /// On the timed core.
+    pub model: u64,
+    /// The sum of the differences of single instructions, without their signs.
+    pub apart: u64,
 }
 
 /// A function of a program.

@@ -88,9 +88,21 @@ pub(super) fn section(runs: &Runs) -> Markup {
                  is hatched."
             }
         }
+        @for proof in proofs(runs) { p { (proof) } }
         @for group in &groups { (figure(runs, group)) }
         (runs.remarks(simulated))
     }
+}
+
+/// How near the simulated cores are to the RTL that they model, one sentence each.
+fn proofs(runs: &Runs) -> BTreeSet<String> {
+    let results = runs.all.iter().flat_map(|one| &one.run.results);
+    let proofs = results.filter_map(|result| {
+        let core = result.asked.trap()?.core.as_deref()?;
+        let proof = result.found.trap()?.proof.as_deref()?;
+        Some(format!("{} against its RTL: {}.", clean(core), clean(proof)))
+    });
+    proofs.collect()
 }
 
 /// What the bars of one figure share.

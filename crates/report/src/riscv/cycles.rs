@@ -89,6 +89,10 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         ]);
     }
     text.extend(table.lines(style));
+    if let Some(proof) = first.found.trap().and_then(|found| found.proof.as_deref()) {
+        let proof = format!("{} against its RTL: {}.", core(first, style), clean(proof, style));
+        text.extend(wrap(&proof, style.prose(), ""));
+    }
     text
 }
 

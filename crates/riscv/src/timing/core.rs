@@ -56,11 +56,17 @@ pub struct Operation {
     /// `cycles`, however far.
     #[serde(default)]
     pub step: u32,
+    /// Whether it takes all cycles but the first in MEM instead of in EX.
+    #[serde(default)]
+    pub late: bool,
+    /// Bubbles between it and a directly following instruction that uses its result.
+    #[serde(default, rename = "use")]
+    pub use_: u32,
 }
 
 impl Default for Operation {
     fn default() -> Self {
-        Operation { cycles: 1, pipelined: false, by_zero: 0, digits: false, step: 0 }
+        Operation { cycles: 1, pipelined: false, by_zero: 0, digits: false, step: 0, late: false, use_: 0 }
     }
 }
 
@@ -97,14 +103,19 @@ pub struct Operations {
     pub float_multiply: Operation,
     /// Floating-point division and square root.
     pub float_divide: Operation,
-    /// Single-precision addition and multiplication; without it as double precision.
-    pub float_single: Option<Operation>,
     /// Floating-point comparison, sign injection, classification and moves; without it as `float`.
     pub float_move: Option<Operation>,
     /// Floating-point conversion; without it as `float`.
     pub float_convert: Option<Operation>,
     /// Atomic read-modify-write, without its memory access.
     pub atomic: Operation,
+    /// Addition, multiplication and fused multiplication of doubles, if they differ from those of singles.
+    pub double: Option<Operation>,
+    /// Comparison, conversion and move of a floating-point value into an integer register, if they differ from `float`.
+    pub float_to_integer: Option<Operation>,
+    /// Bits of the multiplier that an iterative unit handles in a cycle; it divides by one bit in a cycle, skips leading
+    /// zeros, and works while other instructions pass. 0 for a core whose `multiply` and `divide` apply.
+    pub iterative: u32,
 }
 
 /// The pipe itself. Penalties are bubbles: cycles without a retiring instruction.
@@ -117,12 +128,29 @@ pub struct Pipeline {
     pub forwarding: bool,
     /// Bubbles between a load and a directly following instruction that uses the value.
     pub load_use: u32,
+    /// Bubbles of a load that was in EX while a store that it overlaps with was not yet behind WB: it goes through the
+    /// pipe again.
+    pub redo: u32,
+    /// Whether a miss of the instruction cache begins when the instruction would be in ID, so that no earlier one's stall
+    /// hides it.
+    pub late_miss: bool,
     /// Whether an instruction that reads `x0` directly behind a load into `x0` waits for it, `load-use` bubbles.
     pub zero_waits: bool,
     /// Extra cycles of each load and store that hits, in a core that waits for the memory.
     pub memory_wait: u32,
     /// Whether a store needs its value in MEM only, so that it may directly follow a load of that value.
     pub store_data_late: bool,
+    /// Bubbles between a floating-point load and a directly following instruction that uses the value, if they are not
+    /// `load-use`.
+    pub float_load_use: Option<u32>,
+    /// The same for loads of bytes and halves, which are shifted and extended, and for `sc`.
+    pub narrow_load_use: Option<u32>,
+    /// Whether an instruction also waits for the result of an earlier one that writes the same register.
+    pub write_order: bool,
+    /// Further cycles of an instruction that is replayed: it goes through the pipe again. In such a core no instruction
+    /// waits behind EX, and a load is replayed if it overlaps with a store that is not in the data array yet. 0 for a
+    /// core that stalls instead.
+    pub replay: u32,
     /// Aligned bytes of one fetch; 0 fetches every instruction at once.
     pub fetch_width: u32,
     /// Aligned bytes of one data access: what crosses them is accessed one cycle later. 0 accesses everything at once.
@@ -135,9 +163,15 @@ impl Default for Pipeline {
             kind: Kind::FiveStage,
             forwarding: true,
             load_use: 1,
+            redo: 0,
+            late_miss: false,
             zero_waits: false,
             memory_wait: 0,
             store_data_late: false,
+            float_load_use: None,
+            narrow_load_use: None,
+            write_order: false,
+            replay: 0,
             fetch_width: 0,
             data_width: 0,
         }
@@ -150,8 +184,6 @@ impl Default for Pipeline {
 pub struct Front {
     /// Instructions that wait for decode at most.
     pub queue: u32,
-    /// Cycles of a miss of the instruction cache in addition to memory's.
-    pub refill: u32,
 }
 
 /// Issue, execution and commit of a core with a scoreboard.
@@ -164,8 +196,6 @@ pub struct ScoreboardShape {
     pub commits: u32,
     /// Cycles from the data cache's taking a load to its result, on a hit.
     pub load: u32,
-    /// Cycles of a miss of the data cache in addition to memory's.
-    pub refill: u32,
     /// Cycles that a load or a store loses to a page-table walk, in addition to the walk.
     pub walk: u32,
     /// Cycles of an atomic operation in addition to memory's, from when all stores are in memory to its commit.
@@ -194,14 +224,21 @@ pub struct System {
     pub csr_use: u32,
     /// Whether a CSR instruction waits before EX until all older instructions have left the pipe.
     pub csr_drain: bool,
+    /// Whether an access to the floating-point flags or rounding mode waits for the results of floating-point
+    /// instructions.
+    pub float_flags_wait: bool,
     /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
     /// The same by kind of register, where it differs.
     pub csr_flush_of: CsrFlushes,
+    /// Whether a write of `satp` empties the translation buffers.
+    pub satp_empties: bool,
     /// Whether `csrrc` and `csrrci` flush nothing.
     pub csr_clear_in_place: bool,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
+    /// Whether `fence.i` begins to empty the instruction cache when it is in ID, instead of when it is in WB.
+    pub fence_i_early: bool,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
     /// Bubbles after `wfi` for which an interrupt is pending.
@@ -297,6 +334,13 @@ pub struct Memory {
     pub device_on_bus: bool,
     /// Whether a store that misses stalls the pipe, as without a store buffer.
     pub stores_wait: bool,
+    /// Cycles of a miss in the first data cache, in addition to what the next level takes.
+    pub miss: u32,
+    /// The same for the instruction cache.
+    pub fetch_miss: u32,
+    /// Stores that may be on their way to memory behind the pipe, each of which takes the port `latency` + 1 cycles; 0
+    /// lets any number pass at no cost.
+    pub store_slots: u32,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
     /// Cycles of each load of a walk that hits, 1 without this key.
@@ -402,6 +446,7 @@ presets!(
     "spike",
     "ibex",
     "picorv32",
+    "vexriscv",
     "rocket",
     "cva6-2022",
     "cva6",
@@ -471,7 +516,6 @@ impl Core {
             ("operation.float", o.float),
             ("operation.float-multiply", o.float_multiply),
             ("operation.float-divide", o.float_divide),
-            ("operation.float-single", o.float_single.unwrap_or_default()),
             ("operation.float-move", o.float_move.unwrap_or_default()),
             ("operation.float-convert", o.float_convert.unwrap_or_default()),
             ("operation.atomic", o.atomic),
@@ -483,6 +527,9 @@ impl Core {
                 let must = "at most 10000 cycles, and only 'divide' has it";
                 return Err(number(&format!("{key}.by-zero"), operation.by_zero, must));
             }
+            if operation.use_ > ABSURD {
+                return Err(number(&format!("{key}.use"), operation.use_, "at most 10000 cycles"));
+            }
             if operation.step > 64 || operation.step > 0 && key != "operation.shift" {
                 let must = "at most 64 places, and only 'shift' has it";
                 return Err(number(&format!("{key}.step"), operation.step, must));
@@ -490,7 +537,11 @@ impl Core {
         }
         for (key, value) in [
             ("pipeline.load-use", p.load_use),
+            ("pipeline.float-load-use", p.float_load_use.unwrap_or(0)),
+            ("pipeline.narrow-load-use", p.narrow_load_use.unwrap_or(0)),
+            ("pipeline.replay", p.replay),
             ("pipeline.memory-wait", p.memory_wait),
+            ("pipeline.redo", p.redo),
             ("system.csr-use", s.csr_use),
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
@@ -506,13 +557,13 @@ impl Core {
             ("trap.return", t.return_),
             ("trap.return-fault", t.return_fault),
             ("memory.latency", m.latency),
+            ("memory.miss", m.miss),
+            ("memory.fetch-miss", m.fetch_miss),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
             ("memory.write-latency", m.write_latency.unwrap_or(0)),
             ("memory.walk-level", m.walk_level.unwrap_or(1)),
-            ("front.refill", self.front.refill),
             ("scoreboard.load", self.scoreboard.load),
-            ("scoreboard.refill", self.scoreboard.refill),
             ("scoreboard.walk", self.scoreboard.walk),
             ("scoreboard.atomic", self.scoreboard.atomic),
             ("stores.answer", self.stores.answer),
@@ -528,6 +579,7 @@ impl Core {
             }
         }
         for (key, value, least) in [
+            ("operation.iterative", o.iterative, 1),
             ("pipeline.fetch-width", p.fetch_width, 2),
             ("pipeline.data-width", p.data_width, 1),
             ("branch.counters", b.counters, 1),
@@ -536,6 +588,9 @@ impl Core {
             if value != 0 && (!value.is_power_of_two() || value < least || value > 1 << 20) {
                 return Err(number(key, value, "a power of two, or 0 for none"));
             }
+        }
+        if m.store_slots > 64 {
+            return Err(number("memory.store-slots", m.store_slots, "at most 64"));
         }
         if p.kind == Kind::Scoreboard {
             let (f, s, w) = (&self.front, &self.scoreboard, &self.stores);

@@ -85,10 +85,10 @@ const UNKNOWN: Known =
 
 /// One miss as a number; `None` when it does not fit.
 fn miss_code(at: u8, waits: Waits) -> Option<u64> {
-    let Waits { walk, miss, execute } = waits;
+    let Waits { walk, miss, execute, overlap } = waits;
     let execute = i16::try_from(execute).ok()?.cast_unsigned();
-    let fits = walk < 1 << 18 && miss < 1 << 20;
-    let codes = u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
+    let fits = walk < 1 << 16 && miss < 1 << 20;
+    let codes = u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
     fits.then_some((u64::from(at) + 1) << 54 | codes)
 }
 
@@ -366,6 +366,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
             if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0) == i) {
                 (costs.data_walk, costs.data_miss, costs.execute) = (waits.walk, waits.miss, waits.execute);
+                costs.overlap = waits.overlap;
                 miss += 1;
             }
             let (mut turns, mut penalty) = (false, 0);
@@ -471,13 +472,20 @@ impl<const PIPE: bool> Fast<PIPE> {
         let (mut stores, mut loads) = (block.stores, block.memory.len() as u16 - block.stores);
         for place in &block.memory {
             let Some(touch) = accesses.next() else { break };
-            if !self.model.memory.data_of_block(touch, place.store, walks.1) {
-                let waits = self.model.memory.other_data_of_block(&place.data(several, touch), privilege);
-                stores -= u16::from(place.store);
-                loads -= u16::from(!place.store);
-                if PIPE && waits != Waits::default() {
-                    self.misses.push((place.at, waits));
+            let memory = &mut self.model.memory;
+            let overlap = if PIPE { memory.overlap(touch.va, place.size, place.store) } else { 0 };
+            if memory.data_of_block(touch, place.store, walks.1) {
+                if overlap != 0 {
+                    self.misses.push((place.at, Waits { overlap, ..Waits::default() }));
                 }
+                continue;
+            }
+            let waits = memory.other_data_of_block(&place.data(several, touch), privilege);
+            let waits = Waits { overlap, ..waits };
+            stores -= u16::from(place.store);
+            loads -= u16::from(!place.store);
+            if PIPE && waits != Waits::default() {
+                self.misses.push((place.at, waits));
             }
         }
         if PIPE && !block.operated.is_empty() {

@@ -69,8 +69,6 @@ pub(super) struct Frontend {
     /// When the latest instructions left the queue; the oldest first.
     left: VecDeque<i64>,
     queue: usize,
-    /// Cycles of a miss in addition to memory's.
-    refill: u32,
     history: Vec<Counter>,
     targets: Vec<Option<u64>>,
     returns: Vec<Option<u64>>,
@@ -89,7 +87,6 @@ impl Frontend {
             valid: 0,
             left: VecDeque::new(),
             queue: front.queue as usize,
-            refill: front.refill,
             history: vec![Counter::default(); branch.counters as usize],
             targets: vec![None; branch.btb as usize],
             returns: vec![None; branch.return_stack as usize],
@@ -131,7 +128,7 @@ impl Frontend {
             fetched.walk += waits.walk;
             self.request = self.valid;
             if waits.miss > 0 {
-                let miss = waits.miss + self.refill;
+                let miss = waits.miss;
                 fetched.miss += miss;
                 self.valid += i64::from(miss);
                 self.request = self.valid + 1;
@@ -293,7 +290,7 @@ impl Frontend {
                 self.dropped.push((pc, request));
             }
             if self.misses(place, pc & !(WORD - 1), memory) {
-                let back = request + 1 + i64::from(memory.latency() + self.refill);
+                let back = request + 1 + i64::from(memory.fetch_miss());
                 if back >= at {
                     // Dropped, but waited for.
                     self.request = self.request.max(back + 1);

@@ -286,12 +286,9 @@ impl Scoreboard {
                 self.accesses = [self.accesses[1], (issue, at)];
                 result = at + i64::from(self.shape.load);
                 if waits.miss > 0 {
-                    let miss = i64::from(waits.miss) + i64::from(self.shape.refill);
+                    let miss = i64::from(waits.miss);
                     let sent = self.stores.line_clear(at + 2, access.pa, memory.data_line_bytes());
                     result = sent + miss;
-                    if access.pa < crate::bus::RAM_BASE {
-                        result -= 1;
-                    }
                     costs.data_miss = miss as u32;
                     own = Cause::DMiss;
                     self.cache_free = result;

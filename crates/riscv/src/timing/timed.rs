@@ -9,6 +9,7 @@ use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
 use super::scoreboard::Scoreboard;
+use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
@@ -165,6 +166,11 @@ impl Model {
             let waits = self.memory.data(access, step.privilege);
             data.walk += waits.walk;
             data.miss += waits.miss;
+            // The store of `sc` is not seen.
+            let kept = access.pa >= RAM_BASE || self.core.pipeline.redo > 0;
+            if kept && step.insn.row().class != Class::StoreConditional {
+                data.overlap |= self.memory.overlap(access.va, access.size, access.store);
+            }
         }
         let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
         let (mut settle, mut penalty) = (0, 0);
@@ -181,6 +187,8 @@ impl Model {
             settle,
             data_walk: data.walk,
             data_miss: data.miss,
+            overlap: data.overlap,
+            device: accesses.iter().any(|access| access.pa < RAM_BASE),
             again,
         };
         let shape = Shape::new(step.insn, &self.core);
@@ -203,6 +211,9 @@ impl Model {
                 }
             }
             Class::Csr => {
+                if s.satp_empties && step.insn.imm as u16 == crate::csr::SATP && csr::writes(step.insn) {
+                    self.memory.forget_translations();
+                }
                 let bubbles = csr::flush(step.insn, s);
                 if bubbles > 0 {
                     self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
@@ -215,7 +226,11 @@ impl Model {
                 }
                 Op::FenceI => {
                     self.memory.flush_instructions();
-                    self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
+                    if s.fence_i_early {
+                        self.pipe.redirect_from_decode(s.fence_i, Cause::Csr, Flush::System);
+                    } else {
+                        self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
+                    }
                 }
                 Op::SfenceVma => {
                     self.memory.flush_translations();
@@ -261,7 +276,16 @@ impl Model {
         let accessed =
             matches!(trap.cause, exception::Cause::LoadAccessFault | exception::Cause::StoreAccessFault);
         costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
-        let pass = self.pipe.trap(ecall, self.core.trap.exception, &costs);
+        // An access without a translation has looked for one.
+        let looked = matches!(trap.cause, exception::Cause::LoadPageFault | exception::Cause::StorePageFault);
+        if looked && self.memory.data_walks() {
+            costs.data_walk = self.core.memory.walk + 1;
+        }
+        // A CSR instruction that is illegal waits as one that is not.
+        let illegal = trap.cause == exception::Cause::IllegalInstruction;
+        let csr = illegal && trap.tval & 0x7f == 0x73 && trap.tval >> 12 & 3 != 0;
+        let drain = csr && self.core.system.csr_drain;
+        let pass = self.pipe.trap(ecall, drain, self.core.trap.exception, &costs);
         self.charge(phase, &pass);
         Some((pass, costs))
     }
@@ -535,6 +559,13 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         });
         self.sequence += 1;
         self.last = Some(LastFetch { sequential: pc.wrapping_add(u64::from(len)), privilege });
+    }
+}
+
+impl Timed<(), ()> {
+    /// Does one step of a machine with this core attached. (It is compiled in this crate, whose tests are optimized.)
+    pub fn step(&mut self, machine: &mut Machine) -> MachineStep {
+        machine.step(self)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  tollgate riscv validate\n  tollgate riscv validate --core rocket")]
 pub(super) struct ValidateArgs {
-    /// Only this core, with each loop that differs
+    /// Only this core, with the phases of its traps and each program that differs
     #[arg(long, value_name = "CORE")]
     core: Option<String>,
 
@@ -22,10 +22,11 @@ pub(super) struct ValidateArgs {
     destination: Destination,
 }
 
-/// Runs the loops on the timed cores and compares.
+/// Runs the programs on the timed cores and compares.
 pub(super) fn run(args: &ValidateArgs) -> Result<ExitCode> {
     let mut session = Session::open(&args.destination, host::here(), 0)?;
-    session.run.results = rtl::validation(args.core.as_deref()).map_err(Usage::error)?;
+    let results = rtl::validation(args.core.as_deref(), |share, what| session.progress.show(share, what));
+    session.run.results = results.map_err(Usage::error)?;
     session.run.complete = true;
     session.finish()
 }

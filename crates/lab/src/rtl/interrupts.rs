@@ -1,0 +1,49 @@
+//! Interrupts at every cycle of a loop.
+
+use tollgate_riscv::Elf;
+
+use super::error::RtlError;
+use super::program::{Part, Program, RAM, Raise, Shape, address, choose};
+use super::subject::Subject;
+
+static RV32: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-interrupts-rv32.elf");
+static RV64: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-interrupts-rv64.elf");
+
+/// The cause of the machine external interrupt.
+const EXTERNAL: u64 = 11;
+/// Passes between two interrupts, in which predictors and caches come to rest.
+const EVERY: u64 = 6;
+/// Cycles of a pass, or more.
+const PHASES: u64 = 120;
+
+/// The loops that a core can run.
+pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
+    let elf = Elf::parse(if subject.isa().is_rv64() { RV64 } else { RV32 })?;
+    // Its address is in one word, and whether each cause has an entry in the next.
+    let controller = (address(&elf, "controller")? - RAM) as usize;
+    let vectored = !subject.without.contains(&"interrupt.vectored");
+    let handler = address(&elf, "vectors")? + if vectored { 4 * EXTERNAL } else { 0 };
+    let mut programs = Vec::new();
+    for mut chosen in choose(&elf, "interrupt.", subject.without)? {
+        let raise = Raise {
+            at: chosen.address(&format!("head.{}", chosen.name))?,
+            every: EVERY,
+            phases: PHASES,
+            handler,
+            controller: RAM + controller as u64,
+        };
+        chosen.memory[controller..controller + 4].copy_from_slice(&subject.controller.to_le_bytes());
+        chosen.memory[controller + 4] = vectored.into();
+        programs.push(Program {
+            part: Part::Interrupts,
+            name: chosen.name.to_owned(),
+            latency: subject.latency,
+            entry: elf.entry,
+            end: raise.handler,
+            times: PHASES,
+            shape: Shape::Interrupts(raise),
+            memory: chosen.memory,
+        });
+    }
+    Ok(programs)
+}

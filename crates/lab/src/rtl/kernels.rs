@@ -1,0 +1,31 @@
+//! Loops of one hazard or latency each.
+
+use tollgate_riscv::Elf;
+
+use super::error::RtlError;
+use super::program::{Part, Program, Shape, choose};
+use super::subject::Subject;
+
+static RV32: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-kernels-rv32.elf");
+static RV64: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-kernels-rv64.elf");
+
+/// Those that a core can run.
+pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
+    let elf = Elf::parse(if subject.isa().is_rv64() { RV64 } else { RV32 })?;
+    let mut kernels = Vec::new();
+    for chosen in choose(&elf, "kernel.", subject.without)? {
+        let name = chosen.name.to_owned();
+        let setup = chosen.symbol.address..chosen.address(&format!("head.{name}"))?;
+        kernels.push(Program {
+            part: Part::Kernels,
+            latency: subject.latency,
+            entry: elf.entry,
+            end: chosen.address("done")?,
+            times: 1,
+            shape: Shape::Loop { setup, pass: chosen.address(&format!("pass.{name}"))? },
+            memory: chosen.memory,
+            name,
+        });
+    }
+    Ok(kernels)
+}
