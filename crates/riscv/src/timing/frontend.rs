@@ -154,6 +154,11 @@ impl Frontend {
         self.left.push_back(at);
     }
 
+    /// Whether it is predicted as a return. A compressed `jalr` is never: it links.
+    fn returns(insn: &Insn) -> bool {
+        link(insn.rs1) && insn.rs1 != insn.rd && !(insn.len == 2 && insn.rd != 0)
+    }
+
     /// Where an instruction that was fetched is predicted to go; `None` if nowhere but on.
     pub(super) fn predict(&mut self, place: &Place, insn: &Insn) -> Option<u64> {
         // Its word is inspected in the cycle after it came.
@@ -166,7 +171,6 @@ impl Frontend {
     fn foresee(&mut self, pc: u64, insn: &Insn) -> Option<u64> {
         let sequential = pc.wrapping_add(u64::from(insn.len));
         let target = pc.wrapping_add(insn.imm as u64);
-        let link = |register: u8| register == 1 || register == 5;
         match insn.row().class {
             Class::Branch => {
                 let counter = self.history.get(self.entry(pc, self.history.len())).copied();
@@ -183,7 +187,7 @@ impl Frontend {
                 Some(target)
             }
             Class::JumpReg => {
-                let predicted = if link(insn.rs1) && insn.rs1 != insn.rd {
+                let predicted = if Self::returns(insn) {
                     let top = self.returns.first().copied().flatten();
                     if top.is_some() {
                         self.returns.rotate_left(1);
@@ -218,10 +222,9 @@ impl Frontend {
     /// A branch or an indirect jump is resolved in a cycle; its prediction is better afterwards.
     pub(super) fn resolve(&mut self, at: i64, step: &Step, right: bool) {
         let insn = step.insn;
-        let link = |register: u8| register == 1 || register == 5;
         let (entries, outcome) = match insn.row().class {
             Class::Branch => (self.history.len(), Outcome::Taken(step.taken)),
-            Class::JumpReg if !right && !(link(insn.rs1) && insn.rs1 != insn.rd) => {
+            Class::JumpReg if !right && !Self::returns(insn) => {
                 (self.targets.len(), Outcome::Target(step.next_pc))
             }
             _ => return,
@@ -256,6 +259,11 @@ impl Frontend {
         let wasted = hit && self.misses(place, self.word.wrapping_add(WORD), memory);
         self.request = self.valid + 1 + i64::from(wasted);
         self.word = NONE;
+    }
+
+    /// When the word comes from which the next instruction is.
+    pub(super) fn arrival(&self) -> i64 {
+        if self.word == NONE { self.request + 1 } else { self.valid }
     }
 
     /// Everything behind the last instruction is dropped in a cycle, and another address fetched from the next one on.
@@ -338,4 +346,8 @@ impl Frontend {
     pub(super) fn hold(&mut self, until: i64) {
         self.request = self.request.max(until);
     }
+}
+
+fn link(register: u8) -> bool {
+    register == 1 || register == 5
 }

@@ -155,6 +155,11 @@ impl Scoreboard {
         self.commit
     }
 
+    /// When the next instruction is decoded at the earliest, and sees an interrupt.
+    pub(super) fn decode(&self) -> i64 {
+        self.issue.max(self.front.arrival() - 1 + DECODE)
+    }
+
     /// The data port is busy after the last commit.
     pub(super) fn occupy(&mut self, cycles: u32) {
         self.commit += i64::from(cycles);

@@ -394,6 +394,15 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         self.model.cycles()
     }
 
+    /// The cycle in which the next instruction sees an interrupt: one that is raised until then is taken in its place.
+    /// On a core with a scoreboard that is its decode, and what is ahead of it retires first.
+    pub fn interruptible(&self) -> u64 {
+        match &self.model.board {
+            Some(board) => board.decode() as u64,
+            None => self.cycles(),
+        }
+    }
+
     /// Where they went. The sum of all entries is [`cycles`](Self::cycles).
     pub fn ledger(&self) -> &Ledger {
         &self.model.ledger
@@ -429,7 +438,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         let mut raised = false;
         for _ in 0..budget {
             // The last instruction leaves WB at the end of cycle `cycles() - 1`.
-            if !raised && self.cycles() > cycle {
+            if !raised && self.interruptible() > cycle {
                 machine.set_external_interrupt(true);
                 raised = true;
             }
