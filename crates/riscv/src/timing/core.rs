@@ -34,6 +34,8 @@ pub enum Predictor {
     BackwardTaken,
     /// Two-bit counters, indexed by address.
     Bimodal,
+    /// Single bits, indexed by address and by a hash of the outcomes of the last eight branches.
+    History,
 }
 
 /// An operation that takes more than a cycle.
@@ -107,6 +109,8 @@ pub struct Operations {
     pub float_move: Option<Operation>,
     /// Floating-point conversion; without it as `float`.
     pub float_convert: Option<Operation>,
+    /// The same of singles, if it differs.
+    pub float_divide_single: Option<Operation>,
     /// Atomic read-modify-write, without its memory access.
     pub atomic: Operation,
     /// Addition, multiplication and fused multiplication of doubles, if they differ from those of singles.
@@ -235,6 +239,9 @@ pub struct System {
     pub satp_empties: bool,
     /// Whether `csrrc` and `csrrci` flush nothing.
     pub csr_clear_in_place: bool,
+    /// Cycles from EX of an access to memory to EX of the next one, if a `fence` is between them, or the first is `aq` or the
+    /// second `rl`; also to `fence.i`.
+    pub fence: u32,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
     /// Whether `fence.i` begins to empty the instruction cache when it is in ID, instead of when it is in WB.
@@ -255,6 +262,11 @@ pub struct Branches {
     pub counters: u32,
     /// Entries of the branch target buffer: a power of two, or 0.
     pub btb: u32,
+    /// Whether the target buffer compares all its entries, of which there may be any number; the least recently used one
+    /// is replaced.
+    pub btb_associative: bool,
+    /// Cycles by which the fetch may be ahead of decoding: a queue that hides what the front end corrects by itself.
+    pub fetch_ahead: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
     /// Further cycles in EX of a branch whose direction was mispredicted, before the fetch is redirected.
@@ -336,8 +348,13 @@ pub struct Memory {
     pub stores_wait: bool,
     /// Cycles of a miss in the first data cache, in addition to what the next level takes.
     pub miss: u32,
-    /// The same for the instruction cache.
+    /// Cycles of a miss in the instruction cache, in addition to what the next level takes.
     pub fetch_miss: u32,
+    /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
+    pub write_back: u32,
+    /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
+    /// answered another one is replayed.
+    pub device_posted: bool,
     /// Stores that may be on their way to memory behind the pipe, each of which takes the port `latency` + 1 cycles; 0
     /// lets any number pass at no cost.
     pub store_slots: u32,
@@ -546,7 +563,6 @@ impl Core {
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
             ("system.sfence-vma", s.sfence_vma),
-            ("system.wfi", s.wfi),
             ("branch.settle", b.settle),
             ("branch.mispredict", b.mispredict),
             ("branch.taken", b.taken),
@@ -559,6 +575,8 @@ impl Core {
             ("memory.latency", m.latency),
             ("memory.miss", m.miss),
             ("memory.fetch-miss", m.fetch_miss),
+            ("memory.write-back", m.write_back),
+            ("system.fence", s.fence),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
             ("memory.write-latency", m.write_latency.unwrap_or(0)),
@@ -583,7 +601,7 @@ impl Core {
             ("pipeline.fetch-width", p.fetch_width, 2),
             ("pipeline.data-width", p.data_width, 1),
             ("branch.counters", b.counters, 1),
-            ("branch.btb", b.btb, 1),
+            ("branch.btb", if b.btb_associative { b.btb.next_power_of_two() } else { b.btb }, 1),
         ] {
             if value != 0 && (!value.is_power_of_two() || value < least || value > 1 << 20) {
                 return Err(number(key, value, "a power of two, or 0 for none"));
@@ -609,6 +627,11 @@ impl Core {
         }
         if b.return_stack > 1024 {
             return Err(number("branch.return-stack", b.return_stack, "at most 1024"));
+        }
+        if b.predictor == Predictor::History && b.counters < 8 {
+            return Err(CoreError::Contradiction(
+                "branch.predictor is 'history' and branch.counters is less than 8: give it outcomes, as in counters = 512",
+            ));
         }
         if b.predictor == Predictor::Bimodal && b.counters == 0 {
             return Err(CoreError::Contradiction(

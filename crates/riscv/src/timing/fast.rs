@@ -363,19 +363,20 @@ impl<const PIPE: bool> Fast<PIPE> {
             let i = usize::from(place - pass.start());
             let block = &self.blocks[number];
             let (pc, next_pc) = (several.outside(op.pc), several.next_pc(pass, place));
-            let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
+            let (second, at_hand) = self.model.second_fetches(pc, op.insn.len);
+            let mut costs = Costs { second, at_hand, ..Costs::default() };
             if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0) == i) {
                 (costs.data_walk, costs.data_miss, costs.execute) = (waits.walk, waits.miss, waits.execute);
                 costs.overlap = waits.overlap;
                 miss += 1;
             }
-            let (mut turns, mut penalty) = (false, 0);
+            let (mut turns, mut penalty) = (false, (0, false));
             if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
                 jump += 1;
                 turns = true;
                 let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
                 costs.settle = self.model.predict.settling(turn, code);
-                penalty = self.model.predict.bubbles(turn, code);
+                penalty = (self.model.predict.bubbles(turn, code), self.model.predict.early(turn, code));
             }
             let passed = self.model.pipe.pass(&block.shapes[i], &costs);
             for (sum, c) in charges.iter_mut().zip(&passed.charges) {

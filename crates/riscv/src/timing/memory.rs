@@ -459,8 +459,10 @@ impl Memory {
             waits.walk += self.translate(false, va);
         }
         if pa < RAM_BASE {
-            let Latencies { device, device_on_bus, latency, .. } = self.latencies;
-            waits.miss += device + if device_on_bus { latency } else { 0 };
+            let Latencies { device, device_on_bus, device_posted, latency, .. } = self.latencies;
+            if !device_posted {
+                waits.miss += device + if device_on_bus { latency } else { 0 };
+            }
             return waits;
         }
         let mut both = self.data_line(pa, store);
@@ -501,12 +503,14 @@ impl Memory {
             }
             Found::NotFilled => self.next_level(pa, store) + self.latencies.miss,
             Found::Filled(old) => {
+                let mut buffer = 0;
                 if let Some(address) = cache.dirty(old) {
-                    // Buffered: the line goes down, and no access waits.
+                    // The line goes down, and no access waits for the next level to take it.
                     self.counts.write_backs += 1;
                     self.next_level(address, true);
+                    buffer = self.latencies.write_back;
                 }
-                self.next_level(pa, store) + self.latencies.miss
+                self.next_level(pa, store) + self.latencies.miss + buffer
             }
         }
     }

@@ -29,6 +29,7 @@ mod core;
 mod csr;
 mod fast;
 mod frontend;
+mod history;
 mod ledger;
 mod memory;
 mod operands;

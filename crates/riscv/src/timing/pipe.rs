@@ -52,6 +52,8 @@ pub(super) struct Shape {
     flags: bool,
     /// Whether it reads and writes memory.
     memory: [bool; 2],
+    /// Whether it waits for the access before, and the next access for the one before it.
+    ordered: [bool; 2],
 }
 
 /// When a result is there.
@@ -83,6 +85,7 @@ impl Shape {
         drain: false,
         flags: false,
         memory: [false; 2],
+        ordered: [false; 2],
     };
 
     pub(super) fn new(insn: &Insn, core: &Core) -> Self {
@@ -166,6 +169,15 @@ impl Shape {
             ),
             matches!(row.class, Class::Store | Class::FpStore | Class::Amo),
         ];
+        let atomic = matches!(row.class, Class::LoadReserved | Class::StoreConditional | Class::Amo);
+        let ordered = match row.class {
+            _ if core.system.fence == 0 => [false; 2],
+            _ if insn.op == Op::Fence => [false, true],
+            _ if insn.op == Op::FenceI => [true, false],
+            // `rl` and `aq`.
+            _ if atomic => [insn.imm & 1 != 0, insn.imm & 2 != 0],
+            _ => [false; 2],
+        };
         Shape {
             needs,
             late,
@@ -180,6 +192,7 @@ impl Shape {
             drain,
             flags,
             memory,
+            ordered,
         }
     }
 }
@@ -239,7 +252,7 @@ pub(super) fn operation(insn: &Insn, core: &Core) -> Operation {
                     {
                         operation
                     } else if name.starts_with("fdiv") || name.starts_with("fsqrt") {
-                        o.float_divide
+                        if double { o.float_divide } else { o.float_divide_single.unwrap_or(o.float_divide) }
                     } else if double && fused && o.double.is_some() {
                         return o.double.unwrap_or(o.float);
                     } else if insn.row().class == Class::FpInt && o.float_to_integer.is_some() {
@@ -281,6 +294,8 @@ pub(super) struct Costs {
     pub(super) fetch_miss: u32,
     /// Further fetches.
     pub(super) second: u32,
+    /// Whether an earlier fetch has brought it.
+    pub(super) at_hand: bool,
     /// Cycles in EX that its operands add, or take away.
     pub(super) execute: i32,
     /// Further cycles in EX, because it is a branch that was mispredicted.
@@ -335,6 +350,7 @@ pub(super) struct Pending {
 /// Everything about the past that the future depends on, relative to the last write-back: the key of memos.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
+    fetch: i64,
     decode: i64,
     execute: i64,
     memory: i64,
@@ -344,6 +360,9 @@ pub(super) struct Key {
     pending: Vec<Pending>,
     unit: Option<(i64, u8)>,
     waiting: Waiting,
+    accessed: Option<i64>,
+    fenced: bool,
+    device: Option<i64>,
     port: Option<port::State>,
 }
 
@@ -353,6 +372,9 @@ pub(super) struct Pipe {
     kind: Kind,
     forwarding: bool,
     ecall_reads: bool,
+    /// How far the fetch may be ahead, and when it had the last instruction.
+    ahead: i64,
+    fetch: i64,
     late_miss: bool,
     /// When the last instruction entered these; it leaves each when it enters the next.
     decode: i64,
@@ -371,6 +393,13 @@ pub(super) struct Pipe {
     /// Further cycles of a replay, in a core that has them.
     replay: Option<i64>,
     waiting: Waiting,
+    /// Cycles between two accesses with a fence, when the last access was in EX, and whether there was a fence since.
+    fence: i64,
+    accessed: i64,
+    fenced: bool,
+    /// The load-use delay of a device that is not waited for, and from when it can be accessed again.
+    posted: Option<u32>,
+    device: i64,
     /// Stores behind the pipe, in a core that has a port for them.
     port: Option<Port>,
 }
@@ -386,6 +415,8 @@ impl Pipe {
             kind: core.pipeline.kind,
             forwarding: core.pipeline.forwarding,
             ecall_reads: core.trap.ecall_reads,
+            ahead: core.branch.fetch_ahead.into(),
+            fetch: -1,
             late_miss: core.pipeline.late_miss,
             decode: 0,
             execute: 1,
@@ -398,6 +429,11 @@ impl Pipe {
             unit: None,
             replay: (core.pipeline.replay > 0).then_some(core.pipeline.replay.into()),
             waiting: Waiting::default(),
+            fence: core.system.fence.into(),
+            accessed: i64::MIN / 2,
+            fenced: false,
+            posted: core.memory.device_posted.then_some(core.memory.device),
+            device: i64::MIN / 2,
             port: Port::new(core),
         }
     }
@@ -429,7 +465,10 @@ impl Pipe {
                 }
                 Ready::Later(n) => (execute + i64::from(n) + i64::from(costs.execute), Cause::LongOperation),
                 Ready::Unit => (execute + 2 + i64::from(costs.execute), Cause::LongOperation),
-                Ready::Memory(n, cause) => (write - 1 + i64::from(n), cause),
+                Ready::Memory(n, cause) => {
+                    let device = self.posted.filter(|_| costs.device);
+                    (write - 1 + i64::from(device.unwrap_or(n)), cause)
+                }
             };
             self.ready[usize::from(shape.gives)] = ready;
             self.last_write = write;
@@ -469,6 +508,11 @@ impl Pipe {
             _ => self.write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// The same, counted from its fetch.
+    pub(super) fn redirect_from_fetch(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        self.set_redirect(self.fetch + 1 + i64::from(penalty), cause, flush);
     }
 
     /// The same, counted from its WB.
@@ -521,11 +565,16 @@ impl Pipe {
     fn advance_five(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
         let (decode1, execute1, memory1, write1) = (self.decode, self.execute, self.memory, self.write);
         let mut fetch = decode1;
+        if self.ahead > 0 {
+            fetch = (self.fetch + i64::from(!costs.at_hand)).max(decode1 - self.ahead);
+        }
         let mut fetched = fetch + 1;
         let mut operands = i64::MIN;
         let mut cycles = 1;
         let mut memory_cycles = 1;
         let mut replays = 0;
+        // What crosses two words waits for the second in ID, however far the fetch is ahead.
+        let halves = if self.ahead > 0 { i64::from(costs.second) } else { 0 };
         let mut refetch = 0;
         let times = |fetch: i64,
                      fetched: i64,
@@ -534,7 +583,7 @@ impl Pipe {
                      memory_cycles: i64,
                      replays: i64,
                      refetch: i64| {
-            let decode = fetched.max(execute1) + refetch;
+            let decode = fetched.max(execute1 + halves) + refetch;
             let execute = (decode + 1).max(memory1).max(operands) + replays;
             let memory = (execute + cycles).max(write1);
             let write = (memory + memory_cycles).max(write1 + 1);
@@ -606,6 +655,14 @@ impl Pipe {
             operands = at + 1;
             let_in!(Cause::LongOperation);
         }
+        if self.fence > 0 {
+            let accesses = shape.memory != [false; 2];
+            if (shape.ordered[0] || accesses && self.fenced) && self.accessed + self.fence > operands {
+                operands = self.accessed + self.fence;
+                let_in!(Cause::Structural);
+            }
+            self.fenced = shape.ordered[1] || self.fenced && !accesses;
+        }
         if let Some(replay) = self.replay {
             for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss)] {
                 if cost > 0 {
@@ -614,6 +671,19 @@ impl Pipe {
                 }
             }
             let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[2];
+            if costs.device
+                && let Some(posted) = self.posted
+            {
+                let mut again = execute;
+                while again < self.device {
+                    again += replay;
+                }
+                if again > execute {
+                    replays += again - execute;
+                    let_in!(Cause::DMiss);
+                }
+                self.device = again + i64::from(posted) - 1;
+            }
             let [reads, writes] = shape.memory;
             if reads && self.waiting.load(execute, costs.overlap) {
                 replays += replay;
@@ -666,8 +736,12 @@ impl Pipe {
             }
         }
         pass.starts = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch);
+        self.fetch = fetched - 1;
         debug_assert_eq!(pass.starts[4], now);
         [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
+        if shape.memory != [false; 2] {
+            self.accessed = self.execute;
+        }
         if self.replay.is_some() {
             // What comes next is in EX a cycle later at least.
             self.waiting.settle(self.execute + 1);
@@ -739,17 +813,25 @@ impl Pipe {
             })
             .collect();
         Key {
+            fetch: if self.ahead > 0 { self.fetch.max(self.decode - self.ahead - 1) - w } else { 0 },
             decode: self.decode - w,
             execute: self.execute - w,
             memory: self.memory - w,
             last_write: if self.ecall_reads { (self.last_write - w).max(-8) } else { 0 },
             // A redirect to a cycle in which IF is not free has no effect.
-            redirect: self.redirect.filter(|r| r.at > self.decode).map(|r| Redirect { at: r.at - w, ..r }),
+            redirect: self
+                .redirect
+                .filter(|r| r.at > self.decode - self.ahead)
+                .map(|r| Redirect { at: r.at - w, ..r }),
             fresh: self.fresh,
             pending,
             // A unit that was done before has no effect.
             unit: self.unit.filter(|&(at, _)| at + 1 > self.execute.min(w)).map(|(at, r)| (at - w, r)),
             waiting: self.waiting.moved(-w),
+            accessed: (self.fence > 0 && self.accessed + self.fence > self.execute + 1)
+                .then_some(self.accessed - w),
+            fenced: self.fenced,
+            device: (self.device > self.execute + 1).then_some(self.device - w),
             port: self.port.as_ref().map(|port| port.key(w)),
         }
     }
@@ -757,6 +839,7 @@ impl Pipe {
     /// The state of a key, with the last write-back at `write`.
     pub(super) fn restore(&mut self, key: &Key, write: i64) {
         self.write = write;
+        self.fetch = key.fetch + write;
         self.decode = key.decode + write;
         self.execute = key.execute + write;
         self.memory = key.memory + write;
@@ -769,6 +852,9 @@ impl Pipe {
         }
         self.unit = key.unit.map(|(at, register)| (at + write, register));
         self.waiting = key.waiting.moved(write);
+        self.accessed = key.accessed.map_or(i64::MIN / 2, |at| at + write);
+        self.fenced = key.fenced;
+        self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
         if let (Some(port), Some(state)) = (&mut self.port, &key.port) {
             port.restore(state, write);
         }

@@ -132,7 +132,8 @@ impl Model {
     }
 
     /// Further fetches that an instruction needs.
-    pub(super) fn second_fetches(&self, pc: u64, len: u8) -> u32 {
+    /// Also whether it needs none at all.
+    pub(super) fn second_fetches(&self, pc: u64, len: u8) -> (u32, bool) {
         second_fetches(self.core.pipeline.fetch_width, self.pipe.fresh, pc, len)
     }
 
@@ -159,7 +160,7 @@ impl Model {
             self.instructions += 1;
             return (pass, costs);
         }
-        let second = self.second_fetches(step.pc, step.insn.len);
+        let (second, at_hand) = self.second_fetches(step.pc, step.insn.len);
         let fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
         let mut data = Waits::default();
         for access in accesses {
@@ -173,16 +174,18 @@ impl Model {
             }
         }
         let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
-        let (mut settle, mut penalty) = (0, 0);
+        let (mut settle, mut penalty) = (0, (0, false));
         if let Some(turn) = Turn::new(step.pc, step.insn) {
             let code = self.predict.foresee(&turn, step.next_pc, step.taken);
-            (settle, penalty) = (self.predict.settling(&turn, code), self.predict.bubbles(&turn, code));
+            settle = self.predict.settling(&turn, code);
+            penalty = (self.predict.bubbles(&turn, code), self.predict.early(&turn, code));
         }
         let dependence = step.insn.op.by_operands().then(|| Dependence::of(step.insn, &self.core)).flatten();
         let costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
             second,
+            at_hand,
             execute: dependence.map_or(0, |dependence| dependence.more(step.operands)),
             settle,
             data_walk: data.walk,
@@ -200,11 +203,14 @@ impl Model {
     }
 
     /// What an instruction does to the fetch of the next one.
-    pub(super) fn behind(&mut self, step: &Step, penalty: u32) {
+    /// `early` says whether the front end finds it out.
+    pub(super) fn behind(&mut self, step: &Step, (penalty, early): (u32, bool)) {
         let s = &self.core.system;
         match step.insn.row().class {
             Class::Branch | Class::Jump | Class::JumpReg => {
-                if penalty > 0 {
+                if penalty > 0 && early {
+                    self.pipe.redirect_from_fetch(penalty, Cause::Branch, Flush::Branch);
+                } else if penalty > 0 {
                     self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
                 } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
                     self.pipe.fresh = true;
@@ -336,14 +342,15 @@ impl Model {
 
 /// Further fetches that an instruction needs: one fetch brings `width` aligned bytes, and the bytes left over by the
 /// one before are available unless the fetch is `fresh`.
-pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> u32 {
+pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> (u32, bool) {
     if width == 0 {
-        return 0;
+        return (0, false);
     }
     let width = u64::from(width);
     let (first, last) = (pc / width, (pc + u64::from(len) - 1) / width);
     let at_hand = !fresh && !pc.is_multiple_of(width);
-    ((last - first + 1 - u64::from(at_hand)) as u32).saturating_sub(1)
+    let words = (last - first + 1 - u64::from(at_hand)) as u32;
+    (words.saturating_sub(1), words == 0)
 }
 
 /// Attaches a core to a machine: the plain scoreboard.

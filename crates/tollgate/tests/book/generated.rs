@@ -122,7 +122,7 @@ fn cores() {
         "String" => "text",
         "Operation" => "operation",
         "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`, `scoreboard`",
-        "Predictor" => "`not-taken`, `backward-taken`, `bimodal`",
+        "Predictor" => "`not-taken`, `backward-taken`, `bimodal`, `history`",
         "Policy" => "`lru`, `plru`, `fifo`, `random`, `lfsr`",
         other => panic!("say what a {other} is"),
     };
