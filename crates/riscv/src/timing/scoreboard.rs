@@ -469,7 +469,11 @@ impl Scoreboard {
         match insn.row().class {
             Class::Nop => true,
             Class::System => matches!(insn.op, Op::Mret | Op::Sret | Op::FenceI | Op::SfenceVma | Op::Fence),
-            Class::Csr => csr::flush(insn, &self.system) > 0,
+            Class::Csr => {
+                let system = &self.system;
+                let bubbles = system.csr_flush_of.of(insn.imm as u16).unwrap_or(system.csr_flush);
+                csr::writes(insn) && bubbles > 0
+            }
             _ => false,
         }
     }
