@@ -803,6 +803,144 @@ x.  IF WB WB
             a.op(Op::Mul, 5, 3, 3, 0).op(Op::Mulhu, 5, 3, 3, 0);
         },
     );
+    // rtl: VexRiscv, div.dependent: one bubble more than the division itself takes.
+    case(
+        "divider whose result comes late",
+        with(ripes(), |c| (c.operation.divide.cycles, c.operation.divide.use_) = (3, 1)),
+        3,
+        &[(Cause::LongOperation, 3)],
+        "
+ IF ID EX EX EX ME WB
+ .  IF ID ID ID ID EX ME WB
+ .  .  IF IF IF IF ID EX ME WB",
+        &|a| {
+            a.op(Op::Div, 5, 3, 3, 0).op(x, 6, 5, 0, 1).op(x, 7, 0, 0, 1);
+        },
+    );
+    case(
+        "divider in MEM, use, other",
+        with(ripes(), |c| {
+            c.operation.divide =
+                Operation { cycles: 3, use_: 1, late: true, by_zero: 2, ..Operation::default() };
+        }),
+        3,
+        &[(Cause::LongOperation, 3)],
+        "
+ IF ID EX ME ME ME WB
+ .  IF ID ID ID ID EX ME WB
+ .  .  IF IF IF IF ID EX ME WB",
+        &|a| {
+            a.op(Op::Div, 5, 3, 3, 0).op(x, 6, 5, 0, 1).op(x, 7, 0, 0, 1);
+        },
+    );
+    case(
+        "divider in MEM, by zero, other",
+        with(ripes(), |c| {
+            c.operation.divide =
+                Operation { cycles: 3, use_: 1, late: true, by_zero: 2, ..Operation::default() };
+        }),
+        2,
+        &[(Cause::LongOperation, 1)],
+        "
+ IF ID EX ME ME WB
+ .  IF ID EX EX ME WB",
+        &|a| {
+            a.op(Op::Div, 5, 3, 0, 0).op(x, 7, 0, 0, 1);
+        },
+    );
+    // rtl: VexRiscv, store.load_same: five cycles more, directly behind the store and one behind that; and
+    // store.byte_load_next_byte: none.
+    let redoing = || with(ripes(), |c| c.pipeline.redo = 5);
+    case(
+        "load of what a store is writing",
+        redoing(),
+        2,
+        &[(Cause::LoadUse, 5)],
+        "
+ IF ID EX ME WB
+ .  IF ID EX ME ME ME ME ME ME WB",
+        &|a| {
+            a.op(Op::Sw, 0, 3, 0, 4).op(Op::Lb, 5, 3, 0, 5);
+        },
+    );
+    case(
+        "load of what a store writes next to last",
+        redoing(),
+        3,
+        &[(Cause::LoadUse, 5)],
+        "
+ IF ID EX ME WB
+ .  IF ID EX ME WB
+ .  .  IF ID EX ME ME ME ME ME ME WB",
+        &|a| {
+            a.op(Op::Sb, 0, 3, 0, 4).op(x, 6, 0, 0, 1).op(Op::Lw, 5, 3, 0, 4);
+        },
+    );
+    case(
+        "load of what a store has written, load beside a store",
+        redoing(),
+        5,
+        &[],
+        "
+ IF ID EX ME WB
+ .  IF ID EX ME WB
+ .  .  IF ID EX ME WB
+ .  .  .  IF ID EX ME WB
+ .  .  .  .  IF ID EX ME WB",
+        &|a| {
+            a.op(Op::Sb, 0, 3, 0, 4).op(x, 6, 0, 0, 1).op(x, 6, 0, 0, 1).op(Op::Lb, 5, 3, 0, 4);
+            a.op(Op::Lb, 5, 3, 0, 5);
+        },
+    );
+    // rtl: VexRiscv, store.words: each store takes the bus latency + 1 cycles, and one waits behind the pipe.
+    let port = || with(ripes(), |c| (c.memory.latency, c.memory.store_slots) = (2, 2));
+    case(
+        "stores that wait for the bus",
+        port(),
+        4,
+        &[(Cause::Structural, 2)],
+        "
+ IF ID EX ME WB
+ .  IF ID EX ME WB
+ .  .  IF ID EX ME ME ME WB
+ .  .  .  IF ID EX EX EX ME WB",
+        &|a| {
+            a.op(Op::Sw, 0, 3, 0, 0).op(Op::Sw, 0, 3, 0, 4).op(Op::Sw, 0, 3, 0, 8).op(x, 6, 0, 0, 1);
+        },
+    );
+    case(
+        "load behind a fence behind a store",
+        port(),
+        3,
+        &[(Cause::Structural, 3)],
+        "
+ IF ID EX ME WB
+ .  IF ID EX ME WB
+ .  .  IF ID EX ME ME ME ME WB",
+        &|a| {
+            a.op(Op::Sw, 0, 3, 0, 0).op(Op::Fence, 0, 0, 0, 0).op(Op::Lw, 5, 3, 0, 8);
+        },
+    );
+    // rtl: VexRiscv, div.by_one, its first pass: the miss begins behind the division.
+    case(
+        "instruction miss behind one that waits in ID",
+        with(cached(), |c| {
+            c.l1d = None;
+            c.l1i.as_mut().unwrap().geometry = "64:1:8".to_string();
+            c.pipeline.load_use = 2;
+            c.pipeline.late_miss = true;
+        }),
+        3,
+        &[(Cause::IMiss, 6), (Cause::LoadUse, 2)],
+        "
+ IF IF IF IF ID EX ME WB
+ .  .  .  .  IF ID ID ID EX ME WB
+ .  .  .  .  .  IF IF IF IF IF IF ID EX ME WB",
+        &|a| {
+            lw(a);
+            a.op(x, 6, 5, 0, 1).op(x, 7, 0, 0, 1);
+        },
+    );
     // The states of PicoRV32, each a cycle: fetch, ld_rs1, and exec, ldmem or stmem; a branch that is taken fetches
     // again.
     let serial = || {

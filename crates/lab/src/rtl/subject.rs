@@ -84,7 +84,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "vexriscv",
-        preset: "ripes-5stage",
+        preset: "vexriscv",
         isa: "rv32ima",
         misaligned: false,
         cached: true,

@@ -31,6 +31,8 @@ pub enum Predictor {
     BackwardTaken,
     /// Two-bit counters, indexed by address.
     Bimodal,
+    /// Single bits, indexed by address and by a hash of the outcomes of the last eight branches.
+    History,
 }
 
 /// An operation that takes more than a cycle.
@@ -49,11 +51,17 @@ pub struct Operation {
     /// `cycles`, however far.
     #[serde(default)]
     pub step: u32,
+    /// Whether it takes all cycles but the first in MEM instead of in EX.
+    #[serde(default)]
+    pub late: bool,
+    /// Bubbles between it and a directly following instruction that uses its result.
+    #[serde(default, rename = "use")]
+    pub use_: u32,
 }
 
 impl Default for Operation {
     fn default() -> Self {
-        Operation { cycles: 1, pipelined: false, by_zero: 0, step: 0 }
+        Operation { cycles: 1, pipelined: false, by_zero: 0, step: 0, late: false, use_: 0 }
     }
 }
 
@@ -90,8 +98,17 @@ pub struct Operations {
     pub float_multiply: Operation,
     /// Floating-point division and square root.
     pub float_divide: Operation,
+    /// The same of singles, if it differs.
+    pub float_divide_single: Option<Operation>,
     /// Atomic read-modify-write, without its memory access.
     pub atomic: Operation,
+    /// Addition, multiplication and fused multiplication of doubles, if they differ from those of singles.
+    pub double: Option<Operation>,
+    /// Comparison, conversion and move of a floating-point value into an integer register, if they differ from `float`.
+    pub float_to_integer: Option<Operation>,
+    /// Bits of the multiplier that an iterative unit handles in a cycle; it divides by one bit in a cycle, skips leading
+    /// zeros, and works while other instructions pass. 0 for a core whose `multiply` and `divide` apply.
+    pub iterative: u32,
 }
 
 /// The pipe itself. Penalties are bubbles: cycles without a retiring instruction.
@@ -104,12 +121,29 @@ pub struct Pipeline {
     pub forwarding: bool,
     /// Bubbles between a load and a directly following instruction that uses the value.
     pub load_use: u32,
+    /// Bubbles of a load that was in EX while a store that it overlaps with was not yet behind WB: it goes through the
+    /// pipe again.
+    pub redo: u32,
+    /// Whether a miss of the instruction cache begins when the instruction would be in ID, so that no earlier one's stall
+    /// hides it.
+    pub late_miss: bool,
     /// Whether an instruction that reads `x0` directly behind a load into `x0` waits for it, `load-use` bubbles.
     pub zero_waits: bool,
     /// Extra cycles of each load and store that hits, in a core that waits for the memory.
     pub memory_wait: u32,
     /// Whether a store needs its value in MEM only, so that it may directly follow a load of that value.
     pub store_data_late: bool,
+    /// Bubbles between a floating-point load and a directly following instruction that uses the value, if they are not
+    /// `load-use`.
+    pub float_load_use: Option<u32>,
+    /// The same for loads of bytes and halves, which are shifted and extended, and for `sc`.
+    pub narrow_load_use: Option<u32>,
+    /// Whether an instruction also waits for the result of an earlier one that writes the same register.
+    pub write_order: bool,
+    /// Further cycles of an instruction that is replayed: it goes through the pipe again. In such a core no instruction
+    /// waits behind EX, and a load is replayed if it overlaps with a store that is not in the data array yet. 0 for a
+    /// core that stalls instead.
+    pub replay: u32,
     /// Aligned bytes of one fetch; 0 fetches every instruction at once.
     pub fetch_width: u32,
     /// Aligned bytes of one data access: what crosses them is accessed one cycle later. 0 accesses everything at once.
@@ -122,9 +156,15 @@ impl Default for Pipeline {
             kind: Kind::FiveStage,
             forwarding: true,
             load_use: 1,
+            redo: 0,
+            late_miss: false,
             zero_waits: false,
             memory_wait: 0,
             store_data_late: false,
+            float_load_use: None,
+            narrow_load_use: None,
+            write_order: false,
+            replay: 0,
             fetch_width: 0,
             data_width: 0,
         }
@@ -139,14 +179,24 @@ pub struct System {
     pub csr_use: u32,
     /// Whether a CSR instruction waits before EX until all older instructions have left the pipe.
     pub csr_drain: bool,
+    /// Whether an access to the floating-point flags or rounding mode waits for the results of floating-point
+    /// instructions.
+    pub float_flags_wait: bool,
     /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
     /// The same by kind of register, where it differs.
     pub csr_flush_of: CsrFlushes,
+    /// Whether a write of `satp` empties the translation buffers.
+    pub satp_empties: bool,
     /// Whether `csrrc` and `csrrci` flush nothing.
     pub csr_clear_in_place: bool,
+    /// Cycles from EX of an access to memory to EX of the next one, if a `fence` is between them, or the first is `aq` or the
+    /// second `rl`; also to `fence.i`.
+    pub fence: u32,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
+    /// Whether `fence.i` begins to empty the instruction cache when it is in ID, instead of when it is in WB.
+    pub fence_i_early: bool,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
     /// Bubbles after `wfi` for which an interrupt is pending.
@@ -163,6 +213,11 @@ pub struct Branches {
     pub counters: u32,
     /// Entries of the branch target buffer: a power of two, or 0.
     pub btb: u32,
+    /// Whether the target buffer compares all its entries, of which there may be any number; the least recently used one
+    /// is replaced.
+    pub btb_associative: bool,
+    /// Cycles by which the fetch may be ahead of decoding: a queue that hides what the front end corrects by itself.
+    pub fetch_ahead: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
     /// Further cycles in EX of a branch whose direction was mispredicted, before the fetch is redirected.
@@ -236,6 +291,18 @@ pub struct Memory {
     pub device: u32,
     /// Whether a store that misses stalls the pipe, as without a store buffer.
     pub stores_wait: bool,
+    /// Cycles of a miss in the first data cache, in addition to what the next level takes.
+    pub miss: u32,
+    /// Cycles of a miss in the instruction cache, in addition to what the next level takes.
+    pub fetch_miss: u32,
+    /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
+    pub write_back: u32,
+    /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
+    /// answered another one is replayed.
+    pub device_posted: bool,
+    /// Stores that may be on their way to memory behind the pipe, each of which takes the port `latency` + 1 cycles; 0
+    /// lets any number pass at no cost.
+    pub store_slots: u32,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
 }
@@ -333,6 +400,7 @@ presets!(
     "spike",
     "ibex",
     "picorv32",
+    "vexriscv",
     "rocket",
     "cva6-2022",
     "cva6",
@@ -411,6 +479,9 @@ impl Core {
                 let must = "at most 10000 cycles, and only 'divide' has it";
                 return Err(number(&format!("{key}.by-zero"), operation.by_zero, must));
             }
+            if operation.use_ > ABSURD {
+                return Err(number(&format!("{key}.use"), operation.use_, "at most 10000 cycles"));
+            }
             if operation.step > 64 || operation.step > 0 && key != "operation.shift" {
                 let must = "at most 64 places, and only 'shift' has it";
                 return Err(number(&format!("{key}.step"), operation.step, must));
@@ -418,12 +489,15 @@ impl Core {
         }
         for (key, value) in [
             ("pipeline.load-use", p.load_use),
+            ("pipeline.float-load-use", p.float_load_use.unwrap_or(0)),
+            ("pipeline.narrow-load-use", p.narrow_load_use.unwrap_or(0)),
+            ("pipeline.replay", p.replay),
             ("pipeline.memory-wait", p.memory_wait),
+            ("pipeline.redo", p.redo),
             ("system.csr-use", s.csr_use),
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
             ("system.sfence-vma", s.sfence_vma),
-            ("system.wfi", s.wfi),
             ("branch.settle", b.settle),
             ("branch.mispredict", b.mispredict),
             ("branch.taken", b.taken),
@@ -434,6 +508,10 @@ impl Core {
             ("trap.return", t.return_),
             ("trap.return-fault", t.return_fault),
             ("memory.latency", m.latency),
+            ("memory.miss", m.miss),
+            ("memory.fetch-miss", m.fetch_miss),
+            ("memory.write-back", m.write_back),
+            ("system.fence", s.fence),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
             ("l2.hit", self.l2.as_ref().map_or(0, |c| c.hit)),
@@ -448,17 +526,26 @@ impl Core {
             }
         }
         for (key, value, least) in [
+            ("operation.iterative", o.iterative, 1),
             ("pipeline.fetch-width", p.fetch_width, 2),
             ("pipeline.data-width", p.data_width, 1),
             ("branch.counters", b.counters, 1),
-            ("branch.btb", b.btb, 1),
+            ("branch.btb", if b.btb_associative { b.btb.next_power_of_two() } else { b.btb }, 1),
         ] {
             if value != 0 && (!value.is_power_of_two() || value < least || value > 1 << 20) {
                 return Err(number(key, value, "a power of two, or 0 for none"));
             }
         }
+        if m.store_slots > 64 {
+            return Err(number("memory.store-slots", m.store_slots, "at most 64"));
+        }
         if b.return_stack > 1024 {
             return Err(number("branch.return-stack", b.return_stack, "at most 1024"));
+        }
+        if b.predictor == Predictor::History && b.counters < 8 {
+            return Err(CoreError::Contradiction(
+                "branch.predictor is 'history' and branch.counters is less than 8: give it outcomes, as in counters = 512",
+            ));
         }
         if b.predictor == Predictor::Bimodal && b.counters == 0 {
             return Err(CoreError::Contradiction(

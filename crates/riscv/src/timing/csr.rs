@@ -70,12 +70,16 @@ impl CsrFlushes {
     }
 }
 
+/// Whether a CSR instruction writes.
+pub(super) fn writes(insn: &Insn) -> bool {
+    // csrrs and csrrc with x0, or with a zero immediate, do not write (unprivileged specification, 6.1).
+    matches!(insn.op, Op::Csrrw | Op::Csrrwi) || insn.rs1 != 0
+}
+
 /// The bubbles after a CSR instruction.
 pub(super) fn flush(insn: &Insn, system: &System) -> u32 {
-    // csrrs and csrrc with x0, or with a zero immediate, do not write (unprivileged specification, 6.1).
     let clears = matches!(insn.op, Op::Csrrc | Op::Csrrci);
-    let writes = matches!(insn.op, Op::Csrrw | Op::Csrrwi) || insn.rs1 != 0;
-    if !writes || clears && system.csr_clear_in_place {
+    if !writes(insn) || clears && system.csr_clear_in_place {
         return 0;
     }
     system.csr_flush_of.of(insn.imm as u16).unwrap_or(system.csr_flush)

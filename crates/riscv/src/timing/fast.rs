@@ -85,10 +85,10 @@ const UNKNOWN: Known =
 
 /// One miss as a number; `None` when it does not fit.
 fn miss_code(at: u8, waits: Waits) -> Option<u64> {
-    let Waits { walk, miss, execute } = waits;
+    let Waits { walk, miss, execute, overlap } = waits;
     let execute = i16::try_from(execute).ok()?.cast_unsigned();
-    let fits = walk < 1 << 18 && miss < 1 << 20;
-    let codes = u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
+    let fits = walk < 1 << 16 && miss < 1 << 20;
+    let codes = u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
     fits.then_some((u64::from(at) + 1) << 54 | codes)
 }
 
@@ -363,18 +363,20 @@ impl<const PIPE: bool> Fast<PIPE> {
             let i = usize::from(place - pass.start());
             let block = &self.blocks[number];
             let (pc, next_pc) = (several.outside(op.pc), several.next_pc(pass, place));
-            let mut costs = Costs { second: self.model.second_fetches(pc, op.insn.len), ..Costs::default() };
+            let (second, at_hand) = self.model.second_fetches(pc, op.insn.len);
+            let mut costs = Costs { second, at_hand, ..Costs::default() };
             if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0) == i) {
                 (costs.data_walk, costs.data_miss, costs.execute) = (waits.walk, waits.miss, waits.execute);
+                costs.overlap = waits.overlap;
                 miss += 1;
             }
-            let (mut turns, mut penalty) = (false, 0);
+            let (mut turns, mut penalty) = (false, (0, false));
             if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
                 jump += 1;
                 turns = true;
                 let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
                 costs.settle = self.model.predict.settling(turn, code);
-                penalty = self.model.predict.bubbles(turn, code);
+                penalty = (self.model.predict.bubbles(turn, code), self.model.predict.early(turn, code));
             }
             let passed = self.model.pipe.pass(&block.shapes[i], &costs);
             for (sum, c) in charges.iter_mut().zip(&passed.charges) {
@@ -471,13 +473,20 @@ impl<const PIPE: bool> Fast<PIPE> {
         let (mut stores, mut loads) = (block.stores, block.memory.len() as u16 - block.stores);
         for place in &block.memory {
             let Some(touch) = accesses.next() else { break };
-            if !self.model.memory.data_of_block(touch, place.store, walks.1) {
-                let waits = self.model.memory.other_data_of_block(&place.data(several, touch), privilege);
-                stores -= u16::from(place.store);
-                loads -= u16::from(!place.store);
-                if PIPE && waits != Waits::default() {
-                    self.misses.push((place.at, waits));
+            let memory = &mut self.model.memory;
+            let overlap = if PIPE { memory.overlap(touch.va, place.size, place.store) } else { 0 };
+            if memory.data_of_block(touch, place.store, walks.1) {
+                if overlap != 0 {
+                    self.misses.push((place.at, Waits { overlap, ..Waits::default() }));
                 }
+                continue;
+            }
+            let waits = memory.other_data_of_block(&place.data(several, touch), privilege);
+            let waits = Waits { overlap, ..waits };
+            stores -= u16::from(place.store);
+            loads -= u16::from(!place.store);
+            if PIPE && waits != Waits::default() {
+                self.misses.push((place.at, waits));
             }
         }
         if PIPE && !block.operated.is_empty() {

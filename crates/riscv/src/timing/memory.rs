@@ -110,6 +110,8 @@ pub(super) struct Waits {
     pub(super) miss: u32,
     /// Cycles that the operands of an operation add, or take away.
     pub(super) execute: i32,
+    /// With which of the latest stores a load overlaps.
+    pub(super) overlap: u8,
 }
 
 /// The memory side of a core.
@@ -139,6 +141,9 @@ pub(super) struct Memory {
     /// How often what is in the instruction cache changed.
     pub(super) fills: u64,
     counts: MemoryCounts,
+    /// The latest stores, the last one first: each word's address in a page, and a bit for each of its bytes. None in a
+    /// core that does not replay.
+    latest_stores: Option<[(u64, u8); 2]>,
 }
 
 impl Memory {
@@ -166,6 +171,7 @@ impl Memory {
             last_line: NO_LINE,
             fills: 0,
             counts: MemoryCounts::default(),
+            latest_stores: (core.pipeline.replay > 0 || core.pipeline.redo > 0).then_some([(NO_LINE, 0); 2]),
         })
     }
 
@@ -211,6 +217,14 @@ impl Memory {
         self.note_latest();
         // The machine reports its walks again, since it drops its own translations as well.
         self.ways.clear();
+    }
+
+    /// Empties the translation buffers, and remembers where the page tables are.
+    pub(super) fn forget_translations(&mut self) {
+        for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
+            tlb.entries.clear();
+        }
+        self.note_latest();
     }
 
     /// Empties everything: cold caches.
@@ -274,7 +288,7 @@ impl Memory {
         self.line_changes = cache.changes();
         if !hit {
             self.fills += 1;
-            waits.miss += self.next_level(pa, false);
+            waits.miss += self.next_level(pa, false) + self.latencies.fetch_miss;
         }
     }
 
@@ -411,7 +425,7 @@ impl Memory {
             waits.walk += self.translate(false, va);
         }
         if pa < RAM_BASE {
-            waits.miss += self.latencies.device;
+            waits.miss += if self.latencies.device_posted { 0 } else { self.latencies.device };
             return waits;
         }
         let mut both = self.data_line(pa, store);
@@ -422,6 +436,21 @@ impl Memory {
             waits.miss += both;
         }
         waits
+    }
+
+    /// With which of the latest stores a load overlaps, as far as the core compares addresses: within a page. The lowest
+    /// bit is for the latest. A store is noted.
+    #[inline(always)]
+    pub(super) fn overlap(&mut self, va: u64, size: u8, store: bool) -> u8 {
+        let Some(latest) = &mut self.latest_stores else { return 0 };
+        let word = va & 0xff8;
+        let bytes = (((1_u32 << size) - 1) << (va & 7)) as u8;
+        if store {
+            *latest = [(word, bytes), latest[0]];
+            return 0;
+        }
+        let overlaps = |&(at, written): &(u64, u8)| u8::from(at == word && written & bytes != 0);
+        overlaps(&latest[0]) | overlaps(&latest[1]) << 1
     }
 
     #[inline]
@@ -435,14 +464,16 @@ impl Memory {
                 }
                 0
             }
-            Found::NotFilled => self.next_level(pa, store),
+            Found::NotFilled => self.next_level(pa, store) + self.latencies.miss,
             Found::Filled(old) => {
+                let mut buffer = 0;
                 if let Some(address) = cache.dirty(old) {
-                    // Buffered: the line goes down, and no access waits.
+                    // The line goes down, and no access waits for the next level to take it.
                     self.counts.write_backs += 1;
                     self.next_level(address, true);
+                    buffer = self.latencies.write_back;
                 }
-                self.next_level(pa, store)
+                self.next_level(pa, store) + self.latencies.miss + buffer
             }
         }
     }

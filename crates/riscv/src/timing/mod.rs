@@ -28,12 +28,15 @@
 mod core;
 mod csr;
 mod fast;
+mod history;
 mod ledger;
 mod memory;
 mod operands;
 mod passage;
 mod pipe;
+mod port;
 mod predict;
+mod replay;
 mod timed;
 
 pub use self::core::{

@@ -11,6 +11,11 @@ pub(super) enum Dependence {
     Divisor { zero: i32, word: bool },
     /// A serial shifter, which moves so many places at once, and one at a time when fewer are left.
     Shift { step: u32, mask: u32 },
+    /// An iterative multiplication: bits of the multiplier in a cycle, whether the upper half is asked for, whether words
+    /// are multiplied.
+    Product { bits: u32, high: bool, word: bool },
+    /// An iterative division.
+    Quotient { signed: bool, remainder: bool, word: bool },
 }
 
 impl Dependence {
@@ -18,6 +23,9 @@ impl Dependence {
     pub(super) fn of(insn: &Insn, core: &Core) -> Option<Self> {
         use Op::*;
         let o = &core.operation;
+        if o.iterative > 0 && is_product_or_quotient(insn.op) {
+            return Some(iterative(insn.op, o.iterative));
+        }
         match insn.op {
             Div | Divu | Rem | Remu => divisor(o.divide, false),
             Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => divisor(o.divide, true),
@@ -29,13 +37,19 @@ impl Dependence {
 
     /// Whether there is one in this core.
     pub(super) fn any(core: &Core) -> bool {
-        core.operation.divide.by_zero > 0 || core.operation.shift.is_some_and(|shift| shift.step > 0)
+        core.operation.iterative > 0
+            || core.operation.divide.by_zero > 0
+            || core.operation.shift.is_some_and(|shift| shift.step > 0)
     }
 
     /// The cycles in EX that these operands add to the operation's, or take away.
     #[inline]
-    pub(super) fn more(self, [_, b]: [u64; 2]) -> i32 {
+    pub(super) fn more(self, [a, b]: [u64; 2]) -> i32 {
         match self {
+            Dependence::Product { bits, high, word } => product(bits, high, word, a) as i32,
+            Dependence::Quotient { signed, remainder, word } => {
+                quotient(signed, remainder, word, a, b) as i32
+            }
             Dependence::Divisor { zero, word } => {
                 let b = if word { u64::from(b as u32) } else { b };
                 if b == 0 { zero } else { 0 }
@@ -43,6 +57,63 @@ impl Dependence {
             Dependence::Shift { step, mask } => shifted(step, b as u32 & mask) as i32,
         }
     }
+}
+
+/// Whether the iterative unit does it.
+pub(super) fn is_product_or_quotient(op: Op) -> bool {
+    use Op::*;
+    op.by_operands() && !matches!(op, Sll | Srl | Sra | Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32)
+}
+
+fn iterative(op: Op, bits: u32) -> Dependence {
+    use Op::*;
+    let word = matches!(op, Mulw | Divw | Divuw | Remw | Remuw);
+    match op {
+        Mul | Mulw | Mul32 | Mulh | Mulhsu | Mulhu | Mulh32 | Mulhsu32 | Mulhu32 => {
+            Dependence::Product { bits, high: !matches!(op, Mul | Mulw | Mul32), word }
+        }
+        _ => Dependence::Quotient {
+            signed: matches!(op, Div | Divw | Div32 | Rem | Remw | Rem32),
+            remainder: matches!(op, Rem | Remu | Remw | Remuw | Rem32 | Remu32),
+            word,
+        },
+    }
+}
+
+/// Steps of an iterative multiplication. It ends when the rest of the multiplier is zero, after two steps at least; words
+/// are multiplied in the second half of the steps.
+fn product(bits: u32, high: bool, word: bool, multiplier: u64) -> u32 {
+    let all = 64 / bits;
+    if high {
+        return all;
+    }
+    if word {
+        // The multiplier's steps begin in the middle.
+        let rest = |step: u32| (multiplier as u32).checked_shr(step * bits).unwrap_or(0);
+        return (0..all / 2).find(|&step| rest(step) == 0).unwrap_or(all / 2 - 1) + 1;
+    }
+    (1..all - 1).find(|&step| multiplier >> (step * bits) == 0).unwrap_or(all - 1) + 1
+}
+
+/// Steps of an iterative division: one bit of the quotient in each, without its leading zeros, and one each to change the
+/// sign of operands and of the result.
+fn quotient(signed: bool, remainder: bool, word: bool, a: u64, b: u64) -> u32 {
+    let extend = |value: u64| match (word, signed) {
+        (false, _) => value,
+        (true, true) => i64::from(value as i32).cast_unsigned(),
+        (true, false) => u64::from(value as u32),
+    };
+    let (a, b) = (extend(a).cast_signed(), extend(b).cast_signed());
+    let (minus_a, minus_b) = (signed && a < 0, signed && b < 0);
+    let size = |value: i64, minus: bool| if minus { value.unsigned_abs() } else { value.cast_unsigned() };
+    let (a, b) = (size(a, minus_a), size(b, minus_b));
+    let by_zero = b == 0;
+    let negate = if remainder { minus_a } else { minus_a != minus_b && !by_zero };
+    let highest = |value: u64| value.checked_ilog2().unwrap_or(0);
+    // How far the dividend is moved at once.
+    let skipped = 63_u32.wrapping_sub(highest(a)).wrapping_add(highest(b)) & 63;
+    let steps = if by_zero || skipped == 0 { 65 } else { 1 + 64 - skipped + 1 };
+    steps + u32::from(minus_a || minus_b) + u32::from(negate)
 }
 
 fn divisor(divide: Operation, word: bool) -> Option<Dependence> {

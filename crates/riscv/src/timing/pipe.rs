@@ -18,6 +18,8 @@
 use super::core::Operation;
 use super::operands;
 use super::passage::{Flush, Stall};
+use super::port::{self, Port};
+use super::replay::Waiting;
 use super::{Cause, Causes, Core, Kind, Stage};
 use crate::format::RegClass;
 use crate::insn::{Class, Insn, Op};
@@ -26,7 +28,7 @@ use crate::insn::{Class, Insn, Op};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     /// Registers that are needed in EX: 1 to 31 integer, 32 to 63 floating point; 0 if unused.
-    needs: [u8; 3],
+    needs: [u8; 4],
     /// A register that is needed in MEM.
     late: u8,
     /// The destination, or 0.
@@ -36,10 +38,22 @@ pub(super) struct Shape {
     /// Cycles in EX, and what those behind the first are charged to.
     cycles: u32,
     cause: Cause,
-    /// More cycles in MEM.
+    /// More cycles in MEM, to wait for memory.
     wait: u32,
+    /// More cycles in MEM, to compute.
+    late_cycles: u32,
     /// Waits until the pipe is empty.
     drain: bool,
+    /// Bubbles before its result can be used, if it takes no other way.
+    after: u32,
+    /// Orders accesses.
+    fence: bool,
+    /// Waits for all floating-point results.
+    flags: bool,
+    /// Whether it reads and writes memory.
+    memory: [bool; 2],
+    /// Whether it waits for the access before, and the next access for the one before it.
+    ordered: [bool; 2],
 }
 
 /// When a result is there.
@@ -49,6 +63,8 @@ enum Ready {
     Execute,
     /// This many cycles after entering EX.
     Later(u32),
+    /// When the iterative unit has it, and no other instruction writes a register.
+    Unit,
     /// This many bubbles before an instruction that uses it, from the end of MEM.
     Memory(u32, Cause),
 }
@@ -56,14 +72,20 @@ enum Ready {
 impl Shape {
     /// Needs nothing and gives nothing.
     pub(super) const PLAIN: Shape = Shape {
-        needs: [0; 3],
+        needs: [0; 4],
         late: 0,
         gives: 0,
         result: Ready::Execute,
         cycles: 1,
         cause: Cause::LongOperation,
+        after: 0,
+        fence: false,
+        late_cycles: 0,
         wait: 0,
         drain: false,
+        flags: false,
+        memory: [false; 2],
+        ordered: [false; 2],
     };
 
     pub(super) fn new(insn: &Insn, core: &Core) -> Self {
@@ -78,7 +100,12 @@ impl Shape {
             register(row.format.rs1(), insn.rs1),
             register(row.format.rs2(), insn.rs2),
             register(row.format.rs3(), insn.rs3),
+            0,
         ];
+        let gives = register(row.format.rd(), insn.rd);
+        if core.pipeline.write_order {
+            needs[3] = gives;
+        }
         let mut late = 0;
         if matches!(row.class, Class::Store | Class::FpStore) && core.pipeline.store_data_late {
             late = std::mem::take(&mut needs[1]);
@@ -86,7 +113,7 @@ impl Shape {
         let operation = operation(insn, core);
         let fixed = if insn.op.by_operands() { 0 } else { fixed_shift(insn, core) };
         let total = operation.cycles + fixed;
-        let (cycles, mut result) =
+        let (mut cycles, mut result) =
             if operation.pipelined { (1, Ready::Later(total)) } else { (total, Ready::Execute) };
         let cause = match row.class {
             Class::Jump | Class::JumpReg => Cause::Branch,
@@ -97,10 +124,20 @@ impl Shape {
             }
             _ => Cause::LongOperation,
         };
+        if core.operation.iterative > 0 && operands::is_product_or_quotient(insn.op) {
+            result = Ready::Unit;
+        }
         let mut wait = 0;
+        let p = &core.pipeline;
+        let load_use = match row.class {
+            Class::FpLoad => p.float_load_use,
+            Class::StoreConditional => p.narrow_load_use,
+            _ if matches!(insn.op, Op::Lb | Op::Lbu | Op::Lh | Op::Lhu) => p.narrow_load_use,
+            _ => None,
+        };
         match row.class {
             Class::Load | Class::FpLoad | Class::LoadReserved | Class::StoreConditional | Class::Amo => {
-                result = Ready::Memory(core.pipeline.load_use, Cause::LoadUse);
+                result = Ready::Memory(load_use.unwrap_or(p.load_use), Cause::LoadUse);
                 wait = core.pipeline.memory_wait;
             }
             Class::Store | Class::FpStore => wait = core.pipeline.memory_wait,
@@ -113,8 +150,50 @@ impl Shape {
             // What is wider than the port, aligned as it is.
             wait += (u32::from(size) - 1) / core.pipeline.data_width;
         }
-        let drain = row.class == Class::Csr && core.system.csr_drain;
-        Shape { needs, late, gives: register(row.format.rd(), insn.rd), result, cycles, cause, wait, drain }
+        let drain = core.system.csr_drain && (row.class == Class::Csr || insn.op == Op::SfenceVma);
+        let mut late_cycles = 0;
+        if operation.late && !operation.pipelined {
+            (late_cycles, cycles) = (cycles - 1, 1);
+            if matches!(result, Ready::Execute) {
+                result = Ready::Memory(operation.use_, Cause::LongOperation);
+            }
+        }
+        let (after, fence) = (operation.use_, insn.op == Op::Fence);
+        // fflags, frm and fcsr.
+        let flags =
+            core.system.float_flags_wait && row.class == Class::Csr && (1..=3).contains(&(insn.imm & 0xfff));
+        let memory = [
+            matches!(
+                row.class,
+                Class::Load | Class::FpLoad | Class::LoadReserved | Class::StoreConditional | Class::Amo
+            ),
+            matches!(row.class, Class::Store | Class::FpStore | Class::Amo),
+        ];
+        let atomic = matches!(row.class, Class::LoadReserved | Class::StoreConditional | Class::Amo);
+        let ordered = match row.class {
+            _ if core.system.fence == 0 => [false; 2],
+            _ if insn.op == Op::Fence => [false, true],
+            _ if insn.op == Op::FenceI => [true, false],
+            // `rl` and `aq`.
+            _ if atomic => [insn.imm & 1 != 0, insn.imm & 2 != 0],
+            _ => [false; 2],
+        };
+        Shape {
+            needs,
+            late,
+            gives,
+            result,
+            cycles,
+            cause,
+            after,
+            fence,
+            late_cycles,
+            wait,
+            drain,
+            flags,
+            memory,
+            ordered,
+        }
     }
 }
 
@@ -123,10 +202,16 @@ impl Shape {
     fn execution(&self, costs: &Costs) -> [(u32, Cause); 2] {
         let cycles = match self.result {
             // The unit takes the next operation in the meantime.
-            Ready::Later(_) => self.cycles,
+            Ready::Later(_) | Ready::Unit => self.cycles,
+            _ if self.late_cycles > 0 => self.cycles,
             _ => self.cycles.saturating_add_signed(costs.execute),
         };
         [(cycles.saturating_sub(1), self.cause), (costs.settle, Cause::Branch)]
+    }
+
+    /// Cycles in MEM behind the first, in which it computes.
+    fn late(&self, costs: &Costs) -> u32 {
+        if self.late_cycles > 0 { self.late_cycles.saturating_add_signed(costs.execute) } else { 0 }
     }
 }
 
@@ -152,8 +237,16 @@ fn operation(insn: &Insn, core: &Core) -> Operation {
             Class::Amo => Some(o.atomic),
             Class::FpFp | Class::FpInt | Class::IntFp => {
                 let name = insn.row().mnemonic;
+                let double = name.ends_with(".d");
+                let fused = ["fmadd", "fmsub", "fnmadd", "fnmsub", "fmul", "fadd", "fsub"]
+                    .iter()
+                    .any(|start| name.starts_with(start));
                 Some(if name.starts_with("fdiv") || name.starts_with("fsqrt") {
-                    o.float_divide
+                    if double { o.float_divide } else { o.float_divide_single.unwrap_or(o.float_divide) }
+                } else if double && fused && o.double.is_some() {
+                    return o.double.unwrap_or(o.float);
+                } else if insn.row().class == Class::FpInt && o.float_to_integer.is_some() {
+                    return o.float_to_integer.unwrap_or(o.float);
                 } else if name.starts_with("fmul")
                     || name.starts_with("fm") && name.contains("add.")
                     || name.starts_with("fm") && name.contains("sub.")
@@ -190,6 +283,8 @@ pub(super) struct Costs {
     pub(super) fetch_miss: u32,
     /// Further fetches.
     pub(super) second: u32,
+    /// Whether an earlier fetch has brought it.
+    pub(super) at_hand: bool,
     /// Cycles in EX that its operands add, or take away.
     pub(super) execute: i32,
     /// Further cycles in EX, because it is a branch that was mispredicted.
@@ -198,6 +293,10 @@ pub(super) struct Costs {
     pub(super) data_walk: u32,
     /// Cycles of misses of its data.
     pub(super) data_miss: u32,
+    /// With which of the latest stores a load overlaps: the lowest bit is for the latest.
+    pub(super) overlap: u8,
+    /// Whether it accesses a device.
+    pub(super) device: bool,
     /// Cycles of further accesses.
     pub(super) again: u32,
 }
@@ -240,6 +339,7 @@ pub(super) struct Pending {
 /// Everything about the past that the future depends on, relative to the last write-back: the key of memos.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
+    fetch: i64,
     decode: i64,
     execute: i64,
     memory: i64,
@@ -247,6 +347,12 @@ pub(super) struct Key {
     redirect: Option<Redirect>,
     fresh: bool,
     pending: Vec<Pending>,
+    unit: Option<(i64, u8)>,
+    waiting: Waiting,
+    accessed: Option<i64>,
+    fenced: bool,
+    device: Option<i64>,
+    port: Option<port::State>,
 }
 
 /// The scoreboard.
@@ -255,6 +361,10 @@ pub(super) struct Pipe {
     kind: Kind,
     forwarding: bool,
     ecall_reads: bool,
+    /// How far the fetch may be ahead, and when it had the last instruction.
+    ahead: i64,
+    fetch: i64,
+    late_miss: bool,
     /// When the last instruction entered these; it leaves each when it enters the next.
     decode: i64,
     execute: i64,
@@ -267,6 +377,20 @@ pub(super) struct Pipe {
     pub(super) fresh: bool,
     /// From when each register can be used by an instruction in EX, and why not before.
     ready: [(i64, Cause); REGISTERS],
+    /// When the iterative unit writes its result, and which register.
+    unit: Option<(i64, u8)>,
+    /// Further cycles of a replay, in a core that has them.
+    replay: Option<i64>,
+    waiting: Waiting,
+    /// Cycles between two accesses with a fence, when the last access was in EX, and whether there was a fence since.
+    fence: i64,
+    accessed: i64,
+    fenced: bool,
+    /// The load-use delay of a device that is not waited for, and from when it can be accessed again.
+    posted: Option<u32>,
+    device: i64,
+    /// Stores behind the pipe, in a core that has a port for them.
+    port: Option<Port>,
 }
 
 impl Pipe {
@@ -280,6 +404,9 @@ impl Pipe {
             kind: core.pipeline.kind,
             forwarding: core.pipeline.forwarding,
             ecall_reads: core.trap.ecall_reads,
+            ahead: core.branch.fetch_ahead.into(),
+            fetch: -1,
+            late_miss: core.pipeline.late_miss,
             decode: 0,
             execute: 1,
             memory: 2,
@@ -288,6 +415,15 @@ impl Pipe {
             redirect: None,
             fresh: true,
             ready: [(i64::MIN / 2, Cause::Issue); REGISTERS],
+            unit: None,
+            replay: (core.pipeline.replay > 0).then_some(core.pipeline.replay.into()),
+            waiting: Waiting::default(),
+            fence: core.system.fence.into(),
+            accessed: i64::MIN / 2,
+            fenced: false,
+            posted: core.memory.device_posted.then_some(core.memory.device),
+            device: i64::MIN / 2,
+            port: Port::new(core),
         }
     }
 
@@ -313,22 +449,42 @@ impl Pipe {
                 _ if shape.gives == ZERO => (execute, Cause::LoadUse),
                 _ if !self.forwarding => (write + 1, Cause::LoadUse),
                 Ready::Execute => {
-                    (execute + i64::from(shape.cycles) + i64::from(costs.execute), Cause::LongOperation)
+                    let cycles = i64::from(shape.cycles + shape.after) + i64::from(costs.execute);
+                    (execute + cycles, Cause::LongOperation)
                 }
                 Ready::Later(n) => (execute + i64::from(n) + i64::from(costs.execute), Cause::LongOperation),
-                Ready::Memory(n, cause) => (write - 1 + i64::from(n), cause),
+                Ready::Unit => (execute + 2 + i64::from(costs.execute), Cause::LongOperation),
+                Ready::Memory(n, cause) => {
+                    let device = self.posted.filter(|_| costs.device);
+                    (write - 1 + i64::from(device.unwrap_or(n)), cause)
+                }
             };
             self.ready[usize::from(shape.gives)] = ready;
             self.last_write = write;
         }
+        self.unit_writes(shape, costs);
         debug_assert_eq!(pass.total() as i64, self.write - before);
         pass
     }
 
+    /// The result of the iterative unit waits for a cycle in which no instruction writes an integer register.
+    fn unit_writes(&mut self, shape: &Shape, costs: &Costs) {
+        if matches!(shape.result, Ready::Unit) {
+            self.unit = Some((self.execute + 1 + i64::from(costs.execute), shape.gives));
+        }
+        if let Some((at, register)) = &mut self.unit
+            && *at == self.write
+            && (1..32).contains(&shape.gives)
+        {
+            *at += 1;
+            self.ready[usize::from(*register)].0 = *at + 1;
+        }
+    }
+
     /// An instruction that traps takes its slot; the handler is fetched behind it.
-    pub(super) fn trap(&mut self, ecall: bool, penalty: u32, costs: &Costs) -> Pass {
-        let needs = [if ecall && self.ecall_reads { ECALL } else { 0 }, 0, 0];
-        let shape = Shape { needs, ..Shape::PLAIN };
+    pub(super) fn trap(&mut self, ecall: bool, drain: bool, penalty: u32, costs: &Costs) -> Pass {
+        let needs = [if ecall && self.ecall_reads { ECALL } else { 0 }, 0, 0, 0];
+        let shape = Shape { needs, drain, ..Shape::PLAIN };
         let pass = self.advance(&shape, costs, Cause::TrapFlush);
         self.redirect_from_write(penalty, Cause::TrapFlush, Flush::Trap);
         pass
@@ -343,10 +499,24 @@ impl Pipe {
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }
 
+    /// The same, counted from its fetch.
+    pub(super) fn redirect_from_fetch(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        self.set_redirect(self.fetch + 1 + i64::from(penalty), cause, flush);
+    }
+
     /// The same, counted from its WB.
     pub(super) fn redirect_from_write(&mut self, penalty: u32, cause: Cause, flush: Flush) {
         let at = match self.kind {
             Kind::FiveStage => self.write - 3,
+            _ => self.write + 1,
+        };
+        self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// The same, counted from its ID.
+    pub(super) fn redirect_from_decode(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        let at = match self.kind {
+            Kind::FiveStage => self.decode,
             _ => self.write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
@@ -384,13 +554,26 @@ impl Pipe {
     fn advance_five(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
         let (decode1, execute1, memory1, write1) = (self.decode, self.execute, self.memory, self.write);
         let mut fetch = decode1;
+        if self.ahead > 0 {
+            fetch = (self.fetch + i64::from(!costs.at_hand)).max(decode1 - self.ahead);
+        }
         let mut fetched = fetch + 1;
         let mut operands = i64::MIN;
         let mut cycles = 1;
         let mut memory_cycles = 1;
-        let times = |fetch: i64, fetched: i64, operands: i64, cycles: i64, memory_cycles: i64| {
-            let decode = fetched.max(execute1);
-            let execute = (decode + 1).max(memory1).max(operands);
+        let mut replays = 0;
+        // What crosses two words waits for the second in ID, however far the fetch is ahead.
+        let halves = if self.ahead > 0 { i64::from(costs.second) } else { 0 };
+        let mut refetch = 0;
+        let times = |fetch: i64,
+                     fetched: i64,
+                     operands: i64,
+                     cycles: i64,
+                     memory_cycles: i64,
+                     replays: i64,
+                     refetch: i64| {
+            let decode = fetched.max(execute1 + halves) + refetch;
+            let execute = (decode + 1).max(memory1).max(operands) + replays;
             let memory = (execute + cycles).max(write1);
             let write = (memory + memory_cycles).max(write1 + 1);
             [fetch, decode, execute, memory, write]
@@ -398,7 +581,7 @@ impl Pipe {
         let mut now = write1 + 1;
         macro_rules! let_in {
             ($cause:expr) => {
-                let write = times(fetch, fetched, operands, cycles, memory_cycles)[4];
+                let write = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[4];
                 pass.charges[$cause as usize] += (write - now) as u64;
                 now = write;
             };
@@ -408,7 +591,7 @@ impl Pipe {
         {
             fetch = r.at;
             fetched = fetch + 1;
-            let write = times(fetch, fetched, operands, cycles, memory_cycles)[4];
+            let write = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[4];
             pass.refill = Some((r.cause, (write - now) as u64));
             now = write;
         }
@@ -417,7 +600,11 @@ impl Pipe {
             (costs.fetch_miss, Cause::IMiss),
             (costs.second, Cause::Structural),
         ] {
-            if cost > 0 {
+            if cost > 0 && cause == Cause::IMiss && self.late_miss {
+                // Found in ID: no stall of an earlier instruction hides it.
+                refetch += i64::from(cost);
+                let_in!(cause);
+            } else if cost > 0 {
                 fetched += i64::from(cost);
                 let_in!(cause);
             }
@@ -442,15 +629,71 @@ impl Pipe {
                 let_in!(cause);
             }
         }
+        if shape.flags {
+            for register in 32..64 {
+                let (at, cause) = self.ready_at(register);
+                if at > operands {
+                    operands = at;
+                    let_in!(cause);
+                }
+            }
+        }
+        if let (Ready::Unit, Some((at, _))) = (shape.result, self.unit)
+            && at + 1 > operands
+        {
+            operands = at + 1;
+            let_in!(Cause::LongOperation);
+        }
+        if self.fence > 0 {
+            let accesses = shape.memory != [false; 2];
+            if (shape.ordered[0] || accesses && self.fenced) && self.accessed + self.fence > operands {
+                operands = self.accessed + self.fence;
+                let_in!(Cause::Structural);
+            }
+            self.fenced = shape.ordered[1] || self.fenced && !accesses;
+        }
+        if let Some(replay) = self.replay {
+            for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss)] {
+                if cost > 0 {
+                    replays += i64::from(cost);
+                    let_in!(cause);
+                }
+            }
+            let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[2];
+            if costs.device
+                && let Some(posted) = self.posted
+            {
+                let mut again = execute;
+                while again < self.device {
+                    again += replay;
+                }
+                if again > execute {
+                    replays += again - execute;
+                    let_in!(Cause::DMiss);
+                }
+                self.device = again + i64::from(posted) - 1;
+            }
+            let [reads, writes] = shape.memory;
+            if reads && self.waiting.load(execute, costs.overlap) {
+                replays += replay;
+                let_in!(Cause::LoadUse);
+            }
+            if writes && !costs.device {
+                let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[2];
+                self.waiting.store(execute, reads);
+            }
+        }
         for (cost, cause) in shape.execution(costs) {
             if cost > 0 {
                 cycles += i64::from(cost);
                 let_in!(cause);
             }
         }
+        let (walk, miss) = if self.replay.is_some() { (0, 0) } else { (costs.data_walk, costs.data_miss) };
         for (cost, cause) in [
-            (costs.data_walk, Cause::TlbWalk),
-            (costs.data_miss, Cause::DMiss),
+            (shape.late(costs), shape.cause),
+            (walk, Cause::TlbWalk),
+            (miss, Cause::DMiss),
             (shape.wait + costs.again, Cause::Structural),
         ] {
             if cost > 0 {
@@ -458,9 +701,40 @@ impl Pipe {
                 let_in!(cause);
             }
         }
-        pass.starts = times(fetch, fetched, operands, cycles, memory_cycles);
+        if let Some(port) = &mut self.port {
+            let [reads, writes] = shape.memory;
+            if reads {
+                let memory = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[3];
+                let redo = port.redo(memory - 1, costs.overlap);
+                if redo > 0 {
+                    // What an atomic operation waited comes again, too.
+                    memory_cycles += redo + i64::from(shape.late_cycles);
+                    let_in!(Cause::LoadUse);
+                }
+            }
+            if reads || writes {
+                let at = port.access(now, writes);
+                memory_cycles += at - now;
+                let_in!(Cause::Structural);
+            }
+            if writes {
+                port.store(now);
+            }
+            if shape.fence {
+                port.fence();
+            }
+        }
+        pass.starts = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch);
+        self.fetch = fetched - 1;
         debug_assert_eq!(pass.starts[4], now);
         [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
+        if shape.memory != [false; 2] {
+            self.accessed = self.execute;
+        }
+        if self.replay.is_some() {
+            // What comes next is in EX a cycle later at least.
+            self.waiting.settle(self.execute + 1);
+        }
     }
 
     fn advance_serial(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
@@ -494,6 +768,7 @@ impl Pipe {
             }
         }
         let memory = [
+            (shape.late(costs), shape.cause),
             (costs.data_walk, Cause::TlbWalk),
             (costs.data_miss, Cause::DMiss),
             (shape.wait + costs.again, Cause::Structural),
@@ -527,20 +802,33 @@ impl Pipe {
             })
             .collect();
         Key {
+            fetch: if self.ahead > 0 { self.fetch.max(self.decode - self.ahead - 1) - w } else { 0 },
             decode: self.decode - w,
             execute: self.execute - w,
             memory: self.memory - w,
             last_write: if self.ecall_reads { (self.last_write - w).max(-8) } else { 0 },
             // A redirect to a cycle in which IF is not free has no effect.
-            redirect: self.redirect.filter(|r| r.at > self.decode).map(|r| Redirect { at: r.at - w, ..r }),
+            redirect: self
+                .redirect
+                .filter(|r| r.at > self.decode - self.ahead)
+                .map(|r| Redirect { at: r.at - w, ..r }),
             fresh: self.fresh,
             pending,
+            // A unit that was done before has no effect.
+            unit: self.unit.filter(|&(at, _)| at + 1 > self.execute.min(w)).map(|(at, r)| (at - w, r)),
+            waiting: self.waiting.moved(-w),
+            accessed: (self.fence > 0 && self.accessed + self.fence > self.execute + 1)
+                .then_some(self.accessed - w),
+            fenced: self.fenced,
+            device: (self.device > self.execute + 1).then_some(self.device - w),
+            port: self.port.as_ref().map(|port| port.key(w)),
         }
     }
 
     /// The state of a key, with the last write-back at `write`.
     pub(super) fn restore(&mut self, key: &Key, write: i64) {
         self.write = write;
+        self.fetch = key.fetch + write;
         self.decode = key.decode + write;
         self.execute = key.execute + write;
         self.memory = key.memory + write;
@@ -550,6 +838,14 @@ impl Pipe {
         self.ready = [(i64::MIN / 2, Cause::Issue); REGISTERS];
         for p in &key.pending {
             self.ready[usize::from(p.register)] = (p.at + write, p.cause);
+        }
+        self.unit = key.unit.map(|(at, register)| (at + write, register));
+        self.waiting = key.waiting.moved(write);
+        self.accessed = key.accessed.map_or(i64::MIN / 2, |at| at + write);
+        self.fenced = key.fenced;
+        self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
+        if let (Some(port), Some(state)) = (&mut self.port, &key.port) {
+            port.restore(state, write);
         }
     }
 

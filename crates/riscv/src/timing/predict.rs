@@ -1,12 +1,22 @@
 //! Branch prediction: direction, targets, returns.
 
 use super::core::{Core, Predictor};
+use super::history::{History, Targets};
 use crate::insn::{Class, Insn};
 
 /// What the front end does behind an instruction that may jump: bubbles that it costs.
 #[derive(Clone, Debug)]
 pub(super) struct Predict {
     predictor: Predictor,
+    history: Option<History>,
+    targets: Option<Targets>,
+    ahead: bool,
+    /// Where the last jump or taken branch went.
+    landed: u64,
+    /// Whether the word of the last one was entered in the middle.
+    middle: bool,
+    /// Where the last call went.
+    called: u64,
     counters: Vec<u8>,
     /// Address and target.
     btb: Vec<(u64, u64)>,
@@ -70,15 +80,23 @@ const RIGHT: u64 = 0;
 const WRONG: u64 = 1;
 /// The direction was right or there is none, but the target was not known.
 const OTHER: u64 = 2;
+/// The return stack knew the target, the target buffer did not know the return.
+const LATE: u64 = 3;
 
 impl Predict {
     pub(super) fn new(core: &Core) -> Self {
         let b = &core.branch;
         Predict {
             predictor: b.predictor,
+            history: (b.predictor == Predictor::History).then(|| History::new(b.counters)),
+            targets: b.btb_associative.then(|| Targets::new(b.btb)),
+            ahead: b.fetch_ahead > 0,
+            landed: NONE.0,
+            middle: false,
+            called: NONE.0,
             // Weakly not taken.
             counters: vec![1; if b.predictor == Predictor::Bimodal { b.counters as usize } else { 0 }],
-            btb: vec![NONE; b.btb as usize],
+            btb: vec![NONE; if b.btb_associative { 0 } else { b.btb as usize }],
             counters_mask: (b.counters as usize).wrapping_sub(1),
             btb_mask: (b.btb as usize).wrapping_sub(1),
             returns: Vec::new(),
@@ -101,10 +119,26 @@ impl Predict {
     /// [`bubbles`](Self::bubbles) makes the bubbles of.
     #[inline(always)]
     pub(super) fn foresee(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+        if self.targets.is_some() {
+            return self.foresee_words(turn, next, taken);
+        }
         match turn.kind {
             Turning::Branch { backward } => self.branch(turn, backward, next, taken),
             _ => self.jump(turn, next),
         }
+    }
+
+    /// The same with a target buffer that is asked with the address of a fetch: it finds nothing in a word that is entered
+    /// in the middle.
+    fn foresee_words(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+        self.middle =
+            self.landed == turn.pc && turn.pc & 2 != 0 && turn.sequential == turn.pc.wrapping_add(2);
+        let (code, away) = match turn.kind {
+            Turning::Branch { backward } => (self.branch(turn, backward, next, taken), taken),
+            _ => (self.jump(turn, next), true),
+        };
+        self.landed = if away { next } else { NONE.0 };
+        code
     }
 
     #[inline(never)]
@@ -114,6 +148,7 @@ impl Predict {
             Turning::Jump { pushes } => {
                 if pushes {
                     self.push(turn.sequential);
+                    self.called = next;
                 }
                 if self.target(turn.pc, next) { RIGHT } else { OTHER }
             }
@@ -135,15 +170,38 @@ impl Predict {
         match (code, turn.kind) {
             (RIGHT, _) => 0,
             (WRONG, _) => self.mispredict,
+            (LATE, _) => self.taken,
             (_, Turning::Branch { .. }) => self.taken,
             (_, Turning::Jump { .. }) => self.jump,
             (_, Turning::Indirect { .. }) => self.indirect,
         }
     }
 
+    /// Whether the front end corrects this by itself, while earlier instructions may still wait.
+    pub(super) fn early(&self, turn: &Turn, code: u64) -> bool {
+        self.ahead
+            && match turn.kind {
+                Turning::Branch { .. } | Turning::Jump { .. } => code == OTHER,
+                Turning::Indirect { .. } => code == LATE,
+            }
+    }
+
     #[inline(always)]
     fn branch(&mut self, turn: &Turn, backward: bool, next: u64, taken: bool) -> u64 {
+        if let Some(history) = &mut self.history {
+            let right = history.branch(turn.pc, turn.sequential, next, taken);
+            let known = !taken || self.target(turn.pc, next);
+            self.mispredicts += u64::from(!right);
+            return if !right {
+                WRONG
+            } else if known {
+                RIGHT
+            } else {
+                OTHER
+            };
+        }
         let predicted = match self.predictor {
+            Predictor::History => false,
             Predictor::NotTaken => false,
             Predictor::BackwardTaken => backward,
             Predictor::Bimodal => match self.counters.get_mut((turn.pc >> 1) as usize & self.counters_mask) {
@@ -166,6 +224,9 @@ impl Predict {
     }
 
     fn jump_reg(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u64 {
+        if self.targets.is_some() {
+            return self.jump_or_return(turn, pops, pushes, next);
+        }
         let popped = pops && self.depth > 0;
         let predicted = if popped { self.returns.pop() } else { None };
         if pushes {
@@ -177,6 +238,29 @@ impl Predict {
         } else {
             self.mispredicts += 1;
             OTHER
+        }
+    }
+
+    /// With a target buffer that also knows what is a return; the front end looks for those that it does not contain.
+    fn jump_or_return(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u64 {
+        let known = self.targets.as_mut().and_then(|targets| targets.jump(turn.pc, next));
+        let known = known.filter(|_| !self.middle);
+        // The fetch directly behind a call does not see what that has pushed.
+        let stale = self.called == turn.pc;
+        let popped = if pops { self.returns.pop() } else { None };
+        let top = if stale && known.is_some() { self.returns.last().copied() } else { popped };
+        if pushes {
+            self.push(turn.sequential);
+            self.called = next;
+        }
+        let predicted = if pops { top.or(known) } else { known };
+        match (predicted == Some(next), known) {
+            (true, Some(_)) => RIGHT,
+            (true, None) => LATE,
+            (false, _) => {
+                self.mispredicts += 1;
+                OTHER
+            }
         }
     }
 
@@ -192,6 +276,9 @@ impl Predict {
     /// Whether the target buffer has this target; afterwards it does.
     #[inline(always)]
     fn target(&mut self, pc: u64, target: u64) -> bool {
+        if let Some(targets) = &mut self.targets {
+            return targets.jump(pc, target) == Some(target) && !self.middle;
+        }
         match self.btb.get_mut((pc >> 1) as usize & self.btb_mask) {
             Some(entry) if *entry == (pc, target) => true,
             Some(entry) => {

@@ -8,6 +8,7 @@ use super::operands::Dependence;
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
+use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
@@ -127,7 +128,8 @@ impl Model {
     }
 
     /// Further fetches that an instruction needs.
-    pub(super) fn second_fetches(&self, pc: u64, len: u8) -> u32 {
+    /// Also whether it needs none at all.
+    pub(super) fn second_fetches(&self, pc: u64, len: u8) -> (u32, bool) {
         second_fetches(self.core.pipeline.fetch_width, self.pipe.fresh, pc, len)
     }
 
@@ -142,29 +144,38 @@ impl Model {
     /// One instruction retires.
     pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
         self.start(step.phase);
-        let second = self.second_fetches(step.pc, step.insn.len);
+        let (second, at_hand) = self.second_fetches(step.pc, step.insn.len);
         let fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
         let mut data = Waits::default();
         for access in accesses {
             let waits = self.memory.data(access, step.privilege);
             data.walk += waits.walk;
             data.miss += waits.miss;
+            // The store of `sc` is not seen.
+            let kept = access.pa >= RAM_BASE || self.core.pipeline.redo > 0;
+            if kept && step.insn.row().class != Class::StoreConditional {
+                data.overlap |= self.memory.overlap(access.va, access.size, access.store);
+            }
         }
         let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
-        let (mut settle, mut penalty) = (0, 0);
+        let (mut settle, mut penalty) = (0, (0, false));
         if let Some(turn) = Turn::new(step.pc, step.insn) {
             let code = self.predict.foresee(&turn, step.next_pc, step.taken);
-            (settle, penalty) = (self.predict.settling(&turn, code), self.predict.bubbles(&turn, code));
+            settle = self.predict.settling(&turn, code);
+            penalty = (self.predict.bubbles(&turn, code), self.predict.early(&turn, code));
         }
         let dependence = step.insn.op.by_operands().then(|| Dependence::of(step.insn, &self.core)).flatten();
         let costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
             second,
+            at_hand,
             execute: dependence.map_or(0, |dependence| dependence.more(step.operands)),
             settle,
             data_walk: data.walk,
             data_miss: data.miss,
+            overlap: data.overlap,
+            device: accesses.iter().any(|access| access.pa < RAM_BASE),
             again,
         };
         let shape = Shape::new(step.insn, &self.core);
@@ -176,17 +187,23 @@ impl Model {
     }
 
     /// What an instruction does to the fetch of the next one.
-    pub(super) fn behind(&mut self, step: &Step, penalty: u32) {
+    /// `early` says whether the front end finds it out.
+    pub(super) fn behind(&mut self, step: &Step, (penalty, early): (u32, bool)) {
         let s = &self.core.system;
         match step.insn.row().class {
             Class::Branch | Class::Jump | Class::JumpReg => {
-                if penalty > 0 {
+                if penalty > 0 && early {
+                    self.pipe.redirect_from_fetch(penalty, Cause::Branch, Flush::Branch);
+                } else if penalty > 0 {
                     self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
                 } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
                     self.pipe.fresh = true;
                 }
             }
             Class::Csr => {
+                if s.satp_empties && step.insn.imm as u16 == crate::csr::SATP && csr::writes(step.insn) {
+                    self.memory.forget_translations();
+                }
                 let bubbles = csr::flush(step.insn, s);
                 if bubbles > 0 {
                     self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
@@ -199,7 +216,11 @@ impl Model {
                 }
                 Op::FenceI => {
                     self.memory.flush_instructions();
-                    self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
+                    if s.fence_i_early {
+                        self.pipe.redirect_from_decode(s.fence_i, Cause::Csr, Flush::System);
+                    } else {
+                        self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
+                    }
                 }
                 Op::SfenceVma => {
                     self.memory.flush_translations();
@@ -242,7 +263,16 @@ impl Model {
         let accessed =
             matches!(trap.cause, exception::Cause::LoadAccessFault | exception::Cause::StoreAccessFault);
         costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
-        let pass = self.pipe.trap(ecall, self.core.trap.exception, &costs);
+        // An access without a translation has looked for one.
+        let looked = matches!(trap.cause, exception::Cause::LoadPageFault | exception::Cause::StorePageFault);
+        if looked && self.memory.data_walks() {
+            costs.data_walk = self.core.memory.walk + 1;
+        }
+        // A CSR instruction that is illegal waits as one that is not.
+        let illegal = trap.cause == exception::Cause::IllegalInstruction;
+        let csr = illegal && trap.tval & 0x7f == 0x73 && trap.tval >> 12 & 3 != 0;
+        let drain = csr && self.core.system.csr_drain;
+        let pass = self.pipe.trap(ecall, drain, self.core.trap.exception, &costs);
         self.charge(phase, &pass);
         Some((pass, costs))
     }
@@ -267,14 +297,15 @@ impl Model {
 
 /// Further fetches that an instruction needs: one fetch brings `width` aligned bytes, and the bytes left over by the
 /// one before are available unless the fetch is `fresh`.
-pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> u32 {
+pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> (u32, bool) {
     if width == 0 {
-        return 0;
+        return (0, false);
     }
     let width = u64::from(width);
     let (first, last) = (pc / width, (pc + u64::from(len) - 1) / width);
     let at_hand = !fresh && !pc.is_multiple_of(width);
-    ((last - first + 1 - u64::from(at_hand)) as u32).saturating_sub(1)
+    let words = (last - first + 1 - u64::from(at_hand)) as u32;
+    (words.saturating_sub(1), words == 0)
 }
 
 /// Attaches a core to a machine: the plain scoreboard.

@@ -120,9 +120,9 @@ fn cores() {
         "u32" | "u64" => "number",
         "bool" => "true or false",
         "String" => "text",
-        "Operation" => "`{ cycles, pipelined }`",
+        "Operation" => "operation",
         "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`",
-        "Predictor" => "`not-taken`, `backward-taken`, `bimodal`",
+        "Predictor" => "`not-taken`, `backward-taken`, `bimodal`, `history`",
         "Policy" => "`lru`, `plru`, `fifo`, `random`",
         other => panic!("say what a {other} is"),
     };
@@ -136,6 +136,11 @@ fn cores() {
         if of == "String" {
             row(&name, of, &meaning);
             continue;
+        }
+        if of == "Operations" {
+            for (key, rust, meaning) in fields("Operation") {
+                row(&format!("{name}.*.{key}"), bare(&rust), &meaning);
+            }
         }
         for (key, rust, meaning) in fields(of) {
             let (key, rust) = (format!("{name}.{key}"), bare(&rust));

@@ -1,0 +1,118 @@
+//! Prediction from the outcomes of the latest branches, and a target buffer that compares all its entries.
+
+/// Bits of the history, and of its hash.
+const LENGTH: u32 = 8;
+const HASHED: u32 = 3;
+
+/// Outcomes of one bit, found by a branch's address and a hash of the outcomes of the branches before, as in Rocket's BHT.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    taken: Vec<bool>,
+    /// The outcomes of the latest branches, the last one in the highest bit.
+    latest: u8,
+    /// The same without the last one, which the fetch directly behind it does not see yet.
+    before: u8,
+    /// Where the last branch went.
+    next: u64,
+}
+
+impl History {
+    /// For a number of outcomes that is a power of two and at least 8.
+    pub(super) fn new(outcomes: u32) -> Self {
+        History { taken: vec![false; outcomes as usize], latest: 0, before: 0, next: 1 }
+    }
+
+    /// Whether the branch was predicted right; it is learned.
+    #[inline]
+    pub(super) fn branch(&mut self, pc: u64, sequential: u64, next: u64, taken: bool) -> bool {
+        let seen = if self.next == pc { self.before } else { self.latest };
+        let bits = self.taken.len().trailing_zeros();
+        // The fetch of its last half decides.
+        let word = sequential.wrapping_sub(2) >> 2;
+        // 221 is half the square root of 3, in 256ths.
+        let hash = ((221 * u32::from(seen)) >> (LENGTH - HASHED)) & ((1 << HASHED) - 1);
+        let address = word as u32 ^ ((word >> bits) as u32 & 3);
+        let at = (address ^ hash << (bits - HASHED)) as usize & (self.taken.len() - 1);
+        let predicted = std::mem::replace(&mut self.taken[at], taken);
+        let right = predicted == taken;
+        let old = if right { self.latest } else { seen };
+        self.before = self.latest;
+        self.latest = u8::from(taken) << (LENGTH - 1) | old >> 1;
+        // What is fetched again sees everything.
+        self.next = if right { next } else { 1 };
+        right
+    }
+}
+
+/// Targets by address, the least recently used one replaced.
+#[derive(Clone, Debug)]
+pub(super) struct Targets {
+    entries: Vec<Target>,
+    /// Where the address was found last, by its lowest bits.
+    hints: Vec<u16>,
+    clock: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    pc: u64,
+    target: u64,
+    used: u64,
+}
+
+const HINTS: usize = 256;
+
+impl Targets {
+    pub(super) fn new(entries: u32) -> Self {
+        let none = Target { pc: 1, target: 0, used: 0 };
+        Targets { entries: vec![none; entries as usize], hints: vec![0; HINTS], clock: 0 }
+    }
+
+    /// The target of a jump, which is learned.
+    #[inline]
+    pub(super) fn jump(&mut self, pc: u64, target: u64) -> Option<u64> {
+        self.clock += 1;
+        let hint = (pc >> 1) as usize % HINTS;
+        let here = usize::from(self.hints[hint]);
+        let at = match self.entries.get(here) {
+            Some(entry) if entry.pc == pc => Some(here),
+            _ => self.entries.iter().position(|entry| entry.pc == pc),
+        };
+        let found = at.map(|at| self.entries[at].target);
+        let oldest = || self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
+        if let Some(at) = at.or_else(oldest) {
+            self.entries[at] = Target { pc, target, used: self.clock };
+            self.hints[hint] = at as u16;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{History, Targets};
+
+    #[test]
+    fn a_loop_of_four_is_learned_by_its_history() {
+        let mut history = History::new(512);
+        // Three times back, then through; between two passes the branch of an outer loop.
+        let mut pass = || {
+            let inner = [true, true, true, false]
+                .map(|taken| history.branch(0x100, 0x104, if taken { 0xf0 } else { 0x104 }, taken));
+            let outer = history.branch(0x200, 0x204, 0, true);
+            inner.into_iter().chain([outer]).filter(|right| !right).count()
+        };
+        let wrong: Vec<usize> = (0..8).map(|_| pass()).collect();
+        assert!(wrong[7] < wrong[0], "{wrong:?}");
+    }
+
+    #[test]
+    fn the_least_recently_used_target_is_replaced() {
+        let mut targets = Targets::new(2);
+        for (pc, found) in
+            [(2, None), (4, None), (2, Some(12)), (6, None), (4, None), (6, Some(16)), (2, None)]
+        {
+            assert_eq!(targets.jump(pc, pc + 10), found, "{pc}");
+        }
+    }
+}
