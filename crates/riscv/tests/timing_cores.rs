@@ -214,3 +214,65 @@ fn an_interrupt_at_every_cycle_of_a_loop() {
     expected.sort_unstable();
     assert_eq!(latencies, expected);
 }
+
+/// The cycles from an interrupt's line to the handler's first IF, at each cycle of a loop of `lw; addi; j`.
+fn interrupt_latencies(core: &Core, offsets: std::ops::Range<u64>) -> Vec<u64> {
+    let latency = |offset| {
+        let mut a = Asm::default();
+        a.csrw(0x305, 30).csrw(0x304, 28).op(Op::Csrrsi, 0, 8, 0, 0x300);
+        a.op(Op::Lw, 5, 3, 0, 0).op(Op::Addi, 7, 5, 0, 1).op(Op::Jal, 0, 0, 0, -8);
+        let mut m = Machine::new(Config::default()).unwrap();
+        m.write_memory(CODE, &a.0).unwrap();
+        m.write_memory(CODE + 0x100, &0x13u32.to_le_bytes()).unwrap();
+        m.set_x(30, CODE + 0x100);
+        m.set_x(28, 1 << 11);
+        m.set_x(3, CODE + 0x400);
+        let mut timed = Timed::new(core, (), Vec::new()).unwrap();
+        timed.interrupt_at(&mut m, 100 + offset, 1000).unwrap();
+        m.step(&mut timed);
+        assert_eq!(timed.ledger().total(), timed.cycles());
+        timed.sink().last().unwrap().starts[0].unwrap() - 100 - offset
+    };
+    offsets.map(latency).collect()
+}
+
+#[test]
+fn an_interrupt_may_be_taken_in_id() {
+    // Five stages: lw 0, addi 2 (load-use), jal 3, and two bubbles: WB at 0, 2, 3 of a period of 6, EX at 4, 0, 1 of
+    // the one before. What is in ID when the interrupt is seen is not executed, and the handler's IF comes when an
+    // instruction that was in EX then has left MEM.
+    let mut core = Core::preset("ripes-5stage").unwrap();
+    core.trap.interrupt_in_decode = true;
+    core.trap.interrupt = 4;
+    let seen = interrupt_latencies(&core, 0..12);
+    assert_eq!(seen[..6], seen[6..]);
+    // Behind WB instead, it waits for what is on its way to WB.
+    core.trap.interrupt_in_decode = false;
+    let behind = interrupt_latencies(&core, 0..6);
+    assert!(seen[..6].iter().sum::<u64>() >= behind.iter().sum::<u64>(), "{seen:?} {behind:?}");
+    // The line is seen later.
+    core.trap.interrupt_delay = 3;
+    let later = interrupt_latencies(&core, 0..6);
+    let moved: Vec<u64> = (0..6).map(|at| behind[(at + 3) % 6] + 3).collect();
+    assert_eq!(later, moved);
+}
+
+#[test]
+fn an_interrupt_is_taken_while_id_is_empty() {
+    // rtl: Ibex, the interrupts' program branch. Behind the jump of a two-stage core there are two bubbles here: an
+    // interrupt that comes then does not wait for the next instruction, and its handler is as far behind the line as
+    // that of one which comes when the jump leaves.
+    let toml = "[pipeline]
+        kind = 'two-stage'
+        load-use = 0
+        [branch]
+        jump = 2
+        [trap]
+        interrupt = 3
+        interrupt-in-decode = true";
+    let core = Core::from_toml(toml).unwrap();
+    let mut seen = interrupt_latencies(&core, 0..5);
+    seen.sort_unstable();
+    // Three instructions and two bubbles: with an instruction in ID its own cycle comes before the three bubbles.
+    assert_eq!(seen, [3, 3, 4, 4, 4]);
+}

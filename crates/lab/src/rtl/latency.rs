@@ -39,7 +39,7 @@ pub(super) fn interrupted(
         for _ in 0..100_000 {
             if let Some(due) = due
                 && !raised
-                && timed.cycles() >= due
+                && timed.interrupts(&machine, due)
             {
                 machine.set_external_interrupt(true);
                 raised = true;

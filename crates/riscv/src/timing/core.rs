@@ -240,6 +240,11 @@ pub struct Traps {
     pub exception: u32,
     /// Between the last instruction that retires before an interrupt and the first instruction of the handler.
     pub interrupt: u32,
+    /// Cycles from an interrupt's line to the core's seeing it.
+    pub interrupt_delay: u32,
+    /// Whether an interrupt is taken before the instruction that is in ID when the core sees it, instead of behind the
+    /// next one that leaves WB.
+    pub interrupt_in_decode: bool,
     /// After `mret` and `sret`.
     #[serde(rename = "return")]
     pub return_: u32,
@@ -505,6 +510,7 @@ impl Core {
             ("branch.indirect", b.indirect),
             ("trap.exception", t.exception),
             ("trap.interrupt", t.interrupt),
+            ("trap.interrupt-delay", t.interrupt_delay),
             ("trap.return", t.return_),
             ("trap.return-fault", t.return_fault),
             ("memory.latency", m.latency),

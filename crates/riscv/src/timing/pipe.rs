@@ -506,9 +506,14 @@ impl Pipe {
 
     /// The same, counted from its WB.
     pub(super) fn redirect_from_write(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        self.redirect_behind(self.write, penalty, cause, flush);
+    }
+
+    /// The same, counted as if it had been in WB then.
+    pub(super) fn redirect_behind(&mut self, write: i64, penalty: u32, cause: Cause, flush: Flush) {
         let at = match self.kind {
-            Kind::FiveStage => self.write - 3,
-            _ => self.write + 1,
+            Kind::FiveStage => write - 3,
+            _ => write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }

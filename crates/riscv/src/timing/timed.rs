@@ -1,6 +1,6 @@
 //! The plain scoreboard as an observer.
 
-use super::core::{Core, CoreError};
+use super::core::{Core, CoreError, Kind};
 use super::csr;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
@@ -74,6 +74,8 @@ pub(super) struct Model {
     /// The phase that the next refill is charged to.
     pub(super) refill_phase: u8,
     pub(super) started: bool,
+    /// As if an instruction had been in WB then, an interrupt that is about to be taken.
+    interrupted: Option<i64>,
 }
 
 /// An instruction on its way into the model.
@@ -103,6 +105,7 @@ impl Model {
             stacking: [0; Cause::COUNT],
             refill_phase: 0,
             started: false,
+            interrupted: None,
         })
     }
 
@@ -186,6 +189,17 @@ impl Model {
         (pass, costs)
     }
 
+    /// When the next instruction would enter each stage, if it is found and misses nothing.
+    fn next_starts(&self, machine: &Machine) -> Option<[i64; 5]> {
+        let bytes = machine.read_memory(machine.translate(machine.pc())?, 4).ok()?;
+        let word = u32::from_le_bytes(bytes.try_into().ok()?);
+        let word = if word & 3 == 3 { word } else { word & 0xffff };
+        let insn = machine.decoder.decode(word)?;
+        let (second, at_hand) = self.second_fetches(machine.pc(), insn.len);
+        let costs = Costs { second, at_hand, ..Costs::default() };
+        Some(self.pipe.clone().pass(&Shape::new(&insn, &self.core), &costs).starts)
+    }
+
     /// What an instruction does to the fetch of the next one.
     /// `early` says whether the front end finds it out.
     pub(super) fn behind(&mut self, step: &Step, (penalty, early): (u32, bool)) {
@@ -240,7 +254,11 @@ impl Model {
         self.start(phase);
         self.traps += 1;
         if trap.cause.is_interrupt() {
-            self.pipe.redirect_from_write(self.core.trap.interrupt, Cause::TrapFlush, Flush::Interrupt);
+            let penalty = self.core.trap.interrupt;
+            self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt);
+            if let Some(write) = self.interrupted.take() {
+                self.pipe.redirect_behind(write, penalty, Cause::TrapFlush, Flush::Interrupt);
+            }
             self.refill_phase = phase;
             return None;
         }
@@ -378,9 +396,30 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         self.model.predict.forget(&self.model.core);
     }
 
-    /// Raises the machine external interrupt in one exact cycle: runs until an instruction leaves the pipe in
-    /// that cycle or later, and raises it, so that it is taken behind that instruction, if the guest has it
-    /// enabled. Then the trap is taken. The interrupt latency is the handler's IF less `cycle`.
+    /// Whether an interrupt, whose line rises in the cycle in which an instruction retires that leaves
+    /// [`cycles`](Self::cycles) at `line`, is taken before the next instruction.
+    pub fn interrupts(&mut self, machine: &Machine, line: u64) -> bool {
+        let trap = &self.model.core.trap;
+        let seen = line + u64::from(trap.interrupt_delay);
+        if !trap.interrupt_in_decode {
+            return self.cycles() >= seen;
+        }
+        let seen = seen.cast_signed();
+        let Some(next) = self.model.next_starts(machine) else { return false };
+        let taken = next[2] > seen;
+        if taken {
+            // No earlier than if an instruction had been in WB then.
+            self.model.interrupted = Some(match self.model.core.pipeline.kind {
+                Kind::FiveStage => next[1].max(seen) + 2,
+                _ => seen - 1,
+            });
+        }
+        taken
+    }
+
+    /// Raises the machine external interrupt in one exact cycle: runs until the core [takes it](Self::interrupts) before
+    /// the next instruction, if the guest has it enabled. Then the trap is taken. The interrupt latency is the handler's
+    /// IF less `cycle`.
     ///
     /// # Errors
     /// When `budget` steps were not enough, or the machine stopped; contains the reason.
@@ -388,7 +427,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         let mut raised = false;
         for _ in 0..budget {
             // The last instruction leaves WB at the end of cycle `cycles() - 1`.
-            if !raised && self.cycles() > cycle {
+            if !raised && self.interrupts(machine, cycle + 1) {
                 machine.set_external_interrupt(true);
                 raised = true;
             }
