@@ -108,7 +108,7 @@ impl Tlb {
 pub(super) struct Waits {
     pub(super) walk: u32,
     pub(super) miss: u32,
-    /// Cycles that the operands of an operation add, or take away.
+    /// Cycles that the operands of an operation add, or remove.
     pub(super) execute: i32,
     /// With which of the latest stores a load overlaps.
     pub(super) overlap: u8,

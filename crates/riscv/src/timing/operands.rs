@@ -42,7 +42,7 @@ impl Dependence {
             || core.operation.shift.is_some_and(|shift| shift.step > 0)
     }
 
-    /// The cycles in EX that these operands add to the operation's, or take away.
+    /// The cycles in EX that these operands add to the operation's, or remove.
     #[inline]
     pub(super) fn more(self, [a, b]: [u64; 2]) -> i32 {
         match self {

@@ -285,7 +285,7 @@ pub(super) struct Costs {
     pub(super) second: u32,
     /// Whether an earlier fetch has brought it.
     pub(super) at_hand: bool,
-    /// Cycles in EX that its operands add, or take away.
+    /// Cycles in EX that its operands add, or remove.
     pub(super) execute: i32,
     /// Further cycles in EX, because it is a branch that was mispredicted.
     pub(super) settle: u32,

@@ -218,8 +218,9 @@ impl Model {
                 if s.satp_empties && step.insn.imm as u16 == crate::csr::SATP && csr::writes(step.insn) {
                     self.memory.forget_translations();
                 }
-                let bubbles = csr::flush(step.insn, s);
-                if bubbles > 0 {
+                let flushes = csr::writes(step.insn) && !(s.csr_clear_in_place && csr::clears(step.insn));
+                let bubbles = s.csr_flush_of.of(step.insn.imm as u16).unwrap_or(s.csr_flush);
+                if flushes && bubbles > 0 {
                     self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
                 }
             }
