@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use super::core::System;
 use crate::insn::{Insn, Op};
 
 /// Bubbles after a write, for each kind of register; kinds without a number have `csr-flush`. Registers of machine and
@@ -52,7 +51,8 @@ impl CsrFlushes {
         ]
     }
 
-    fn of(&self, number: u16) -> Option<u32> {
+    /// Of the register with that number.
+    pub(super) fn of(&self, number: u16) -> Option<u32> {
         match number {
             0x100 | 0x300 | 0x310 => self.status,
             0x104 | 0x304 => self.enable,
@@ -76,11 +76,7 @@ pub(super) fn writes(insn: &Insn) -> bool {
     matches!(insn.op, Op::Csrrw | Op::Csrrwi) || insn.rs1 != 0
 }
 
-/// The bubbles after a CSR instruction.
-pub(super) fn flush(insn: &Insn, system: &System) -> u32 {
-    let clears = matches!(insn.op, Op::Csrrc | Op::Csrrci);
-    if !writes(insn) || clears && system.csr_clear_in_place {
-        return 0;
-    }
-    system.csr_flush_of.of(insn.imm as u16).unwrap_or(system.csr_flush)
+/// Whether a CSR instruction can only clear bits.
+pub(super) fn clears(insn: &Insn) -> bool {
+    matches!(insn.op, Op::Csrrc | Op::Csrrci)
 }

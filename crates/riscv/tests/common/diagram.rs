@@ -85,3 +85,18 @@ pub(crate) fn asm(f: impl FnOnce(&mut Asm)) -> Asm {
     f(&mut a);
     a
 }
+
+/// Every case takes the cycles, has the stalls and gives the diagram that were drawn for it.
+pub(crate) fn hold(cases: &[Case]) {
+    let mut wrong = Vec::new();
+    for case in cases {
+        let (cycles, passages) = run(case, &mut wrong);
+        let drawn = case.diagram.trim_start_matches('\n');
+        let seen = draw(&passages);
+        let width = drawn.lines().map(|l| (l.trim_end().len() as u64 + 1) / 3).max().unwrap();
+        if seen != drawn || cycles != width {
+            wrong.push(format!("{} ({cycles} cycles)\n{drawn}\nbut is\n{seen}", case.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
