@@ -26,6 +26,9 @@ macro_rules! commands {
 
         impl Command {
             fn run(&self) -> anyhow::Result<()> {
+                if matches!(self, Self::Rtl(_)) {
+                    test::setup::provide(test::setup::RTL)?;
+                }
                 match self {
                     $(Self::$name(args) => args.run()),+
                 }

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: set-up, all checks and tests, and a summary.
 
-mod setup;
+pub(crate) mod setup;
 mod steps;
 mod summary;
 

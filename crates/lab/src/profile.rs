@@ -71,6 +71,21 @@ impl Profile {
         self.marks.is_some() || self.proxy_kernel
     }
 
+    /// The index of the function at an address, as in [`Profile::name`].
+    pub(crate) fn function(&mut self, pc: u64) -> usize {
+        self.symbols.at(pc)
+    }
+
+    /// The name of a function.
+    pub(crate) fn name(&self, function: usize) -> &str {
+        &self.symbols.names()[function]
+    }
+
+    /// How many functions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.by_function.len()
+    }
+
     fn phase(&mut self, retired: &Retired, function: usize) -> Phase {
         if let Some(marks) = &mut self.marks {
             return marks.at(retired.pc);

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
+use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
-    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Stop, Xlen,
+    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Step, Stop, Xlen,
 };
 
+use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::trace::{Trace, Tracer};
 
@@ -32,8 +34,17 @@ pub struct Job {
     pub max_instructions: u64,
 }
 
-/// What to watch while it runs.
+/// What `mcycle` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuestTime {
+    /// Instructions.
+    Functional,
+    /// The cycles of the core.
+    Model,
+}
+
+/// What to watch while it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// Nothing, at full speed.
     Nothing,
@@ -41,6 +52,8 @@ pub enum Watch {
     Trace(Trace),
     /// Instructions by function, phase and system call.
     Profile,
+    /// The same, and cycles on a core by function and cause.
+    Ledger(Box<Core>, GuestTime),
 }
 
 /// How a program ended.
@@ -64,6 +77,8 @@ pub struct Outcome {
     pub refused: Vec<String>,
     /// Where its instructions went, when that was watched.
     pub profile: Option<Profile>,
+    /// Where its cycles went, when a core was watched.
+    pub ledger: Option<ProgramLedger>,
 }
 
 /// Why a program was not run, or not to its end.
@@ -79,6 +94,8 @@ pub enum ProgramError {
     ProxyKernelMachine,
     #[error("{0}")]
     Machine(#[from] ConfigError),
+    #[error("{0}")]
+    Core(#[from] CoreError),
     #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
     NoMemory(u64),
     #[error("cannot write the program's output: {0}")]
@@ -144,7 +161,7 @@ pub fn run(
     trace: &mut dyn Write,
 ) -> Result<Outcome, ProgramError> {
     let Booted { mut machine, program, kernel } = boot(job)?;
-    let mut profile = None;
+    let (mut profile, mut ledger) = (None, None);
     let ending = match watch {
         Watch::Nothing => drive(&mut machine, job, &mut (), SLICE, console, &mut |(): &mut ()| Ok(()))?,
         Watch::Trace(kind) => {
@@ -160,10 +177,23 @@ pub fn run(
             profile = Some(counts);
             ending
         }
+        Watch::Ledger(core, time) => {
+            let mut watch = ProgramLedger::new(Profile::new(&program, kernel.as_ref()), &core)?;
+            let ending = match time {
+                GuestTime::Functional => {
+                    drive(&mut machine, job, &mut watch, SLICE, console, &mut |_: &mut ProgramLedger| Ok(()))?
+                }
+                GuestTime::Model => {
+                    drive(&mut InStep(&mut machine), job, &mut watch, SLICE, console, &mut |_| Ok(()))?
+                }
+            };
+            ledger = Some(watch);
+            ending
+        }
     };
     // An empty path asks about an open descriptor; no file could be allowed for it.
     let refused = machine.host().refused().iter().filter(|path| !path.is_empty()).cloned().collect();
-    Ok(Outcome { ending, instructions: machine.instret(), refused, profile })
+    Ok(Outcome { ending, instructions: machine.instret(), refused, profile, ledger })
 }
 
 /// Fails if there is no room for the machine's memory; allocating it without this check would end the process.
@@ -177,9 +207,46 @@ fn spare(bytes: u64) -> Result<(), ProgramError> {
     }
 }
 
+/// How a machine runs: at full speed, or in step with a core.
+trait Runs<O> {
+    fn machine(&mut self) -> &mut Machine;
+    fn run(&mut self, budget: u64, watch: &mut O) -> Stop;
+}
+
+impl<O: Observer> Runs<O> for Machine {
+    fn machine(&mut self) -> &mut Machine {
+        self
+    }
+
+    fn run(&mut self, budget: u64, watch: &mut O) -> Stop {
+        Machine::run(self, budget, watch)
+    }
+}
+
+/// A machine whose `mcycle` follows the core's cycles.
+struct InStep<'a>(&'a mut Machine);
+
+impl Runs<ProgramLedger> for InStep<'_> {
+    fn machine(&mut self) -> &mut Machine {
+        self.0
+    }
+
+    fn run(&mut self, budget: u64, watch: &mut ProgramLedger) -> Stop {
+        for _ in 0..budget {
+            let before = (watch.cycles(), self.0.instret());
+            if let Step::Stopped(stop) = self.0.step(watch) {
+                return stop;
+            }
+            let cycles = watch.cycles() - before.0;
+            self.0.advance_cycles(cycles as i64 - (self.0.instret() - before.1) as i64);
+        }
+        Stop::Budget
+    }
+}
+
 /// Runs to the end, passing on what the program writes in between.
-fn drive<O: Observer>(
-    machine: &mut Machine,
+fn drive<O: Observer, R: Runs<O>>(
+    machine: &mut R,
     job: &Job,
     watch: &mut O,
     slice: u64,
@@ -188,17 +255,17 @@ fn drive<O: Observer>(
 ) -> Result<Ending, ProgramError> {
     let mut left = job.max_instructions;
     loop {
-        let before = machine.instret();
+        let before = machine.machine().instret();
         let budget = slice.min(left);
         let stop = machine.run(budget, watch);
         between(watch)?;
-        let written = machine.take_console();
+        let written = machine.machine().take_console();
         if !written.is_empty() {
             console.write_all(&written)?;
             console.flush()?;
         }
         // A slice in which nothing retires, only traps, is used up all the same.
-        let retired = machine.instret() - before;
+        let retired = machine.machine().instret() - before;
         left -= budget;
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
@@ -206,7 +273,7 @@ fn drive<O: Observer>(
                 return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
             }
             Stop::Budget if retired == 0 && budget > 0 => {
-                let pc = machine.pc();
+                let pc = machine.machine().pc();
                 return Ok(Ending::Stuck(format!("nothing but traps; the handler at {pc:#x} traps itself")));
             }
             Stop::Budget if left == 0 => return Ok(Ending::Budget),

@@ -10,13 +10,14 @@ use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
     Warning, counter, phase as record_phase, warning,
 };
-use tollgate_riscv::timing::{Cause, Ledger};
+use tollgate_riscv::timing::{Cause, Causes, Ledger};
 
 use crate::bill::{Experiment, TrapBill};
 use crate::call::Crossing;
 use crate::engine::CycleBill;
 use crate::error::LabError;
 use crate::latency::Latency;
+use crate::ledger::ProgramLedger;
 use crate::phase::Phase;
 use crate::pipeline::{Around, View, Wanted};
 use crate::profile::Profile;
@@ -228,7 +229,11 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
     let functions: Vec<FunctionFound> = profile
         .functions()
         .into_iter()
-        .map(|(name, instructions)| FunctionFound { name: name.into(), instructions })
+        .map(|(name, instructions)| FunctionFound {
+            name: name.into(),
+            instructions,
+            causes: BTreeMap::new(),
+        })
         .collect();
     let all: u64 = functions.iter().map(|function| function.instructions).sum();
     entry.count(counter::INSTRUCTIONS, all as f64);
@@ -243,7 +248,27 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
         max: call.max,
         phases: call.phases.iter().map(|(phase, cost)| (phase.name().into(), cost.instructions)).collect(),
     });
-    entry.found = Found::Program(ProgramFound { functions, calls: calls.collect() });
+    entry.found = Found::Program(ProgramFound { functions, calls: calls.collect(), proof: None });
+    entry
+}
+
+/// The same with the cycles of a core, by function and cause.
+pub fn program_ledger(ledger: &ProgramLedger, asked: ProgramAsked) -> Measurement {
+    let mut entry = profile(&ledger.profile, ProgramAsked { core: Some(ledger.core.clone()), ..asked });
+    entry.count(counter::CYCLES, ledger.cycles() as f64);
+    if let Found::Program(found) = &mut entry.found {
+        found.proof.clone_from(&ledger.proof);
+        let causes = |causes: &Causes| {
+            let some = Cause::ALL.iter().zip(causes).filter(|(_, cycles)| **cycles > 0);
+            some.map(|(cause, &cycles)| (cause.name().to_owned(), cycles)).collect::<BTreeMap<_, _>>()
+        };
+        let mut cycles: BTreeMap<&str, _> =
+            ledger.functions().map(|(name, row)| (name, causes(row))).collect();
+        for function in &mut found.functions {
+            function.causes = cycles.remove(function.name.as_str()).unwrap_or_default();
+        }
+        found.functions.sort_by_key(|function| std::cmp::Reverse(function.causes.values().sum::<u64>()));
+    }
     entry
 }
 

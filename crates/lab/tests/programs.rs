@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
+use tollgate_lab::program::{self, Ending, GuestTime, Job, Outcome, ProgramError, Watch};
 use tollgate_lab::{Profile, Trace};
+use tollgate_riscv::timing::Core;
 use tollgate_testkit::fast;
 
 fn image(name: &str) -> Vec<u8> {
@@ -35,7 +36,7 @@ fn watching_changes_nothing() {
     assert_eq!(plain.ending, Ending::Exited(0));
     assert_eq!(console, "getpid 1: 96 cycles\n");
     for watch in [Watch::Profile, Watch::Trace(Trace::Commit), Watch::Trace(Trace::Disasm)] {
-        let (watched, also, trace) = run(&job, watch).expect("runs");
+        let (watched, also, trace) = run(&job, watch.clone()).expect("runs");
         assert_eq!(
             (watched.instructions, &watched.ending, &also),
             (plain.instructions, &plain.ending, &console)
@@ -46,6 +47,26 @@ fn watching_changes_nothing() {
             assert_eq!(instructions as u64, plain.instructions);
         }
     }
+}
+
+#[test]
+fn a_ledger_charges_every_cycle_once_and_the_guest_sees_them_on_request() {
+    let job = job(image("ctx_switch"));
+    let core = || Box::new(Core::preset("ripes-5stage").expect("a preset"));
+    let (plain, _, _) = run(&job, Watch::Nothing).expect("runs");
+    let mut consoles = Vec::new();
+    for time in [GuestTime::Functional, GuestTime::Model] {
+        let (outcome, console, _) = run(&job, Watch::Ledger(core(), time)).expect("runs");
+        let ledger = outcome.ledger.expect("a ledger");
+        let cycles: u64 = ledger.functions().flat_map(|(_, causes)| causes).sum();
+        assert_eq!(cycles, ledger.cycles());
+        assert!(cycles > plain.instructions, "{cycles}");
+        consoles.push(console);
+    }
+    assert_eq!(consoles[0], "getpid 1: 96 cycles\n");
+    // The core loses cycles behind the trap, the return and each jump, and gains none.
+    let seen = consoles[1].split(' ').nth(2).and_then(|number| number.parse::<u64>().ok()).expect("a number");
+    assert!((97..300).contains(&seen), "{seen}");
 }
 
 #[test]

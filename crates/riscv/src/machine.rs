@@ -261,6 +261,12 @@ impl Machine {
         self.hart.mip |= if raised { interrupt::MEI } else { 0 };
     }
 
+    /// Lets `mcycle` run ahead of the instructions by so many more cycles (fewer if negative), as a timing model says. Otherwise it
+    /// counts instructions.
+    pub fn advance_cycles(&mut self, more: i64) {
+        self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(more);
+    }
+
     /// Lets pending interrupts wait although they are enabled, so that a caller decides behind which instruction they are
     /// taken.
     pub fn hold_interrupts(&mut self, held: bool) {

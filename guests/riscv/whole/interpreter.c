@@ -34,7 +34,7 @@ static word interpret(const u8 *code) {
 PROGRAM(interpreter) {
     static const u8 code[] = {
         PUSH, 250, PUSH, 5, MUL, STORE, 0, PUSH, 1, STORE, 1,
-        // The loop: x = ((x * 13 + counter) & 255) - 7, by way of the stack.
+        // The loop: x = ((x * 13 + counter) & 255) - 7, on the stack.
         LOAD, 1, PUSH, 13, MUL, LOAD, 0, ADD, PUSH, 255, AND, DUP, PUSH, 7, SWAP, SUB, DROP, PUSH, 7, SUB, STORE, 1,
         LOOP, 11, HALT,
     };

@@ -1,4 +1,4 @@
-// Sorting: quicksort, and insertion for the short rest. Branches without a pattern, recursion, neighbours in memory.
+// Sorting: quicksort, and insertion for the short rest. Branches without a pattern, recursion, neighbors in memory.
 #define SORTED 3000
 static u32 sortable[SORTED];
 

@@ -131,6 +131,34 @@ pub(super) fn run(session: &mut Session) -> Result<()> {
     bail!(Missing(format!("{why}: apt-get install {}", packages.join(" "))))
 }
 
+/// The programs with which RTL is obtained, verilated and compiled.
+pub(crate) const RTL: &[&str] = &["verilator", "pip3", "g++"];
+
+/// Installs those of these programs that are missing, if that is allowed.
+///
+/// # Errors
+/// What is missing and why it was not installed.
+pub(crate) fn provide(programs: &[&str]) -> Result<()> {
+    let wanted =
+        || NEEDS.iter().filter(|need| programs.contains(&need.shown_by) && program(need.shown_by).is_none());
+    if wanted().next().is_none() {
+        return Ok(());
+    }
+    let installed = permission().and_then(|sudo| {
+        install(wanted().map(|need| need.packages), sudo).map_err(|error| format!("{error:#}"))
+    });
+    if let Some(need) = wanted().next() {
+        let why =
+            installed.err().unwrap_or_else(|| "the packages of this release do not contain it".to_owned());
+        bail!(
+            "{} is missing and was not installed: {why}; apt-get install {}",
+            need.shown_by,
+            need.packages[0]
+        );
+    }
+    Ok(())
+}
+
 fn missing() -> Vec<&'static Need> {
     NEEDS.iter().filter(|need| program(need.shown_by).is_none()).collect()
 }
@@ -228,6 +256,13 @@ mod tests {
         for (index, need) in NEEDS.iter().enumerate() {
             assert!(!need.packages.is_empty() && !need.tests.is_empty(), "{}", need.shown_by);
             assert!(!NEEDS[..index].iter().any(|other| other.shown_by == need.shown_by), "{}", need.shown_by);
+        }
+    }
+
+    #[test]
+    fn what_the_rtl_needs_is_listed() {
+        for program in super::RTL {
+            assert!(NEEDS.iter().any(|need| need.shown_by == *program), "{program}");
         }
     }
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tollgate_riscv::{ConfigError, LoadError};
 
-use super::options::{PlanError, check_budget, isa, read};
-use crate::program::{Job, ProgramError};
+use super::options::{PlanError, check_budget, core, isa, read};
+use crate::program::{GuestTime, Job, ProgramError, Watch};
 
 /// What a command line asks for.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,14 @@ pub struct ProgramPlan<'a> {
     /// What to run.
     pub job: Job,
     request: ProgramRequest<'a>,
+}
+
+/// What to watch, with a core: `time` is what `mcycle` counts, functional unless it says otherwise.
+///
+/// # Errors
+/// An unknown or invalid core.
+pub fn ledger(name: &str, time: Option<GuestTime>) -> Result<Watch, PlanError> {
+    Ok(Watch::Ledger(Box::new(core(name)?), time.unwrap_or(GuestTime::Functional)))
 }
 
 impl<'a> ProgramPlan<'a> {

@@ -148,11 +148,16 @@ impl Subject {
         let goldens = self.goldens(part)?;
         let programs = self.programs(part)?;
         let mut core = Core::preset(self.preset)?;
-        let compared = goldens.iter().filter_map(|golden| {
-            let program = programs.iter().find(|program| program.is(&golden.program, golden.latency))?;
+        let compared = goldens.iter().map(|golden| {
             core.memory.latency = golden.latency.try_into().unwrap_or(u32::MAX);
-            let score = Score::new(self, &core, program, golden);
-            Some(Compared { part, program: program.name.clone(), latency: golden.latency, score })
+            let program = programs.iter().find(|program| program.is(&golden.program, golden.latency));
+            let score = match program {
+                Some(program) => Score::new(self, &core, program, golden),
+                None => {
+                    Err(RtlError::Differs("the golden file has a program that is not in the corpus".into()))
+                }
+            };
+            Compared { part, program: golden.program.clone(), latency: golden.latency, score }
         });
         Ok(compared.collect())
     }

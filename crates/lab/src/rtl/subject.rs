@@ -16,7 +16,7 @@ pub struct Subject {
     pub isa: &'static str,
     /// Whether it does misaligned accesses itself.
     pub misaligned: bool,
-    /// Whether it has caches, so that the latency of memory is no part of each access.
+    /// Whether it has caches, so that not each access waits for memory.
     pub cached: bool,
     /// The address of its interrupt controller, or 0.
     pub controller: u32,

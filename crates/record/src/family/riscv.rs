@@ -228,6 +228,9 @@ pub struct ProgramAsked {
     pub isa: String,
     /// The machine's memory map: `spike` or `virt`.
     pub machine: String,
+    /// The core whose cycles are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<String>,
 }
 
 /// Where a program's instructions went.
@@ -238,6 +241,9 @@ pub struct ProgramFound {
     pub functions: Vec<FunctionFound>,
     /// System calls by their number.
     pub calls: Vec<CallFound>,
+    /// How near the core is to the RTL that it models, if it was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
 }
 
 /// What a comparison found beside the sums.
@@ -284,6 +290,9 @@ pub struct FunctionFound {
     pub name: String,
     /// Instructions that retired in it.
     pub instructions: u64,
+    /// Cycles on the core, by cause.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub causes: BTreeMap<String, u64>,
 }
 
 /// All system calls with one number.

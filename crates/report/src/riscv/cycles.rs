@@ -1,7 +1,7 @@
 //! Bills of traps in cycles: a line for each trap, the bills by phase and cause, and what the program pays after the
 //! return.
 
-use super::words::{crossing_name, kernel, or_dash, part, phase_name, trap};
+use super::words::{CAUSES, crossing_name, kernel, or_dash, part, phase_name, trap};
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
@@ -10,21 +10,7 @@ use crate::text::{clean, painted, wrap};
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::Caches;
 use tollgate_record::number::{mean, whole};
-use tollgate_record::{CauseName, Measurement, Phase, Run, Status, cause, counter};
-
-/// The causes of cycles in the order of the pipe, with the heads of their columns.
-const CAUSES: [(CauseName, &str); 10] = [
-    (cause::ISSUE, "issue"),
-    (cause::LOAD_USE, "load"),
-    (cause::CSR, "csr"),
-    (cause::BRANCH, "branch"),
-    (cause::TRAP_FLUSH, "flush"),
-    (cause::I_MISS, "I-miss"),
-    (cause::D_MISS, "D-miss"),
-    (cause::TLB_WALK, "walk"),
-    (cause::LONG_OPERATION, "long"),
-    (cause::STRUCTURAL, "struct"),
-];
+use tollgate_record::{CauseName, Measurement, Phase, Run, Status, counter};
 
 /// A line for each trap, and unless it is a whole design space the bills of all, and what follows the first return.
 pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {

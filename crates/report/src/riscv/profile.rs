@@ -1,12 +1,12 @@
 //! Where a program's instructions went: by function, by phase, and for each system call by phase.
 
-use super::words::{PHASES, bar, percent, phase_name, share, warnings};
-use crate::style::Style;
+use super::words::{CAUSES, PHASES, bar, percent, phase_name, share, warnings};
+use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::clean;
-use tollgate_record::family::ProgramFound;
+use crate::text::{clean, painted, wrap};
+use tollgate_record::family::{FunctionFound, ProgramFound};
 use tollgate_record::number::{count, mean, whole};
-use tollgate_record::{Measurement, Run};
+use tollgate_record::{CauseName, Measurement, Run};
 
 /// Functions that have a line of their own.
 const SHOWN: usize = 20;
@@ -26,6 +26,54 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
 }
 
 fn profile(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<String> {
+    let mut text = cycles(result, found, style);
+    if !text.is_empty() {
+        text.push(String::new());
+    }
+    text.extend(instructions(result, found, style));
+    text
+}
+
+/// Cycles by function and cause, if a core was attached.
+fn cycles(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<String> {
+    let Some(core) = result.asked.program().and_then(|asked| asked.core.as_deref()) else {
+        return Vec::new();
+    };
+    let sum =
+        |of: &[FunctionFound], cause: &str| -> u64 { of.iter().filter_map(|it| it.causes.get(cause)).sum() };
+    let causes: Vec<(CauseName, &str)> =
+        CAUSES.into_iter().filter(|(cause, _)| sum(&found.functions, cause.name) > 0).collect();
+    let columns = causes.iter().enumerate().map(|(i, (_, name))| Column::right(*name).rank(i + 2));
+    let first =
+        [Column::left("function").most(NAME).least(8), Column::right("cycles"), Column::right("CPI").rank(1)];
+    let mut table = TextTable::new(first.into_iter().chain(columns)).gap(1);
+    let mut line = |name: String, of: &[FunctionFound]| {
+        let all: u64 = of.iter().flat_map(|it| it.causes.values()).sum();
+        let instructions: u64 = of.iter().map(|it| it.instructions).sum();
+        let cpi =
+            if instructions == 0 { "-".into() } else { format!("{:.2}", all as f64 / instructions as f64) };
+        let each = causes.iter().map(|(cause, _)| count(sum(of, cause.name)));
+        table.row([name, count(all), cpi].into_iter().chain(each));
+    };
+    let shown = found.functions.len().min(SHOWN);
+    for function in &found.functions[..shown] {
+        line(clean(&function.name, style), std::slice::from_ref(function));
+    }
+    if shown < found.functions.len() {
+        line(format!("{} more", found.functions.len() - shown), &found.functions[shown..]);
+    }
+    line("total".into(), &found.functions);
+    let title = format!("Cycles on {}, simulated and exact, by function and cause", clean(core, style));
+    let mut text = painted(Paint::Bold, &title, style);
+    text.extend(table.lines(style));
+    if let Some(proof) = &found.proof {
+        let proof = format!("{} against its RTL: {}.", clean(core, style), clean(proof, style));
+        text.extend(wrap(&proof, style.prose(), ""));
+    }
+    text
+}
+
+fn instructions(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<String> {
     let total: f64 = found.functions.iter().map(|function| function.instructions as f64).sum();
     let mut functions = shares("function");
     for function in found.functions.iter().take(SHOWN) {

@@ -6,7 +6,23 @@ use indexmap::IndexSet;
 use std::borrow::Cow;
 use tollgate_record::family::TrapAsked;
 use tollgate_record::number::mean;
-use tollgate_record::{Counter, Measurement, PhaseName, Run, Status, WarningKind, counter, phase};
+use tollgate_record::{
+    CauseName, Counter, Measurement, PhaseName, Run, Status, WarningKind, cause, counter, phase,
+};
+
+/// The causes of cycles in the order of the pipe, with the heads of their columns.
+pub(super) const CAUSES: [(CauseName, &str); 10] = [
+    (cause::ISSUE, "issue"),
+    (cause::LOAD_USE, "load"),
+    (cause::CSR, "csr"),
+    (cause::BRANCH, "branch"),
+    (cause::TRAP_FLUSH, "flush"),
+    (cause::I_MISS, "I-miss"),
+    (cause::D_MISS, "D-miss"),
+    (cause::TLB_WALK, "walk"),
+    (cause::LONG_OPERATION, "long"),
+    (cause::STRUCTURAL, "struct"),
+];
 
 pub(super) fn measured(run: &Run) -> Vec<&Measurement> {
     run.results.iter().filter(|result| result.status == Status::Measured).collect()

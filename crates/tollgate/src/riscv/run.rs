@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::plan::{ProgramPlan, ProgramRequest};
-use tollgate_lab::program::{self, Ending, Outcome, ProgramError, Watch};
+use tollgate_lab::plan::{self, ProgramPlan, ProgramRequest};
+use tollgate_lab::program::{self, Ending, GuestTime, Outcome, ProgramError, Watch};
 use tollgate_lab::{Trace, record};
 use tollgate_measure::host;
 use tollgate_record::family::ProgramAsked;
@@ -22,11 +22,15 @@ const TRACES: [(&str, Trace, &str); 2] = [
     ("disasm", Trace::Disasm, "Assembly"),
 ];
 
+const TIMES: [(&str, GuestTime, &str); 2] =
+    [("functional", GuestTime::Functional, "Instructions"), ("model", GuestTime::Model, "The core's cycles")];
+
 /// `tollgate riscv run`.
 #[derive(Args)]
 #[command(
     after_help = "A static Linux program runs on the proxy kernel: --pk names it, and the program comes before its own \
                         arguments.\n\nExamples:\n  tollgate riscv run program.elf\n  tollgate riscv run program.elf --profile\n  \
+                        tollgate riscv run program.elf --core rocket\n  \
                         tollgate riscv run program.elf --trace commit 2> trace.txt"
 )]
 pub(super) struct RunArgs {
@@ -68,6 +72,15 @@ pub(super) struct RunArgs {
     #[arg(long)]
     profile: bool,
 
+    /// Count cycles on this core as well: a preset, or a file that ends in .toml. Print and save the profile with
+    /// cycles by function and cause
+    #[arg(long, value_name = "CORE", conflicts_with = "trace")]
+    core: Option<String>,
+
+    /// What the program's mcycle counts
+    #[arg(long, value_parser = one_of(TIMES), value_name = "TIME", requires = "core")]
+    guest_time: Option<GuestTime>,
+
     /// Stop a program that has not ended after so many instructions
     #[arg(long, default_value_t = 10_000_000_000, value_name = "N")]
     max_instructions: u64,
@@ -90,18 +103,22 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         max_instructions: args.max_instructions,
     })
     .map_err(Usage::error)?;
-    let watch = match (args.trace, args.profile) {
-        (Some(trace), _) => Watch::Trace(trace),
-        (None, true) => Watch::Profile,
-        (None, false) => Watch::Nothing,
+    let watch = match (args.trace, &args.core, args.profile) {
+        (Some(trace), ..) => Watch::Trace(trace),
+        (None, Some(core), _) => plan::ledger(core, args.guest_time).map_err(Usage::error)?,
+        (None, None, true) => Watch::Profile,
+        (None, None, false) => Watch::Nothing,
     };
+    let profiled = args.profile || args.core.is_some();
     let destination = &args.destination;
     let output = &destination.output;
-    let session = args.profile.then(|| Session::open(destination, host::here(), 0)).transpose()?;
+    let session = profiled.then(|| Session::open(destination, host::here(), 0)).transpose()?;
     if session.is_none()
         && (output.json || output.out.is_some() || destination.no_save || destination.store.store.is_some())
     {
-        return Err(Usage::error("--json, --out, --store and --no-save belong to a profile: add --profile"));
+        return Err(Usage::error(
+            "--json, --out, --store and --no-save belong to a profile: add --profile or --core",
+        ));
     }
     // With --json the record is all that standard output has.
     let mut console: Box<dyn Write> =
@@ -115,18 +132,21 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         Err(error @ ProgramError::Output(_)) => return Err(error.into()),
         Err(error) => return Err(Usage::error(plan.explain(&error))),
     };
-    if let (Some(profile), Some(mut session)) = (&outcome.profile, session) {
+    if let Some(mut session) = session {
         let program =
             args.elf.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let asked = ProgramAsked { program, isa: args.isa.clone(), machine: args.machine.clone() };
-        session.run.results.push(record::profile(profile, asked));
+        let asked =
+            ProgramAsked { program, isa: args.isa.clone(), machine: args.machine.clone(), core: None };
+        let ledger = outcome.ledger.as_ref().map(|ledger| record::program_ledger(ledger, asked.clone()));
+        let entry = ledger.or_else(|| Some(record::profile(outcome.profile.as_ref()?, asked)));
+        session.run.results.extend(entry);
         session.run.complete = true;
         session.finish()?;
     }
     for path in &outcome.refused {
         say(format_args!("the program asked for {path}, which it may not read; --allow {path} lets it"));
     }
-    Ok(verdict(args.profile, &outcome))
+    Ok(verdict(profiled, &outcome))
 }
 
 fn verdict(profile: bool, outcome: &Outcome) -> ExitCode {
