@@ -2,13 +2,14 @@
 //!
 //! The machine takes an interrupt between two instructions; a core sees it when the instruction that it is
 //! behind retires. So one run for each instruction of the loop finds what there is to find, and an interrupt that
-//! comes in a cycle between two retirements waits for the second. The latency counts from the cycle in which the
+//! comes in a cycle between two retirements waits for the second. A core that replays takes it instead of the instruction
+//! in ID, at whatever cycle: nothing is waited for there. The latency counts from the cycle in which the
 //! interrupt is there to the cycle in which the handler's first instruction retires.
 
 use std::collections::BTreeMap;
 
 use tollgate_record::stages::StageRow;
-use tollgate_riscv::timing::Core;
+use tollgate_riscv::timing::{Core, Stage};
 
 use crate::image;
 use crate::pipeline::{self, Around, Hazard, PipelineError, View, Wanted};
@@ -54,6 +55,19 @@ fn retires(row: &StageRow) -> u64 {
     row.end().saturating_sub(1)
 }
 
+/// Whether an interrupt takes the place of an instruction that waits in ID.
+fn replaces(core: &Core) -> bool {
+    core.trap.interrupt_in_decode && core.pipeline.replay > 0
+}
+
+/// The earliest cycle in which an interrupt can be there that is taken behind a row's instruction.
+fn seen(core: &Core, row: &StageRow) -> u64 {
+    match row.stage(Stage::Execute.name()) {
+        Some(execute) if replaces(core) => execute.first,
+        _ => retires(row),
+    }
+}
+
 /// Tries every cycle of the bundled loop on a core.
 pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     // For each instruction of the loop that an interrupt can follow: how far the handler is behind it.
@@ -67,8 +81,8 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
         let event = &view.rows[view.event];
         let handler = view.rows[view.event + 1..].iter().find(|row| row.squash.is_none());
         let Some(handler) = handler else { continue };
-        let distance = retires(handler).saturating_sub(retires(event));
-        first_fetch = first_fetch.min(handler.start().cast_signed() - retires(event).cast_signed());
+        let distance = retires(handler).saturating_sub(seen(core, event));
+        first_fetch = first_fetch.min(handler.start().cast_signed() - seen(core, event).cast_signed());
         if pace.is_empty() {
             pace = round(&view.rows[..=view.event]);
         }
@@ -82,6 +96,7 @@ pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
         let Some((distance, seen)) = behind.get(&pc) else { continue };
         // It comes in the cycle of the retirement, or in one of those since the retirement before.
         for wait in 0..step {
+            let wait = if replaces(core) { 0 } else { wait };
             *cycles.entry(distance + wait).or_default() += 1;
         }
         if distance + step > worst {
