@@ -7,7 +7,7 @@ use tollgate_lab::pipeline::{Around, PipelineError, Wanted, view};
 use tollgate_lab::workload::{self, Point, WORKLOADS, Workload};
 use tollgate_lab::{Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, record};
 use tollgate_record::CauseName;
-use tollgate_riscv::timing::{Cause, Core};
+use tollgate_riscv::timing::{Cause, Core, Kind};
 
 fn core(name: &str) -> Core {
     Core::preset(name).expect("a preset")
@@ -41,9 +41,17 @@ fn every_bill_adds_up_and_timing_changes_no_instruction() {
             }
             let sum: u64 = cycles.each.iter().map(|(cycles, count)| cycles * count).sum();
             assert_eq!(sum, cycles.warm.total(), "{name} {}", design.name);
-            // Every instruction has a cycle of its own, and nothing else is issued.
+            // Every instruction has a cycle of its own, and nothing else is issued; unless some commit together.
             let instructions = cycles.cold.of_cause(Cause::Issue);
-            assert_eq!(instructions, plain.spread.single, "{name} {}", design.name);
+            let together = match core(name).pipeline.kind {
+                Kind::Scoreboard => plain.spread.single.div_ceil(core(name).scoreboard.commits.into()),
+                _ => plain.spread.single,
+            };
+            assert!(
+                (together..=plain.spread.single).contains(&instructions),
+                "{name} {}: {instructions}",
+                design.name
+            );
         }
     }
 }
@@ -132,8 +140,8 @@ fn a_slow_down_is_direct_and_refill_and_nothing_else() {
 /// all of a working set that fits: 64 lines of 64 bytes.
 #[test]
 fn what_the_kernel_touches_is_what_the_program_fetches_again() {
-    let core = core("cva6");
-    // cva6's data cache holds 32 KiB in lines of 64 bytes.
+    // Lines of 64 bytes, which stores bring in. (In cva6 they do not.)
+    let core = core("rocket");
     let line = 64;
     let set = 4 << 10;
     let none = workload::measure(&point("walk", set, 0), &core).expect("a run");

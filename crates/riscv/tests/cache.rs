@@ -113,6 +113,7 @@ impl Plain {
             (None, Policy::Fifo) => oldest(|line| line.came),
             (None, Policy::Plru) => set.tree.victim(),
             (None, Policy::Random { .. }) => unreachable!("there is no plain model of chance"),
+            (None, Policy::Lfsr) => unreachable!("its choices do not depend on the lines"),
         };
         set.tree.touch(way);
         let new = PlainLine { number, came: time, used: time, dirty: store && self.write.back };
@@ -351,6 +352,29 @@ fn plru_is_not_lru() {
     assert_eq!(order(Policy::Lru), [0, 2, 3, 4]);
     assert_eq!(order(Policy::Plru), [0, 1, 3, 4]);
     assert_eq!(order(Policy::Fifo), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_shift_register_chooses_by_its_lowest_bits() {
+    // Four ways: 1111, and with feedback to the two highest bits 1011, 1001, 1000, 0100, 0010, 0001, 1100. Eight: ff,
+    // and with taps fa 85, b8, 5c, 2e, 17.
+    for (geometry, ways, choices) in
+        [("1:4:4", 4, &[3, 3, 1, 0, 0, 2, 1, 0][..]), ("1:8:4", 8, &[7, 5, 0, 4, 6, 7])]
+    {
+        let mut cache = Cache::new(geometry.parse().unwrap(), Policy::Lfsr, WritePolicy::default()).unwrap();
+        let mut places: Vec<u64> = (0..ways).map(|line| line * 4).collect();
+        for &address in &places {
+            assert_eq!(cache.access(address, false).evicted, None, "an empty place comes first");
+        }
+        for (n, &way) in (ways..).zip(choices) {
+            let evicted = cache.access(n * 4, false).evicted.expect("the set is full").address;
+            assert_eq!(evicted, std::mem::replace(&mut places[way], n * 4));
+            // A hit moves nothing.
+            assert!(cache.access(n * 4, false).hit);
+        }
+    }
+    let error = Cache::new("1:3:4".parse().unwrap(), Policy::Lfsr, WritePolicy::default()).unwrap_err();
+    assert!(error.to_string().contains("2, 4 or 8 ways"));
 }
 
 /// Each way of a full set is evicted about equally often, and another seed chooses otherwise.

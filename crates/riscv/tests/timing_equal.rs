@@ -4,7 +4,7 @@ mod common;
 
 use common::{Asm, Rng, random};
 use random::{BASE, Mode};
-use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Ledger, Timed, TimingCounts};
+use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Kind, Ledger, Timed, TimingCounts};
 use tollgate_riscv::{Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Retired, Stop};
 
 fn machine(isa: Isa, image: &[u8]) -> Machine {
@@ -31,7 +31,9 @@ fn fast(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut fast: Fast = Fast::new(core).unwrap();
     assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
     let (found, replayed) = fast.memo_counts();
-    assert!(found > replayed / 4, "{found} runs of instructions found, {replayed} replayed");
+    // A core with a scoreboard is not memoized: what its stores wait depends on their addresses.
+    let memoized = core.pipeline.kind != Kind::Scoreboard;
+    assert!(!memoized || found > replayed / 4, "{found} runs of instructions found, {replayed} replayed");
     assert_eq!(fast.ledger().total(), fast.cycles());
     (fast.cycles(), fast.ledger().clone(), fast.counts())
 }
@@ -350,9 +352,13 @@ fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() 
             assert_eq!(plain.cycles(), fast.cycles(), "{what}");
             assert_eq!(plain.ledger(), fast.ledger(), "{what}");
             assert_eq!(plain.counts(), fast.counts(), "{what}");
-            assert_eq!(plain.counts().memory, counting.counts().memory, "{what}");
+            // What a fetch on a wrong path brings in depends on time.
+            let scoreboard = core.pipeline.kind == Kind::Scoreboard;
+            if !scoreboard {
+                assert_eq!(plain.counts().memory, counting.counts().memory, "{what}");
+            }
             assert!(plain.counts().memory.l1d_misses > 0, "{what}");
-            assert!(fast.memo_counts().0 > 100, "{:?}, {what}", fast.memo_counts());
+            assert!(scoreboard || fast.memo_counts().0 > 100, "{:?}, {what}", fast.memo_counts());
         }
     }
 }

@@ -252,7 +252,8 @@ fn a_program_of_ones_own_is_built_and_trapped_into() {
          for (unsigned long i = 0; i < bytes; i += 64) sum += *(volatile unsigned long *)(set + i);\n}\n",
     );
     let trap = ["riscv", "trap", "--workload"];
-    let options = ["--set", "16", "--kernel-touch", "0,64", "--traps", "4", "--json", "--no-save"];
+    let options =
+        ["--core", "rocket", "--set", "16", "--kernel-touch", "0,64", "--traps", "4", "--json", "--no-save"];
     let found = good(&folder, &[&trap[..], &[walk.as_str()], &options].concat());
     let run: Value = serde_json::from_str(&found).unwrap();
     let [none, all] = [&run["results"][0], &run["results"][1]];

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use tollgate_riscv::timing::{Flush, Passage};
+use tollgate_riscv::timing::{Flush, Passage, Stage};
 use tollgate_riscv::{Observer, Trap};
 
 /// Passages, kept while they may be wanted.
@@ -96,7 +96,8 @@ pub(super) fn is_trapping(passage: &Passage, before: Option<&Passage>) -> bool {
     let behind = before.is_some_and(|before| {
         before.squashed == Some(Flush::Trap) && matches!(passage.pc.wrapping_sub(before.pc), 2 | 4)
     });
-    passage.squashed == Some(Flush::Trap) && !behind
+    // What traps reaches write-back; what a jump on a wrong path leads to does not.
+    passage.squashed == Some(Flush::Trap) && !behind && passage.starts[Stage::WriteBack as usize].is_some()
 }
 
 /// The last of the passages that retired, or trapped.

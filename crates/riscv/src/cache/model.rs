@@ -1,7 +1,7 @@
 //! The model of one cache.
 
 use super::geometry::{CacheError, Geometry};
-use super::policy::{Choices, Policy, WritePolicy};
+use super::policy::{Choices, Policy, Register, WritePolicy};
 use crate::observer::Touch;
 
 /// A place is the number of its line, shifted, with these two bits; an empty one is zero.
@@ -95,6 +95,7 @@ enum Order {
     /// is set when the victim is on the side of the higher ways.
     Plru(Vec<u64>),
     Random(Choices),
+    Lfsr(Register),
 }
 
 /// One cache. It is deterministic: the same accesses to equal caches have the same outcomes.
@@ -135,6 +136,10 @@ impl Cache {
             }
             Policy::Plru => return Err(CacheError::Tree(geometry)),
             Policy::Random { seed } => Order::Random(Choices::new(seed)),
+            Policy::Lfsr if ways.is_power_of_two() && (2..=8).contains(&ways) => {
+                Order::Lfsr(Register::new(ways))
+            }
+            Policy::Lfsr => return Err(CacheError::Register(geometry)),
         };
         Ok(Self {
             geometry,
@@ -308,7 +313,7 @@ impl Cache {
                             self.changes += u64::from(way > 0);
                             move_to_front(&mut set[..=way]);
                         }
-                        Order::Fifo | Order::Random(_) => {}
+                        Order::Fifo | Order::Random(_) | Order::Lfsr(_) => {}
                         Order::Plru(trees) => {
                             let tree = &mut trees[start / self.ways];
                             let before = *tree;
@@ -339,6 +344,11 @@ impl Cache {
                     Order::Random(choices) => {
                         let empty = set.iter().position(|&p| p == 0);
                         let way = empty.unwrap_or_else(|| choices.below(set.len()));
+                        std::mem::replace(&mut set[way], new)
+                    }
+                    Order::Lfsr(register) => {
+                        let empty = set.iter().position(|&p| p == 0);
+                        let way = empty.unwrap_or_else(|| register.next(set.len()));
                         std::mem::replace(&mut set[way], new)
                     }
                 }

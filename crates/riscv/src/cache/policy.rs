@@ -24,18 +24,22 @@ pub enum Policy {
         /// The seed of the choices.
         seed: u64,
     },
+    /// The lowest bits of a linear feedback shift register that moves when a full set is filled, as in CVA6. The number
+    /// of ways must be a power of two, from 2 to 8.
+    Lfsr,
 }
 
 impl FromStr for Policy {
     type Err = CacheError;
 
-    /// `lru`, `plru`, `fifo`, `random` (seed 1).
+    /// `lru`, `plru`, `fifo`, `random` (seed 1), `lfsr`.
     fn from_str(text: &str) -> Result<Self, CacheError> {
         match text {
             "lru" => Ok(Self::Lru),
             "plru" => Ok(Self::Plru),
             "fifo" => Ok(Self::Fifo),
             "random" => Ok(Self::Random { seed: 1 }),
+            "lfsr" => Ok(Self::Lfsr),
             _ => Err(CacheError::Policy(text.to_owned())),
         }
     }
@@ -63,6 +67,28 @@ impl Default for WritePolicy {
     /// Write back, allocate.
     fn default() -> Self {
         Self { back: true, allocate: true }
+    }
+}
+
+/// A Galois linear feedback shift register of four or eight bits, which begins with ones.
+#[derive(Clone, Debug)]
+pub(super) struct Register {
+    bits: u8,
+    taps: u8,
+}
+
+impl Register {
+    /// As many bits as ways, but at least four.
+    pub(super) fn new(ways: usize) -> Self {
+        // Koopman, "Maximal length LFSR feedback terms".
+        if ways <= 4 { Register { bits: 0xf, taps: 0xc } } else { Register { bits: 0xff, taps: 0xfa } }
+    }
+
+    /// Its lowest bits as a number below `ways`, a power of two; then it moves.
+    pub(super) fn next(&mut self, ways: usize) -> usize {
+        let way = usize::from(self.bits) & (ways - 1);
+        self.bits = self.bits >> 1 ^ if self.bits & 1 != 0 { self.taps } else { 0 };
+        way
     }
 }
 

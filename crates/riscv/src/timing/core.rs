@@ -18,6 +18,9 @@ pub enum Kind {
     /// IF, ID, EX, MEM, WB; an instruction leaves a stage when the next stage is free.
     #[default]
     FiveStage,
+    /// Instructions issue in order to units of different latency, and commit in order: `[front]`, `[scoreboard]` and
+    /// `[stores]`.
+    Scoreboard,
 }
 
 /// How branches are predicted.
@@ -47,6 +50,10 @@ pub struct Operation {
     /// Cycles of a division by zero, or 0 if it takes as long as any other.
     #[serde(default, rename = "by-zero")]
     pub by_zero: u32,
+    /// Whether a division finds one binary digit of the quotient a cycle: then `cycles` is for a dividend that is as
+    /// long as the divisor.
+    #[serde(default)]
+    pub digits: bool,
     /// Places that a serial shifter moves in one more cycle; those that are left over, one a cycle. 0 shifts in
     /// `cycles`, however far.
     #[serde(default)]
@@ -61,7 +68,7 @@ pub struct Operation {
 
 impl Default for Operation {
     fn default() -> Self {
-        Operation { cycles: 1, pipelined: false, by_zero: 0, step: 0, late: false, use_: 0 }
+        Operation { cycles: 1, pipelined: false, by_zero: 0, digits: false, step: 0, late: false, use_: 0 }
     }
 }
 
@@ -98,6 +105,10 @@ pub struct Operations {
     pub float_multiply: Operation,
     /// Floating-point division and square root.
     pub float_divide: Operation,
+    /// Floating-point comparison, sign injection, classification and moves; without it as `float`.
+    pub float_move: Option<Operation>,
+    /// Floating-point conversion; without it as `float`.
+    pub float_convert: Option<Operation>,
     /// The same of singles, if it differs.
     pub float_divide_single: Option<Operation>,
     /// Atomic read-modify-write, without its memory access.
@@ -169,6 +180,44 @@ impl Default for Pipeline {
             data_width: 0,
         }
     }
+}
+
+/// A front end that runs ahead, of a core with a scoreboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Front {
+    /// Instructions that wait for decode at most.
+    pub queue: u32,
+}
+
+/// Issue, execution and commit of a core with a scoreboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ScoreboardShape {
+    /// Instructions between issue and commit at most.
+    pub entries: u32,
+    /// Instructions that commit in one cycle at most.
+    pub commits: u32,
+    /// Cycles from the data cache's taking a load to its result, on a hit.
+    pub load: u32,
+    /// Cycles that a load or a store loses to a page-table walk, in addition to the walk.
+    pub walk: u32,
+    /// Cycles of an atomic operation in addition to memory's, from when all stores are in memory to its commit.
+    pub atomic: u32,
+}
+
+/// Stores between commit and memory, of a core with a scoreboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StoreBuffer {
+    /// Committed stores before the write buffer at most.
+    pub queue: u32,
+    /// Words of the write buffer.
+    pub words: u32,
+    /// Writes on their way to memory at most.
+    pub writes: u32,
+    /// Cycles of a write in addition to memory's, from its sending until its word is free.
+    pub answer: u32,
 }
 
 /// Control and status registers, and instructions that synchronize.
@@ -251,6 +300,8 @@ pub struct Traps {
     /// Additional bubbles after `mret` and `sret` due to a known fault of the core, which `+fault` after the core's
     /// name turns on.
     pub return_fault: u32,
+    /// Whether a trap and a return make a core with a scoreboard forget all predictions.
+    pub forgets_predictions: bool,
     /// Whether `ecall` waits until `a7` is in the register file, without forwarding.
     pub ecall_reads: bool,
 }
@@ -292,8 +343,12 @@ pub struct TlbShape {
 pub struct Memory {
     /// Cycles that an access waits if it misses all caches.
     pub latency: u32,
+    /// Cycles until memory answers a write, of a core with a scoreboard; without this key as `latency`.
+    pub write_latency: Option<u32>,
     /// Cycles of an access to a device.
     pub device: u32,
+    /// Whether devices are behind the same bus, so that memory's latency is added.
+    pub device_on_bus: bool,
     /// Whether a store that misses stalls the pipe, as without a store buffer.
     pub stores_wait: bool,
     /// Cycles of a miss in the first data cache, in addition to what the next level takes.
@@ -310,6 +365,8 @@ pub struct Memory {
     pub store_slots: u32,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
+    /// Cycles of each load of a walk that hits, 1 without this key.
+    pub walk_level: Option<u32>,
 }
 
 /// A core.
@@ -354,6 +411,12 @@ pub struct Core {
     pub dtlb: Option<TlbShape>,
     /// Main memory and devices.
     pub memory: Memory,
+    /// The front end of a core with a scoreboard.
+    pub front: Front,
+    /// Issue, execution and commit of a core with a scoreboard.
+    pub scoreboard: ScoreboardShape,
+    /// Stores between commit and memory, of a core with a scoreboard.
+    pub stores: StoreBuffer,
     /// Whether the known fault is on.
     #[serde(skip)]
     pub fault: bool,
@@ -475,6 +538,8 @@ impl Core {
             ("operation.float", o.float),
             ("operation.float-multiply", o.float_multiply),
             ("operation.float-divide", o.float_divide),
+            ("operation.float-move", o.float_move.unwrap_or_default()),
+            ("operation.float-convert", o.float_convert.unwrap_or_default()),
             ("operation.atomic", o.atomic),
         ] {
             if operation.cycles == 0 || operation.cycles > ABSURD {
@@ -520,6 +585,12 @@ impl Core {
             ("system.fence", s.fence),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
+            ("memory.write-latency", m.write_latency.unwrap_or(0)),
+            ("memory.walk-level", m.walk_level.unwrap_or(1)),
+            ("scoreboard.load", self.scoreboard.load),
+            ("scoreboard.walk", self.scoreboard.walk),
+            ("scoreboard.atomic", self.scoreboard.atomic),
+            ("stores.answer", self.stores.answer),
             ("l2.hit", self.l2.as_ref().map_or(0, |c| c.hit)),
         ] {
             if value > ABSURD {
@@ -544,6 +615,21 @@ impl Core {
         }
         if m.store_slots > 64 {
             return Err(number("memory.store-slots", m.store_slots, "at most 64"));
+        }
+        if p.kind == Kind::Scoreboard {
+            let (f, s, w) = (&self.front, &self.scoreboard, &self.stores);
+            for (key, value) in [
+                ("front.queue", f.queue),
+                ("scoreboard.entries", s.entries),
+                ("scoreboard.commits", s.commits),
+                ("stores.queue", w.queue),
+                ("stores.words", w.words),
+                ("stores.writes", w.writes),
+            ] {
+                if !(1..=256).contains(&value) {
+                    return Err(number(key, value, "from 1 to 256 in a core with a scoreboard"));
+                }
+            }
         }
         if b.return_stack > 1024 {
             return Err(number("branch.return-stack", b.return_stack, "at most 1024"));

@@ -459,7 +459,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
         let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
-        if PIPE && block.jumps.len() > MOST_PREDICTIONS
+        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || self.model.board.is_some())
             || !ready
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {

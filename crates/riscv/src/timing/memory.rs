@@ -292,6 +292,40 @@ impl Memory {
         }
     }
 
+    /// Whether the instruction cache has the line of an address.
+    pub(super) fn has_instructions(&self, pa: u64) -> bool {
+        self.l1i.as_ref().is_none_or(|cache| cache.contains(pa))
+    }
+
+    /// What an access waits that misses all caches.
+    pub(super) fn latency(&self) -> u32 {
+        self.latencies.latency
+    }
+
+    /// What a fetch waits that misses them.
+    pub(super) fn fetch_miss(&self) -> u32 {
+        self.latencies.latency + self.latencies.fetch_miss
+    }
+
+    /// What a write waits.
+    pub(super) fn write_latency(&self) -> u32 {
+        self.latencies.write_latency.unwrap_or(self.latencies.latency)
+    }
+
+    /// The bytes of a line of the first data cache.
+    pub(super) fn data_line_bytes(&self) -> u64 {
+        self.data_mask + 1
+    }
+
+    /// Empties the set of the first data cache that an address is in.
+    pub(super) fn forget_set(&mut self, pa: u64) {
+        if let Some(cache) = &mut self.l1d {
+            let (shift, sets) = (cache.geometry().line_shift(), u64::from(cache.geometry().sets()));
+            let set = (pa >> shift) % sets;
+            cache.invalidate_where(|line| (line.address >> shift) % sets == set);
+        }
+    }
+
     /// Whether fetches in this mode are looked up in a translation buffer.
     #[inline(always)]
     pub(super) fn fetch_walks(&self, privilege: Privilege) -> bool {
@@ -425,7 +459,10 @@ impl Memory {
             waits.walk += self.translate(false, va);
         }
         if pa < RAM_BASE {
-            waits.miss += if self.latencies.device_posted { 0 } else { self.latencies.device };
+            let Latencies { device, device_on_bus, device_posted, latency, .. } = self.latencies;
+            if !device_posted {
+                waits.miss += device + if device_on_bus { latency } else { 0 };
+            }
             return waits;
         }
         let mut both = self.data_line(pa, store);
@@ -512,7 +549,8 @@ impl Memory {
             self.counts.unknown_walks += 1;
             return self.latencies.walk;
         };
-        let loads: u32 = way.entries().iter().map(|&at| 1 + self.data_line(at, false)).sum();
+        let level = self.latencies.walk_level.unwrap_or(1);
+        let loads: u32 = way.entries().iter().map(|&at| level + self.data_line(at, false)).sum();
         self.latencies.walk + loads
     }
 }

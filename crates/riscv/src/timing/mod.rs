@@ -28,6 +28,7 @@
 mod core;
 mod csr;
 mod fast;
+mod frontend;
 mod history;
 mod ledger;
 mod memory;
@@ -37,11 +38,13 @@ mod pipe;
 mod port;
 mod predict;
 mod replay;
+mod scoreboard;
+mod stores;
 mod timed;
 
 pub use self::core::{
-    Branches, CacheShape, Core, CoreError, Kind, Memory, Operation, Operations, Pipeline, Predictor, System,
-    TlbShape, Traps,
+    Branches, CacheShape, Core, CoreError, Front, Kind, Memory, Operation, Operations, Pipeline, Predictor,
+    ScoreboardShape, StoreBuffer, System, TlbShape, Traps,
 };
 pub use csr::CsrFlushes;
 pub use fast::Fast;

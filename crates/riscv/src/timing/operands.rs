@@ -9,6 +9,8 @@ use crate::insn::{Insn, Op};
 pub(super) enum Dependence {
     /// So many cycles more for a divisor of zero.
     Divisor { zero: i32, word: bool },
+    /// A divider that finds one digit of the quotient a cycle.
+    Digits { signed: bool, word: bool },
     /// A serial shifter, which moves so many places at once, and one at a time when fewer are left.
     Shift { step: u32, mask: u32 },
     /// An iterative multiplication: bits of the multiplier in a cycle, whether the upper half is asked for, whether words
@@ -27,8 +29,10 @@ impl Dependence {
             return Some(iterative(insn.op, o.iterative));
         }
         match insn.op {
-            Div | Divu | Rem | Remu => divisor(o.divide, false),
-            Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => divisor(o.divide, true),
+            Div | Rem => divisor(o.divide, true, false),
+            Divu | Remu => divisor(o.divide, false, false),
+            Divw | Remw | Div32 | Rem32 => divisor(o.divide, true, true),
+            Divuw | Remuw | Divu32 | Remu32 => divisor(o.divide, false, true),
             Sll | Srl | Sra => serial(o.shift?, 63),
             Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32 => serial(o.shift?, 31),
             _ => None,
@@ -39,6 +43,7 @@ impl Dependence {
     pub(super) fn any(core: &Core) -> bool {
         core.operation.iterative > 0
             || core.operation.divide.by_zero > 0
+            || core.operation.divide.digits
             || core.operation.shift.is_some_and(|shift| shift.step > 0)
     }
 
@@ -53,6 +58,14 @@ impl Dependence {
             Dependence::Divisor { zero, word } => {
                 let b = if word { u64::from(b as u32) } else { b };
                 if b == 0 { zero } else { 0 }
+            }
+            Dependence::Digits { signed, word } => {
+                let extend = |value: u64| match (word, signed) {
+                    (false, _) => value,
+                    (true, true) => i64::from(value as i32).cast_unsigned(),
+                    (true, false) => u64::from(value as u32),
+                };
+                digits(extend(a), extend(b), signed)
             }
             Dependence::Shift { step, mask } => shifted(step, b as u32 & mask) as i32,
         }
@@ -116,7 +129,26 @@ fn quotient(signed: bool, remainder: bool, word: bool, a: u64, b: u64) -> u32 {
     steps + u32::from(minus_a || minus_b) + u32::from(negate)
 }
 
-fn divisor(divide: Operation, word: bool) -> Option<Dependence> {
+/// By how many binary digits the dividend is longer than the divisor; a quotient of zero is one less.
+fn digits(a: u64, b: u64, signed: bool) -> i32 {
+    let negative = |value: u64| signed && value >> 63 != 0;
+    // A negative dividend has one digit more than its complement.
+    let a = match a {
+        u64::MAX if signed => 1,
+        a if negative(a) => !a << 1,
+        a => a,
+    };
+    let b = if negative(b) { !b } else { b };
+    match b.leading_zeros().cast_signed() - a.leading_zeros().cast_signed() {
+        _ if b == 0 => 64,
+        digits => digits.max(-1),
+    }
+}
+
+fn divisor(divide: Operation, signed: bool, word: bool) -> Option<Dependence> {
+    if divide.digits {
+        return Some(Dependence::Digits { signed, word });
+    }
     let zero = divide.by_zero.cast_signed() - divide.cycles.cast_signed();
     (divide.by_zero > 0).then_some(Dependence::Divisor { zero, word })
 }
@@ -152,6 +184,21 @@ mod tests {
         let (long, word) = (dependence(Op::Rem, toml), dependence(Op::Remw, toml));
         assert_eq!([high, zero].map(|o| long.more(o)), [0, -35]);
         assert_eq!([high, zero].map(|o| word.more(o)), [-35, -35]);
+    }
+
+    #[test]
+    fn a_divider_finds_one_digit_a_cycle() {
+        let toml = "[operation]\ndivide = { cycles = 3, digits = true }";
+        let (unsigned, signed) = (dependence(Op::Divu, toml), dependence(Op::Div, toml));
+        // 5/7 and 7/5 have equally many digits, 100 has four more than 7, 1 fewer; and by zero all are found.
+        let cases = [[5, 7], [7, 5], [100, 7], [1, 7], [u64::MAX, 1], [9, 0]];
+        assert_eq!(cases.map(|o| unsigned.more(o)), [0, 0, 4, -1, 63, 64]);
+        let negative = |a: i64, b: i64| [a.cast_unsigned(), b.cast_unsigned()];
+        // -100 is as long as 198; -1 counts as 1, and a divisor of -7 as 6; one of -1 as 0, which has no digit to shift to.
+        let cases = [negative(-100, 7), negative(-1, 1), negative(100, -7), negative(100, -1)];
+        assert_eq!(cases.map(|o| signed.more(o)), [5, 0, 4, 64]);
+        // Only the lower half counts.
+        assert_eq!(dependence(Op::Divuw, toml).more([0xf_0000_0064, 7]), 4);
     }
 
     #[test]

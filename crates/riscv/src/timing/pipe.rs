@@ -28,11 +28,11 @@ use crate::insn::{Class, Insn, Op};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     /// Registers that are needed in EX: 1 to 31 integer, 32 to 63 floating point; 0 if unused.
-    needs: [u8; 4],
+    pub(super) needs: [u8; 4],
     /// A register that is needed in MEM.
     late: u8,
     /// The destination, or 0.
-    gives: u8,
+    pub(super) gives: u8,
     /// When the result is there, and why that takes time.
     result: Ready,
     /// Cycles in EX, and what those behind the first are charged to.
@@ -216,7 +216,7 @@ impl Shape {
 }
 
 /// The operation that an instruction is.
-fn operation(insn: &Insn, core: &Core) -> Operation {
+pub(super) fn operation(insn: &Insn, core: &Core) -> Operation {
     use Op::*;
     let o = &core.operation;
     let named = match insn.op {
@@ -241,21 +241,32 @@ fn operation(insn: &Insn, core: &Core) -> Operation {
                 let fused = ["fmadd", "fmsub", "fnmadd", "fnmsub", "fmul", "fadd", "fsub"]
                     .iter()
                     .any(|start| name.starts_with(start));
-                Some(if name.starts_with("fdiv") || name.starts_with("fsqrt") {
-                    if double { o.float_divide } else { o.float_divide_single.unwrap_or(o.float_divide) }
-                } else if double && fused && o.double.is_some() {
-                    return o.double.unwrap_or(o.float);
-                } else if insn.row().class == Class::FpInt && o.float_to_integer.is_some() {
-                    return o.float_to_integer.unwrap_or(o.float);
-                } else if name.starts_with("fmul")
-                    || name.starts_with("fm") && name.contains("add.")
-                    || name.starts_with("fm") && name.contains("sub.")
-                    || name.starts_with("fnm")
-                {
-                    o.float_multiply
-                } else {
-                    o.float
-                })
+                let start = |names: &[&str]| names.iter().any(|start| name.starts_with(start));
+                Some(
+                    if let Some(operation) = o.float_move
+                        && start(&["fsgnj", "fmin", "fmax", "feq", "flt", "fle", "fclass", "fmv"])
+                    {
+                        operation
+                    } else if let Some(operation) = o.float_convert
+                        && name.starts_with("fcvt")
+                    {
+                        operation
+                    } else if name.starts_with("fdiv") || name.starts_with("fsqrt") {
+                        if double { o.float_divide } else { o.float_divide_single.unwrap_or(o.float_divide) }
+                    } else if double && fused && o.double.is_some() {
+                        return o.double.unwrap_or(o.float);
+                    } else if insn.row().class == Class::FpInt && o.float_to_integer.is_some() {
+                        return o.float_to_integer.unwrap_or(o.float);
+                    } else if name.starts_with("fmul")
+                        || name.starts_with("fm") && name.contains("add.")
+                        || name.starts_with("fm") && name.contains("sub.")
+                        || name.starts_with("fnm")
+                    {
+                        o.float_multiply
+                    } else {
+                        o.float
+                    },
+                )
             }
             _ => None,
         },
@@ -397,7 +408,7 @@ impl Pipe {
     pub(super) fn new(core: &Core) -> Self {
         let write = match core.pipeline.kind {
             Kind::SingleCycle | Kind::MultiCycle => -1,
-            Kind::TwoStage => 0,
+            Kind::TwoStage | Kind::Scoreboard => 0,
             Kind::FiveStage => 3,
         };
         Pipe {
@@ -856,6 +867,12 @@ impl Pipe {
 
     pub(super) fn write(&self) -> i64 {
         self.write
+    }
+
+    /// The last instruction left in this cycle, in a core that is modeled elsewhere.
+    pub(super) fn set_write(&mut self, write: i64, redirect: Option<Redirect>) {
+        self.write = write;
+        self.redirect = redirect;
     }
 }
 

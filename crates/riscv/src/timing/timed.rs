@@ -8,6 +8,7 @@ use super::operands::Dependence;
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
+use super::scoreboard::Scoreboard;
 use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn, Op};
@@ -66,6 +67,8 @@ pub(super) struct Model {
     pub(super) pipe: Pipe,
     pub(super) memory: Memory,
     pub(super) predict: Predict,
+    /// What is in place of `pipe` and `predict`, if the core has one.
+    pub(super) board: Option<Box<Scoreboard>>,
     pub(super) ledger: Ledger,
     pub(super) instructions: u64,
     pub(super) traps: u64,
@@ -98,6 +101,7 @@ impl Model {
             pipe: Pipe::new(core),
             memory: Memory::new(core)?,
             predict: Predict::new(core),
+            board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
             ledger: Ledger::default(),
             core: core.clone(),
             instructions: 0,
@@ -147,6 +151,18 @@ impl Model {
     /// One instruction retires.
     pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
         self.start(step.phase);
+        if let Some(board) = &mut self.board {
+            let shape = Shape::new(step.insn, &self.core);
+            let mut cycles = super::pipe::operation(step.insn, &self.core).cycles.into();
+            if let Some(dependence) = Dependence::of(step.insn, &self.core) {
+                cycles += i64::from(dependence.more(step.operands));
+            }
+            let (pass, costs) = board.retire(step, &shape, cycles, accesses, &mut self.memory);
+            self.pipe.set_write(board.commit(), board.redirected());
+            self.charge(step.phase, &pass);
+            self.instructions += 1;
+            return (pass, costs);
+        }
         let (second, at_hand) = self.second_fetches(step.pc, step.insn.len);
         let fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
         let mut data = Waits::default();
@@ -254,6 +270,9 @@ impl Model {
     pub(super) fn trap(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
         self.start(phase);
         self.traps += 1;
+        if self.board.is_some() {
+            return self.trap_of_board(trap, phase);
+        }
         if trap.cause.is_interrupt() {
             let penalty = self.core.trap.interrupt;
             self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt);
@@ -296,6 +315,26 @@ impl Model {
         Some((pass, costs))
     }
 
+    fn trap_of_board(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
+        let cannot_fetch = matches!(
+            trap.cause,
+            exception::Cause::InstructionMisaligned
+                | exception::Cause::InstructionAccessFault
+                | exception::Cause::InstructionPageFault
+        );
+        let place = match self.memory.physical(trap.epc, trap.from) {
+            Some(pa) if !cannot_fetch => {
+                Some(super::frontend::Place { pc: trap.epc, pa, len: 2, privilege: trap.from })
+            }
+            _ => None,
+        };
+        let board = self.board.as_mut()?;
+        let (pass, costs) = board.trap(place.as_ref(), trap, &mut self.memory);
+        self.pipe.set_write(board.commit(), board.redirected());
+        self.charge(phase, &pass);
+        (!trap.cause.is_interrupt()).then_some((pass, costs))
+    }
+
     /// The words that a trap or a return has stacked in hardware ([`crate::custom`]) go through the data port, one
     /// after the other as loads and stores do, before the pipe is refilled.
     pub(super) fn stack(&mut self, words: &[Access], phase: u8) {
@@ -306,7 +345,13 @@ impl Model {
         let missed =
             words.iter().map(|word| self.memory.data(&Data::of(word), Privilege::Machine).miss).sum();
         let port = words.len() as u32 * (1 + self.core.pipeline.memory_wait);
-        self.pipe.occupy(port + missed);
+        match &mut self.board {
+            Some(board) => {
+                board.occupy(port + missed);
+                self.pipe.set_write(board.commit(), board.redirected());
+            }
+            None => self.pipe.occupy(port + missed),
+        }
         for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
             self.ledger.charge(phase, cause, cycles.into());
             self.stacking[cause as usize] += u64::from(cycles);
@@ -395,11 +440,18 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     pub fn make_cold(&mut self) {
         self.model.memory.flush_all();
         self.model.predict.forget(&self.model.core);
+        if let Some(board) = &mut self.model.board {
+            board.forget();
+        }
     }
 
     /// Whether an interrupt, whose line rises in the cycle in which an instruction retires that leaves
     /// [`cycles`](Self::cycles) at `line`, is taken before the next instruction.
     pub fn interrupts(&mut self, machine: &Machine, line: u64) -> bool {
+        if let Some(board) = &self.model.board {
+            // Decode sees it; what is ahead retires first.
+            return board.decode().cast_unsigned() >= line;
+        }
         let trap = &self.model.core.trap;
         let seen = line + u64::from(trap.interrupt_delay);
         if !trap.interrupt_in_decode {
@@ -475,6 +527,26 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     /// Reports the instructions that were fetched behind the last one and are squashed.
     fn squash(&mut self) {
         let (Some(redirect), Some(last)) = (self.model.pipe.redirect, self.last) else { return };
+        if let Some(board) = &self.model.board {
+            for (pc, [request, decode, issue]) in board.dropped() {
+                let reached = |at: i64| (at < redirect.at).then_some(at as u64);
+                let Some(request) = reached(request) else { break };
+                // The cycle of the redirection does not issue.
+                let issue = reached(issue + 1).map(|_| issue as u64);
+                self.sink.passage(Passage {
+                    sequence: self.sequence,
+                    pc,
+                    word: None,
+                    privilege: last.privilege,
+                    starts: [Some(request), reached(decode), issue, None, None],
+                    end: redirect.at as u64,
+                    stalls: Vec::new(),
+                    squashed: Some(redirect.flush),
+                });
+                self.sequence += 1;
+            }
+            return;
+        }
         if self.model.core.pipeline.kind != super::Kind::FiveStage {
             return;
         }
@@ -513,13 +585,13 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     ) {
         let mut starts = pass.starts.map(|t| Some(t.max(0) as u64));
         match self.model.core.pipeline.kind {
-            super::Kind::FiveStage => {}
+            super::Kind::FiveStage | super::Kind::Scoreboard => {}
             super::Kind::TwoStage => starts[1..4].fill(None),
             super::Kind::SingleCycle | super::Kind::MultiCycle => starts[..4].fill(None),
         }
         let write = self.model.pipe.write();
         // An instruction of a core without a pipeline waits in its only stage.
-        let one = self.model.core.pipeline.kind != super::Kind::FiveStage;
+        let one = matches!(self.model.core.pipeline.kind, super::Kind::SingleCycle | super::Kind::TwoStage);
         let mut stalls = stalls(&pass.charges, costs);
         for stall in &mut stalls {
             if one {

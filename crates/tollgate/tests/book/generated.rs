@@ -121,9 +121,9 @@ fn cores() {
         "bool" => "true or false",
         "String" => "text",
         "Operation" => "operation",
-        "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`",
+        "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`, `scoreboard`",
         "Predictor" => "`not-taken`, `backward-taken`, `bimodal`, `history`",
-        "Policy" => "`lru`, `plru`, `fifo`, `random`",
+        "Policy" => "`lru`, `plru`, `fifo`, `random`, `lfsr`",
         other => panic!("say what a {other} is"),
     };
     let mut list = "| key | value | meaning |\n|---|---|---|\n".to_owned();

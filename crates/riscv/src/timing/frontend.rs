@@ -1,0 +1,353 @@
+//! A front end that runs ahead of the pipe: it fetches a word in each cycle, predicts behind the fetch, and keeps
+//! instructions in a queue.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::core::{Branches, Front};
+use super::memory::Memory;
+use super::timed::Step;
+use crate::insn::{Class, Insn};
+use crate::privilege::Privilege;
+
+/// No word has this address.
+const NONE: u64 = 1;
+
+/// The bytes of one fetch.
+const WORD: u64 = 4;
+
+/// When an instruction is there, and why not earlier.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fetched {
+    /// When its first word was requested.
+    pub(super) request: i64,
+    /// When its last word came from the cache.
+    pub(super) valid: i64,
+    /// Cycles of page-table walks.
+    pub(super) walk: u32,
+    /// Cycles of cache misses.
+    pub(super) miss: u32,
+}
+
+/// An instruction on its way through the front end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) pc: u64,
+    pub(super) pa: u64,
+    pub(super) len: u8,
+    pub(super) privilege: Privilege,
+}
+
+/// A counter of the branch history; without history a branch is predicted by its direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counter {
+    seen: bool,
+    value: u8,
+}
+
+/// A branch that was resolved, and is not in the history yet.
+#[derive(Clone, Copy, Debug)]
+struct Resolved {
+    at: i64,
+    entry: usize,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Outcome {
+    Taken(bool),
+    Target(u64),
+}
+
+/// The front end.
+#[derive(Clone, Debug)]
+pub(super) struct Frontend {
+    /// The earliest request of another word.
+    request: i64,
+    /// The word that was fetched last, and when it came.
+    word: u64,
+    valid: i64,
+    /// When the latest instructions left the queue; the oldest first.
+    left: VecDeque<i64>,
+    queue: usize,
+    history: Vec<Counter>,
+    targets: Vec<Option<u64>>,
+    returns: Vec<Option<u64>>,
+    resolved: VecDeque<Resolved>,
+    /// The words that were fetched last and dropped, and when each was requested.
+    pub(super) dropped: Vec<(u64, i64)>,
+    /// Branches and jumps that were executed, which a fetch on a wrong path may come to.
+    jumps: HashMap<u64, Insn>,
+}
+
+impl Frontend {
+    pub(super) fn new(front: &Front, branch: &Branches) -> Self {
+        Frontend {
+            request: 0,
+            word: NONE,
+            valid: 0,
+            left: VecDeque::new(),
+            queue: front.queue as usize,
+            history: vec![Counter::default(); branch.counters as usize],
+            targets: vec![None; branch.btb as usize],
+            returns: vec![None; branch.return_stack as usize],
+            resolved: VecDeque::new(),
+            dropped: Vec::new(),
+            jumps: HashMap::new(),
+        }
+    }
+
+    /// Forgets all predictions.
+    pub(super) fn forget(&mut self) {
+        self.history.fill(Counter::default());
+        self.targets.fill(None);
+        self.returns.fill(None);
+        self.resolved.clear();
+    }
+
+    /// Fetches an instruction.
+    pub(super) fn fetch(&mut self, place: &Place, memory: &mut Memory) -> Fetched {
+        let mut fetched = Fetched { request: self.request, valid: self.valid, ..Fetched::default() };
+        let (first, last) = (place.pc & !(WORD - 1), (place.pc + u64::from(place.len) - 1) & !(WORD - 1));
+        for word in [first, last] {
+            if word == self.word {
+                continue;
+            }
+            let away = word.wrapping_sub(place.pc);
+            let pa = if (word ^ place.pc) >> 12 == 0 {
+                place.pa.wrapping_add(away)
+            } else {
+                memory.physical(word, place.privilege).unwrap_or(place.pa.wrapping_add(away))
+            };
+            if self.left.len() == self.queue
+                && let Some(&oldest) = self.left.front()
+            {
+                self.request = self.request.max(oldest);
+            }
+            let waits = memory.fetch(word, pa, WORD as u8, place.privilege);
+            self.valid = self.request + 1 + i64::from(waits.walk);
+            fetched.walk += waits.walk;
+            self.request = self.valid;
+            if waits.miss > 0 {
+                let miss = waits.miss;
+                fetched.miss += miss;
+                self.valid += i64::from(miss);
+                self.request = self.valid + 1;
+            }
+            self.word = word;
+        }
+        fetched.valid = self.valid;
+        fetched
+    }
+
+    /// Fetches an instruction that cannot be read.
+    pub(super) fn fetch_nothing(&mut self) -> Fetched {
+        let request = self.request;
+        (self.valid, self.request, self.word) = (request + 1, request + 1, NONE);
+        Fetched { request, valid: self.valid, ..Fetched::default() }
+    }
+
+    /// An instruction leaves the queue.
+    pub(super) fn leave(&mut self, at: i64) {
+        if self.left.len() == self.queue {
+            self.left.pop_front();
+        }
+        self.left.push_back(at);
+    }
+
+    /// Whether it is predicted as a return. A compressed `jalr` is never: it links.
+    fn returns(insn: &Insn) -> bool {
+        link(insn.rs1) && insn.rs1 != insn.rd && !(insn.len == 2 && insn.rd != 0)
+    }
+
+    /// Where an instruction that was fetched is predicted to go; `None` if nowhere but on.
+    pub(super) fn predict(&mut self, place: &Place, insn: &Insn) -> Option<u64> {
+        // Its word is inspected in the cycle after it came.
+        self.learn(self.valid + 1);
+        self.jumps.insert(place.pc, *insn);
+        self.foresee(place.pc, insn)
+    }
+
+    /// The same with the history as it is.
+    fn foresee(&mut self, pc: u64, insn: &Insn) -> Option<u64> {
+        let sequential = pc.wrapping_add(u64::from(insn.len));
+        let target = pc.wrapping_add(insn.imm as u64);
+        match insn.row().class {
+            Class::Branch => {
+                let counter = self.history.get(self.entry(pc, self.history.len())).copied();
+                let taken = match counter {
+                    Some(counter) if counter.seen => counter.value >= 2,
+                    _ => insn.imm < 0,
+                };
+                taken.then_some(target)
+            }
+            Class::Jump => {
+                if link(insn.rd) {
+                    self.push(sequential);
+                }
+                Some(target)
+            }
+            Class::JumpReg => {
+                let predicted = if Self::returns(insn) {
+                    let top = self.returns.first().copied().flatten();
+                    if top.is_some() {
+                        self.returns.rotate_left(1);
+                        if let Some(last) = self.returns.last_mut() {
+                            *last = None;
+                        }
+                    }
+                    top
+                } else {
+                    self.targets.get(self.entry(pc, self.targets.len())).copied().flatten()
+                };
+                if link(insn.rd) {
+                    self.push(sequential);
+                }
+                predicted
+            }
+            _ => None,
+        }
+    }
+
+    fn entry(&self, pc: u64, entries: usize) -> usize {
+        (pc >> 1) as usize & entries.wrapping_sub(1)
+    }
+
+    fn push(&mut self, address: u64) {
+        if !self.returns.is_empty() {
+            self.returns.rotate_right(1);
+            self.returns[0] = Some(address);
+        }
+    }
+
+    /// A branch or an indirect jump is resolved in a cycle; its prediction is better afterwards.
+    pub(super) fn resolve(&mut self, at: i64, step: &Step, right: bool) {
+        let insn = step.insn;
+        let (entries, outcome) = match insn.row().class {
+            Class::Branch => (self.history.len(), Outcome::Taken(step.taken)),
+            Class::JumpReg if !right && !Self::returns(insn) => {
+                (self.targets.len(), Outcome::Target(step.next_pc))
+            }
+            _ => return,
+        };
+        if entries > 0 {
+            self.resolved.push_back(Resolved { at, entry: self.entry(step.pc, entries), outcome });
+        }
+    }
+
+    /// Puts into the history what was resolved before a cycle.
+    fn learn(&mut self, now: i64) {
+        while let Some(&Resolved { at, entry, outcome }) = self.resolved.front()
+            && at < now
+        {
+            self.resolved.pop_front();
+            match outcome {
+                Outcome::Taken(taken) => {
+                    let counter = &mut self.history[entry];
+                    counter.seen = true;
+                    counter.value =
+                        if taken { (counter.value + 1).min(3) } else { counter.value.saturating_sub(1) };
+                }
+                Outcome::Target(target) => self.targets[entry] = Some(target),
+            }
+        }
+    }
+
+    /// The fetch goes on at the predicted target of the last instruction.
+    pub(super) fn follow(&mut self, place: &Place, memory: &Memory) {
+        // The word behind was requested in the meantime; if it is not cached, that takes the cycle of the target.
+        let hit = self.request == self.valid;
+        let wasted = hit && self.misses(place, self.word.wrapping_add(WORD), memory);
+        self.request = self.valid + 1 + i64::from(wasted);
+        self.word = NONE;
+    }
+
+    /// When the word comes from which the next instruction is.
+    pub(super) fn arrival(&self) -> i64 {
+        if self.word == NONE { self.request + 1 } else { self.valid }
+    }
+
+    /// Everything behind the last instruction is dropped in a cycle, and another address fetched from the next one on.
+    /// Until then the fetch went on, at `wrong` or in sequence. Yields whether the queue was full by then.
+    pub(super) fn redirect(
+        &mut self,
+        at: i64,
+        place: &Place,
+        wrong: Option<u64>,
+        memory: &mut Memory,
+    ) -> bool {
+        let (mut pc, mut request) = match wrong {
+            Some(target) => (target, self.valid + 1),
+            None => (self.word.wrapping_add(WORD), self.request),
+        };
+        self.request = at + 1;
+        // Instructions that are in the word that was fetched last.
+        if wrong.is_none()
+            && let Some((target, _)) = self.jump_in(place.pc.wrapping_add(u64::from(place.len)), pc)
+        {
+            (pc, request) = (target, self.valid + 1);
+        }
+        self.dropped.clear();
+        let mut full = true;
+        // A miss is not requested in the cycle in which it is dropped, nor in that before.
+        for _ in 0..2 * self.queue {
+            if request > at - 2 {
+                full = false;
+                break;
+            }
+            if self.dropped.len() < self.queue {
+                self.dropped.push((pc, request));
+            }
+            if self.misses(place, pc & !(WORD - 1), memory) {
+                let back = request + 1 + i64::from(memory.fetch_miss());
+                if back >= at {
+                    // Dropped, but waited for.
+                    self.request = self.request.max(back + 1);
+                    full = false;
+                    break;
+                }
+                let word = pc & !(WORD - 1);
+                memory.fetch(word, place.pa.wrapping_add(word.wrapping_sub(place.pc)), 4, place.privilege);
+                request = back;
+            }
+            let next = (pc & !(WORD - 1)).wrapping_add(WORD);
+            self.learn(request + 2);
+            match self.jump_in(pc, next) {
+                // Where it goes is known a cycle after the word has come.
+                Some((target, later)) => (pc, request) = (target, request + 2 + i64::from(later)),
+                None => (pc, request) = (next, request + 1),
+            }
+        }
+        self.word = NONE;
+        self.left.clear();
+        full
+    }
+
+    /// Where the first jump from one address up to another is predicted to go, and whether it ends in another word.
+    fn jump_in(&mut self, from: u64, to: u64) -> Option<(u64, bool)> {
+        let mut pc = from;
+        while pc < to {
+            if let Some(&insn) = self.jumps.get(&pc)
+                && let Some(target) = self.foresee(pc, &insn)
+            {
+                return Some((target, pc + u64::from(insn.len) > to));
+            }
+            pc += 2;
+        }
+        None
+    }
+
+    /// Whether a word near an instruction is not in the cache. Another page counts as cached.
+    fn misses(&self, place: &Place, word: u64, memory: &Memory) -> bool {
+        (word ^ place.pc) >> 12 == 0
+            && !memory.has_instructions(place.pa.wrapping_add(word.wrapping_sub(place.pc)))
+    }
+
+    /// The earliest request of another word is this.
+    pub(super) fn hold(&mut self, until: i64) {
+        self.request = self.request.max(until);
+    }
+}
+
+fn link(register: u8) -> bool {
+    register == 1 || register == 5
+}

@@ -1,0 +1,122 @@
+//! Stores on their way to memory: a queue of committed ones, and a buffer of words that are written through.
+
+use std::collections::VecDeque;
+
+use super::core::StoreBuffer;
+
+/// The part of an address that loads compare with the stores before them: a word's number in its page.
+fn offset(address: u64) -> u64 {
+    address >> 3 & 0x1ff
+}
+
+/// A word of the write buffer.
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    /// Its address, over 8.
+    number: u64,
+    /// The cycle in which it is put in, and the first in which it is gone.
+    in_: i64,
+    gone: i64,
+    /// When its last write was sent.
+    sent: i64,
+}
+
+/// A store that is not in the write buffer yet.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    offset: u64,
+    /// The cycle in which it enters the write buffer.
+    leaves: i64,
+}
+
+/// The stores of a core.
+#[derive(Clone, Debug)]
+pub(super) struct Stores {
+    shape: StoreBuffer,
+    queued: VecDeque<Queued>,
+    words: Vec<Word>,
+    /// When the latest writes were answered, the oldest first: as many as may be on their way.
+    answered: VecDeque<i64>,
+    /// When the last write was sent.
+    sent: i64,
+}
+
+impl Stores {
+    pub(super) fn new(shape: StoreBuffer) -> Self {
+        Stores { shape, queued: VecDeque::new(), words: Vec::new(), answered: VecDeque::new(), sent: 0 }
+    }
+
+    /// The earliest cycle from `at` on in which a store can commit.
+    pub(super) fn accept(&self, at: i64) -> i64 {
+        match self.queued.len().checked_sub(self.shape.queue as usize) {
+            Some(first) => at.max(self.queued[first].leaves + 1),
+            None => at,
+        }
+    }
+
+    /// A store commits; memory answers after `latency`.
+    pub(super) fn commit(&mut self, at: i64, address: u64, latency: i64) {
+        let last = self.queued.back().map_or(at, |last| last.leaves);
+        let mut leaves = (at + 1).max(last + 1);
+        let number = address >> 3;
+        let at = loop {
+            self.words.retain(|word| word.gone + 2 * latency + 64 > leaves);
+            let present = |word: &Word| word.in_ < leaves && word.gone > leaves;
+            if let Some(at) = self.words.iter().position(|word| word.number == number && present(word)) {
+                break at;
+            }
+            if self.words.iter().filter(|word| present(word)).count() < self.shape.words as usize {
+                self.words.push(Word { number, in_: leaves, gone: 0, sent: i64::MIN });
+                break self.words.len() - 1;
+            }
+            leaves =
+                self.words.iter().filter(|word| present(word)).map(|word| word.gone).min().unwrap_or(leaves);
+        };
+        let word = self.words[at];
+        // A write that is not sent yet takes the bytes with it; one on its way blocks the word until it is answered.
+        if word.sent <= leaves {
+            let mut sent = (leaves + 1).max(self.sent + 1);
+            if word.sent > i64::MIN {
+                sent = sent.max(word.gone);
+            }
+            if self.answered.len() == self.shape.writes as usize
+                && let Some(first) = self.answered.pop_front()
+            {
+                sent = sent.max(first + 1);
+            }
+            let last = self.answered.back().copied().unwrap_or(0);
+            let answered = (sent + i64::from(self.shape.answer) + latency).max(last + 1);
+            self.answered.push_back(answered);
+            self.sent = sent;
+            self.words[at].sent = sent;
+            self.words[at].gone = answered + 1;
+        }
+        if self.queued.len() > self.shape.queue as usize + 8 {
+            self.queued.pop_front();
+        }
+        self.queued.push_back(Queued { offset: offset(address), leaves });
+    }
+
+    /// The first cycle from `at` on in which no older store is before the write buffer that may be the same word.
+    pub(super) fn clear_of(&self, at: i64, address: u64) -> i64 {
+        let same = |store: &&Queued| store.offset == offset(address) && store.leaves >= at;
+        self.queued.iter().filter(same).map(|store| store.leaves + 1).max().unwrap_or(at)
+    }
+
+    /// The first cycle from `at` on in which no write to a line is on its way.
+    pub(super) fn line_clear(&self, at: i64, address: u64, line: u64) -> i64 {
+        let mine =
+            |word: &&Word| (word.number << 3) / line == address / line && word.sent <= at && word.gone > at;
+        self.words.iter().filter(mine).map(|word| word.gone).max().unwrap_or(at)
+    }
+
+    /// The first cycle from `at` on in which all committed stores are in the write buffer.
+    pub(super) fn queue_empty(&self, at: i64) -> i64 {
+        self.queued.back().map_or(at, |last| at.max(last.leaves + 1))
+    }
+
+    /// The first cycle from `at` on in which memory has all of them.
+    pub(super) fn empty(&self, at: i64) -> i64 {
+        self.words.iter().map(|word| word.gone).max().unwrap_or(at).max(self.queue_empty(at))
+    }
+}
