@@ -355,6 +355,9 @@ pub struct Memory {
     pub miss: u32,
     /// Cycles of a miss in the instruction cache, in addition to what the next level takes.
     pub fetch_miss: u32,
+    /// Further cycles of a miss of an instruction that is not the first behind a jump, a trap or a flush: the front end
+    /// notices it when the fetch behind it is under way.
+    pub fetch_miss_in_sequence: u32,
     /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
     pub write_back: u32,
     /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
@@ -363,6 +366,9 @@ pub struct Memory {
     /// Stores that may be on their way to memory behind the pipe, each of which takes the port `latency` + 1 cycles; 0
     /// lets any number pass at no cost.
     pub store_slots: u32,
+    /// Whether each access to a page without a translation walks the page table again, because no translation buffer keeps
+    /// that there is none.
+    pub fault_walks: bool,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
     /// Cycles of each load of a walk that hits, 1 without this key.
@@ -581,6 +587,7 @@ impl Core {
             ("memory.latency", m.latency),
             ("memory.miss", m.miss),
             ("memory.fetch-miss", m.fetch_miss),
+            ("memory.fetch-miss-in-sequence", m.fetch_miss_in_sequence),
             ("memory.write-back", m.write_back),
             ("system.fence", s.fence),
             ("memory.device", m.device),

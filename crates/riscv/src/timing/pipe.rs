@@ -50,6 +50,8 @@ pub(super) struct Shape {
     fence: bool,
     /// Waits for all floating-point results.
     flags: bool,
+    /// Whether it is a floating-point store in a core where those have to wait for stores, too.
+    float_store: bool,
     /// Whether it reads and writes memory.
     memory: [bool; 2],
     /// Whether it waits for the access before, and the next access for the one before it.
@@ -84,6 +86,7 @@ impl Shape {
         wait: 0,
         drain: false,
         flags: false,
+        float_store: false,
         memory: [false; 2],
         ordered: [false; 2],
     };
@@ -191,6 +194,7 @@ impl Shape {
             wait,
             drain,
             flags,
+            float_store: core.system.float_flags_wait && row.class == Class::FpStore,
             memory,
             ordered,
         }
@@ -363,6 +367,7 @@ pub(super) struct Key {
     accessed: Option<i64>,
     fenced: bool,
     device: Option<i64>,
+    float_store: Option<i64>,
     port: Option<port::State>,
 }
 
@@ -400,6 +405,8 @@ pub(super) struct Pipe {
     /// The load-use delay of a device that is not waited for, and from when it can be accessed again.
     posted: Option<u32>,
     device: i64,
+    /// When the last floating-point store was in EX.
+    float_store: i64,
     /// Stores behind the pipe, in a core that has a port for them.
     port: Option<Port>,
 }
@@ -434,6 +441,7 @@ impl Pipe {
             fenced: false,
             posted: core.memory.device_posted.then_some(core.memory.device),
             device: i64::MIN / 2,
+            float_store: i64::MIN / 2,
             port: Port::new(core),
         }
     }
@@ -508,6 +516,12 @@ impl Pipe {
             _ => self.write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// An interrupt takes the place of the instruction in ID, which may have waited for a redirect.
+    pub(super) fn interrupt(&mut self, penalty: u32) {
+        let decode = self.redirect.map_or(self.execute, |r| self.execute.max(r.at + 1));
+        self.set_redirect(decode - 1 + i64::from(penalty), Cause::TrapFlush, Flush::Interrupt);
     }
 
     /// The same, counted from its fetch.
@@ -645,6 +659,10 @@ impl Pipe {
                 let_in!(cause);
             }
         }
+        if shape.flags && self.float_store + FLAGS_BEHIND_STORES > operands {
+            operands = self.float_store + FLAGS_BEHIND_STORES;
+            let_in!(Cause::LongOperation);
+        }
         if shape.flags {
             for register in 32..64 {
                 let (at, cause) = self.ready_at(register);
@@ -747,6 +765,9 @@ impl Pipe {
         if shape.memory != [false; 2] {
             self.accessed = self.execute;
         }
+        if shape.float_store {
+            self.float_store = self.execute;
+        }
         if self.replay.is_some() {
             // What comes next is in EX a cycle later at least.
             self.waiting.settle(self.execute + 1);
@@ -837,6 +858,8 @@ impl Pipe {
                 .then_some(self.accessed - w),
             fenced: self.fenced,
             device: (self.device > self.execute + 1).then_some(self.device - w),
+            float_store: (self.float_store + FLAGS_BEHIND_STORES > self.execute + 1)
+                .then_some(self.float_store - w),
             port: self.port.as_ref().map(|port| port.key(w)),
         }
     }
@@ -860,6 +883,7 @@ impl Pipe {
         self.accessed = key.accessed.map_or(i64::MIN / 2, |at| at + write);
         self.fenced = key.fenced;
         self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
+        self.float_store = key.float_store.map_or(i64::MIN / 2, |at| at + write);
         if let (Some(port), Some(state)) = (&mut self.port, &key.port) {
             port.restore(state, write);
         }
@@ -879,6 +903,9 @@ impl Pipe {
 /// The register `x0` in a core in which it is waited for.
 const ZERO: u8 = 64;
 const REGISTERS: usize = 65;
+
+/// Cycles from EX of a floating-point store to that of an access to the flags, which waits until it is behind WB.
+const FLAGS_BEHIND_STORES: i64 = 4;
 
 /// Marks the operands that `ecall` reads.
 const ECALL: u8 = 255;

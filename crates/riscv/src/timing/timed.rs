@@ -9,9 +9,10 @@ use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
 use super::scoreboard::Scoreboard;
+use super::step::Step;
 use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
-use crate::insn::{Class, Insn, Op};
+use crate::insn::{Class, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
 use crate::privilege::Privilege;
@@ -79,19 +80,6 @@ pub(super) struct Model {
     pub(super) started: bool,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
     interrupted: Option<i64>,
-}
-
-/// An instruction on its way into the model.
-pub(super) struct Step<'a> {
-    pub(super) pc: u64,
-    pub(super) pa: u64,
-    pub(super) next_pc: u64,
-    pub(super) insn: &'a Insn,
-    pub(super) privilege: Privilege,
-    pub(super) phase: u8,
-    /// What [`Retired`] has under these names.
-    pub(super) operands: [u64; 2],
-    pub(super) taken: bool,
 }
 
 impl Model {
@@ -164,7 +152,10 @@ impl Model {
             return (pass, costs);
         }
         let (second, at_hand) = self.second_fetches(step.pc, step.insn.len);
-        let fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+        let mut fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+        if fetch.miss > 0 && !self.pipe.fresh {
+            fetch.miss += self.core.memory.fetch_miss_in_sequence;
+        }
         let mut data = Waits::default();
         for access in accesses {
             let waits = self.memory.data(access, step.privilege);
@@ -275,9 +266,14 @@ impl Model {
         }
         if trap.cause.is_interrupt() {
             let penalty = self.core.trap.interrupt;
-            self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt);
-            if let Some(write) = self.interrupted.take() {
-                self.pipe.redirect_behind(write, penalty, Cause::TrapFlush, Flush::Interrupt);
+            match self.interrupted.take() {
+                // It is not known when the line rose: the next instruction had just come to ID.
+                None if self.core.pipeline.replay > 0 => self.pipe.interrupt(penalty + 1),
+                None => self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt),
+                Some(write) => {
+                    self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt);
+                    self.pipe.redirect_behind(write, penalty, Cause::TrapFlush, Flush::Interrupt);
+                }
             }
             self.refill_phase = phase;
             return None;
@@ -303,7 +299,7 @@ impl Model {
         costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
         // An access without a translation has looked for one.
         let looked = matches!(trap.cause, exception::Cause::LoadPageFault | exception::Cause::StorePageFault);
-        if looked && self.memory.data_walks() {
+        if looked && self.core.memory.fault_walks && self.memory.data_walks() {
             costs.data_walk = self.core.memory.walk + 1;
         }
         // A CSR instruction that is illegal waits as one that is not.
