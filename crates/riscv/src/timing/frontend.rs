@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::core::{Branches, Front};
 use super::memory::Memory;
-use super::timed::Step;
+use super::step::Step;
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
 

@@ -39,6 +39,7 @@ mod port;
 mod predict;
 mod replay;
 mod scoreboard;
+mod step;
 mod stores;
 mod timed;
 

@@ -19,8 +19,8 @@ use super::ledger::Cause;
 use super::memory::{Data, Memory};
 use super::passage::Flush;
 use super::pipe::{Costs, Pass, Redirect, Shape};
+use super::step::Step;
 use super::stores::Stores;
-use super::timed::Step;
 use crate::insn::{Class, Insn, Op};
 
 /// Who executes an instruction.

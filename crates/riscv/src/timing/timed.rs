@@ -9,9 +9,10 @@ use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
 use super::predict::{Predict, Turn};
 use super::scoreboard::Scoreboard;
+use super::step::Step;
 use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
-use crate::insn::{Class, Insn, Op};
+use crate::insn::{Class, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
 use crate::privilege::Privilege;
@@ -79,19 +80,6 @@ pub(super) struct Model {
     pub(super) started: bool,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
     interrupted: Option<i64>,
-}
-
-/// An instruction on its way into the model.
-pub(super) struct Step<'a> {
-    pub(super) pc: u64,
-    pub(super) pa: u64,
-    pub(super) next_pc: u64,
-    pub(super) insn: &'a Insn,
-    pub(super) privilege: Privilege,
-    pub(super) phase: u8,
-    /// What [`Retired`] has under these names.
-    pub(super) operands: [u64; 2],
-    pub(super) taken: bool,
 }
 
 impl Model {
