@@ -110,7 +110,7 @@ fn cache(geometry: &str, policy: Policy) -> Cache {
 /// A design, and one run of it: the speed, and what shows that it did its work.
 type Design = (&'static str, fn(&Elf) -> (f64, String));
 
-const DESIGNS: [Design; 6] = [
+const DESIGNS: [Design; 9] = [
     ("functional", |elf| (speed(elf, |machine| machine.run(steps(), &mut ())), String::new())),
     ("fetches 64:4:64 lru", |elf| {
         let mut fetches = Fetches(cache("64:4:64", Policy::Lru));
@@ -119,6 +119,9 @@ const DESIGNS: [Design; 6] = [
     }),
     ("caches and TLBs counted", timed::<false>),
     ("five stages", timed::<true>),
+    ("rocket", |elf| preset(elf, "rocket")),
+    ("vexriscv", |elf| preset(elf, "vexriscv")),
+    ("cva6", |elf| preset(elf, "cva6")),
     ("observed", |elf| {
         let mut addresses = Addresses::default();
         let speed = speed(elf, |machine| machine.run(steps() / 10, &mut addresses));
@@ -130,7 +133,16 @@ const DESIGNS: [Design; 6] = [
 /// Both caches and both translation buffers, and the pipeline where `PIPE` says so.
 fn timed<const PIPE: bool>(elf: &Elf) -> (f64, String) {
     let core = Core::from_toml(include_str!("bench.toml")).expect("the core is valid");
-    let mut fast = Fast::<PIPE>::new(&core).expect("the core is valid");
+    on::<PIPE>(elf, &core)
+}
+
+/// A core of the presets with its whole ledger.
+fn preset(elf: &Elf, name: &str) -> (f64, String) {
+    on::<true>(elf, &Core::preset(name).expect("a preset"))
+}
+
+fn on<const PIPE: bool>(elf: &Elf, core: &Core) -> (f64, String) {
+    let mut fast = Fast::<PIPE>::new(core).expect("the core is valid");
     let speed = speed(elf, |machine| machine.run(steps(), &mut fast));
     let mut charged = String::new();
     if PIPE {
