@@ -112,6 +112,8 @@ pub struct Fast<const PIPE: bool = true> {
     model: Model,
     /// Whether operations depend on their operands.
     dependent: bool,
+    /// Whether the core does nothing that depends on addresses or operands but to miss, and predicts from plain tables.
+    plain: bool,
     /// Those of the instruction that is being executed.
     accesses: Vec<Access>,
     /// Words that hardware stacks.
@@ -141,8 +143,12 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// A core with empty pipe and caches.
     pub fn new(core: &Core) -> Result<Self, CoreError> {
         let model = Model::new(core)?;
+        let dependent = PIPE && Dependence::any(core);
+        let plain =
+            !dependent && !model.memory.compares() && model.predict.is_plain() && model.board.is_none();
         Ok(Fast {
-            dependent: PIPE && Dependence::any(core),
+            dependent,
+            plain,
             model,
             accesses: Vec::new(),
             stacked: Vec::new(),
@@ -342,14 +348,22 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Predicts and resolves all jumps of the block; two bits for each, the first one's on top.
     #[inline(always)]
-    fn predict(predict: &mut Predict, block: &Block, target: impl FnOnce() -> u64) -> u64 {
+    fn predict<const PLAIN: bool>(predict: &mut Predict, block: &Block, target: impl FnOnce() -> u64) -> u64 {
+        let mut foresee = |turn: &Turn, next: u64| {
+            let taken = turn.leads_away(next);
+            if PLAIN {
+                predict.foresee_plainly(turn, next, taken)
+            } else {
+                predict.foresee_words(turn, next, taken)
+            }
+        };
         let Some(((_, last, next), others)) = block.jumps.split_last() else { return 0 };
         let mut predictions = 0;
         for (_, turn, next) in others {
-            predictions = predictions << 2 | predict.foresee(turn, *next, turn.leads_away(*next));
+            predictions = predictions << 2 | foresee(turn, *next);
         }
         let next = if block.indirect { target() } else { *next };
-        predictions << 2 | predict.foresee(last, next, last.leads_away(next))
+        predictions << 2 | foresee(last, next)
     }
 
     /// The block through the pipe, with the predictions and misses that were found.
@@ -443,9 +457,10 @@ impl<const PIPE: bool> Fast<PIPE> {
         !PIPE || self.model.refill_phase == privilege as u8 && self.model.started
     }
 
-    /// A run of instructions; `accesses` and `operands` begin with its own. `walks` says whether fetches and data are translated.
+    /// A run of instructions; `accesses` and `operands` begin with its own. `walks` says whether fetches and data are
+    /// translated, `PLAIN` whether the core is [`plain`](Self::plain).
     #[inline(always)]
-    fn run(
+    fn run<const PLAIN: bool>(
         &mut self,
         several: &Several,
         pass: &Pass,
@@ -460,7 +475,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
         let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
-        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || self.model.board.is_some())
+        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || !PLAIN && self.model.board.is_some())
             || !ready
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
@@ -475,7 +490,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         for place in &block.memory {
             let Some(touch) = accesses.next() else { break };
             let memory = &mut self.model.memory;
-            let overlap = if PIPE { memory.overlap(touch.va, place.size, place.store) } else { 0 };
+            let overlap = if PIPE && !PLAIN { memory.overlap(touch.va, place.size, place.store) } else { 0 };
             if memory.data_of_block(touch, place.store, walks.1) {
                 if overlap != 0 {
                     self.misses.push((place.at, Waits { overlap, ..Waits::default() }));
@@ -490,7 +505,7 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.misses.push((place.at, waits));
             }
         }
-        if PIPE && !block.operated.is_empty() {
+        if PIPE && !PLAIN && !block.operated.is_empty() {
             let before = self.misses.len();
             for &(at, dependence) in &block.operated {
                 let Some(&both) = operands.next() else { break };
@@ -507,7 +522,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         if !PIPE {
             return;
         }
-        let predictions = Self::predict(&mut self.model.predict, block, || several.outside(pass.target));
+        let predictions =
+            Self::predict::<PLAIN>(&mut self.model.predict, block, || several.outside(pass.target));
         let state = self.number();
         let mut mixed = u64::from(number as u32) << 40 ^ u64::from(state) << 20 ^ predictions;
         let mut misses = [0; 2];
@@ -581,6 +597,24 @@ impl<const PIPE: bool> Fast<PIPE> {
         &passes[done..]
     }
 
+    /// All runs of a report.
+    #[inline(never)]
+    fn runs<const PLAIN: bool>(&mut self, several: &Several) {
+        let memory = &self.model.memory;
+        let walks = (memory.fetch_walks(several.privilege), memory.data_walks());
+        let mut accesses = several.accesses.iter();
+        let mut operands = several.operands.iter();
+        let mut passes = several.passes;
+        loop {
+            if !PIPE && self.model.memory.quick() {
+                passes = self.settled_runs(several, passes, &mut accesses, walks);
+            }
+            let Some((pass, others)) = passes.split_first() else { break };
+            self.run::<PLAIN>(several, pass, &mut accesses, &mut operands, walks);
+            passes = others;
+        }
+    }
+
     /// A block through the pipe, of which nothing is kept.
     #[cold]
     fn replay_once(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) {
@@ -626,18 +660,10 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
     #[inline]
     fn several(&mut self, several: &Several) {
         self.keep_up(several.epoch);
-        let memory = &self.model.memory;
-        let walks = (memory.fetch_walks(several.privilege), memory.data_walks());
-        let mut accesses = several.accesses.iter();
-        let mut operands = several.operands.iter();
-        let mut passes = several.passes;
-        loop {
-            if !PIPE && self.model.memory.quick() {
-                passes = self.settled_runs(several, passes, &mut accesses, walks);
-            }
-            let Some((pass, others)) = passes.split_first() else { break };
-            self.run(several, pass, &mut accesses, &mut operands, walks);
-            passes = others;
+        if !PIPE || self.plain {
+            self.runs::<true>(several);
+        } else {
+            self.runs::<false>(several);
         }
     }
 

@@ -475,6 +475,11 @@ impl Memory {
         waits
     }
 
+    /// Whether the core compares the addresses of loads with those of stores.
+    pub(super) fn compares(&self) -> bool {
+        self.latest_stores.is_some()
+    }
+
     /// With which of the latest stores a load overlaps, as far as the core compares addresses: within a page. The lowest
     /// bit is for the latest. A store is noted.
     #[inline(always)]

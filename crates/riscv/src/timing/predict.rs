@@ -119,30 +119,49 @@ impl Predict {
     /// [`bubbles`](Self::bubbles) makes the bubbles of.
     #[inline(always)]
     pub(super) fn foresee(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
-        if self.targets.is_some() {
-            return self.foresee_words(turn, next, taken);
+        if self.is_plain() {
+            self.foresee_plainly(turn, next, taken)
+        } else {
+            self.foresee_words(turn, next, taken)
         }
+    }
+
+    /// Whether a table has each target by its address, and no history is kept.
+    pub(super) fn is_plain(&self) -> bool {
+        self.targets.is_none() && self.history.is_none()
+    }
+
+    /// The same where that is so.
+    #[inline(always)]
+    pub(super) fn foresee_plainly(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
         match turn.kind {
-            Turning::Branch { backward } => self.branch(turn, backward, next, taken),
-            _ => self.jump(turn, next),
+            Turning::Branch { backward } => self.branch::<true>(turn, backward, next, taken),
+            _ => self.jump::<true>(turn, next),
         }
     }
 
     /// The same with a target buffer that is asked with the address of a fetch: it finds nothing in a word that is entered
     /// in the middle.
-    fn foresee_words(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+    #[inline(never)]
+    pub(super) fn foresee_words(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+        if self.targets.is_none() {
+            return match turn.kind {
+                Turning::Branch { backward } => self.branch::<false>(turn, backward, next, taken),
+                _ => self.jump::<false>(turn, next),
+            };
+        }
         self.middle =
             self.landed == turn.pc && turn.pc & 2 != 0 && turn.sequential == turn.pc.wrapping_add(2);
         let (code, away) = match turn.kind {
-            Turning::Branch { backward } => (self.branch(turn, backward, next, taken), taken),
-            _ => (self.jump(turn, next), true),
+            Turning::Branch { backward } => (self.branch::<false>(turn, backward, next, taken), taken),
+            _ => (self.jump::<false>(turn, next), true),
         };
         self.landed = if away { next } else { NONE.0 };
         code
     }
 
     #[inline(never)]
-    fn jump(&mut self, turn: &Turn, next: u64) -> u64 {
+    fn jump<const PLAIN: bool>(&mut self, turn: &Turn, next: u64) -> u64 {
         match turn.kind {
             Turning::Branch { .. } => 0,
             Turning::Jump { pushes } => {
@@ -150,9 +169,9 @@ impl Predict {
                     self.push(turn.sequential);
                     self.called = next;
                 }
-                if self.target(turn.pc, next) { RIGHT } else { OTHER }
+                if self.target::<PLAIN>(turn.pc, next) { RIGHT } else { OTHER }
             }
-            Turning::Indirect { pops, pushes } => self.jump_reg(turn, pops, pushes, next),
+            Turning::Indirect { pops, pushes } => self.jump_reg::<PLAIN>(turn, pops, pushes, next),
         }
     }
 
@@ -187,10 +206,10 @@ impl Predict {
     }
 
     #[inline(always)]
-    fn branch(&mut self, turn: &Turn, backward: bool, next: u64, taken: bool) -> u64 {
-        if let Some(history) = &mut self.history {
+    fn branch<const PLAIN: bool>(&mut self, turn: &Turn, backward: bool, next: u64, taken: bool) -> u64 {
+        if !PLAIN && let Some(history) = &mut self.history {
             let right = history.branch(turn.pc, turn.sequential, next, taken);
-            let known = !taken || self.target(turn.pc, next);
+            let known = !taken || self.target::<false>(turn.pc, next);
             self.mispredicts += u64::from(!right);
             return if !right {
                 WRONG
@@ -216,15 +235,15 @@ impl Predict {
         if predicted != taken {
             self.mispredicts += 1;
             if taken {
-                self.target(turn.pc, next);
+                self.target::<PLAIN>(turn.pc, next);
             }
             return WRONG;
         }
-        if !taken || self.target(turn.pc, next) { RIGHT } else { OTHER }
+        if !taken || self.target::<PLAIN>(turn.pc, next) { RIGHT } else { OTHER }
     }
 
-    fn jump_reg(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u64 {
-        if self.targets.is_some() {
+    fn jump_reg<const PLAIN: bool>(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u64 {
+        if !PLAIN && self.targets.is_some() {
             return self.jump_or_return(turn, pops, pushes, next);
         }
         let popped = pops && self.depth > 0;
@@ -232,7 +251,7 @@ impl Predict {
         if pushes {
             self.push(turn.sequential);
         }
-        let right = if popped { predicted == Some(next) } else { self.target(turn.pc, next) };
+        let right = if popped { predicted == Some(next) } else { self.target::<PLAIN>(turn.pc, next) };
         if right {
             RIGHT
         } else {
@@ -275,8 +294,8 @@ impl Predict {
 
     /// Whether the target buffer has this target; afterwards it does.
     #[inline(always)]
-    fn target(&mut self, pc: u64, target: u64) -> bool {
-        if let Some(targets) = &mut self.targets {
+    fn target<const PLAIN: bool>(&mut self, pc: u64, target: u64) -> bool {
+        if !PLAIN && let Some(targets) = &mut self.targets {
             return targets.jump(pc, target) == Some(target) && !self.middle;
         }
         match self.btb.get_mut((pc >> 1) as usize & self.btb_mask) {
