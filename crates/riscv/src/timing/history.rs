@@ -8,6 +8,8 @@ const HASHED: u32 = 3;
 #[derive(Clone, Debug)]
 pub(super) struct History {
     taken: Vec<bool>,
+    /// How many bits choose one.
+    bits: u32,
     /// The outcomes of the latest branches, the last one in the highest bit.
     latest: u8,
     /// The same without the last one, which the fetch directly behind it does not see yet.
@@ -19,28 +21,49 @@ pub(super) struct History {
 impl History {
     /// For a number of outcomes that is a power of two and at least 8.
     pub(super) fn new(outcomes: u32) -> Self {
-        History { taken: vec![false; outcomes as usize], latest: 0, before: 0, next: 1 }
+        History {
+            taken: vec![false; outcomes as usize],
+            bits: outcomes.trailing_zeros(),
+            latest: 0,
+            before: 0,
+            next: 1,
+        }
     }
 
     /// Whether the branch was predicted right; it is learned.
-    #[inline]
+    #[inline(always)]
     pub(super) fn branch(&mut self, pc: u64, sequential: u64, next: u64, taken: bool) -> bool {
         let seen = if self.next == pc { self.before } else { self.latest };
-        let bits = self.taken.len().trailing_zeros();
+        let bits = self.bits;
         // The fetch of its last half decides.
         let word = sequential.wrapping_sub(2) >> 2;
         // 221 is half the square root of 3, in 256ths.
         let hash = ((221 * u32::from(seen)) >> (LENGTH - HASHED)) & ((1 << HASHED) - 1);
         let address = word as u32 ^ ((word >> bits) as u32 & 3);
         let at = (address ^ hash << (bits - HASHED)) as usize & (self.taken.len() - 1);
-        let predicted = std::mem::replace(&mut self.taken[at], taken);
-        let right = predicted == taken;
-        let old = if right { self.latest } else { seen };
+        // A jump of the host's, which predicts it: the next branch need not wait for this outcome.
+        if self.taken[at] != taken {
+            self.wrong(at, taken, seen);
+            return false;
+        }
+        self.note(taken, self.latest);
+        self.next = next;
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wrong(&mut self, at: usize, taken: bool, seen: u8) {
+        self.taken[at] = taken;
+        self.note(taken, seen);
+        // What is fetched again sees everything.
+        self.next = 1;
+    }
+
+    #[inline(always)]
+    fn note(&mut self, taken: bool, old: u8) {
         self.before = self.latest;
         self.latest = u8::from(taken) << (LENGTH - 1) | old >> 1;
-        // What is fetched again sees everything.
-        self.next = if right { next } else { 1 };
-        right
     }
 }
 
@@ -49,7 +72,7 @@ impl History {
 pub(super) struct Targets {
     entries: Vec<Target>,
     /// Where the address was found last, by its lowest bits.
-    hints: Vec<u16>,
+    hints: [u16; HINTS],
     clock: u64,
 }
 
@@ -65,19 +88,26 @@ const HINTS: usize = 256;
 impl Targets {
     pub(super) fn new(entries: u32) -> Self {
         let none = Target { pc: 1, target: 0, used: 0 };
-        Targets { entries: vec![none; entries as usize], hints: vec![0; HINTS], clock: 0 }
+        Targets { entries: vec![none; entries as usize], hints: [0; HINTS], clock: 0 }
     }
 
     /// The target of a jump, which is learned.
-    #[inline]
+    #[inline(always)]
     pub(super) fn jump(&mut self, pc: u64, target: u64) -> Option<u64> {
         self.clock += 1;
         let hint = (pc >> 1) as usize % HINTS;
-        let here = usize::from(self.hints[hint]);
-        let at = match self.entries.get(here) {
-            Some(entry) if entry.pc == pc => Some(here),
-            _ => self.entries.iter().position(|entry| entry.pc == pc),
-        };
+        match self.entries.get_mut(usize::from(self.hints[hint])) {
+            Some(entry) if entry.pc == pc => {
+                entry.used = self.clock;
+                Some(std::mem::replace(&mut entry.target, target))
+            }
+            _ => self.search(hint, pc, target),
+        }
+    }
+
+    #[inline(never)]
+    fn search(&mut self, hint: usize, pc: u64, target: u64) -> Option<u64> {
+        let at = self.entries.iter().position(|entry| entry.pc == pc);
         let found = at.map(|at| self.entries[at].target);
         let oldest = || self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
         if let Some(at) = at.or_else(oldest) {

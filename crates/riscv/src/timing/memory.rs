@@ -141,9 +141,9 @@ pub(super) struct Memory {
     /// How often what is in the instruction cache changed.
     pub(super) fills: u64,
     counts: MemoryCounts,
-    /// The latest stores, the last one first: each word's address in a page, and a bit for each of its bytes. None in a
-    /// core that does not replay.
-    latest_stores: Option<[(u64, u8); 2]>,
+    /// The latest stores, the last one in the lower half: each word's address in a page, and below it a bit for each of
+    /// its bytes. None in a core that does not replay.
+    latest_stores: Option<u64>,
 }
 
 impl Memory {
@@ -171,7 +171,7 @@ impl Memory {
             last_line: NO_LINE,
             fills: 0,
             counts: MemoryCounts::default(),
-            latest_stores: (core.pipeline.replay > 0 || core.pipeline.redo > 0).then_some([(NO_LINE, 0); 2]),
+            latest_stores: (core.pipeline.replay > 0 || core.pipeline.redo > 0).then_some(0),
         })
     }
 
@@ -485,14 +485,14 @@ impl Memory {
     #[inline(always)]
     pub(super) fn overlap(&mut self, va: u64, size: u8, store: bool) -> u8 {
         let Some(latest) = &mut self.latest_stores else { return 0 };
-        let word = va & 0xff8;
-        let bytes = (((1_u32 << size) - 1) << (va & 7)) as u8;
+        let bytes = (((1_u32 << size) - 1) << (va & 7)) & 0xff;
+        let this = (va as u32 & 0xff8) << 8 | bytes;
         if store {
-            *latest = [(word, bytes), latest[0]];
+            *latest = *latest << 32 | u64::from(this);
             return 0;
         }
-        let overlaps = |&(at, written): &(u64, u8)| u8::from(at == word && written & bytes != 0);
-        overlaps(&latest[0]) | overlaps(&latest[1]) << 1
+        let overlaps = |store: u32| u8::from((store ^ this) >> 8 == 0 && store & bytes != 0);
+        overlaps(*latest as u32) | overlaps((*latest >> 32) as u32) << 1
     }
 
     #[inline]
