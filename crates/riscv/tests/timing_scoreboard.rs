@@ -200,7 +200,7 @@ fn an_atomic_operation_waits_for_stores_and_for_the_bus() {
 
 #[test]
 fn what_the_front_end_fetches_on_a_wrong_path_is_waited_for() {
-    // The word behind the return is in a line that is not cached: the cache asks memory before it knows of the return.
+    // The word behind the return is in a line that is not cached: the cache asks memory before the core decodes the return.
     let mut cached = core();
     cached.l1i = Core::preset("cva6-2022").unwrap().l1i;
     let cost = |then: bool| {

@@ -9,8 +9,8 @@ use tollgate_riscv::timing::Core;
 use super::options::{self, PlanError, within};
 use crate::workload::{LINE, MOST_BYTES, Point, WORKLOADS, Workload};
 
-/// The default core: one with caches and translation buffers.
-const CORE: &str = "cva6";
+/// The default core: one with caches and translation buffers, whose lines are as long as the steps of the workloads.
+const CORE: &str = "rocket";
 
 /// What a command line asks for. Empty lists stand for the defaults.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::core::{Branches, Front};
+use super::keys::{Branches, Front};
 use super::memory::Memory;
 use super::step::Step;
 use crate::insn::{Class, Insn};

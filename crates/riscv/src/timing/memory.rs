@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::core::{CacheShape, Core, CoreError, Memory as Latencies};
+use super::core::{Core, CoreError};
+use super::keys::{CacheShape, Memory as Latencies};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
 use crate::observer::{Access, Several, Touch, Walk};
@@ -149,7 +150,7 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(core: &Core) -> Result<Self, CoreError> {
         let cache = |shape: &Option<CacheShape>, key| shape.as_ref().map(|s| s.cache(key)).transpose();
-        let tlb = |shape: Option<super::core::TlbShape>| {
+        let tlb = |shape: Option<super::keys::TlbShape>| {
             shape.map(|s| Tlb { entries: Vec::new(), capacity: s.entries as usize })
         };
         let l1d = cache(&core.l1d, "l1d")?;

@@ -30,6 +30,7 @@ mod csr;
 mod fast;
 mod frontend;
 mod history;
+mod keys;
 mod ledger;
 mod memory;
 mod operands;
@@ -39,16 +40,18 @@ mod port;
 mod predict;
 mod replay;
 mod scoreboard;
+mod shape;
 mod step;
 mod stores;
 mod timed;
 
-pub use self::core::{
-    Branches, CacheShape, Core, CoreError, Front, Kind, Memory, Operation, Operations, Pipeline, Predictor,
-    ScoreboardShape, StoreBuffer, System, TlbShape, Traps,
-};
+pub use self::core::{Core, CoreError};
 pub use csr::CsrFlushes;
 pub use fast::Fast;
+pub use keys::{
+    Branches, CacheShape, Front, Kind, Memory, Operation, Operations, Pipeline, Predictor, ScoreboardShape,
+    StoreBuffer, System, TlbShape, Traps,
+};
 pub use ledger::{Cause, Causes, Ledger};
 pub use memory::MemoryCounts;
 pub use passage::{Flush, Passage, Sink, Stage, Stall};

@@ -1,7 +1,7 @@
 //! Operations that take longer with some operands than with others.
 
 use super::Core;
-use super::core::Operation;
+use super::keys::Operation;
 use crate::insn::{Insn, Op};
 
 /// How the cycles of an operation depend on its operands.

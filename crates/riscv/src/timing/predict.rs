@@ -1,7 +1,8 @@
 //! Branch prediction: direction, targets, returns.
 
-use super::core::{Core, Predictor};
+use super::core::Core;
 use super::history::{History, Targets};
+use super::keys::Predictor;
 use crate::insn::{Class, Insn};
 
 /// What the front end does behind an instruction that may jump: bubbles that it costs.

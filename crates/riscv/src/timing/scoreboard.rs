@@ -12,13 +12,15 @@
 
 use std::collections::VecDeque;
 
-use super::core::{Core, ScoreboardShape, System};
+use super::core::Core;
 use super::csr;
 use super::frontend::{Fetched, Frontend, Place};
+use super::keys::{ScoreboardShape, System};
 use super::ledger::Cause;
 use super::memory::{Data, Memory};
 use super::passage::Flush;
-use super::pipe::{Costs, Pass, Redirect, Shape};
+use super::pipe::{Pass, Redirect};
+use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::stores::Stores;
 use crate::insn::{Class, Insn, Op};

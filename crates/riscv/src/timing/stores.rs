@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::core::StoreBuffer;
+use super::keys::StoreBuffer;
 
 /// The part of an address that loads compare with the stores before them: a word's number in its page.
 fn offset(address: u64) -> u64 {

@@ -1,14 +1,16 @@
 //! The plain scoreboard as an observer.
 
-use super::core::{Core, CoreError, Kind};
+use super::core::{Core, CoreError};
 use super::csr;
+use super::keys::Kind;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::operands::Dependence;
 use super::passage::{Flush, Passage, Sink, Stage};
-use super::pipe::{Costs, Pass, Pipe, Shape, stalls};
+use super::pipe::{Pass, Pipe, stalls};
 use super::predict::{Predict, Turn};
 use super::scoreboard::Scoreboard;
+use super::shape::{self, Costs, Shape};
 use super::step::Step;
 use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
@@ -141,7 +143,7 @@ impl Model {
         self.start(step.phase);
         if let Some(board) = &mut self.board {
             let shape = Shape::new(step.insn, &self.core);
-            let mut cycles = super::pipe::operation(step.insn, &self.core).cycles.into();
+            let mut cycles = shape::operation(step.insn, &self.core).cycles.into();
             if let Some(dependence) = Dependence::of(step.insn, &self.core) {
                 cycles += i64::from(dependence.more(step.operands));
             }

@@ -94,7 +94,7 @@ fn bare(rust: &str) -> &str {
 /// The keys of a core follow from the fields of the types that read it, with their comments.
 #[test]
 fn cores() {
-    let source = ["core", "csr"].map(|name| {
+    let source = ["core", "csr", "keys"].map(|name| {
         std::fs::read_to_string(root().join(format!("crates/riscv/src/timing/{name}.rs"))).unwrap()
     });
     let source = source.concat();
