@@ -22,7 +22,6 @@ pub struct Remote<F> {
     command: F,
     worker: Option<Worker>,
     patience: Duration,
-    guarded: bool,
 }
 
 struct Worker {
@@ -38,14 +37,7 @@ impl<F: FnMut() -> Command> Remote<F> {
     /// `patience_ms` is taken for hung; time in which others kept it from the CPU does not count ([`Patience`]).
     pub fn new(command: F, patience_ms: i32) -> Self {
         let patience = Duration::from_millis(patience_ms.max(0) as u64);
-        Self { command, worker: None, patience, guarded: true }
-    }
-
-    /// Starts workers as direct children: for a tollgate that checks who its parent is.
-    #[must_use]
-    pub fn unguarded(mut self) -> Self {
-        self.guarded = false;
-        self
+        Self { command, worker: None, patience }
     }
 }
 
@@ -76,14 +68,12 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
 
     fn restart(&mut self) -> Result<(), Lost> {
         self.pause();
-        let mut command = || {
+        let command = || {
             let mut command = (self.command)();
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
             command
         };
-        let started =
-            if self.guarded { Tree::start(command, None) } else { Tree::unguarded(command(), None) };
-        let mut tree = started.map_err(|error| Lost(not_started(&error)))?;
+        let mut tree = Tree::start(command, None).map_err(|error| Lost(not_started(&error)))?;
         let (Some(requests), Some(replies)) = (tree.stdin.take(), tree.stdout.take()) else {
             return Err(Lost("the worker process has no pipes".into()));
         };

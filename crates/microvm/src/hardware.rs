@@ -1,7 +1,7 @@
 //! The hardware alone: the bare guest's crossings as rows of the record.
 //!
 //! The same guest runs under KVM and under QEMU's translator; each engine gives one [`Measurement`] for each row, measured,
-//! skipped or failed. A row that an engine emulates carries the warning [`warning::EMULATED`]; [`is_hardware`] is false for it.
+//! skipped or failed. A row that an engine emulates carries the warning [`EMULATED`](tollgate_record::warning::EMULATED).
 
 mod estimate;
 mod rows;
@@ -14,7 +14,7 @@ use rows::{HARDWARE_ROWS, HardwareRow};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tollgate_measure::summary::Units;
-use tollgate_record::{Measurement, Status, warning};
+use tollgate_record::{Measurement, Status};
 
 const MODULES: &str = "/sys/module";
 /// Virtual machines under KVM; each is an epoch.
@@ -133,13 +133,6 @@ impl<'a> Hardware<'a> {
             .map(|row| if row.shape.exits() { no_exit(row, engine) } else { scene.row(row) })
             .collect()
     }
-}
-
-/// Whether the hardware made a figure of this family, so that it is comparable with figures of the host.
-pub fn is_hardware(result: &Measurement) -> bool {
-    result.status == Status::Measured
-        && !result.has_warning(warning::EMULATED)
-        && !result.has_warning(warning::INTERCEPTED)
 }
 
 /// The phase in which a stopped guest hung.

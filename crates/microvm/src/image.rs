@@ -8,6 +8,7 @@ const ENTRY: usize = 0x10;
 const TRANSLATION: usize = 0x14;
 const RESULTS: usize = 0x18;
 const RESULTS_BYTES: usize = 0x1c;
+#[cfg(test)]
 const MEMORY_END: usize = 0x20;
 const SAMPLES: usize = 0x28;
 const FLAGS: usize = 0x2c;
@@ -123,12 +124,6 @@ impl Image {
         let start = self.field(RESULTS);
         start..start + self.field(RESULTS_BYTES)
     }
-
-    /// The first byte that it does not use.
-    #[must_use]
-    pub fn memory_end(&self) -> usize {
-        self.field(MEMORY_END)
-    }
 }
 
 #[cfg(test)]
@@ -148,8 +143,8 @@ mod tests {
         assert!(inside.contains(&image.translation()));
         assert_eq!(image.translation() % 4096, 0);
         assert_eq!(image.results().len(), TABLE_BYTES);
-        assert!(image.results().start >= inside.end && image.results().end <= image.memory_end());
-        assert!(image.memory_end() <= 2 << 20, "the guest's own translation covers 2 MiB");
+        assert!(image.results().start >= inside.end && image.results().end <= image.field(super::MEMORY_END));
+        assert!(image.field(super::MEMORY_END) <= 2 << 20, "the guest's own translation covers 2 MiB");
         assert_eq!(image.field(super::SAMPLES), 128);
         assert_eq!(image.field(super::FLAGS), 2);
     }

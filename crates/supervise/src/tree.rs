@@ -73,7 +73,7 @@ impl Tree {
         Ok(Self::new(child, Some(ours), program))
     }
 
-    /// Starts the program as a direct child without a guard: for a program that checks who its parent is.
+    /// Starts the program as a direct child without a guard, where none can be started.
     ///
     /// # Errors
     /// The program cannot be started.

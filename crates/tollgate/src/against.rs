@@ -59,12 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let own: Vec<Option<usize>> = (0..metas.len()).map(Some).collect();
         let places = if me == 0 { &other.places } else { &own };
         let worker = || if me == 0 { other.worker(&sampled.worker()) } else { sampled.worker() };
-        let mut bench = Remote::new(worker, sampled.patience_ms);
-        if me == 0 && args.baseline.against.is_some() {
-            // The worker of an older tollgate ends unless this process is its parent.
-            bench = bench.unguarded();
-        }
-        let bench = Renumbered { bench, places };
+        let bench = Renumbered { bench: Remote::new(worker, sampled.patience_ms), places };
         let mut bench = AlternatingBench::new(bench, &turns, me, &begins);
         let mut states = sampled.states();
         skip_missing(&mut states, places);

@@ -32,15 +32,14 @@ pub(super) fn shape(
             warn(warning::ESTIMATORS_DISAGREE, text);
         }
     }
+    let all_epochs = plural(epochs, "epoch", "epochs");
     let unsteady = probe.epochs.iter().filter(|epoch| !epoch.steady).count();
     if unsteady * 2 > epochs {
-        let of = plural(epochs, "epoch", "epochs");
-        let text = format!("still warming up when sampling began, in {unsteady} of {of}");
+        let text = format!("still warming up when sampling began, in {unsteady} of {all_epochs}");
         warn(warning::NOT_STEADY, text);
     }
     if epochs < FEWEST_GROUPS {
-        let epochs = plural(epochs, "epoch", "epochs");
-        let text = format!("{epochs} only: the interval does not show how processes differ");
+        let text = format!("{all_epochs} only: the interval does not show how processes differ");
         warn(warning::FEW_EPOCHS, text);
     }
     if let Some(levels) = stats::two_levels(samples).filter(|levels| levels.high - levels.low > RESOLUTION) {

@@ -5,6 +5,13 @@ use crate::{Features, Row, Sample, Stamps, Stays, Table};
 use tollgate_measure::clock::Scale;
 use tollgate_record::{Evidence, warning};
 
+/// Whether the hardware made a figure, so that it is comparable with figures of the host.
+fn is_hardware(result: &Measurement) -> bool {
+    result.status == Status::Measured
+        && !result.has_warning(warning::EMULATED)
+        && !result.has_warning(warning::INTERCEPTED)
+}
+
 /// A tick is half a nanosecond.
 const UNITS: Units = Units { scale: Scale { hz: 2.0e9 }, ticks: true, core: None, core_spread: 0.0 };
 /// What an empty pair takes in [`visit`].
