@@ -53,7 +53,8 @@ struct Repeated<'a> {
     probes: Vec<&'a str>,
 }
 
-fn warnings(run: &Run, style: &Style) -> Vec<String> {
+/// One sentence for each warning of the run, and for each kind of warning of its rows.
+pub(crate) fn warnings(run: &Run, style: &Style) -> Vec<String> {
     let mut groups: Vec<Repeated<'_>> = Vec::new();
     for result in &run.results {
         for warning in &result.warnings {

@@ -18,6 +18,8 @@ pub(crate) fn say(line: impl Display) {
 #[derive(Clone, Copy)]
 pub(crate) struct Sink<'a> {
     out: &'a Output,
+    /// Whether standard output belongs to another program, so that standard error is written to.
+    aside: bool,
 }
 
 impl<'a> Sink<'a> {
@@ -30,7 +32,12 @@ impl<'a> Sink<'a> {
         if let Some(path) = &out.out {
             check(path, usual)?;
         }
-        Ok(Self { out })
+        Ok(Self { out, aside: false })
+    }
+
+    /// The same for a command whose standard output belongs to the program that it runs.
+    pub(crate) fn aside(self) -> Self {
+        Self { aside: true, ..self }
     }
 
     /// Refuses to put a result in the place of a record that it is made from.
@@ -56,7 +63,7 @@ impl<'a> Sink<'a> {
     pub(crate) fn style(&self) -> Style {
         let place = if self.out.out.is_some() {
             Place::File
-        } else if io::stdout().is_terminal() {
+        } else if if self.aside { io::stderr().is_terminal() } else { io::stdout().is_terminal() } {
             Place::Terminal
         } else {
             Place::Pipe
@@ -77,6 +84,10 @@ impl<'a> Sink<'a> {
                 };
                 anyhow::anyhow!("--out {} cannot be written: {error}{what}", path.display())
             });
+        }
+        if self.aside {
+            let _ = io::stderr().write_all(text.as_bytes());
+            return Ok(());
         }
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

@@ -61,6 +61,11 @@ impl<'a> Session<'a> {
         Ok(Self { run, keeper, sink, failures: Vec::new(), progress: Progress::new(), interrupt })
     }
 
+    /// From here on the result goes to standard error, because standard output belongs to the program that is run.
+    pub(crate) fn aside(&mut self) {
+        self.sink = self.sink.aside();
+    }
+
     /// A second run, measured in turns with this one: same host, seed, destination and signals.
     pub(crate) fn twin(&self) -> Self {
         Self {

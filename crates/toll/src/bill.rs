@@ -1,0 +1,164 @@
+//! The bill: a record of what was counted and what that costs on this machine.
+
+use crate::account::{Account, End, tick};
+use crate::count::{Kind, Tally};
+use crate::price::Prices;
+use crate::run::Counted;
+use std::time::Duration;
+use tollgate_record::family::{Asked, ExecAsked, ExecFound, Found, TollFound};
+use tollgate_record::{
+    Estimate, Evidence, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase, warning,
+};
+
+/// Everything that a bill is made of.
+pub struct Input<'a> {
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// What its runs gave.
+    pub counted: &'a Counted,
+    /// What crossings cost here.
+    pub prices: &'a Prices,
+}
+
+/// The rows of the bill: the program as a whole first, then each boundary, the most expensive first.
+#[must_use]
+pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
+    let asked = Asked::Exec(ExecAsked { command: input.command.clone(), attached: false });
+    let mut boundaries: Vec<Measurement> = input
+        .counted
+        .counts
+        .iter()
+        .flat_map(|counts| &counts.boundaries)
+        .map(|((kind, name), tally)| boundary(*kind, name, tally, input.prices))
+        .collect();
+    boundaries.sort_by(|a, b| {
+        let cost = |row: &Measurement| row.ns.map_or(-1.0, |ns| ns.estimate);
+        cost(b).total_cmp(&cost(a)).then(b.crossings.cmp(&a.crossings)).then(a.probe.cmp(&b.probe))
+    });
+    let mut rows = vec![whole(input, &boundaries)];
+    rows.append(&mut boundaries);
+    for row in &mut rows {
+        row.asked = asked.clone();
+    }
+    rows
+}
+
+fn whole(input: &Input<'_>, boundaries: &[Measurement]) -> Measurement {
+    let (counted, account) = (input.counted, &input.counted.account);
+    let counts = counted.counts.as_ref();
+    let mut row = Measurement::empty("exec/total", "host", Per::Run, Status::Measured);
+    row.samples = 1;
+    row.crossings =
+        counts.map_or(0, |counts| [Kind::Call, Kind::Fault].into_iter().map(|kind| counts.total(kind)).sum());
+    let mut found = ExecFound {
+        source: counted.source.name().into(),
+        counting_slowdown: counted.slowdown,
+        left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0),
+        priced_by: input.prices.runs.clone(),
+        ..ExecFound::default()
+    };
+    match account.end {
+        End::Exited(status) => found.status = Some(status),
+        End::Killed(signal) => found.signal = Some(signal),
+        End::TimeUp => found.time_up = true,
+    }
+    row.found = Found::Exec(found);
+    let seconds = |time: Duration| time.as_secs_f64();
+    for (counter, value) in [
+        (counter::ELAPSED, seconds(account.wall)),
+        (counter::CPU_SECONDS, seconds(account.cpu())),
+        (counter::USER_SECONDS, seconds(account.user)),
+        (counter::SYSTEM_SECONDS, seconds(account.system)),
+        (counter::CPU_SHARE, seconds(account.cpu()) / seconds(account.wall).max(1e-9)),
+        (counter::MINOR_FAULTS, account.minor_faults as f64),
+        (counter::MAJOR_FAULTS, account.major_faults as f64),
+        (counter::VOLUNTARY_SWITCHES, account.voluntary_switches as f64),
+        (counter::INVOLUNTARY_SWITCHES, account.involuntary_switches as f64),
+        (counter::MAXIMUM_RESIDENT, account.resident_bytes as f64 / 1024.0),
+    ] {
+        row.count(counter, value);
+    }
+    let tolls = sum(boundaries, phase::TOLL);
+    let cpu = Estimate::point(account.cpu().as_nanos() as f64);
+    row.ns = Some(cpu);
+    row.phases = accounted(account, tolls);
+    row.warnings.clone_from(&counted.warnings);
+    unpriced(&mut row, boundaries);
+    row
+}
+
+/// The parts by the kernel's accounts: what is not toll of the time in the kernel is work.
+fn accounted(account: &Account, tolls: Option<Estimate>) -> Vec<Phase> {
+    let ns = |time: Duration| Estimate::point(time.as_nanos() as f64);
+    let user = Estimate::within(ns(account.user).estimate, account.user_interval(tick()));
+    let system = ns(account.cpu()).minus(&user);
+    let mut parts = vec![part(phase::USER, Evidence::Accounted, user)];
+    match tolls {
+        Some(tolls) => {
+            parts.push(part(phase::TOLL, Evidence::Priced, tolls));
+            parts.push(part(phase::KERNEL_WORK, Evidence::Difference, system.minus(&tolls)));
+        }
+        None => parts.push(part(phase::SYSTEM, Evidence::Accounted, system)),
+    }
+    parts
+}
+
+fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices) -> Measurement {
+    let id = format!("exec/{}/{name}", kind.name().replace(' ', "-"));
+    let mut row = Measurement::empty(&id, "host", Per::Run, Status::Measured);
+    row.samples = 1;
+    row.crossings = tally.count;
+    let count = tally.count as f64;
+    let price = prices.of(kind, name);
+    if let Some(price) = price {
+        row.phases.push(part(phase::TOLL, Evidence::Priced, price.scaled(count)));
+    }
+    if let Some(ns) = tally.kernel_ns {
+        row.phases.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, Estimate::point(ns as f64)));
+    }
+    if !row.phases.is_empty() {
+        row.ns = Some(Estimate::sum(row.phases.iter().filter_map(|part| part.ns)));
+    }
+    if let Some(ns) = tally.waiting_ns.filter(|ns| *ns > 0) {
+        row.phases.push(part(phase::WAITING, Evidence::KernelTimestamp, Estimate::point(ns as f64)));
+    }
+    row.found = Found::Toll(TollFound {
+        kind: kind.name().into(),
+        name: name.into(),
+        errors: tally.errors,
+        one_byte: tally.one_byte.filter(|count| *count > 0),
+        price_ns: price.map(|price| [price.estimate, price.ci[0], price.ci[1]]),
+    });
+    row
+}
+
+/// Warns of calls and faults without a price.
+fn unpriced(row: &mut Measurement, boundaries: &[Measurement]) {
+    let is_toll = |it: &&Measurement| {
+        it.found.toll().is_some_and(|toll| {
+            toll.price_ns.is_none() && [Kind::Call.name(), Kind::Fault.name()].contains(&toll.kind.as_str())
+        })
+    };
+    let count: u64 = boundaries.iter().filter(is_toll).map(|it| it.crossings).sum();
+    if count > 0 {
+        let text = format!("{count} crossings have no price of this machine (--price now measures them)");
+        row.warnings.push(Warning::new(warning::UNPRICED, text));
+    }
+}
+
+/// The sum of one part over all boundaries.
+fn sum(boundaries: &[Measurement], name: PhaseName) -> Option<Estimate> {
+    let mut parts = boundaries.iter().filter_map(|row| row.phase(name)?.ns).peekable();
+    parts.peek().is_some().then_some(())?;
+    // One price is behind many rows, so that their errors add up in full.
+    let (mut total, mut ci) = (0.0, [0.0; 2]);
+    for part in parts {
+        total += part.estimate;
+        ci = [ci[0] + part.ci[0], ci[1] + part.ci[1]];
+    }
+    Some(Estimate::within(total, ci))
+}
+
+fn part(name: PhaseName, evidence: Evidence, ns: Estimate) -> Phase {
+    Phase { ns: Some(ns), ..Phase::new(name, evidence) }
+}

@@ -1,0 +1,23 @@
+//! The toll of a program: what a command pays at execution boundaries, counted, priced, and written as a bill.
+//!
+//! [`run`] starts a command as `env` and `timeout` do, watches it to its end, and counts with one of the
+//! [`Source`]s. [`bill`] makes a record of the counts and of the prices of this machine.
+
+mod account;
+pub mod bill;
+mod count;
+mod events;
+mod launch;
+mod price;
+mod run;
+mod signals;
+mod start;
+mod trace;
+mod watch;
+
+pub use account::{Account, End};
+pub use count::{Counts, Kind, Source, Stamped, Tally};
+pub use price::{PRICING, Prices};
+pub use run::{Counted, Wanted, run};
+pub use start::StartError;
+pub use watch::Limits;

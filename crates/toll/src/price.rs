@@ -1,0 +1,90 @@
+//! What a crossing costs on this machine, from saved runs.
+
+use crate::count::Kind;
+use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, phase};
+
+/// Prices of one crossing in and out, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prices {
+    /// Ids of the runs that they are from.
+    pub runs: Vec<String>,
+    call: Option<Estimate>,
+    fault: Option<Estimate>,
+}
+
+/// The words of the command that measures the prices: a call that does nothing, and a fault with its way in and out.
+pub const PRICING: [&str; 5] = ["crossing", "--quick", "--budget-ms", "500", "--no-guest"];
+
+/// As many of the newest saved runs are searched for prices.
+const LOOKED_AT: usize = 30;
+
+/// Whether prices of a host are those of this one: same machine, kernel, mitigations and microcode.
+fn is_here(there: &Host, here: &Host) -> bool {
+    let facts = |host: &Host| {
+        let (cpu, kernel) = (host.cpu.clone(), host.kernel.clone());
+        (host.name.clone(), cpu.model, cpu.microcode, kernel.release, kernel.version, kernel.mitigations)
+    };
+    facts(there) == facts(here)
+}
+
+impl Prices {
+    /// From runs of this machine. Several runs of one probe give a price whose interval contains theirs.
+    #[must_use]
+    pub fn from(runs: &[Run]) -> Self {
+        let price =
+            |of: fn(&Run) -> Option<Estimate>| runs.iter().filter_map(of).reduce(|a, b| spanned(&a, &b));
+        let ids = runs.iter().map(|run| run.id.clone()).collect();
+        Self { runs: ids, call: price(|run| measured(run, "syscall/getppid")?.ns), fault: price(fault) }
+    }
+
+    /// From the newest saved run that was made on this machine, with this kernel, and that has every price.
+    #[must_use]
+    pub fn saved(store: &Store, here: &Host) -> Option<Self> {
+        let entries = store.list().ok()?;
+        let mut newest: Vec<String> = entries.into_iter().map(|entry| entry.id).collect();
+        newest.sort_unstable_by(|a, b| b.cmp(a));
+        let runs = newest.iter().take(LOOKED_AT).filter_map(|id| store.load(id).ok());
+        let mut priced = runs.filter(|run| is_here(&run.host, here)).map(|run| Self::from(&[run]));
+        priced.find(|prices| prices.call.is_some() && prices.fault.is_some())
+    }
+
+    /// What one crossing of a boundary costs.
+    #[must_use]
+    pub fn of(&self, kind: Kind, _name: &str) -> Option<Estimate> {
+        match kind {
+            Kind::Call => self.call,
+            Kind::Fault => self.fault,
+            _ => None,
+        }
+    }
+}
+
+fn measured<'r>(run: &'r Run, probe: &str) -> Option<&'r Measurement> {
+    run.results.iter().find(|row| row.probe == probe && row.status == Status::Measured)
+}
+
+/// The way in and the way out of a page fault. The tracepoint stamps earlier and adds less than the event.
+fn fault(run: &Run) -> Option<Estimate> {
+    ["fault/anonymous-tracepoint", "fault/anonymous"].iter().find_map(|probe| {
+        let row = measured(run, probe)?;
+        Some(Estimate::sum([row.phase(phase::ENTRY)?.ns?, row.phase(phase::RETURN)?.ns?]))
+    })
+}
+
+/// The mean of two figures, with the interval that contains both of theirs: the machine may have changed between them.
+fn spanned(a: &Estimate, b: &Estimate) -> Estimate {
+    let ci = [a.ci[0].min(b.ci[0]), a.ci[1].max(b.ci[1])];
+    Estimate::within((a.estimate + b.estimate) / 2.0, ci)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_before_and_one_after_give_an_interval_that_contains_both() {
+        let price =
+            spanned(&Estimate::within(100.0, [98.0, 103.0]), &Estimate::within(120.0, [119.0, 125.0]));
+        assert_eq!((price.estimate, price.ci), (110.0, [98.0, 125.0]));
+    }
+}

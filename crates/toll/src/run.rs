@@ -1,0 +1,114 @@
+//! One bill's runs of the command: which source counts, and how many passes that takes.
+
+use crate::account::{Account, End};
+use crate::count::{Counts, Kind, Source};
+use crate::start::StartError;
+use crate::trace::Tracer;
+use crate::watch::{Limits, Uncounted, watch};
+use std::ffi::OsString;
+use tollgate_record::{Warning, warning};
+
+/// Which source is to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The best that works here.
+    Auto,
+    /// This one, or none.
+    Only(Source),
+}
+
+impl Wanted {
+    /// The names of the command line, with what each means.
+    pub const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("auto", Self::Auto, "the first of these that works here"),
+        ("ptrace", Self::Only(Source::Ptrace), "two runs: one stopped at each call, one undisturbed"),
+        ("none", Self::Only(Source::Accounts), "the kernel's accounts alone"),
+    ];
+}
+
+/// What the runs of one command gave.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// The run that was timed.
+    pub account: Account,
+    /// What counted.
+    pub source: Source,
+    /// The counts, unless nothing counted.
+    pub counts: Option<Counts>,
+    /// Wall time of the run that was counted over that of the one that was timed, where they are two.
+    pub slowdown: Option<f64>,
+    /// What a reader must know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Runs a command, and counts with the source that is wanted.
+///
+/// # Errors
+/// The command cannot be started.
+pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Counted, StartError> {
+    let mut counted = None;
+    let mut warnings = Vec::new();
+    if wanted != Wanted::Only(Source::Accounts) {
+        let mut tracer = Tracer::default();
+        match watch(command, limits, &mut tracer) {
+            Ok(account) => counted = Some((account, tracer.counts())),
+            // The tracer was refused, not the command.
+            Err(StartError::System { what, error }) => {
+                let text = format!("crossings were not counted: cannot {what}: {error}");
+                warnings.push(Warning::new(warning::NOT_COUNTED, text));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let account = watch(command, limits, &mut Uncounted)?;
+    let Some((first, mut counts)) = counted else {
+        return Ok(Counted { account, source: Source::Accounts, counts: None, slowdown: None, warnings });
+    };
+    warnings.extend(not_repeatable(&first, &account));
+    add_accounts(&mut counts, &account);
+    let slowdown = Some(first.wall.as_secs_f64() / account.wall.as_secs_f64().max(1e-9));
+    Ok(Counted { account, source: Source::Ptrace, counts: Some(counts), slowdown, warnings })
+}
+
+/// What the accounts of an undisturbed run count.
+fn add_accounts(counts: &mut Counts, account: &Account) {
+    for (kind, name, count) in [
+        (Kind::Fault, "minor", account.minor_faults),
+        (Kind::Fault, "major", account.major_faults),
+        (Kind::Switch, "voluntary", account.voluntary_switches),
+        (Kind::Switch, "involuntary", account.involuntary_switches),
+        (Kind::Switch, "to another CPU", account.migrations.unwrap_or(0)),
+    ] {
+        if count > 0 {
+            counts.at(kind, name).count = count;
+        }
+    }
+}
+
+/// The largest difference of two runs of one program that repeats itself.
+const REPEATS: f64 = 0.02;
+
+/// Warns where both passes count the same thing and differ. Switches are left out: each stop of the tracer is one.
+fn not_repeatable(first: &Account, second: &Account) -> Option<Warning> {
+    let end = |end: End| match end {
+        End::Exited(status) => format!("exit status {status}"),
+        End::Killed(signal) => format!("signal {signal}"),
+        End::TimeUp => "its time was up".into(),
+    };
+    let faults = |it: &Account| (it.minor_faults + it.major_faults) as f64;
+    let (one, two) = (faults(first), faults(second));
+    let text = if first.end != second.end {
+        format!(
+            "the two runs ended differently: {} when counted, {} when timed",
+            end(first.end),
+            end(second.end)
+        )
+    } else if (one - two).abs() > REPEATS * two.max(1.0) {
+        format!(
+            "the two runs differ: {one} page faults when counted, {two} when timed; the program does not repeat itself"
+        )
+    } else {
+        return None;
+    };
+    Some(Warning::new(warning::NOT_REPEATABLE, text))
+}

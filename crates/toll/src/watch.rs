@@ -1,0 +1,94 @@
+//! Watches a command from its start to its end, with the manners of `env`, `timeout` and `perf stat`.
+
+use crate::account::{Account, End};
+use crate::events::Events;
+use crate::launch::{Prepare, Waiting};
+use crate::signals::Forwarding;
+use crate::start::StartError;
+use std::ffi::OsString;
+use std::mem;
+use std::time::{Duration, Instant};
+
+/// What ends a command that does not end by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// SIGTERM is sent after this time.
+    pub time: Option<Duration>,
+}
+
+/// What counts while a command runs.
+pub(crate) trait Counter {
+    /// What the child does itself before it executes the command.
+    fn prepare(&self) -> Prepare<'_> {
+        &|| Ok(())
+    }
+
+    /// The child `pid` is there and waits.
+    fn attach(&mut self, _pid: libc::pid_t) -> Result<(), StartError> {
+        Ok(())
+    }
+
+    /// A child other than the command changed its state, or the command itself without ending.
+    fn changed(&mut self, _pid: libc::pid_t, _status: libc::c_int) {}
+
+    /// The command has ended.
+    fn ended(&mut self, _pid: libc::pid_t) {}
+}
+
+/// Counts nothing.
+pub(crate) struct Uncounted;
+
+impl Counter for Uncounted {}
+
+/// Runs a command to its end while `counter` counts.
+pub(crate) fn watch(
+    command: &[OsString],
+    limits: Limits,
+    counter: &mut impl Counter,
+) -> Result<Account, StartError> {
+    let forwarding = Forwarding::start();
+    let mut waiting = Waiting::start(command, counter.prepare())?;
+    let pid = waiting.pid;
+    if let Err(error) = counter.attach(pid) {
+        drop(waiting);
+        // SAFETY: a child that ends because it was not released; no status is wanted.
+        unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL) };
+        return Err(error);
+    }
+    let mut events = Events::open(pid);
+    forwarding.to(pid, limits.time);
+    let started = Instant::now();
+    waiting.release();
+    loop {
+        let Some((changed, status, usage)) = next_change(0) else {
+            return Err(StartError::system("wait for the command"));
+        };
+        if changed != pid || !(libc::WIFEXITED(status) || libc::WIFSIGNALED(status)) {
+            counter.changed(changed, status);
+            continue;
+        }
+        let wall = started.elapsed();
+        counter.ended(pid);
+        if let Some(error) = waiting.error() {
+            return Err(error);
+        }
+        let end = if forwarding.time_was_up() {
+            End::TimeUp
+        } else if libc::WIFSIGNALED(status) {
+            End::Killed(libc::WTERMSIG(status))
+        } else {
+            End::Exited(libc::WEXITSTATUS(status))
+        };
+        return Ok(Account::new(end, wall, &usage, events.as_mut().and_then(Events::read)));
+    }
+}
+
+/// The next child of this thread that has changed its state, or a task that it traces, with its usage if it has ended.
+pub(crate) fn next_change(options: libc::c_int) -> Option<(libc::pid_t, libc::c_int, libc::rusage)> {
+    // SAFETY: the usage is plain data; both are valid for writing.
+    unsafe {
+        let (mut status, mut usage) = (0, mem::zeroed());
+        let pid = libc::wait4(-1, &mut status, options | libc::__WALL | libc::__WNOTHREAD, &mut usage);
+        (pid > 0).then_some((pid, status, usage))
+    }
+}

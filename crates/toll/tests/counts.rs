@@ -1,0 +1,89 @@
+//! Every source counts the small programs of `tests/bin/programs.rs` exactly.
+
+use std::ffi::OsString;
+use tollgate_testkit::skip_case;
+use tollgate_toll::Kind::{Call, Exec, Fault, Signal, Switch, Task};
+use tollgate_toll::{Counted, Kind, Limits, Source, Wanted, run};
+
+/// A program, how many crossings it is asked for, and what must be counted for each: kind, name, count.
+type Program = (&'static str, u64, &'static [(Kind, &'static str, u64)]);
+
+const PROGRAMS: &[Program] = &[
+    ("getppid", 1000, &[(Call, "getppid", 1)]),
+    ("read-byte", 300, &[(Call, "read", 1)]),
+    ("read-page", 300, &[(Call, "read", 1)]),
+    ("write-byte", 300, &[(Call, "write", 1)]),
+    ("open-close", 200, &[(Call, "openat", 1), (Call, "close", 1)]),
+    ("failing-open", 200, &[(Call, "openat", 1)]),
+    ("bad-call", 100, &[(Call, "call 9999", 1)]),
+    ("mmap-munmap", 200, &[(Call, "mmap", 1), (Call, "munmap", 1), (Call, "madvise", 1)]),
+    ("yield", 200, &[(Call, "sched_yield", 1)]),
+    ("sleep", 50, &[(Call, "clock_nanosleep", 1), (Switch, "voluntary", 1)]),
+    ("anonymous", 1000, &[(Fault, "minor", 1), (Fault, "anonymous", 1)]),
+    ("zero-page", 1000, &[(Fault, "minor", 1), (Fault, "anonymous", 1)]),
+    ("copy-on-write", 500, &[(Fault, "minor", 1), (Fault, "copy on write", 1)]),
+    ("file", 300, &[(Fault, "minor", 1), (Fault, "file", 1)]),
+    ("major", 100, &[(Fault, "major", 1)]),
+    ("huge", 20, &[(Fault, "minor", 1), (Fault, "huge", 1)]),
+    ("protection", 200, &[(Call, "mprotect", 2), (Signal, "SIGSEGV", 1), (Fault, "protection", 1)]),
+    ("signal", 200, &[(Signal, "SIGUSR1", 1), (Call, "rt_sigreturn", 1)]),
+    ("fork", 50, &[(Task, "process", 1), (Signal, "SIGCHLD", 0)]),
+    ("thread", 50, &[(Task, "thread", 1), (Call, "clone3", 1)]),
+    ("exec", 10, &[(Exec, "exec", 1), (Call, "execve", 1)]),
+    ("ping-pong", 200, &[(Call, "read", 2), (Call, "write", 2)]),
+];
+
+/// Programs begin at the same addresses each time, and run on one CPU: otherwise there is a fault more or less.
+fn steady() {
+    // SAFETY: properties of this process that programs inherit; the set of CPUs is valid for its size.
+    unsafe {
+        libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(libc::sched_getcpu() as usize, &mut cpus);
+        libc::sched_setaffinity(0, size_of_val(&cpus), &cpus);
+    }
+}
+
+fn count(wanted: Source, name: &str, n: u64) -> Counted {
+    let command: Vec<OsString> =
+        vec![env!("CARGO_BIN_EXE_toll-programs").into(), name.into(), n.to_string().into()];
+    run(&command, Wanted::Only(wanted), Limits::default()).unwrap()
+}
+
+/// The kinds of faults that the kernel's accounts tell apart.
+fn is_account(kind: Kind, name: &str) -> bool {
+    kind != Fault || ["minor", "major"].contains(&name)
+}
+
+/// Faults of kinds that a source does not tell apart, or tells apart only where the processor has the event.
+fn is_counted(source: Source, kind: Kind, name: &str) -> bool {
+    (source == Source::Bpf) != is_account(kind, name) || kind != Fault || name == "major"
+}
+
+fn exact(source: Source) {
+    steady();
+    let mut wrong = Vec::new();
+    for &(name, n, expected) in PROGRAMS {
+        let (none, all) = (count(source, name, 0), count(source, name, n));
+        if all.source != source {
+            skip_case!(name, "{} is refused here: {:?}", source.name(), all.warnings);
+            continue;
+        }
+        for &(kind, boundary, each) in
+            expected.iter().filter(|(kind, name, _)| is_counted(source, *kind, name))
+        {
+            let of =
+                |counted: &Counted| counted.counts.as_ref().map_or(0, |counts| counts.count(kind, boundary));
+            let (got, due) = (of(&all) as i64 - of(&none) as i64, (n * each) as i64);
+            if got != due {
+                wrong.push(format!("{name}: {got} of {boundary} where {due} are due"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_tracer_counts_exactly() {
+    exact(Source::Ptrace);
+}

@@ -1,0 +1,131 @@
+//! `tollgate exec`: the arguments, and the way from the room's counts to the screen.
+
+use crate::args::{Destination, one_of};
+use crate::output;
+use crate::session::Session;
+use anyhow::{Context, bail};
+use std::ffi::OsString;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+use tollgate_measure::host;
+use tollgate_record::{Host, Run, document};
+use tollgate_report::view;
+use tollgate_toll::{Limits, PRICING, Prices, StartError, Wanted, bill};
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "The bill goes to standard error or to --out FILE; the output of the command is untouched.\n\n\
+                  Exit status: that of the command; 124 its time was up (--for); 125 tollgate itself failed; \
+                  126 the command cannot be executed; 127 it was not found; 128 + N signal N killed it.\n\n\
+                  Examples:\n  tollgate exec -- git status\n  tollgate exec --for 10s -- ./server\n  \
+                  tollgate exec --count ptrace --json --out bill.json -- make\n\n\
+                  How to read it: docs/howto/exec.md"
+)]
+pub(crate) struct Args {
+    /// What counts: the best that is permitted here, or one of them
+    #[arg(long, value_name = "SOURCE", value_parser = one_of(Wanted::NAMES), default_value = "auto")]
+    count: Wanted,
+    /// Where the prices are from
+    #[arg(long, value_name = "WHEN", value_parser = one_of(PRICES))]
+    price: Option<Price>,
+    /// End the command after this time: 10s, 500ms, 2m
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    time: Option<Duration>,
+    #[command(flatten)]
+    destination: Destination,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Price {
+    Now,
+    Saved,
+    None,
+}
+
+const PRICES: &[(&str, Price, &str)] = &[
+    ("now", Price::Now, "measured before and after the command"),
+    ("saved", Price::Saved, "from the newest saved run of this machine and kernel"),
+    ("none", Price::None, "counts without prices"),
+];
+
+/// A time with its unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || "a time is a number and its unit, for example 10s, 500ms or 2m".to_owned();
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let seconds: f64 = number.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds * scale).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
+}
+
+/// The exit status of a wrong command line: `exec` has that of `env`.
+pub(crate) fn usage_status(status: i32) -> i32 {
+    let is_exec = std::env::args_os().nth(1).is_some_and(|word| word == "exec");
+    if is_exec && status == 2 { 125 } else { status }
+}
+
+pub(crate) fn exec(args: &Args) -> ExitCode {
+    match bill_of(args) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            output::say(format!("tollgate: {error:#}"));
+            ExitCode::from(error.downcast_ref().map_or(125, StartError::exit_status))
+        }
+    }
+}
+
+fn bill_of(args: &Args) -> anyhow::Result<u8> {
+    let mut session = Session::open(&args.destination, host::here(), 0)?;
+    session.aside();
+    let host = session.run.host.clone();
+    let saved = match args.price {
+        None | Some(Price::Saved) => saved(args, &host),
+        _ => None,
+    };
+    let now = matches!(args.price, Some(Price::Now)) || (args.price.is_none() && saved.is_none());
+    if args.price == Some(Price::Saved) && saved.is_none() {
+        bail!(
+            "--price saved: no saved run of this machine and kernel has prices; 'tollgate crossing' measures them, or use --price now"
+        );
+    }
+    let mut measured = Vec::new();
+    if now {
+        measured.push(prices_now()?);
+    }
+    let counted = tollgate_toll::run(&args.command, args.count, Limits { time: args.time })?;
+    if now {
+        measured.push(prices_now()?);
+    }
+    let prices = saved.unwrap_or_else(|| Prices::from(&measured));
+    let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    session.run.results = bill::rows(&bill::Input { command, counted: &counted, prices: &prices });
+    session.run.complete = true;
+    let status = counted.account.end.exit_status();
+    session.finish_with(|run, sink| {
+        sink.deliver(&if sink.json() { document::to_json(run)? } else { view(run, &sink.style()) })?;
+        Ok(ExitCode::SUCCESS)
+    })?;
+    Ok(status)
+}
+
+fn saved(args: &Args, host: &Host) -> Option<Prices> {
+    Prices::saved(&output::store(&args.destination.store).ok()??, host)
+}
+
+/// Measures what the prices need, in a tollgate of its own.
+fn prices_now() -> anyhow::Result<Run> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(PRICING).args(["--json", "--no-save"]);
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let output = output.context("cannot start tollgate to measure prices")?;
+    document::from_json(&output.stdout).context("the prices could not be measured (--price none omits them)")
+}
