@@ -90,6 +90,10 @@ pub struct Stamped {
     pub user_ns: u64,
     /// Interrupts that arrived meanwhile.
     pub interrupts_ns: u64,
+    /// Off the CPU although it could have run in user mode.
+    pub preempted_ns: u64,
+    /// In the kernel before the first return to user mode: the other half of starting a task.
+    pub birth_ns: u64,
 }
 
 /// All counts of one run.
@@ -107,6 +111,13 @@ impl Counts {
     /// The tally of a boundary, made when it is new.
     pub(crate) fn at(&mut self, kind: Kind, name: impl Into<String>) -> &mut Tally {
         self.boundaries.entry((kind, name.into())).or_default()
+    }
+
+    /// Adds crossings, if there were any.
+    pub(crate) fn add(&mut self, kind: Kind, name: &str, count: u64) {
+        if count > 0 {
+            self.at(kind, name).count += count;
+        }
     }
 
     /// How often a boundary was crossed.

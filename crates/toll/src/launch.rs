@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::{env, ptr};
+use std::{env, fs, ptr, thread};
 
 /// A child that has not executed its command yet. It ends when this process does.
 pub(crate) struct Waiting {
@@ -45,6 +45,25 @@ impl Waiting {
                 Ok(Self { pid, program, go: Some(go.into()), outcome: outcome.into() })
             }
         }
+    }
+
+    /// Waits until the child sleeps, and returns how often it was switched from until then: voluntarily and not. The
+    /// command is not to be charged for that.
+    pub(crate) fn settled(&self) -> [u64; 2] {
+        let mut switches = [0; 2];
+        // A child on a crowded machine gets its turn within this number of looks.
+        for _ in 0..10_000 {
+            let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+            let value = |key: &str| Some(status.lines().find_map(|line| line.strip_prefix(key))?.trim());
+            let number = |key| value(key).and_then(|number| number.parse().ok()).unwrap_or(0);
+            switches = ["voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"].map(number);
+            if status.is_empty() || (switches[0] > 0 && value("State:").is_some_and(|it| it.starts_with('S')))
+            {
+                break;
+            }
+            thread::yield_now();
+        }
+        switches
     }
 
     /// Lets the child execute. A child that is not released ends.

@@ -5,6 +5,7 @@
 
 mod account;
 pub mod bill;
+mod bpf;
 mod count;
 mod events;
 mod launch;

@@ -1,6 +1,7 @@
 //! One bill's runs of the command: which source counts, and how many passes that takes.
 
 use crate::account::{Account, End};
+use crate::bpf::Bpf;
 use crate::count::{Counts, Kind, Source};
 use crate::start::StartError;
 use crate::trace::Tracer;
@@ -21,6 +22,7 @@ impl Wanted {
     /// The names of the command line, with what each means.
     pub const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("auto", Self::Auto, "the first of these that works here"),
+        ("bpf", Self::Only(Source::Bpf), "programs in the kernel, which also time (root)"),
         ("ptrace", Self::Only(Source::Ptrace), "two runs: one stopped at each call, one undisturbed"),
         ("none", Self::Only(Source::Accounts), "the kernel's accounts alone"),
     ];
@@ -46,9 +48,23 @@ pub struct Counted {
 /// # Errors
 /// The command cannot be started.
 pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Counted, StartError> {
-    let mut counted = None;
     let mut warnings = Vec::new();
-    if wanted != Wanted::Only(Source::Accounts) {
+    let wants = |source| match wanted {
+        Wanted::Auto => source != Source::Accounts,
+        Wanted::Only(only) => only == source,
+    };
+    if wants(Source::Bpf) {
+        match Bpf::open() {
+            Ok(mut bpf) => {
+                let account = watch(command, limits, &mut bpf)?;
+                let counts = Some(bpf.counts());
+                return Ok(Counted { account, source: Source::Bpf, counts, slowdown: None, warnings });
+            }
+            Err(error) => warnings.push(Warning::new(warning::COUNTED_LESS, error.to_string())),
+        }
+    }
+    let mut counted = None;
+    if wants(Source::Ptrace) {
         let mut tracer = Tracer::default();
         match watch(command, limits, &mut tracer) {
             Ok(account) => counted = Some((account, tracer.counts())),
@@ -79,9 +95,7 @@ fn add_accounts(counts: &mut Counts, account: &Account) {
         (Kind::Switch, "involuntary", account.involuntary_switches),
         (Kind::Switch, "to another CPU", account.migrations.unwrap_or(0)),
     ] {
-        if count > 0 {
-            counts.at(kind, name).count = count;
-        }
+        counts.add(kind, name, count);
     }
 }
 

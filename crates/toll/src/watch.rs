@@ -56,6 +56,7 @@ pub(crate) fn watch(
         return Err(error);
     }
     let mut events = Events::open(pid);
+    let before = waiting.settled();
     forwarding.to(pid, limits.time);
     let started = Instant::now();
     waiting.release();
@@ -79,7 +80,10 @@ pub(crate) fn watch(
         } else {
             End::Exited(libc::WEXITSTATUS(status))
         };
-        return Ok(Account::new(end, wall, &usage, events.as_mut().and_then(Events::read)));
+        let mut account = Account::new(end, wall, &usage, events.as_mut().and_then(Events::read));
+        account.voluntary_switches -= before[0].min(account.voluntary_switches);
+        account.involuntary_switches -= before[1].min(account.involuntary_switches);
+        return Ok(account);
     }
 }
 

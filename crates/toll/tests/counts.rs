@@ -15,12 +15,12 @@ const PROGRAMS: &[Program] = &[
     ("write-byte", 300, &[(Call, "write", 1)]),
     ("open-close", 200, &[(Call, "openat", 1), (Call, "close", 1)]),
     ("failing-open", 200, &[(Call, "openat", 1)]),
-    ("bad-call", 100, &[(Call, "call 9999", 1)]),
+    ("bad-call", 100, &[(Call, "call 999", 1)]),
     ("mmap-munmap", 200, &[(Call, "mmap", 1), (Call, "munmap", 1), (Call, "madvise", 1)]),
     ("yield", 200, &[(Call, "sched_yield", 1)]),
     ("sleep", 50, &[(Call, "clock_nanosleep", 1), (Switch, "voluntary", 1)]),
     ("anonymous", 1000, &[(Fault, "minor", 1), (Fault, "anonymous", 1)]),
-    ("zero-page", 1000, &[(Fault, "minor", 1), (Fault, "anonymous", 1)]),
+    ("zero-page", 1000, &[(Fault, "minor", 1), (Fault, "zero page", 1)]),
     ("copy-on-write", 500, &[(Fault, "minor", 1), (Fault, "copy on write", 1)]),
     ("file", 300, &[(Fault, "minor", 1), (Fault, "file", 1)]),
     ("major", 100, &[(Fault, "major", 1)]),
@@ -60,30 +60,47 @@ fn is_counted(source: Source, kind: Kind, name: &str) -> bool {
     (source == Source::Bpf) != is_account(kind, name) || kind != Fault || name == "major"
 }
 
+/// As many attempts for a program: on a crowded machine the start of a process has a fault or a switch more or less.
+const ATTEMPTS: usize = 4;
+
 fn exact(source: Source) {
     steady();
     let mut wrong = Vec::new();
-    for &(name, n, expected) in PROGRAMS {
-        let (none, all) = (count(source, name, 0), count(source, name, n));
-        if all.source != source {
-            skip_case!(name, "{} is refused here: {:?}", source.name(), all.warnings);
-            continue;
-        }
-        for &(kind, boundary, each) in
-            expected.iter().filter(|(kind, name, _)| is_counted(source, *kind, name))
-        {
-            let of =
-                |counted: &Counted| counted.counts.as_ref().map_or(0, |counts| counts.count(kind, boundary));
-            let (got, due) = (of(&all) as i64 - of(&none) as i64, (n * each) as i64);
-            if got != due {
-                wrong.push(format!("{name}: {got} of {boundary} where {due} are due"));
+    for program in PROGRAMS {
+        let mut differences = Vec::new();
+        for _ in 0..ATTEMPTS {
+            differences = differing(source, program);
+            if differences.is_empty() {
+                break;
             }
         }
+        wrong.append(&mut differences);
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What is not counted as often as it happens.
+fn differing(source: Source, &(name, n, expected): &Program) -> Vec<String> {
+    let (none, all) = (count(source, name, 0), count(source, name, n));
+    if all.source != source {
+        skip_case!(name, "{} is refused here: {:?}", source.name(), all.warnings);
+        return Vec::new();
+    }
+    let counted = expected.iter().filter(|(kind, boundary, _)| is_counted(source, *kind, boundary));
+    let difference = |&(kind, boundary, each): &(Kind, &str, u64)| {
+        let of = |counted: &Counted| counted.counts.as_ref().map_or(0, |counts| counts.count(kind, boundary));
+        let (got, due) = (of(&all) as i64 - of(&none) as i64, (n * each) as i64);
+        (got != due).then(|| format!("{name}: {got} of {boundary} where {due} are due"))
+    };
+    counted.filter_map(difference).collect()
 }
 
 #[test]
 fn the_tracer_counts_exactly() {
     exact(Source::Ptrace);
+}
+
+#[test]
+fn bpf_counts_exactly() {
+    exact(Source::Bpf);
 }
