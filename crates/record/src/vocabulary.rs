@@ -201,6 +201,7 @@ names! {
     HARDWARE_RETURN = "hardware return", "The hardware's way back, timed in a bare guest.";
     HARDWARE_TRAP = "hardware-trap", "From the trapping instruction to the handler's first one.";
     HOT_WORK = "hot work", "What a task does at each hop, with its array in the caches.";
+    INTERRUPTS = "interrupts", "Interrupts that arrived while the program was on the CPU.";
     KERNEL_WORK = "kernel work", "What the kernel does behind a crossing.";
     KILL_TO_HANDLER = "kill to handler", "From the sender's call to the signal handler's first instruction.";
     LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and asking the device for it.";

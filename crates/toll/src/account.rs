@@ -1,6 +1,7 @@
 //! What one run of a command used, and how it ended.
 
 use crate::events::EventCounts;
+use crate::launch::Used;
 use std::time::Duration;
 
 /// How a command ended.
@@ -34,6 +35,8 @@ pub struct Account {
     pub end: End,
     /// From its start to its end.
     pub wall: Duration,
+    /// CPU time.
+    pub cpu: Duration,
     /// CPU time in user mode.
     pub user: Duration,
     /// CPU time in the kernel.
@@ -48,26 +51,47 @@ pub struct Account {
     pub involuntary_switches: u64,
     /// Moves to another CPU, where they were counted.
     pub migrations: Option<u64>,
-    /// The largest resident set of one of its processes, in bytes.
-    pub resident_bytes: u64,
+    /// The largest resident set of one of its processes, in bytes; unknown below that of this process, which the kernel
+    /// keeps for the command over the execution.
+    pub resident_bytes: Option<u64>,
 }
 
 impl Account {
-    pub(crate) fn new(end: End, wall: Duration, usage: &libc::rusage, events: Option<EventCounts>) -> Self {
+    pub(crate) fn new(
+        end: End,
+        wall: Duration,
+        usage: &libc::rusage,
+        before: &Used,
+        events: Option<EventCounts>,
+    ) -> Self {
+        // SAFETY: rusage is plain data that the call fills.
+        let own_kib = unsafe {
+            let mut own: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_SELF, &mut own);
+            own.ru_maxrss
+        };
         let time = |it: libc::timeval| Duration::new(it.tv_sec as u64, it.tv_usec as u32 * 1_000);
         Self {
             end,
             wall,
+            cpu: (time(usage.ru_utime) + time(usage.ru_stime)).saturating_sub(before.cpu),
             user: time(usage.ru_utime),
             system: time(usage.ru_stime),
             // The accounts contain the faults of the child before it executed the command; the events do not.
             minor_faults: events.map_or(usage.ru_minflt as u64, |events| events.minor_faults),
             major_faults: events.map_or(usage.ru_majflt as u64, |events| events.major_faults),
             migrations: events.map(|events| events.migrations),
-            voluntary_switches: usage.ru_nvcsw as u64,
-            involuntary_switches: usage.ru_nivcsw as u64,
-            resident_bytes: usage.ru_maxrss as u64 * 1024,
+            voluntary_switches: (usage.ru_nvcsw as u64).saturating_sub(before.voluntary_switches),
+            involuntary_switches: (usage.ru_nivcsw as u64).saturating_sub(before.involuntary_switches),
+            resident_bytes: Some(usage.ru_maxrss).filter(|kib| *kib > own_kib).map(|kib| kib as u64 * 1024),
         }
+    }
+
+    /// The share of user mode in the CPU time.
+    #[must_use]
+    pub fn user_share(&self) -> f64 {
+        let all = (self.user + self.system).as_secs_f64();
+        if all > 0.0 { self.user.as_secs_f64() / all } else { 0.0 }
     }
 
     /// The 95 % interval of the CPU time in user mode, in nanoseconds. Most kernels sample at each tick in which mode a
@@ -75,21 +99,15 @@ impl Account {
     #[must_use]
     pub fn user_interval(&self, tick: Duration) -> [f64; 2] {
         const Z: f64 = 1.96;
-        let cpu = self.cpu().as_nanos() as f64;
+        let cpu = self.cpu.as_nanos() as f64;
         let ticks = cpu / (tick.as_nanos() as f64).max(1.0);
         if ticks <= 0.0 {
             return [0.0, cpu];
         }
-        let share = self.user.as_nanos() as f64 / cpu;
+        let share = self.user_share();
         let (spread, middle) = (Z * Z / ticks, share + Z * Z / (2.0 * ticks));
         let half = Z * (share * (1.0 - share) / ticks + spread / (4.0 * ticks)).sqrt();
         [(middle - half) / (1.0 + spread) * cpu, (middle + half) / (1.0 + spread) * cpu]
-    }
-
-    /// CPU time of the command and what it waited for.
-    #[must_use]
-    pub fn cpu(&self) -> Duration {
-        self.user + self.system
     }
 }
 
@@ -108,8 +126,10 @@ mod tests {
     fn account(user_ms: u64, system_ms: u64) -> Account {
         // SAFETY: rusage is plain data for which all zeroes is valid.
         let usage = unsafe { std::mem::zeroed() };
-        let mut account = Account::new(End::Exited(0), Duration::from_secs(1), &usage, None);
+        let mut account =
+            Account::new(End::Exited(0), Duration::from_secs(1), &usage, &Used::default(), None);
         (account.user, account.system) = (Duration::from_millis(user_ms), Duration::from_millis(system_ms));
+        account.cpu = account.user + account.system;
         account
     }
 

@@ -1,9 +1,11 @@
 //! The bill: a record of what was counted and what that costs on this machine.
 
 use crate::account::{Account, End, tick};
-use crate::count::{Kind, Tally};
+use crate::bpf::Overhead;
+use crate::count::{Counts, Kind, Stamped, Tally};
 use crate::price::Prices;
 use crate::run::Counted;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tollgate_record::family::{Asked, ExecAsked, ExecFound, Found, TollFound};
 use tollgate_record::{
@@ -16,26 +18,32 @@ pub struct Input<'a> {
     pub command: Vec<String>,
     /// What its runs gave.
     pub counted: &'a Counted,
-    /// What crossings cost here.
-    pub prices: &'a Prices,
+    /// What crossings cost here, unless counts alone are wanted.
+    pub prices: Option<&'a Prices>,
 }
 
 /// The rows of the bill: the program as a whole first, then each boundary, the most expensive first.
 #[must_use]
 pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
     let asked = Asked::Exec(ExecAsked { command: input.command.clone(), attached: false });
-    let mut boundaries: Vec<Measurement> = input
-        .counted
+    let counted = input.counted;
+    // What was measured right beside the command is a better price than any other.
+    let prices = match (input.prices, &counted.overhead) {
+        (Some(prices), Some(overhead)) => prices.with_call(overhead.bare.call),
+        (prices, _) => prices.cloned().unwrap_or_default(),
+    };
+    let within = counted.overhead.map(|overhead| Within::of(&overhead, &prices));
+    let mut boundaries: Vec<Measurement> = counted
         .counts
         .iter()
         .flat_map(|counts| &counts.boundaries)
-        .map(|((kind, name), tally)| boundary(*kind, name, tally, input.prices))
+        .map(|((kind, name), tally)| boundary(*kind, name, tally, &prices, within))
         .collect();
     boundaries.sort_by(|a, b| {
         let cost = |row: &Measurement| row.ns.map_or(-1.0, |ns| ns.estimate);
         cost(b).total_cmp(&cost(a)).then(b.crossings.cmp(&a.crossings)).then(a.probe.cmp(&b.probe))
     });
-    let mut rows = vec![whole(input, &boundaries)];
+    let mut rows = vec![whole(input, &prices, &boundaries)];
     rows.append(&mut boundaries);
     for row in &mut rows {
         row.asked = asked.clone();
@@ -43,7 +51,7 @@ pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
     rows
 }
 
-fn whole(input: &Input<'_>, boundaries: &[Measurement]) -> Measurement {
+fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Measurement {
     let (counted, account) = (input.counted, &input.counted.account);
     let counts = counted.counts.as_ref();
     let mut row = Measurement::empty("exec/total", "host", Per::Run, Status::Measured);
@@ -54,7 +62,7 @@ fn whole(input: &Input<'_>, boundaries: &[Measurement]) -> Measurement {
         source: counted.source.name().into(),
         counting_slowdown: counted.slowdown,
         left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0),
-        priced_by: input.prices.runs.clone(),
+        priced_by: prices.runs.clone(),
         ..ExecFound::default()
     };
     match account.end {
@@ -66,32 +74,46 @@ fn whole(input: &Input<'_>, boundaries: &[Measurement]) -> Measurement {
     let seconds = |time: Duration| time.as_secs_f64();
     for (counter, value) in [
         (counter::ELAPSED, seconds(account.wall)),
-        (counter::CPU_SECONDS, seconds(account.cpu())),
+        (counter::CPU_SECONDS, seconds(account.cpu)),
         (counter::USER_SECONDS, seconds(account.user)),
         (counter::SYSTEM_SECONDS, seconds(account.system)),
-        (counter::CPU_SHARE, seconds(account.cpu()) / seconds(account.wall).max(1e-9)),
+        (counter::CPU_SHARE, seconds(account.cpu) / seconds(account.wall).max(1e-9)),
         (counter::MINOR_FAULTS, account.minor_faults as f64),
         (counter::MAJOR_FAULTS, account.major_faults as f64),
         (counter::VOLUNTARY_SWITCHES, account.voluntary_switches as f64),
         (counter::INVOLUNTARY_SWITCHES, account.involuntary_switches as f64),
-        (counter::MAXIMUM_RESIDENT, account.resident_bytes as f64 / 1024.0),
     ] {
         row.count(counter, value);
     }
+    if let Some(bytes) = account.resident_bytes {
+        row.count(counter::MAXIMUM_RESIDENT, bytes as f64 / 1024.0);
+    }
     let tolls = sum(boundaries, phase::TOLL);
-    let cpu = Estimate::point(account.cpu().as_nanos() as f64);
+    let cpu = Estimate::point(account.cpu.as_nanos() as f64);
     row.ns = Some(cpu);
-    row.phases = accounted(account, tolls);
+    row.phases = match counts.and_then(|counts| Some((counts, counts.stamped?, counted.overhead?))) {
+        Some((counts, stamped, overhead)) => {
+            let mut parts = stamped_parts(counts, &stamped, &overhead, boundaries);
+            let sum = Estimate::sum(parts.iter().filter_map(|part| part.ns));
+            parts.push(part(phase::UNATTRIBUTED, Evidence::Difference, cpu.minus(&sum)));
+            parts.extend(waiting(counts, &stamped));
+            parts
+        }
+        None => accounted(account, tolls),
+    };
     row.warnings.clone_from(&counted.warnings);
-    unpriced(&mut row, boundaries);
+    if input.prices.is_some() {
+        unpriced(&mut row, boundaries);
+    }
     row
 }
 
 /// The parts by the kernel's accounts: what is not toll of the time in the kernel is work.
 fn accounted(account: &Account, tolls: Option<Estimate>) -> Vec<Phase> {
     let ns = |time: Duration| Estimate::point(time.as_nanos() as f64);
-    let user = Estimate::within(ns(account.user).estimate, account.user_interval(tick()));
-    let system = ns(account.cpu()).minus(&user);
+    let user =
+        Estimate::within(ns(account.cpu).estimate * account.user_share(), account.user_interval(tick()));
+    let system = ns(account.cpu).minus(&user);
     let mut parts = vec![part(phase::USER, Evidence::Accounted, user)];
     match tolls {
         Some(tolls) => {
@@ -103,7 +125,79 @@ fn accounted(account: &Account, tolls: Option<Estimate>) -> Vec<Phase> {
     parts
 }
 
-fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices) -> Measurement {
+/// What counting adds between the stamps of one crossing: of a call, of a fault.
+#[derive(Clone, Copy)]
+struct Within {
+    call: Estimate,
+    fault: Estimate,
+}
+
+impl Within {
+    /// A call that does nothing is all way in and out, so that what is between its stamps is no work. A bare fault is its
+    /// toll and its work, so that what is between its stamps beyond that work was added.
+    fn of(overhead: &Overhead, prices: &Prices) -> Self {
+        let [call, fault] = overhead.inside.map(Estimate::point);
+        let toll = prices.of(Kind::Fault, "").unwrap_or(Estimate::point(0.0));
+        Self { call, fault: fault.minus(&overhead.bare.fault).minus(&Estimate::point(-toll.estimate)) }
+    }
+
+    fn kind(&self, kind: Kind) -> Option<Estimate> {
+        match kind {
+            Kind::Call => Some(self.call),
+            Kind::Fault => Some(self.fault),
+            _ => None,
+        }
+    }
+}
+
+/// The parts by time stamps in the kernel.
+fn stamped_parts(
+    counts: &Counts,
+    stamped: &Stamped,
+    overhead: &Overhead,
+    boundaries: &[Measurement],
+) -> Vec<Phase> {
+    let count = |kind| counts.total(kind) as f64;
+    let (calls, faults) = (count(Kind::Call), count(Kind::Fault));
+    let [call_in, fault_in] = overhead.inside.map(Estimate::point);
+    let (bare, counted) = (&overhead.bare, &overhead.counted);
+    let point = |ns: u64| Estimate::point(ns as f64);
+    // The ways in and out are outside of the stamps, with what counting adds there.
+    let user = point(stamped.user_ns)
+        .minus(&counted.call.minus(&call_in).scaled(calls))
+        .minus(&counted.fault.minus(&fault_in).scaled(faults));
+    let mut parts = vec![part(phase::USER, Evidence::Difference, user)];
+    if let Some(tolls) = sum(boundaries, phase::TOLL) {
+        parts.push(part(phase::TOLL, Evidence::Priced, tolls));
+    }
+    let work = sum(boundaries, phase::KERNEL_WORK).unwrap_or(Estimate::point(0.0));
+    let work = Estimate::sum([work, point(stamped.birth_ns)]);
+    parts.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, work));
+    if stamped.interrupts_ns > 0 {
+        parts.push(part(phase::INTERRUPTS, Evidence::KernelTimestamp, point(stamped.interrupts_ns)));
+    }
+    let added = |counted: &Estimate, bare: &Estimate, count: f64| counted.minus(bare).scaled(count);
+    let added = [added(&counted.call, &bare.call, calls), added(&counted.fault, &bare.fault, faults)];
+    parts.push(part(phase::COUNTING, Evidence::Difference, Estimate::sum(added)));
+    parts
+}
+
+/// Time off the CPU over all tasks, by the call that waited.
+fn waiting(counts: &Counts, stamped: &Stamped) -> Option<Phase> {
+    let mut causes: BTreeMap<String, f64> = BTreeMap::new();
+    for ((kind, name), tally) in &counts.boundaries {
+        let ns = tally.waiting_ns.unwrap_or(0) as f64;
+        let cause = if *kind == Kind::Fault { "page faults".into() } else { format!("in {name}") };
+        *causes.entry(cause).or_default() += ns;
+    }
+    causes.insert("ready to run".into(), stamped.preempted_ns as f64);
+    causes.retain(|_, ns| *ns > 0.0);
+    let total: f64 = causes.values().sum();
+    let waiting = part(phase::WAITING, Evidence::KernelTimestamp, Estimate::point(total));
+    (total > 0.0).then_some(Phase { causes, ..waiting })
+}
+
+fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Option<Within>) -> Measurement {
     let id = format!("exec/{}/{name}", kind.name().replace(' ', "-"));
     let mut row = Measurement::empty(&id, "host", Per::Run, Status::Measured);
     row.samples = 1;
@@ -114,7 +208,9 @@ fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices) -> Measureme
         row.phases.push(part(phase::TOLL, Evidence::Priced, price.scaled(count)));
     }
     if let Some(ns) = tally.kernel_ns {
-        row.phases.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, Estimate::point(ns as f64)));
+        let added = within.and_then(|within| within.kind(kind)).map(|each| each.scaled(count));
+        let ns = Estimate::point(ns as f64).minus(&added.unwrap_or(Estimate::point(0.0)));
+        row.phases.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, ns));
     }
     if !row.phases.is_empty() {
         row.ns = Some(Estimate::sum(row.phases.iter().filter_map(|part| part.ns)));

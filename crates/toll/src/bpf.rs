@@ -1,16 +1,17 @@
 //! Counts and times in the kernel: loads the programs of `guests/bpf/toll.c` and reads their sums.
 
+use crate::calibrate::{Pair, Yardstick};
 use crate::count::{Counts, Kind, Stamped, Tally, call_name};
 use crate::start::StartError;
 use crate::trace::signal_name;
 use crate::watch::Counter;
-use aya::maps::{HashMap, Map, MapData, PerCpuArray};
+use aya::maps::{HashMap, MapData, MapError, PerCpuArray, PerCpuValues};
 use aya::programs::perf_event::{PerfEventScope, PerfTypeId, SamplePolicy};
 use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
-use aya::{Btf, Ebpf, EbpfError, Pod, include_bytes_aligned};
+use aya::{Btf, Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 use perf_event_open_sys::bindings::{PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_PAGE_FAULTS_MIN};
-use std::{fs, io};
+use std::{fs, io, mem};
 
 static OBJECT: &[u8] = include_bytes_aligned!("../../../guests/bpf/images/toll.o");
 
@@ -57,6 +58,40 @@ struct Sums {
     switches: u64,
 }
 
+impl Sums {
+    fn tally(&self) -> Tally {
+        let (kernel_ns, waiting_ns) = (Some(self.ns), Some(self.off));
+        Tally { count: self.count, kernel_ns, waiting_ns, ..Tally::default() }
+    }
+
+    fn each(self, other: Self, of: fn(u64, u64) -> u64) -> Self {
+        Self {
+            count: of(self.count, other.count),
+            ns: of(self.ns, other.ns),
+            off: of(self.off, other.off),
+            errors: of(self.errors, other.errors),
+            one_byte: of(self.one_byte, other.one_byte),
+            switches: of(self.switches, other.switches),
+        }
+    }
+}
+
+impl std::ops::Add for Sums {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.each(other, u64::wrapping_add)
+    }
+}
+
+impl std::ops::Sub for Sums {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self.each(other, u64::wrapping_sub)
+    }
+}
+
 // SAFETY: plain data without padding, in which every bit pattern is valid.
 unsafe impl Pod for Task {}
 // SAFETY: plain data without padding, in which every bit pattern is valid.
@@ -85,13 +120,36 @@ enum Total {
 
 /// `enum fault` of the program.
 const FAULTS: [&str; 7] = ["anonymous", "zero page", "copy on write", "file", "major", "huge", "protection"];
-const CALLS: u32 = 1024;
-const SIGNALS: u32 = 65;
+/// Modes of a task in the program: its next execution begins the command, or it is in the middle of something.
+const BORN: u8 = 0;
+const UNKNOWN: u8 = 4;
+
+/// Everything in the maps at one moment.
+#[derive(Clone, Default)]
+struct Snapshot {
+    calls: Vec<Sums>,
+    faults: Vec<Sums>,
+    signals: Vec<u64>,
+    totals: Vec<u64>,
+}
 
 /// The loaded programs. They are attached until this is dropped.
 pub(crate) struct Bpf {
     ebpf: Ebpf,
+    /// What was counted before the command.
+    before: Snapshot,
     counts: Counts,
+}
+
+/// What counting adds to a call and a fault.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overhead {
+    /// Without counting.
+    pub(crate) bare: Pair,
+    /// While they are counted.
+    pub(crate) counted: Pair,
+    /// Nanoseconds of the counted ones between the stamps: of a call, of a fault.
+    pub(crate) inside: [f64; 2],
 }
 
 /// Why the programs do not run here, in one sentence.
@@ -105,8 +163,6 @@ pub(crate) enum BpfError {
     Btf(#[from] aya::BtfError),
     #[error("BPF program {0} is refused: {1}")]
     Program(&'static str, ProgramError),
-    #[error("a BPF map is refused: {0}")]
-    Map(#[from] aya::maps::MapError),
 }
 
 impl Bpf {
@@ -116,8 +172,8 @@ impl Bpf {
         if fs::read_link("/proc/self/ns/pid").is_ok_and(|it| it.as_os_str() != "pid:[4026531836]") {
             return Err(BpfError::Namespace);
         }
-        let mut ebpf = Ebpf::load(OBJECT)?;
         let btf = Btf::from_sys_fs()?;
+        let mut ebpf = EbpfLoader::new().btf(Some(&btf)).load(OBJECT)?;
         for &(name, point, needed) in PROGRAMS {
             let program = ebpf.program_mut(name).ok_or(ProgramError::NotLoaded);
             let attached = program.and_then(|program| attach(program, point, &btf));
@@ -125,74 +181,95 @@ impl Bpf {
                 return Err(BpfError::Program(name, error));
             }
         }
-        Ok(Self { ebpf, counts: Counts::default() })
+        Ok(Self { ebpf, before: Snapshot::default(), counts: Counts::default() })
     }
 
-    /// Counts this task from its next execution on.
-    pub(crate) fn follow(&mut self, pid: libc::pid_t) -> Result<(), BpfError> {
-        let tasks =
-            self.ebpf.map_mut("tasks").ok_or(aya::maps::MapError::InvalidName { name: "tasks".into() })?;
-        HashMap::<_, u32, Task>::try_from(tasks)?.insert(pid as u32, Task::default(), 0)?;
-        Ok(())
+    /// Measures a call and a fault while they are counted, and what of that is between the stamps of each.
+    pub(crate) fn calibrate(&mut self, yardstick: &mut Yardstick, bare: Pair) -> Option<Overhead> {
+        let before = self.snapshot();
+        self.enter(yardstick.pid, UNKNOWN).ok()?;
+        let counted = yardstick.measure()?;
+        self.tasks().ok()?.remove(&(yardstick.pid as u32)).ok()?;
+        self.before = self.snapshot();
+        let between = self.before.minus(&before);
+        let each = |sums: &[Sums], at: usize| sums.get(at).map(|it| it.ns as f64 / it.count.max(1) as f64);
+        let inside = [each(&between.calls, libc::SYS_getppid as usize)?, each(&between.faults, 0)?];
+        Some(Overhead { bare, counted, inside })
     }
 
     /// What was counted.
-    pub(crate) fn counts(self) -> Counts {
-        self.counts
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        mem::take(&mut self.counts)
     }
 
-    fn map(&self, name: &str) -> Option<&Map> {
-        self.ebpf.map(name)
+    fn enter(&mut self, pid: libc::pid_t, mode: u8) -> Result<(), MapError> {
+        let mut task = Task::default();
+        task.flags[0] = mode;
+        self.tasks()?.insert(pid as u32, task, 0)
     }
 
-    fn sums(&self, map: &str, at: u32) -> Sums {
-        let array = self.map(map).and_then(|map| PerCpuArray::<&MapData, Sums>::try_from(map).ok());
-        let values = array.and_then(|array| array.get(&at, 0).ok());
-        values.iter().flat_map(|values| values.iter()).fold(Sums::default(), |a, b| Sums {
-            count: a.count + b.count,
-            ns: a.ns + b.ns,
-            off: a.off + b.off,
-            errors: a.errors + b.errors,
-            one_byte: a.one_byte + b.one_byte,
-            switches: a.switches + b.switches,
-        })
+    fn tasks(&mut self) -> Result<HashMap<&mut MapData, u32, Task>, MapError> {
+        let name = "tasks";
+        HashMap::try_from(self.ebpf.map_mut(name).ok_or(MapError::InvalidName { name: name.into() })?)
     }
 
-    fn number(&self, map: &str, at: u32) -> u64 {
-        let array = self.map(map).and_then(|map| PerCpuArray::<&MapData, u64>::try_from(map).ok());
-        array.and_then(|array| array.get(&at, 0).ok()).map_or(0, |values| values.iter().sum())
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            calls: self.array("calls"),
+            faults: self.array("faults"),
+            signals: self.array("signals"),
+            totals: self.array("totals"),
+        }
     }
 
-    fn read(&self) -> Counts {
+    /// Each element of a map, summed over all CPUs.
+    fn array<T: Pod + Default + std::ops::Add<Output = T>>(&self, name: &str) -> Vec<T> {
+        let map = self.ebpf.map(name).and_then(|map| PerCpuArray::<&MapData, T>::try_from(map).ok());
+        let sum = |values: PerCpuValues<T>| values.iter().fold(T::default(), |a, b| a + *b);
+        map.iter().flat_map(|map| map.iter()).map(|values| values.map(sum).unwrap_or_default()).collect()
+    }
+}
+
+impl Counter for Bpf {
+    fn attach(&mut self, pid: libc::pid_t) -> Result<(), StartError> {
+        let what = "count the command by BPF";
+        self.enter(pid, BORN).map_err(|error| StartError::System { what, error: io::Error::other(error) })
+    }
+
+    fn ended(&mut self, _: libc::pid_t) {
+        self.counts = self.snapshot().minus(&self.before).counts();
+    }
+}
+
+impl Snapshot {
+    fn minus(&self, before: &Self) -> Self {
+        fn each<T: Copy + Default + std::ops::Sub<Output = T>>(now: &[T], before: &[T]) -> Vec<T> {
+            let before = before.iter().copied().chain(std::iter::repeat(T::default()));
+            now.iter().zip(before).map(|(now, before)| *now - before).collect()
+        }
+        Self {
+            calls: each(&self.calls, &before.calls),
+            faults: each(&self.faults, &before.faults),
+            signals: each(&self.signals, &before.signals),
+            totals: each(&self.totals, &before.totals),
+        }
+    }
+
+    fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        for (kind, map, number) in
-            [(Kind::Call, "calls", CALLS), (Kind::Fault, "faults", FAULTS.len() as u32)]
-        {
-            for at in 0..number {
-                let sums = self.sums(map, at);
-                if sums.count == 0 {
-                    continue;
-                }
-                let is_call = kind == Kind::Call;
-                let name = match FAULTS.get(at as usize).filter(|_| !is_call) {
-                    Some(name) => (*name).to_owned(),
-                    None if at == CALLS - 1 => "unknown calls".into(),
-                    None => call_name(at.into()),
-                };
-                let moves = is_call && ["read", "write"].contains(&name.as_str());
-                *counts.at(kind, name) = Tally {
-                    count: sums.count,
-                    errors: is_call.then_some(sums.errors),
-                    one_byte: moves.then_some(sums.one_byte),
-                    kernel_ns: Some(sums.ns),
-                    waiting_ns: Some(sums.off),
-                };
-            }
+        for (at, sums) in self.calls.iter().enumerate().filter(|(_, sums)| sums.count > 0) {
+            let name = if at + 1 == self.calls.len() { "unknown calls".into() } else { call_name(at as u64) };
+            let moves = ["read", "write"].contains(&name.as_str());
+            let one_byte = moves.then_some(sums.one_byte);
+            *counts.at(Kind::Call, name) = Tally { errors: Some(sums.errors), one_byte, ..sums.tally() };
         }
-        for signal in 1..SIGNALS {
-            counts.add(Kind::Signal, &signal_name(signal as libc::c_int), self.number("signals", signal));
+        for (sums, name) in self.faults.iter().zip(FAULTS).filter(|(sums, _)| sums.count > 0) {
+            *counts.at(Kind::Fault, name) = sums.tally();
         }
-        let total = |which: Total| self.number("totals", which as u32);
+        for (signal, count) in self.signals.iter().enumerate() {
+            counts.add(Kind::Signal, &signal_name(signal as libc::c_int), *count);
+        }
+        let total = |which: Total| self.totals.get(which as usize).copied().unwrap_or(0);
         for (kind, name, which) in [
             (Kind::Switch, "voluntary", Total::Voluntary),
             (Kind::Switch, "involuntary", Total::Involuntary),
@@ -216,17 +293,6 @@ impl Bpf {
         let began = 1 + total(Total::Processes) + total(Total::Threads);
         counts.left_running = began.saturating_sub(total(Total::Ended));
         counts
-    }
-}
-
-impl Counter for Bpf {
-    fn attach(&mut self, pid: libc::pid_t) -> Result<(), StartError> {
-        let what = "count the command by BPF";
-        self.follow(pid).map_err(|error| StartError::System { what, error: io::Error::other(error) })
-    }
-
-    fn ended(&mut self, _: libc::pid_t) {
-        self.counts = self.read();
     }
 }
 

@@ -7,8 +7,7 @@ use std::io::{self, Read};
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// What is counted, in the order of [`Events::read`].
-const EVENTS: [u32; 4] = [
-    abi::PERF_COUNT_SW_TASK_CLOCK,
+const EVENTS: [u32; 3] = [
     abi::PERF_COUNT_SW_PAGE_FAULTS_MIN,
     abi::PERF_COUNT_SW_PAGE_FAULTS_MAJ,
     abi::PERF_COUNT_SW_CPU_MIGRATIONS,
@@ -20,8 +19,6 @@ pub(crate) struct Events(Vec<File>);
 /// What they have counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EventCounts {
-    /// Nanoseconds of CPU time.
-    pub(crate) cpu_ns: u64,
     pub(crate) minor_faults: u64,
     pub(crate) major_faults: u64,
     pub(crate) migrations: u64,
@@ -41,8 +38,8 @@ impl Events {
             file.read_exact(&mut bytes).ok()?;
             *value = u64::from_ne_bytes(bytes);
         }
-        let [cpu_ns, minor_faults, major_faults, migrations] = values;
-        Some(EventCounts { cpu_ns, minor_faults, major_faults, migrations })
+        let [minor_faults, major_faults, migrations] = values;
+        Some(EventCounts { minor_faults, major_faults, migrations })
     }
 }
 

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{env, fs, ptr, thread};
 
 /// A child that has not executed its command yet. It ends when this process does.
@@ -16,6 +17,14 @@ pub(crate) struct Waiting {
     program: String,
     go: Option<File>,
     outcome: File,
+}
+
+/// What a child has used before its command begins.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Used {
+    pub(crate) cpu: Duration,
+    pub(crate) voluntary_switches: u64,
+    pub(crate) involuntary_switches: u64,
 }
 
 /// What the child does itself before it executes. It must make system calls only.
@@ -47,23 +56,26 @@ impl Waiting {
         }
     }
 
-    /// Waits until the child sleeps, and returns how often it was switched from until then: voluntarily and not. The
-    /// command is not to be charged for that.
-    pub(crate) fn settled(&self) -> [u64; 2] {
-        let mut switches = [0; 2];
+    /// Waits until the child sleeps, and returns what it has used until then, which the command is not charged for.
+    pub(crate) fn settled(&self) -> Used {
+        let mut used = Used::default();
+        let read = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", self.pid)).unwrap_or_default();
         // A child on a crowded machine gets its turn within this number of looks.
         for _ in 0..10_000 {
-            let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+            let status = read("status");
             let value = |key: &str| Some(status.lines().find_map(|line| line.strip_prefix(key))?.trim());
             let number = |key| value(key).and_then(|number| number.parse().ok()).unwrap_or(0);
-            switches = ["voluntary_ctxt_switches:", "nonvoluntary_ctxt_switches:"].map(number);
-            if status.is_empty() || (switches[0] > 0 && value("State:").is_some_and(|it| it.starts_with('S')))
-            {
+            used.voluntary_switches = number("voluntary_ctxt_switches:");
+            used.involuntary_switches = number("nonvoluntary_ctxt_switches:");
+            let sleeps = value("State:").is_some_and(|it| it.starts_with('S'));
+            if status.is_empty() || (used.voluntary_switches > 0 && sleeps) {
                 break;
             }
             thread::yield_now();
         }
-        switches
+        let ran = read("schedstat").split(' ').next().and_then(|ns| ns.parse().ok());
+        used.cpu = Duration::from_nanos(ran.unwrap_or(0));
+        used
     }
 
     /// Lets the child execute. A child that is not released ends.
@@ -106,7 +118,7 @@ fn found(program: &OsStr) -> Option<PathBuf> {
 }
 
 /// A pipe that is closed on execution.
-fn pipe() -> Result<[OwnedFd; 2], StartError> {
+pub(crate) fn pipe() -> Result<[OwnedFd; 2], StartError> {
     let mut ends: [RawFd; 2] = [-1; 2];
     // SAFETY: room for two descriptors, which nothing else owns after the call.
     unsafe {

@@ -6,6 +6,7 @@
 mod account;
 pub mod bill;
 mod bpf;
+mod calibrate;
 mod count;
 mod events;
 mod launch;
@@ -17,6 +18,7 @@ mod trace;
 mod watch;
 
 pub use account::{Account, End};
+pub use bpf::Overhead;
 pub use count::{Counts, Kind, Source, Stamped, Tally};
 pub use price::{PRICING, Prices};
 pub use run::{Counted, Wanted, run};

@@ -48,6 +48,11 @@ impl Prices {
         priced.find(|prices| prices.call.is_some() && prices.fault.is_some())
     }
 
+    /// The same with a call as it was measured beside the command.
+    pub(crate) fn with_call(&self, call: Estimate) -> Self {
+        Self { call: Some(call), ..self.clone() }
+    }
+
     /// What one crossing of a boundary costs.
     #[must_use]
     pub fn of(&self, kind: Kind, _name: &str) -> Option<Estimate> {
@@ -72,7 +77,7 @@ fn fault(run: &Run) -> Option<Estimate> {
 }
 
 /// The mean of two figures, with the interval that contains both of theirs: the machine may have changed between them.
-fn spanned(a: &Estimate, b: &Estimate) -> Estimate {
+pub(crate) fn spanned(a: &Estimate, b: &Estimate) -> Estimate {
     let ci = [a.ci[0].min(b.ci[0]), a.ci[1].max(b.ci[1])];
     Estimate::within((a.estimate + b.estimate) / 2.0, ci)
 }

@@ -1,7 +1,8 @@
 //! One bill's runs of the command: which source counts, and how many passes that takes.
 
 use crate::account::{Account, End};
-use crate::bpf::Bpf;
+use crate::bpf::{Bpf, Overhead};
+use crate::calibrate::Yardstick;
 use crate::count::{Counts, Kind, Source};
 use crate::start::StartError;
 use crate::trace::Tracer;
@@ -37,6 +38,8 @@ pub struct Counted {
     pub source: Source,
     /// The counts, unless nothing counted.
     pub counts: Option<Counts>,
+    /// What counting added, where it was in the run that was timed.
+    pub overhead: Option<Overhead>,
     /// Wall time of the run that was counted over that of the one that was timed, where they are two.
     pub slowdown: Option<f64>,
     /// What a reader must know.
@@ -54,11 +57,26 @@ pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Count
         Wanted::Only(only) => only == source,
     };
     if wants(Source::Bpf) {
+        let mut yardstick = Yardstick::start()?;
+        let bare = yardstick.measure();
         match Bpf::open() {
             Ok(mut bpf) => {
+                let mut overhead = bare.and_then(|bare| bpf.calibrate(&mut yardstick, bare));
                 let account = watch(command, limits, &mut bpf)?;
-                let counts = Some(bpf.counts());
-                return Ok(Counted { account, source: Source::Bpf, counts, slowdown: None, warnings });
+                let counts = Some(bpf.take_counts());
+                drop(bpf);
+                // The machine may have changed its speed meanwhile.
+                if let (Some(before), Some(after)) = (&mut overhead, yardstick.measure()) {
+                    before.bare = before.bare.spanned(&after);
+                }
+                return Ok(Counted {
+                    account,
+                    source: Source::Bpf,
+                    counts,
+                    overhead,
+                    slowdown: None,
+                    warnings,
+                });
             }
             Err(error) => warnings.push(Warning::new(warning::COUNTED_LESS, error.to_string())),
         }
@@ -78,12 +96,19 @@ pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Count
     }
     let account = watch(command, limits, &mut Uncounted)?;
     let Some((first, mut counts)) = counted else {
-        return Ok(Counted { account, source: Source::Accounts, counts: None, slowdown: None, warnings });
+        return Ok(Counted {
+            account,
+            source: Source::Accounts,
+            counts: None,
+            overhead: None,
+            slowdown: None,
+            warnings,
+        });
     };
     warnings.extend(not_repeatable(&first, &account));
     add_accounts(&mut counts, &account);
     let slowdown = Some(first.wall.as_secs_f64() / account.wall.as_secs_f64().max(1e-9));
-    Ok(Counted { account, source: Source::Ptrace, counts: Some(counts), slowdown, warnings })
+    Ok(Counted { account, source: Source::Ptrace, counts: Some(counts), overhead: None, slowdown, warnings })
 }
 
 /// What the accounts of an undisturbed run count.

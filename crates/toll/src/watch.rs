@@ -80,10 +80,8 @@ pub(crate) fn watch(
         } else {
             End::Exited(libc::WEXITSTATUS(status))
         };
-        let mut account = Account::new(end, wall, &usage, events.as_mut().and_then(Events::read));
-        account.voluntary_switches -= before[0].min(account.voluntary_switches);
-        account.involuntary_switches -= before[1].min(account.involuntary_switches);
-        return Ok(account);
+        let events = events.as_mut().and_then(Events::read);
+        return Ok(Account::new(end, wall, &usage, &before, events));
     }
 }
 

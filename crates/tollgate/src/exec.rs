@@ -105,9 +105,9 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     if now {
         measured.push(prices_now()?);
     }
-    let prices = saved.unwrap_or_else(|| Prices::from(&measured));
+    let prices = (args.price != Some(Price::None)).then(|| saved.unwrap_or_else(|| Prices::from(&measured)));
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    session.run.results = bill::rows(&bill::Input { command, counted: &counted, prices: &prices });
+    session.run.results = bill::rows(&bill::Input { command, counted: &counted, prices: prices.as_ref() });
     session.run.complete = true;
     let status = counted.account.end.exit_status();
     session.finish_with(|run, sink| {
