@@ -55,7 +55,7 @@ struct tally { u64 count, ns, off, errors, one_byte, switches; };
 // The elements of `totals`.
 enum total {
     CPU_NS, USER_NS, INTERRUPT_NS, PREEMPTED_NS, VOLUNTARY, INVOLUNTARY, MOVED, WOKEN_HERE, WOKEN_THERE,
-    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, TOTALS
+    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, BEFORE_NS, TOTALS
 };
 
 enum fault { ANONYMOUS, ZERO_PAGE, COPY_ON_WRITE, FILE_MINOR, MAJOR, HUGE, PROTECTION, FAULTS };
@@ -158,6 +158,8 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
                 if (c)
                     c->switches++;
             }
+        } else {
+            add(BEFORE_NS, now - t->on_since);
         }
         t->off = 1;
         t->cpu = cpu_number();
@@ -312,8 +314,10 @@ SEC("tp_btf/sched_process_exec") int process_exec(u64 *args)
         return 0;
     if (t->mode == BORN) {
         // The command begins here, in the middle of this call.
+        u64 now = now_ns();
+        add(BEFORE_NS, now - t->on_since);
         t->mode = CALL;
-        t->since = t->on_since = now_ns();
+        t->since = t->on_since = now;
     }
     if (before != tid) {
         // A thread has taken the number of the first one.

@@ -116,6 +116,7 @@ enum Total {
     Ended,
     Interrupts,
     Birth,
+    Before,
 }
 
 /// `enum fault` of the program.
@@ -289,6 +290,7 @@ impl Snapshot {
             interrupts_ns: total(Total::Interrupt),
             preempted_ns: total(Total::Preempted),
             birth_ns: total(Total::Birth),
+            before_ns: total(Total::Before),
         });
         let began = 1 + total(Total::Processes) + total(Total::Threads);
         counts.left_running = began.saturating_sub(total(Total::Ended));

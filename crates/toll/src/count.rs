@@ -94,6 +94,8 @@ pub struct Stamped {
     pub preempted_ns: u64,
     /// In the kernel before the first return to user mode: the other half of starting a task.
     pub birth_ns: u64,
+    /// On the CPU before the command began: the first half of its execution.
+    pub before_ns: u64,
 }
 
 /// All counts of one run.

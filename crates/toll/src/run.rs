@@ -8,6 +8,7 @@ use crate::start::StartError;
 use crate::trace::Tracer;
 use crate::watch::{Limits, Uncounted, watch};
 use std::ffi::OsString;
+use std::time::Duration;
 use tollgate_record::{Warning, warning};
 
 /// Which source is to count.
@@ -62,8 +63,11 @@ pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Count
         match Bpf::open() {
             Ok(mut bpf) => {
                 let mut overhead = bare.and_then(|bare| bpf.calibrate(&mut yardstick, bare));
-                let account = watch(command, limits, &mut bpf)?;
-                let counts = Some(bpf.take_counts());
+                let mut account = watch(command, limits, &mut bpf)?;
+                let counts = bpf.take_counts();
+                let before = counts.stamped.map_or(0, |stamped| stamped.before_ns);
+                account.cpu = account.cpu.saturating_sub(Duration::from_nanos(before));
+                let counts = Some(counts);
                 drop(bpf);
                 // The machine may have changed its speed meanwhile.
                 if let (Some(before), Some(after)) = (&mut overhead, yardstick.measure()) {
