@@ -1,24 +1,20 @@
 //! `cargo xtask bench`: measures the figures that the project promises. Tests check no times: speed and repeatability are
 //! checked here.
 
-mod compare;
 mod crossing;
-mod effort;
-mod export;
 mod fault;
 mod figures;
 mod page;
-mod report;
 mod riscv;
-mod spinner;
 mod switch;
 
 use crate::tool::Tool;
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
-use effort::Effort;
-use figures::{Figure, Ladder};
-use spinner::Spinner;
+use figures::{Effort, Figure, at_least, at_most, row, skipped};
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use tollgate_record::Run;
 use tollgate_testkit::workspace;
 
 /// Measure the promised figures and print which are met. Other load on the machine changes them
@@ -42,13 +38,13 @@ static BENCHES: &[Bench] = &[
     ("riscv", |_, _| riscv::programs()),
     ("cache", |_, _| riscv::cache()),
     ("fault", |tool, _| fault::fault(tool)),
-    ("export", |tool, _| export::export(tool)),
-    ("switch", switch::switch),
+    ("export", |tool, _| page::export(tool)),
+    ("switch", |tool, _| switch::switch(tool)),
     ("crossing", crossing::crossing),
-    ("page", |tool, _| page::page(tool)),
-    ("report", |tool, _| report::report(tool)),
-    ("compare", compare::compare),
-    ("repeat", repeat),
+    ("page", |tool, _| page::in_browser(tool)),
+    ("report", |tool, _| page::report(tool)),
+    ("compare", compare),
+    ("repeat", |tool, effort| repeated(tool, effort, "")),
     ("spinner", beside_spinner),
 ];
 
@@ -67,20 +63,11 @@ impl Args {
     }
 }
 
-/// The record of a run with these arguments.
-fn ladder(tool: &Tool, args: &[&str]) -> Result<Ladder> {
-    let (document, _) = tool.json(&[args, &["--no-save"]].concat())?;
-    Ok(Ladder::of(&document))
-}
-
 /// How long a user waits.
 fn time(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
-    let (_, quick) = tool.json(&["--quick", "--no-save"])?;
-    let (_, default) = tool.json(&["--no-save"])?;
-    Ok(vec![
-        Figure::at_most("tollgate --quick, seconds", quick, 5.0),
-        Figure::at_most("tollgate, seconds", default, 60.0),
-    ])
+    let (_, quick) = tool.run(&["--quick"])?;
+    let (_, default) = tool.run(&[])?;
+    Ok(vec![at_most("tollgate --quick, seconds", quick, 5.0), at_most("tollgate, seconds", default, 60.0)])
 }
 
 /// Durations that are known in advance.
@@ -89,64 +76,48 @@ fn harness(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
     let check = &doctor["self_check"];
     let number = |key: &str| check[key].as_f64().unwrap_or(f64::NAN);
     let error = (number("thousand_multiplies") / number("expected") - 1.0).abs() * 100.0;
-    let ladder = ladder(tool, &["run", "null", "fiber/own"])?;
-    let ticks = |probe: &str| ladder.ticks(probe).unwrap_or(f64::NAN);
+    let (run, _) = tool.run(&["run", "null", "fiber/own"])?;
+    let ticks = |probe: &str| row(&run, probe).and_then(|row| row.ticks).map_or(f64::NAN, |it| it.estimate);
     Ok(vec![
-        Figure::at_most("null, ticks from zero", ticks("null").abs(), 0.5),
-        Figure::at_most("1,000 dependent multiplies, % from 3,000 cycles", error, 1.0),
-        Figure::at_most("fiber/own, ticks", ticks("fiber/own"), 10.0),
+        at_most("null, ticks from zero", ticks("null").abs(), 0.5),
+        at_most("1,000 dependent multiplies, % from 3,000 cycles", error, 1.0),
+        at_most("fiber/own, ticks", ticks("fiber/own"), 10.0),
     ])
 }
 
 /// Counted switches for each claimed one.
 fn proof(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
-    let ladder = ladder(tool, &["run", "thread", "process"])?;
+    let (run, _) = tool.run(&["run", "thread", "process"])?;
     let claims = ["futex", "pipe", "eventfd", "yield"];
-    let claimed = |probe: &str| claims.iter().any(|mechanism| probe.ends_with(mechanism));
-    let rows = ladder.switches().filter(|(probe, _)| claimed(probe));
-    Ok(rows
-        .map(|(probe, switches)| {
-            Figure::at_most(
-                &format!("{probe}: switches per round trip, from 2"),
-                (2.0 * switches - 2.0).abs(),
-                0.05,
-            )
-        })
-        .collect())
+    let claimed = run.results.iter().filter(|row| claims.iter().any(|claim| row.probe.ends_with(claim)));
+    let figure = |(probe, switches): (&String, &f64)| {
+        at_most(&format!("{probe}: switches per round trip, from 2"), (2.0 * switches - 2.0).abs(), 0.05)
+    };
+    let counted = claimed.filter_map(|row| Some((&row.probe, row.proof.get("switches_per_crossing")?)));
+    Ok(counted.map(figure).collect())
 }
 
-/// How well separate runs repeat.
-fn repeat(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
-    repeated(tool, effort, "")
-}
-
-/// The same while another process keeps the other CPU busy.
+/// How well separate runs repeat while another process keeps the other CPU busy.
 fn beside_spinner(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
-    let place = ChosenCpus::of(tool)?;
-    let Some(peer) = place.peer else {
-        return Ok(vec![Figure::skipped("spinner", "only one CPU may be used")]);
+    let Some(peer) = chosen_cpus(tool)?.peer else {
+        return Ok(vec![skipped("spinner", "only one CPU may be used")]);
     };
     let _spinner = Spinner::on(peer)?;
     repeated(tool, effort, ", a spinner on the other CPU")
 }
 
 fn repeated(tool: &Tool, effort: &Effort, how: &str) -> Result<Vec<Figure>> {
-    let options: &[&str] = if effort.quick { &["--quick"] } else { &[] };
-    let ladders = (0..effort.runs).map(|_| ladder(tool, options)).collect::<Result<Vec<_>>>()?;
-    let spread = figures::spread(&ladders);
+    let runs: Vec<Run> = effort.repeat(tool, &[])?.into_iter().map(|(run, _)| run).collect();
+    let spread = figures::spread(&runs);
     for row in &spread {
         println!("  {row}");
     }
     let one_cpu: Vec<_> = spread.iter().filter(|row| !row.two_cpus()).collect();
     let steady = one_cpu.iter().filter(|row| row.variation <= 0.03).count() as f64 / one_cpu.len() as f64;
-    let (pairs, apart) = figures::non_overlapping(&ladders);
+    let (pairs, apart) = figures::non_overlapping(&runs);
     Ok(vec![
-        Figure::at_least(
-            &format!("probes of one CPU that vary by 3 % or less, %{how}"),
-            100.0 * steady,
-            90.0,
-        ),
-        Figure::at_most(
+        at_least(&format!("probes of one CPU that vary by 3 % or less, %{how}"), 100.0 * steady, 90.0),
+        at_most(
             &format!("A/A: intervals of two runs that do not overlap, % of {pairs}{how}"),
             100.0 * apart as f64 / pairs as f64,
             1.0,
@@ -154,33 +125,78 @@ fn repeated(tool: &Tool, effort: &Effort, how: &str) -> Result<Vec<Figure>> {
     ])
 }
 
+/// Comparisons of equal runs: how often they report a difference. Quick runs are compared in pairs: the first with the
+/// second, the third with the fourth. The promise is about 200 pairs: `cargo xtask bench compare --runs 400`.
+fn compare(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
+    let dir = tempfile::tempdir()?;
+    let paths = tool.quick_runs(dir.path(), effort.runs as usize)?;
+    let mut verdicts: BTreeMap<String, u32> = BTreeMap::new();
+    let mut flagged: BTreeMap<String, u32> = BTreeMap::new();
+    let mut seen: Vec<f64> = Vec::new();
+    for pair in paths.chunks_exact(2) {
+        let (found, _) = tool.json(&["compare", &pair[0], &pair[1]])?;
+        for row in found["rows"].as_array().context("a comparison without rows")? {
+            let verdict = row["verdict"].as_str().unwrap_or("none").to_owned();
+            if verdict == "better" || verdict == "worse" {
+                let ratio = row["ratio"].as_f64().unwrap_or(f64::NAN);
+                *flagged.entry(format!("{}: {verdict}, {ratio:.3}", row["probe"])).or_default() += 1;
+            }
+            seen.extend(row["smallest_seen"].as_f64());
+            *verdicts.entry(verdict).or_default() += 1;
+        }
+    }
+    for (row, times) in &flagged {
+        println!("  {row} ({times})");
+    }
+    let words: Vec<String> = verdicts.iter().map(|(verdict, times)| format!("{times} {verdict}")).collect();
+    println!("  {}", words.join(", "));
+    println!(
+        "  smallest change that is detected: {:.1} % (median of all probes)",
+        100.0 * figures::median(seen)
+    );
+    let count = |verdict: &str| f64::from(verdicts.get(verdict).copied().unwrap_or(0));
+    let (better, worse) = (count("better"), count("worse"));
+    let all = f64::from(verdicts.values().sum::<u32>());
+    // The difference of heads and tails in fair tosses has a standard deviation of the square root of their number.
+    let uneven = if better + worse > 0.0 { (better - worse).abs() / (better + worse).sqrt() } else { 0.0 };
+    Ok(vec![
+        at_most(
+            &format!("A/A, {} pairs: probes called better or worse, %", paths.len() / 2),
+            100.0 * (better + worse) / all,
+            1.0,
+        ),
+        at_most("A/A: better against worse, in deviations of a fair toss", uneven, 3.0),
+    ])
+}
+
 /// A run beside a spinner on the measured CPU must warn.
 fn on_spinner(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
-    let place = ChosenCpus::of(tool)?;
-    let _spinner = Spinner::on(place.cpu)?;
-    let (document, _) = tool.json(&["--quick", "--no-save"])?;
-    let warned =
-        document["warnings"].as_array().is_some_and(|all| all.iter().any(|one| one["code"] == "other-task"));
-    Ok(vec![Figure::at_least(
-        "a run beside a spinner on the measured CPU warns",
-        f64::from(u8::from(warned)),
-        1.0,
-    )])
+    let _spinner = Spinner::on(chosen_cpus(tool)?.measured.context("no measured CPU in the record")?)?;
+    let (run, _) = tool.run(&["--quick"])?;
+    let warned = run.warnings.iter().any(|warning| warning.code == "other-task");
+    Ok(vec![at_least("a run beside a spinner on the measured CPU warns", f64::from(u8::from(warned)), 1.0)])
 }
 
 /// The CPUs that tollgate chooses.
-struct ChosenCpus {
-    cpu: u64,
-    peer: Option<u64>,
+fn chosen_cpus(tool: &Tool) -> Result<tollgate_record::host::Cpu> {
+    Ok(tool.run(&["run", "null", "--quick"])?.0.host.cpu)
 }
 
-impl ChosenCpus {
-    fn of(tool: &Tool) -> Result<Self> {
-        let (document, _) = tool.json(&["run", "null", "--quick", "--no-save"])?;
-        let cpu = &document["host"]["cpu"];
-        Ok(Self {
-            cpu: cpu["measured"].as_u64().context("no measured CPU in the record")?,
-            peer: cpu["peer"].as_u64(),
-        })
+/// A busy loop on one CPU, which ends when this is dropped.
+struct Spinner(Child);
+
+impl Spinner {
+    fn on(cpu: usize) -> Result<Self> {
+        let mut command = Command::new("taskset");
+        command.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"]).stdin(Stdio::null());
+        Ok(Self(command.spawn().context("taskset could not be started: apt-get install util-linux")?))
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        // `taskset` replaces itself by the shell: the child is the only process.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

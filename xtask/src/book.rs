@@ -3,10 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tollgate_testkit::{program, workspace};
-
-/// How to get the program.
-pub(crate) const INSTALL: &str = "cargo install mdbook --locked";
+use tollgate_testkit::{need, workspace};
 
 /// Make the HTML book from the pages in docs
 #[derive(clap::Args)]
@@ -34,10 +31,7 @@ impl Args {
 /// # Errors
 /// When mdBook is missing or finds something wrong, warnings included.
 pub(crate) fn build(root: &Path, to: &Path) -> Result<()> {
-    let Some(mdbook) = program("mdbook") else {
-        bail!("mdbook is missing: {INSTALL}");
-    };
-    let mut command = Command::new(mdbook);
+    let mut command = Command::new(need("mdbook", "cargo install mdbook --locked")?);
     command.arg("build").arg(root.join("docs")).arg("--dest-dir").arg(root.join(to));
     let output = command.output().context("mdbook could not be started")?;
     let said = String::from_utf8_lossy(&output.stderr);

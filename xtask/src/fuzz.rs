@@ -2,9 +2,9 @@
 //! machine with QEMU and with the reference interpreter, and try random memory, invalid files, invalid results of the
 //! x86-64 guest, hostile records on the page, and random runs and files in exporters and importers.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use tollgate_testkit::workspace;
 
 /// The tests that run for a given time: crate and test.
@@ -29,16 +29,15 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
-        if !fuzz(&workspace::root()?, self.seconds)?.success() {
-            bail!("a test with random input failed; its seed is printed above");
-        }
-        Ok(())
+        fuzz(&workspace::root()?, self.seconds)
     }
 }
 
 /// Fuzzes for about this many seconds, one test at a time.
-pub(crate) fn fuzz(root: &Path, seconds: u64) -> Result<ExitStatus> {
-    Ok(command(root, seconds).status()?)
+pub(crate) fn fuzz(root: &Path, seconds: u64) -> Result<()> {
+    let status = command(root, seconds).status()?;
+    ensure!(status.success(), "a test with random input failed; its seed is printed above");
+    Ok(())
 }
 
 fn command(root: &Path, seconds: u64) -> Command {

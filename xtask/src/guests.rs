@@ -1,18 +1,16 @@
 //! `cargo xtask guests`: builds the guest images, or checks that those in the tree equal what their sources give. The images
-//! for RISC-V, from `guests/riscv`, are built here; the image for x86-64 is built in [`x86`].
+//! for RISC-V are in `guests/riscv`, the one for x86-64 is in `guests/x86`.
 //!
 //! A source file names its images in its first lines: `// image: NAME [OPTION...]`. An option is one for the compiler
 //! (`-DNAME`), `kernel=NAME` (a program for this kernel), `linux` (a static program for Linux or the proxy kernel), `bare`
 //! (a program for machine mode without a kernel) or `alone` (one C file for RV32, without start-up code). The image of a
 //! kernel contains the program of the bill.
 
-mod x86;
-
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
-
-use anyhow::{Context, Result, bail, ensure};
+use tollgate_testkit::{need, printed};
 
 /// Debian's bare-metal cross compiler; `apt-get install gcc-riscv64-unknown-elf`.
 pub(crate) const COMPILER: &str = "riscv64-unknown-elf-gcc";
@@ -96,6 +94,23 @@ const COMPILE_ALONE: &[&str] = &[
     "-Werror",
 ];
 
+/// GCC for x86-64, by its name on every architecture of Debian.
+const X86_COMPILER: &str = "x86_64-linux-gnu-gcc";
+const X86_INSTALL: &str = "apt-get install gcc (on x86-64) or gcc-x86-64-linux-gnu (elsewhere)";
+
+/// The bare guest: a few files of assembly, one flat image. In their order in the image.
+const X86_SOURCES: &[&str] = &["image", "boot", "phases"];
+const X86_LINK: &[&str] = &[
+    "-nostdlib",
+    "-static",
+    "-no-pie",
+    "-Wl,-T,link.ld",
+    "-Wl,--oformat=binary",
+    "-Wl,--build-id=none",
+    "-Wl,-z,noexecstack",
+    "-Wl,--no-warn-rwx-segments",
+];
+
 /// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf)
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -110,55 +125,51 @@ impl Args {
     /// # Errors
     /// When a compiler is missing or fails, or when an image differs.
     pub(crate) fn run(&self) -> Result<()> {
-        x86::guests(self.check)?;
+        x86(self.check)?;
         guests(self.check)
     }
 }
 
-/// Builds all images into the tree, or with `check` into a temporary folder and compares them.
+/// Builds all images into the tree, or with `check` compares them.
 pub(crate) fn guests(check: bool) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/riscv");
-    let version = Command::new(COMPILER).arg("-dumpfullversion").output().with_context(|| {
-        format!("cannot run {COMPILER}; install it with: apt-get install gcc-riscv64-unknown-elf")
-    })?;
-    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    let compiler = need(COMPILER, "apt-get install gcc-riscv64-unknown-elf")?;
+    let version = printed(Command::new(compiler).arg("-dumpfullversion"))?;
     ensure!(
         version.starts_with(RELEASE),
-        "{COMPILER} is release {version}; the images are built with {RELEASE}, as in Debian 12"
+        "{COMPILER} is release {}; the images are built with {RELEASE}, as in Debian 12",
+        version.trim()
     );
-
-    let work = env::temp_dir().join(format!("tollgate-guests-{}", std::process::id()));
-    let outcome = build_all(&root, &work, check);
-    // Best effort: a folder left in the temporary directory does no harm.
-    let _ = fs::remove_dir_all(&work);
-    outcome
+    let work = tempfile::tempdir()?;
+    let built = images(&root)?.into_iter().map(|image| {
+        let bytes = build(&root, work.path(), &image).with_context(|| format!("image {}", image.name))?;
+        Ok((format!("{}.elf", image.name), bytes))
+    });
+    keep(&root, check, &built.collect::<Result<Vec<_>>>()?)
 }
 
-fn build_all(root: &Path, work: &Path, check: bool) -> Result<()> {
-    let images = images(root)?;
-    let kept = root.join("images");
-    fs::create_dir_all(&kept)?;
+/// Writes the images into the folder of their sources, or with `check` compares them with what is there.
+fn keep(root: &Path, check: bool, built: &[(String, Vec<u8>)]) -> Result<()> {
+    let (kept, guests) = (root.join("images"), root.file_name().unwrap_or_default().display());
     let mut differing = Vec::new();
-    for image in &images {
-        let built = build(root, work, image).with_context(|| format!("image {}", image.name))?;
-        let place = kept.join(format!("{}.elf", image.name));
+    for (name, bytes) in built {
+        let place = kept.join(name);
         if !check {
-            fs::write(&place, built)?;
-        } else if fs::read(&place).ok().as_deref() != Some(&built[..]) {
-            differing.push(image.name.clone());
+            fs::write(&place, bytes).with_context(|| place.display().to_string())?;
+        } else if fs::read(&place).ok().as_ref() != Some(bytes) {
+            differing.push(name.as_str());
         }
     }
     for entry in fs::read_dir(&kept)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        let known = images.iter().any(|image| format!("{}.elf", image.name) == name);
-        ensure!(known, "guests/riscv/images/{name} is not named by any source; remove it");
+        let known = built.iter().any(|(built, _)| *built == name);
+        ensure!(known, "guests/{guests}/images/{name} is not named by any source; remove it");
     }
-    if !differing.is_empty() {
-        bail!(
-            "images that differ from their sources: {}; run `cargo xtask guests` and commit the result",
-            differing.join(", ")
-        );
-    }
+    ensure!(
+        differing.is_empty(),
+        "images of guests/{guests} that differ from their sources: {}; run `cargo xtask guests` and commit the result",
+        differing.join(", ")
+    );
     Ok(())
 }
 
@@ -234,7 +245,7 @@ fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
             let mut command = Command::new(COMPILER);
             let usual = if image.link == ALONE { COMPILE_ALONE } else { COMPILE };
             command.current_dir(root).args(usual).args(&image.flags);
-            run(command.args(["-c", source, "-o"]).arg(&object))?;
+            compile(command.args(["-c", source, "-o"]).arg(&object))?;
             objects.push(object);
         }
     }
@@ -244,19 +255,40 @@ fn build(root: &Path, work: &Path, image: &Image) -> Result<Vec<u8>> {
     if image.link == ALONE {
         command.arg("-mabi=ilp32").args(&image.flags);
     }
-    run(command.arg("-o").arg(&out).args(&objects))?;
+    compile(command.arg("-o").arg(&out).args(&objects))?;
     Ok(fs::read(&out)?)
 }
 
-fn run(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("cannot run {COMPILER}"))?;
+/// Runs a compiler or linker. The error is all that it prints.
+fn compile(command: &mut Command) -> Result<()> {
+    let output =
+        command.output().with_context(|| format!("cannot run {}", command.get_program().display()))?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())
 }
 
+/// Builds `images/tolls.bin`, or with `check` compares it with what its sources give.
+fn x86(check: bool) -> Result<()> {
+    need(X86_COMPILER, X86_INSTALL)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/x86");
+    let work = tempfile::tempdir()?;
+    let image = work.path().join("tolls.bin");
+    let mut link = Command::new(X86_COMPILER);
+    link.current_dir(&root).args(X86_LINK).arg("-o").arg(&image);
+    for source in X86_SOURCES {
+        let object = work.path().join(format!("{source}.o"));
+        let mut command = Command::new(X86_COMPILER);
+        command.current_dir(&root).args(["-Wall", "-Werror", "-c"]).arg(format!("{source}.S"));
+        compile(command.arg("-o").arg(&object))?;
+        link.arg(object);
+    }
+    compile(&mut link)?;
+    keep(&root, check, &[("tolls.bin".to_owned(), fs::read(&image)?)])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{COMPILER, guests, image};
+    use super::{COMPILER, X86_COMPILER, X86_INSTALL, guests, image, x86};
 
     #[test]
     fn images_agree_with_their_sources() {
@@ -274,5 +306,13 @@ mod tests {
         for wrong in ["", "a", "a linux kernel=full", "a bear"] {
             assert!(image(wrong, "programs", "programs/a.c").is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_image_agrees_with_its_sources() {
+        if tollgate_testkit::program(X86_COMPILER).is_none() {
+            return tollgate_testkit::skip!("{X86_COMPILER} is missing: {X86_INSTALL}");
+        }
+        x86(true).expect("the image agrees");
     }
 }

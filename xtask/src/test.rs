@@ -1,19 +1,13 @@
 //! `cargo xtask test`: set-up, all checks and tests, and a summary.
 
-mod apt;
-mod minimum;
-mod session;
 mod setup;
 mod steps;
 mod summary;
-mod tally;
 
 use anyhow::Result;
-use session::Session;
 use std::time::Instant;
-use summary::{Outcome, Report};
-use tally::Tally;
-use tollgate_testkit::workspace;
+use summary::{Report, Session, Tally};
+use tollgate_testkit::{Missing, workspace};
 
 /// Do all set-up that the tests need, then run every check and every test
 #[derive(clap::Args)]
@@ -28,7 +22,8 @@ struct Step {
     name: &'static str,
     what: &'static str,
     slow: bool,
-    run: fn(&mut Session) -> Result<Outcome>,
+    /// [`Missing`] is a reason to skip; any other error is a failure.
+    run: fn(&mut Session) -> Result<()>,
 }
 
 /// The steps in their order. A step that fails does not stop the next one.
@@ -70,7 +65,7 @@ static STEPS: &[Step] = &[
         name: "minimum",
         what: "cargo check with the minimum Rust version",
         slow: true,
-        run: minimum::run,
+        run: steps::minimum,
     },
     Step {
         name: "doc",
@@ -95,15 +90,13 @@ impl Args {
             Session { root: workspace::root()?, fast: self.fast, tally: Tally::default(), skips: Vec::new() };
         let mut reports = Vec::new();
         for step in STEPS {
-            if step.slow && self.fast {
-                let outcome = Outcome::Skipped("left out by --fast".to_owned());
-                reports.push(Report { name: step.name, outcome, seconds: 0.0 });
-                continue;
-            }
-            println!("[{:6.1} s] {}: {}", start.elapsed().as_secs_f64(), step.name, step.what);
             let begun = Instant::now();
-            let outcome =
-                (step.run)(&mut session).unwrap_or_else(|error| Outcome::Failed(format!("{error:#}")));
+            let outcome = if step.slow && self.fast {
+                Err(Missing("left out by --fast".to_owned()).into())
+            } else {
+                println!("[{:6.1} s] {}: {}", start.elapsed().as_secs_f64(), step.name, step.what);
+                (step.run)(&mut session)
+            };
             reports.push(Report { name: step.name, outcome, seconds: begun.elapsed().as_secs_f64() });
         }
         summary::print(&reports, &session.tally, &session.skips, start.elapsed().as_secs_f64())

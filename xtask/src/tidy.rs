@@ -1,32 +1,20 @@
-//! `cargo xtask tidy`: the rules of this repository that the compiler does not check. One file for each rule.
+//! `cargo xtask tidy`: the rules of this repository that the compiler does not check, one row each.
 
 mod arrows;
-mod big_files;
-mod blanks;
-mod changelog;
 mod circles;
-mod inherited;
-mod leftovers;
-mod links;
-mod lints;
-mod long_files;
-mod merges;
+mod manifests;
+mod marks;
 mod modules;
 mod pages;
 mod private_paths;
-mod readme_commands;
-mod rooms;
-mod rule;
-mod rust_version;
 mod sizes;
 mod tree;
 mod words;
 
-use anyhow::{Result, bail};
-use rule::{Finding, Rule};
+use anyhow::{Result, ensure};
 use std::path::Path;
 use tollgate_testkit::workspace;
-use tree::Tree;
+use tree::{Finding, Rule, Tree};
 
 /// Check the rules of this repository that the compiler does not check
 #[derive(clap::Args)]
@@ -41,24 +29,80 @@ pub(crate) struct Args {
 
 /// Every rule.
 static RULES: &[Rule] = &[
-    arrows::RULE,
-    circles::RULE,
-    inherited::RULE,
-    lints::RULE,
-    rust_version::RULE,
-    rooms::RULE,
-    pages::RULE,
-    changelog::RULE,
-    readme_commands::RULE,
-    links::RULE,
-    private_paths::RULE,
-    leftovers::RULE,
-    merges::RULE,
-    blanks::RULE,
-    long_files::RULE,
-    sizes::RULE,
-    big_files::RULE,
-    words::RULE,
+    Rule {
+        name: "arrows",
+        what: "each room uses the rooms that the table `| room | uses |` of ARCHITECTURE.md names, and no others",
+        check: arrows::check,
+    },
+    Rule {
+        name: "circles",
+        what: "the modules of a crate use each other in one direction only",
+        check: circles::check,
+    },
+    Rule {
+        name: "inherited",
+        what: "every member inherits version, edition, rust-version, license and publish from the workspace",
+        check: manifests::inherited,
+    },
+    Rule {
+        name: "lints",
+        what: "the workspace denies printing, every member inherits its lints, and no library allows printing",
+        check: manifests::lints,
+    },
+    Rule {
+        name: "rust-version",
+        what: "the minimum Rust version is written once, in [workspace.package] of Cargo.toml",
+        check: manifests::rust_version,
+    },
+    Rule {
+        name: "rooms",
+        what: "every room has its line in README.md and is named in ARCHITECTURE.md",
+        check: pages::rooms,
+    },
+    Rule {
+        name: "pages",
+        what: "every probe has its `## <id>` in docs/reference/probes/<family>.md, which ends with `## What this hides`",
+        check: pages::probe_pages,
+    },
+    Rule {
+        name: "changelog",
+        what: "CHANGELOG.md has a section for the workspace's version",
+        check: manifests::changelog,
+    },
+    Rule {
+        name: "readme-commands",
+        what: "the shell blocks of README.md contain two commands: `cargo run --release` and `cargo xtask test`",
+        check: pages::readme_commands,
+    },
+    Rule {
+        name: "links",
+        what: "every relative link of a Markdown file leads to a file or folder of the repository",
+        check: pages::links,
+    },
+    Rule {
+        name: "private-paths",
+        what: "no file, including built images, contains a path of a developer's machine",
+        check: private_paths::check,
+    },
+    Rule { name: "leftovers", what: "no source contains a mark of unfinished work", check: marks::leftovers },
+    Rule { name: "merges", what: "no text contains the marks of an unfinished merge", check: marks::merges },
+    Rule {
+        name: "blanks",
+        what: "texts have no tabs, no trailing spaces and one newline at their end",
+        check: marks::blanks,
+    },
+    Rule { name: "long-files", what: "no file has more than 700 lines of Rust", check: sizes::long_files },
+    Rule {
+        name: "sizes",
+        what: "crates/tollgate has less than 3,500 lines of Rust outside of its tests",
+        check: sizes::glue,
+    },
+    Rule { name: "big-files", what: "no file is over 1 MiB", check: sizes::big_files },
+    Rule {
+        name: "words",
+        what: "comments, messages and pages are in plain English, spelled as in America",
+        check: words::check,
+    },
 ];
 
 impl Args {
@@ -73,50 +117,32 @@ impl Args {
             }
             return Ok(());
         }
-        let found = match &self.only {
-            Some(name) => {
-                let tree = Tree::load(&workspace::root()?)?;
-                print(&tree, |rule| rule.name == *name)
-            }
-            None => check(&workspace::root()?)?,
-        };
-        if found > 0 {
-            bail!("{found} findings, listed above");
-        }
-        Ok(())
+        let only = self.only.as_deref();
+        run_rules(&workspace::root()?, |rule| only.is_none_or(|only| only == rule.name))
     }
 }
 
-/// Prints each finding and counts them.
-pub(crate) fn check(root: &Path) -> Result<usize> {
-    let tree = Tree::load(root)?;
-    let found = print(&tree, |_| true);
-    println!("tidy: {} rules, {} files, {found} findings", RULES.len(), tree.files.len());
-    Ok(found)
+/// Checks every rule.
+///
+/// # Errors
+/// When one has a finding; all are printed.
+pub(crate) fn check(root: &Path) -> Result<()> {
+    run_rules(root, |_| true)
 }
 
-/// Prints the findings of the rules that are asked for and counts them.
-fn print(tree: &Tree, is_asked_for: impl Fn(&Rule) -> bool) -> usize {
+/// Prints the findings of the rules that are asked for.
+fn run_rules(root: &Path, is_asked_for: impl Fn(&Rule) -> bool) -> Result<()> {
+    let tree = Tree::load(root)?;
+    let rules: Vec<&Rule> = RULES.iter().filter(|rule| is_asked_for(rule)).collect();
     let mut found = 0;
-    for rule in RULES.iter().filter(|rule| is_asked_for(rule)) {
-        for Finding { path, line, text } in (rule.check)(tree) {
+    for rule in &rules {
+        for Finding { path, line, text } in (rule.check)(&tree) {
             found += 1;
             let line = line.map(|line| format!(":{line}")).unwrap_or_default();
             println!("{path}{line}: {text} ({})", rule.name);
         }
     }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::RULES;
-
-    #[test]
-    fn each_rule_has_its_own_name_and_a_description() {
-        for (index, rule) in RULES.iter().enumerate() {
-            assert!(!RULES[..index].iter().any(|other| other.name == rule.name), "{}", rule.name);
-            assert!(rule.what.len() > 10, "{}", rule.name);
-        }
-    }
+    println!("tidy: {} rules, {} files, {found} findings", rules.len(), tree.files.len());
+    ensure!(found == 0, "{found} findings, listed above");
+    Ok(())
 }

@@ -1,10 +1,11 @@
 //! The program tollgate, built and called.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
-use tollgate_testkit::workspace;
+use tollgate_record::{Run, document};
+use tollgate_testkit::{printed, workspace};
 
 /// The release binary.
 pub(crate) struct Tool {
@@ -16,9 +17,7 @@ impl Tool {
         let built = workspace::cargo(root)
             .args(["build", "--release", "--quiet", "--package", "tollgate"])
             .status()?;
-        if !built.success() {
-            bail!("the release build failed");
-        }
+        ensure!(built.success(), "the release build failed");
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         Ok(Self { path: target.join("release/tollgate") })
     }
@@ -31,11 +30,30 @@ impl Tool {
 
     /// The document that the program prints with these arguments and `--json`, and how many seconds it took.
     pub(crate) fn json(&self, args: &[&str]) -> Result<(serde_json::Value, f64)> {
+        self.document(args, |text| Ok(serde_json::from_slice(text)?))
+    }
+
+    /// The record of a run with these arguments that is not saved, and how many seconds it took.
+    pub(crate) fn run(&self, args: &[&str]) -> Result<(Run, f64)> {
+        self.document(&[args, &["--no-save"]].concat(), |text| Ok(document::from_json(text)?))
+    }
+
+    fn document<T>(&self, args: &[&str], read: impl Fn(&[u8]) -> Result<T>) -> Result<(T, f64)> {
         let start = Instant::now();
         let output = self.command(args).args(["--json"]).stderr(Stdio::inherit()).output()?;
         let seconds = start.elapsed().as_secs_f64();
-        let document = serde_json::from_slice(&output.stdout)
+        let document = read(&output.stdout)
             .with_context(|| format!("tollgate {} printed no document", args.join(" ")))?;
         Ok((document, seconds))
+    }
+
+    /// The paths of so many quick runs, which are written into a folder.
+    pub(crate) fn quick_runs(&self, folder: &Path, count: usize) -> Result<Vec<String>> {
+        let measure = |number| {
+            let path = folder.join(format!("{number:04}.json")).to_string_lossy().into_owned();
+            printed(&mut self.command(&["--quick", "--no-save", "--json", "--out", &path]))?;
+            Ok(path)
+        };
+        (0..count).map(measure).collect()
     }
 }

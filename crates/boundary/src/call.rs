@@ -7,15 +7,14 @@ mod direct;
 mod dynamic;
 mod indirect;
 
-pub(crate) use direct::Direct;
-pub(crate) use dynamic::Dynamic;
-pub(crate) use indirect::Indirect;
+pub(crate) use {direct::DIRECT, dynamic::DYNAMIC, indirect::INDIRECT};
 
+use crate::mechanism;
 use std::arch::asm;
-use tollgate_measure::Claim;
+use tollgate_measure::{Claim, Meta};
 
-/// The proof of every row of the family.
-static PROOF: [Claim; 1] = [Claim::exact("callee_count_per_call")];
+/// What the rows have in common.
+const ROW: Meta = Meta { proof: &[Claim::exact("callee_count_per_call")], ..mechanism::ROW };
 
 /// The callee: `imaxabs` of the C library, compiled into this program.
 #[inline(never)]
@@ -28,7 +27,7 @@ extern "C" fn magnitude(value: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Direct, Dynamic, Indirect, magnitude};
+    use super::{DIRECT, DYNAMIC, INDIRECT, magnitude};
     use tollgate_measure::{Probe, Refusal, Site};
 
     #[test]
@@ -39,7 +38,7 @@ mod tests {
 
     #[test]
     fn counts_every_call_once_whatever_the_unrolling() {
-        let probes: [&dyn Probe; 3] = [&Direct, &Indirect, &Dynamic];
+        let probes: [&dyn Probe; 3] = [&DIRECT, &INDIRECT, &DYNAMIC];
         for probe in probes {
             let mut open = match probe.open(&Site { cpu: 0, peer: None }) {
                 // A static program has no shared library to call into.

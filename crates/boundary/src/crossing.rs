@@ -17,13 +17,13 @@ use tollgate_measure::Probe;
 
 /// Every row, in the order of the table.
 pub static CROSSINGS: &[&dyn Probe] = &[
-    &vdso::ClockGettime,
-    &syscall::Invalid,
-    &syscall::Getppid,
+    &vdso::CLOCK_GETTIME,
+    &syscall::INVALID,
+    &syscall::GETPPID,
     &BY_NUMBER,
     &BY_ARGUMENT,
-    &syscall::Int80,
-    &clock::Split,
+    &syscall::INT80,
+    &clock::SPLIT,
     &state::INVALID_TLB,
     &state::GETPPID_TLB,
     &state::INT80_TLB,
@@ -43,6 +43,6 @@ pub static CROSSINGS: &[&dyn Probe] = &[
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
     &fault::PROTECTION_TRACEPOINT,
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
-    &fault::Protection,
-    &signal::Split,
+    &fault::PROTECTION,
+    &signal::SPLIT,
 ];

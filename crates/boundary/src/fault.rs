@@ -1,7 +1,5 @@
 //! Page faults: touches of memory that the processor cannot complete by itself.
 
-#[cfg(target_arch = "aarch64")]
-mod aarch64;
 mod anonymous;
 mod bill;
 mod cached;
@@ -12,30 +10,18 @@ mod handler;
 mod huge;
 mod kind;
 mod major;
-mod map;
 mod matched;
 mod parts;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
-mod plan;
 mod populate;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod protected_page;
 mod protection;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod protection_parts;
-#[cfg(target_arch = "riscv64")]
-mod riscv64;
 mod scratch;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+mod touch;
 mod user;
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
-
-#[cfg(target_arch = "aarch64")]
-use aarch64 as machine;
-#[cfg(target_arch = "riscv64")]
-use riscv64 as machine;
-#[cfg(target_arch = "x86_64")]
-use x86_64 as machine;
 
 pub use bill::{arrange, move_reported};
 
@@ -45,7 +31,7 @@ pub(crate) use parts::{
 };
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 pub(crate) use protection_parts::{PROTECTION_PARTS, PROTECTION_TRACEPOINT};
-pub(crate) use {anonymous::Anonymous, protection::Protection};
+pub(crate) use {anonymous::ANONYMOUS, protection::PROTECTION};
 
 use tollgate_measure::Probe;
 
@@ -53,24 +39,24 @@ use tollgate_measure::Probe;
 /// it would take longer than a minute. The first is measured with its parts, for its bill.
 pub static FAULT_KINDS: &[&dyn Probe] = &[
     &ANONYMOUS_PARTS,
-    &anonymous::ZeroPage,
-    &anonymous::AfterZeroPage,
-    &copy_on_write::Shared,
-    &copy_on_write::Alone,
-    &first_write::SharedMemory,
-    &cached::OnePage,
-    &cached::Around,
-    &cached::LargeFolio,
-    &first_write::PrivateFile,
-    &first_write::SharedFile,
-    &huge::Transparent,
-    &huge::Hugetlb,
-    &populate::MapPopulate,
-    &populate::PopulateWrite,
-    &populate::PopulateRead,
-    &Protection,
-    &user::SameCpu,
-    &user::OtherCpu,
-    &major::Major,
-    &major::DirectRead,
+    &anonymous::ZERO_PAGE,
+    &anonymous::AFTER_ZERO_PAGE,
+    &copy_on_write::SHARED,
+    &copy_on_write::ALONE,
+    &first_write::SHARED_MEMORY,
+    &cached::ONE_PAGE,
+    &cached::AROUND,
+    &cached::LARGE_FOLIO,
+    &first_write::PRIVATE_FILE,
+    &first_write::SHARED_FILE,
+    &huge::TRANSPARENT,
+    &huge::HUGETLB,
+    &populate::MAP_POPULATE,
+    &populate::POPULATE_WRITE,
+    &populate::POPULATE_READ,
+    &PROTECTION,
+    &user::SAME_CPU,
+    &user::OTHER_CPU,
+    &major::MAJOR,
+    &major::DIRECT_READ,
 ];

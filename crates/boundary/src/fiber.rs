@@ -41,11 +41,20 @@ mod machine {
     pub(super) const OWN_FP: &str = "the same switch, which also keeps the floating-point registers";
 }
 
-pub(crate) use corosensei::Corosensei;
-pub(crate) use own::{Own, OwnFp};
+pub(crate) use {
+    corosensei::COROSENSEI,
+    own::{OWN, OWN_FP},
+};
 
-use tollgate_measure::Claim;
+use crate::mechanism;
+use tollgate_measure::{Claim, Meta};
+use tollgate_record::Per;
 
-/// The proof of every row of the family: the fiber counts its arrivals, the loop counts the returns from it, and one
-/// pass is two switches.
-static PROOF: [Claim; 1] = [Claim::exact("arrivals_per_switch")];
+/// What the rows have in common: the fiber counts its arrivals, the loop counts the returns from it, and one pass is two
+/// switches.
+const ROW: Meta = Meta {
+    per: Per::Switch,
+    crossings_per_pass: 2,
+    proof: &[Claim::exact("arrivals_per_switch")],
+    ..mechanism::ROW
+};

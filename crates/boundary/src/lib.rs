@@ -7,10 +7,11 @@ mod call;
 pub mod crossing;
 pub mod fault;
 mod fiber;
+mod map;
+mod mechanism;
 mod null;
 mod other_core;
 mod process;
-mod region;
 pub mod ring;
 mod select;
 mod signal;
@@ -31,26 +32,26 @@ use tollgate_measure::Probe;
 
 /// Every probe, in the order of the ladder's families.
 pub static PROBES: &[&dyn Probe] = &[
-    &null::Null,
-    &call::Direct,
-    &call::Indirect,
-    &call::Dynamic,
-    &vdso::ClockGettime,
-    &fiber::Own,
-    &fiber::OwnFp,
-    &fiber::Corosensei,
-    &syscall::Invalid,
-    &syscall::Getppid,
-    &syscall::Read,
-    &syscall::ClockGettime,
-    &syscall::IoUringNop,
-    &syscall::Int80,
+    &null::NULL,
+    &call::DIRECT,
+    &call::INDIRECT,
+    &call::DYNAMIC,
+    &vdso::CLOCK_GETTIME,
+    &fiber::OWN,
+    &fiber::OWN_FP,
+    &fiber::COROSENSEI,
+    &syscall::INVALID,
+    &syscall::GETPPID,
+    &syscall::READ,
+    &syscall::CLOCK_GETTIME,
+    &syscall::IO_URING_NOP,
+    &syscall::INT80,
     &crossing::BY_ARGUMENT,
-    &fault::Anonymous,
-    &fault::Protection,
-    &signal::Own,
+    &fault::ANONYMOUS,
+    &fault::PROTECTION,
+    &signal::OWN,
     &signal::THREAD,
-    &thread::Rotation,
+    &thread::ROTATION,
     &thread::FUTEX,
     &thread::EVENTFD,
     &thread::PIPE,
@@ -61,11 +62,11 @@ pub static PROBES: &[&dyn Probe] = &[
     &process::PIPE,
     &process::SOCKETPAIR,
     &process::SIGNAL,
-    &other_core::Spin,
+    &other_core::SPIN,
     &other_core::FUTEX,
     &other_core::PIPE,
-    &spawn::Thread,
-    &spawn::Fork,
-    &spawn::PosixSpawn,
-    &vm::Cpuid,
+    &spawn::THREAD,
+    &spawn::FORK,
+    &spawn::POSIX_SPAWN,
+    &vm::CPUID,
 ];

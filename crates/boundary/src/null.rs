@@ -1,30 +1,21 @@
 //! An empty pass, whose figure must be zero. It shows what the harness itself adds.
 
+use crate::mechanism::{Mechanism, ROW};
 use std::hint::black_box;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Meta, Refusal};
 use tollgate_record::Per;
 
-/// The empty pass.
-pub(crate) struct Null;
-
-static META: Meta = Meta {
-    id: "null",
-    what: "nothing: what the harness itself adds to every other row",
-    per: Per::Pass,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[],
+pub(crate) static NULL: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "null",
+        what: "nothing: what the harness itself adds to every other row",
+        per: Per::Pass,
+        ..ROW
+    },
+    open: |_, _| Ok(Box::new(Null)),
 };
 
-impl Probe for Null {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Null))
-    }
-}
+struct Null;
 
 impl Crossing for Null {
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {

@@ -2,21 +2,15 @@
 
 mod spin;
 
+use crate::mechanism;
 use crate::task::{PingPong, Proof, Tasks, media};
 use tollgate_measure::{Meta, Placement};
 use tollgate_record::Per;
 
-pub(crate) use spin::Spin;
+pub(crate) use spin::SPIN;
 
-/// The fields that the rows share.
-const ROW: Meta = Meta {
-    id: "",
-    what: "",
-    per: Per::Message,
-    crossings_per_pass: 2,
-    placement: Placement::Pair,
-    proof: &[],
-};
+/// What the rows have in common.
+const ROW: Meta = Meta { per: Per::Message, placement: Placement::Pair, ..mechanism::ROW };
 
 const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {
     PingPong::new(meta, Tasks::Threads, Proof::Messages)

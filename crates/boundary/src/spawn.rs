@@ -7,15 +7,16 @@ mod posix_spawn;
 mod thread;
 mod tiny_program;
 
+use crate::mechanism;
+use crate::task::process;
 use std::{io, mem};
-use tollgate_measure::{Crossing, Meta, Placement, Refusal};
+use tollgate_measure::{Crossing, Meta, Refusal};
 use tollgate_record::Per;
 
-pub(crate) use {fork::Fork, posix_spawn::PosixSpawn, thread::Thread};
+pub(crate) use {fork::FORK, posix_spawn::POSIX_SPAWN, thread::THREAD};
 
-/// The fields that the rows share.
-const ROW: Meta =
-    Meta { id: "", what: "", per: Per::Task, crossings_per_pass: 1, placement: Placement::One, proof: &[] };
+/// What the rows have in common.
+const ROW: Meta = Meta { per: Per::Task, ..mechanism::ROW };
 
 /// An open probe that makes one task at a time and counts those that ended as they should.
 struct Spawner<F> {
@@ -62,15 +63,5 @@ impl<F: FnMut() -> io::Result<bool>> Crossing for Spawner<F> {
 /// Waits for the child; true if it exited with `status`.
 #[inline]
 fn exited_with(pid: libc::pid_t, status: i32) -> io::Result<bool> {
-    let mut how = 0;
-    loop {
-        // SAFETY: the status is a valid integer.
-        if unsafe { libc::waitpid(pid, &mut how, 0) } == pid {
-            return Ok(libc::WIFEXITED(how) && libc::WEXITSTATUS(how) == status);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    process::wait(pid).map(|how| libc::WIFEXITED(how) && libc::WEXITSTATUS(how) == status)
 }

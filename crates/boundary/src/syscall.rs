@@ -8,19 +8,22 @@ mod io_uring_nop;
 pub(crate) mod raw;
 mod read;
 
-pub(crate) use clock_gettime::ClockGettime;
-pub(crate) use getppid::Getppid;
-pub(crate) use int80::{Int80, available as int80_available, call as int80};
-pub(crate) use invalid::{Invalid, NUMBER as INVALID_NUMBER};
-pub(crate) use io_uring_nop::IoUringNop;
-pub(crate) use read::Read;
+pub(crate) use clock_gettime::{CLOCK_GETTIME, META as CLOCK_META};
+pub(crate) use getppid::GETPPID;
+pub(crate) use int80::{INT80, available as int80_available, call as int80};
+pub(crate) use invalid::{INVALID, NUMBER as INVALID_NUMBER};
+pub(crate) use io_uring_nop::IO_URING_NOP;
+pub(crate) use read::READ;
 
+use crate::mechanism;
 use std::fs;
-use tollgate_measure::Claim;
+use tollgate_measure::{Claim, Meta};
+use tollgate_record::Per;
 use tollgate_record::family::ProbeFound;
 
-/// The proof of every plain system call: each answer was checked and was right.
-static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
+/// What plain system calls have in common: each answer is checked and is right.
+pub(crate) const ROW: Meta =
+    Meta { per: Per::Syscall, proof: &[Claim::exact("right_answers_per_syscall")], ..mechanism::ROW };
 
 /// The seccomp mode of this process: a filter makes every system call more expensive.
 fn seccomp() -> ProbeFound {
@@ -45,7 +48,7 @@ mod tests {
 
     #[test]
     fn every_answer_is_right_and_counted_once() {
-        let probes: [&dyn Probe; 4] = [&Invalid, &Getppid, &Read, &ClockGettime];
+        let probes: [&dyn Probe; 4] = [&INVALID, &GETPPID, &READ, &CLOCK_GETTIME];
         for probe in probes {
             let mut open = probe.open(&Site { cpu: 0, peer: None }).unwrap();
             let mut counts = [None];

@@ -2,15 +2,15 @@
 
 mod rotation;
 
+use crate::mechanism;
 use crate::task::{PingPong, Proof, Tasks, media};
-use tollgate_measure::{Meta, Placement};
+use tollgate_measure::Meta;
 use tollgate_record::Per;
 
-pub(crate) use rotation::Rotation;
+pub(crate) use rotation::ROTATION;
 
-/// The fields that the rows share.
-const ROW: Meta =
-    Meta { id: "", what: "", per: Per::Switch, crossings_per_pass: 2, placement: Placement::One, proof: &[] };
+/// What the rows have in common.
+const ROW: Meta = Meta { per: Per::Switch, ..mechanism::ROW };
 
 const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {
     PingPong::new(meta, Tasks::Threads, Proof::Switches)

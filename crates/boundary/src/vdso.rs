@@ -3,4 +3,4 @@
 mod clock_gettime;
 mod user_mode;
 
-pub(crate) use clock_gettime::ClockGettime;
+pub(crate) use clock_gettime::CLOCK_GETTIME;

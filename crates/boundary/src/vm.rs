@@ -2,4 +2,4 @@
 
 mod cpuid;
 
-pub(crate) use cpuid::Cpuid;
+pub(crate) use cpuid::CPUID;

@@ -18,13 +18,8 @@ pub enum DocumentError {
     #[error("it is cut short: it ends in the middle, at byte {0}; copy it again or measure again")]
     Truncated(usize),
     /// Not JSON.
-    #[error("it is not JSON, or it is damaged: {what} at byte {byte}")]
-    NotJson {
-        /// What the parser said.
-        what: String,
-        /// Where it gave up.
-        byte: usize,
-    },
+    #[error("it is not JSON, or it is damaged: {0} at byte {1}")]
+    NotJson(String, usize),
     /// JSON of something else.
     #[error("it is JSON, but not a tollgate record: it has no \"schema\": \"{SCHEMA}\"")]
     NotARecord,
@@ -32,27 +27,17 @@ pub enum DocumentError {
     #[error("its schema is \"{0}\" and this program reads \"{SCHEMA}\"; use a newer tollgate")]
     UnknownSchema(String),
     /// The right schema, but a field is missing or of the wrong kind.
-    #[error("it says \"{SCHEMA}\" but does not hold to it: {what} at byte {byte}")]
-    Wrong {
-        /// What the parser said.
-        what: String,
-        /// Where it gave up.
-        byte: usize,
-    },
+    #[error("it says \"{SCHEMA}\" but does not hold to it: {0} at byte {1}")]
+    Wrong(String, usize),
     /// A record of an older schema, but a field is missing or of the wrong kind.
     #[error("it says \"{OLD}\" but does not hold to it: {0}")]
     WrongOld(String),
     /// The content is not what was written.
     #[error(
-        "its checksum is {found} and its content has {computed}: it was edited or damaged after it was written; measure \
+        "its checksum is {0} and its content has {1}: it was edited or damaged after it was written; measure \
          again, or remove the checksum to read it as it is"
     )]
-    Checksum {
-        /// The checksum in the document.
-        found: String,
-        /// The checksum of its content.
-        computed: String,
-    },
+    Checksum(String, String),
     /// A run that JSON cannot hold.
     #[error("the run cannot be written as JSON: {0}")]
     Unwritable(String),
@@ -118,7 +103,7 @@ pub fn from_json(text: &[u8]) -> Result<Run, DocumentError> {
     if let Some(found) = run.checksum.take() {
         let computed = checksum(&mut run)?;
         if found != computed {
-            return Err(DocumentError::Checksum { found: short(&found, 40), computed });
+            return Err(DocumentError::Checksum(short(&found, 40), computed));
         }
     }
     Ok(run)
@@ -142,7 +127,7 @@ fn wrong(text: &[u8], error: &serde_json::Error) -> DocumentError {
         Category::Eof => DocumentError::Truncated(text.len()),
         // A number that ends with the text (`-`, `1.`) was cut as well.
         Category::Syntax if byte == text.len() && what == "invalid number" => DocumentError::Truncated(byte),
-        Category::Data => DocumentError::Wrong { what, byte },
-        Category::Syntax | Category::Io => DocumentError::NotJson { what, byte },
+        Category::Data => DocumentError::Wrong(what, byte),
+        Category::Syntax | Category::Io => DocumentError::NotJson(what, byte),
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn temporary(
 }
 
 /// The error without the name of the temporary file.
-pub(crate) fn plain(error: io::Error) -> io::Error {
+pub fn plain(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path ") {
         Some((what, _)) => io::Error::new(error.kind(), what),
         None => error,

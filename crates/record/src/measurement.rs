@@ -6,13 +6,15 @@ use crate::stages::StageDiagram;
 use crate::vocabulary::{Counter, PhaseName, WarningKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use std::collections::BTreeMap;
 
 /// What became of a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// There is a figure.
+    #[default]
     Measured,
     /// It cannot be measured here; `reason` says why and `enable` what would change that.
     Skipped,
@@ -21,10 +23,11 @@ pub enum Status {
 }
 
 /// What one figure stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
     /// One empty pass of the harness.
+    #[default]
     Pass,
     /// One call and its return.
     Call,
@@ -53,10 +56,11 @@ pub enum Per {
 }
 
 /// How a phase of a bill is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// Timed directly.
+    #[default]
     Measured,
     /// The difference of two measurements.
     Difference,
@@ -73,19 +77,17 @@ pub enum Evidence {
 }
 
 /// A named part of a crossing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// The part's name: `entry`, `dispatch`, `refill`.
     pub name: String,
     /// Nanoseconds; signed, because a difference is never clamped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<Estimate>,
     /// Core or simulated cycles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<Estimate>,
     /// Instructions, where they were counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<f64>,
     /// The phase's cycles by what caused them (`issue`, `i-miss`, `tlb-walk`), where that is known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -97,14 +99,7 @@ pub struct Phase {
 impl Phase {
     /// A phase without figures; the caller fills in what it has.
     pub fn new(name: impl Into<String>, evidence: Evidence) -> Self {
-        Self {
-            name: name.into(),
-            ns: None,
-            cycles: None,
-            instructions: None,
-            causes: BTreeMap::new(),
-            evidence,
-        }
+        Self { name: name.into(), evidence, ..Self::default() }
     }
 }
 
@@ -191,7 +186,8 @@ pub struct EpochFigure {
 }
 
 /// What one probe gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {
     /// `family/mechanism`, or `null`.
@@ -207,21 +203,16 @@ pub struct Measurement {
     /// What became of it.
     pub status: Status,
     /// Why it was skipped or failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What would make a skipped probe measurable.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enable: Option<String>,
     /// What one figure stands for.
     pub per: Per,
     /// Nanoseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<Estimate>,
     /// Cycles of the core (or simulated ones, as `engine` says).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<Estimate>,
     /// Periods of the time-stamp counter; absent where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticks: Option<Estimate>,
     /// How many batches.
     pub samples: u64,
@@ -230,7 +221,6 @@ pub struct Measurement {
     /// Counts showing that the crossing happened, each per crossing (or per touch, as the key says).
     pub proof: BTreeMap<String, f64>,
     /// The key of the proof by whose count the figure was divided, where the count differs from the claim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_counted: Option<String>,
     /// Nanoseconds of a crossing with each of the instruments that split it, by the instrument's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -249,50 +239,21 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
     /// The way of single instructions through a pipeline.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages: Option<StageDiagram>,
     /// What to know before using the figure.
     pub warnings: Vec<Warning>,
     /// Samples outside the fences.
     pub outliers: Outliers,
     /// Crossings timed one at a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single: Option<Single>,
     /// The distribution of single crossings in nanoseconds: HdrHistogram V2, base64.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
 }
 
 impl Measurement {
     /// A result without figures; the caller fills in what it has.
     pub fn empty(probe: &str, engine: &str, per: Per, status: Status) -> Self {
-        Self {
-            probe: probe.into(),
-            asked: Asked::Nothing,
-            found: Found::Nothing,
-            engine: engine.into(),
-            status,
-            reason: None,
-            enable: None,
-            per,
-            ns: None,
-            cycles: None,
-            ticks: None,
-            samples: 0,
-            crossings: 0,
-            proof: BTreeMap::new(),
-            per_counted: None,
-            instrumented_ns: BTreeMap::new(),
-            epochs: Vec::new(),
-            phases: Vec::new(),
-            counters: BTreeMap::new(),
-            series: Vec::new(),
-            stages: None,
-            warnings: Vec::new(),
-            outliers: Outliers::default(),
-            single: None,
-            histogram: None,
-        }
+        Self { probe: probe.into(), engine: engine.into(), per, status, ..Self::default() }
     }
 
     /// The part of the probe's name before the slash: the boundary.

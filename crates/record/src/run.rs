@@ -4,11 +4,13 @@ use crate::host::Host;
 use crate::measurement::{Measurement, Warning};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The version of the document. A reader upgrades `tollgate/1` and refuses any other.
 pub const SCHEMA: &str = "tollgate/2";
 
 /// One invocation of the tool and all that it found.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -28,7 +30,6 @@ pub struct Run {
     /// False when the run was interrupted or is still going on.
     pub complete: bool,
     /// Id of the run whose processes took turns with those of this one (`tollgate run --against PROGRAM`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interleaved_with: Option<String>,
     /// The machine that was measured.
     pub host: Host,
@@ -38,7 +39,6 @@ pub struct Run {
     pub results: Vec<Measurement>,
     /// CRC-32 of the rest of the document as compact JSON, so that a damaged or edited record is noticed. A document
     /// without it is read as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
 }
 

@@ -9,7 +9,7 @@ mod id;
 pub use error::StoreError;
 pub use id::{new_id, rfc3339};
 
-use crate::document::{self, DocumentError};
+use crate::document;
 use crate::{Run, Status, file, text};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -89,7 +89,7 @@ impl Store {
     /// [`StoreError::NotADirectory`] when something else has that name.
     pub fn open(dir: PathBuf) -> Result<Self, StoreError> {
         if fs::metadata(&dir).is_ok_and(|metadata| !metadata.is_dir()) {
-            return Err(StoreError::NotADirectory { dir });
+            return Err(StoreError::NotADirectory(dir));
         }
         let store = Self { dir };
         store.sweep();
@@ -113,7 +113,7 @@ impl Store {
     /// An unusable id, a directory that cannot be written, a full disk.
     pub fn save(&self, run: &Run) -> Result<PathBuf, StoreError> {
         if !id::is_valid(&run.id) {
-            return Err(StoreError::BadId { id: run.id.clone() });
+            return Err(StoreError::BadId(run.id.clone()));
         }
         let text = document::to_json(run).map_err(|cause| self.unwritable(io::Error::other(cause)))?;
         let path = self.dir.join(format!("{}.json", run.id));
@@ -143,7 +143,7 @@ impl Store {
         }
         let ids = self.ids()?;
         if wanted == "latest" {
-            let newest = ids.last().ok_or_else(|| StoreError::Empty { dir: self.dir.clone() })?;
+            let newest = ids.last().ok_or_else(|| StoreError::Empty(self.dir.clone()))?;
             return read(&newest.1);
         }
         let wanted_id = wanted.strip_suffix(".json").unwrap_or(wanted);
@@ -157,7 +157,7 @@ impl Store {
             [] => {}
             several => {
                 let ids = several.iter().map(|(id, _)| id.clone()).collect();
-                return Err(StoreError::Ambiguous { prefix: wanted.into(), ids });
+                return Err(StoreError::Ambiguous(wanted.into(), ids));
             }
         }
         if path.is_file() {
@@ -165,9 +165,9 @@ impl Store {
         }
         let nearest = text::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str())).map(str::to_owned);
         if wanted_id != wanted && nearest.is_none() {
-            return Err(StoreError::NoSuchFile { file: wanted.into(), dir: self.dir.clone() });
+            return Err(StoreError::NoSuchFile(wanted.into(), self.dir.clone()));
         }
-        Err(StoreError::UnknownId { id: wanted.into(), dir: self.dir.clone(), nearest })
+        Err(StoreError::UnknownId(wanted.into(), self.dir.clone(), nearest))
     }
 
     /// The shortest beginning of an id, of eight characters at least, that selects this run among those in the store.
@@ -188,7 +188,7 @@ impl Store {
             let content = match read(&path) {
                 Ok(run) => Ok(Summary::of(&run)),
                 // The list shows the path already.
-                Err(StoreError::Document { cause, .. }) => Err(cause.to_string()),
+                Err(StoreError::Document(_, cause)) => Err(cause.to_string()),
                 Err(error) => Err(error.to_string()),
             };
             Entry { id, path, content }
@@ -219,7 +219,7 @@ impl Store {
 
     /// The id and path of every run file.
     fn files(&self) -> Result<Vec<(String, PathBuf)>, StoreError> {
-        let unreadable = |cause| StoreError::Unreadable { path: self.dir.clone(), cause };
+        let unreadable = |cause| StoreError::Unreadable(self.dir.clone(), cause);
         let files = match fs::read_dir(&self.dir) {
             Ok(files) => files,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -275,8 +275,8 @@ impl Store {
         let dir = self.dir.clone();
         let cause = file::plain(cause);
         match cause.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { dir, cause },
-            _ => StoreError::Unwritable { dir, cause },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full(dir, cause),
+            _ => StoreError::Unwritable(dir, cause),
         }
     }
 }
@@ -290,7 +290,7 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
 }
 
 fn read_at_most(path: &Path, most: u64) -> Result<Run, StoreError> {
-    let unreadable = |cause| StoreError::Unreadable { path: path.into(), cause };
+    let unreadable = |cause| StoreError::Unreadable(path.into(), cause);
     let file = File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     let mut text = Vec::new();
@@ -299,10 +299,9 @@ fn read_at_most(path: &Path, most: u64) -> Result<Run, StoreError> {
         file.take(most + 1).read_to_end(&mut text).map_err(unreadable)?;
     }
     if metadata.len() > most || text.len() as u64 > most {
-        return Err(StoreError::TooLarge { path: path.into(), most });
+        return Err(StoreError::TooLarge(path.into(), most));
     }
-    document::from_json(&text)
-        .map_err(|cause: DocumentError| StoreError::Document { path: path.into(), cause })
+    document::from_json(&text).map_err(|cause| StoreError::Document(path.into(), cause))
 }
 
 /// By the rule of the XDG base directories: a relative path in the variable does not count.

@@ -5,157 +5,40 @@
 mod riscv;
 
 use crate::vocabulary::{phase, warning};
+use crate::{Asked, Found};
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// The schema that is upgraded.
 pub(crate) const OLD: &str = "tollgate/1";
 
 type Object = Map<String, Value>;
 
-/// Where the parameters of one family went.
-struct Family {
-    /// Whether a probe of this name belongs to it.
-    is: fn(&str) -> bool,
-    /// Tag of the variant of `asked`, and the parameters that went there.
-    asked: (&'static str, &'static [&'static str]),
-    /// The same of `found`.
-    found: (&'static str, &'static [&'static str]),
+/// The beginning of a probe's name, and the families of what was asked and found. The first that fits; the last fits
+/// everything.
+static FAMILIES: [(&str, &str, &str); 11] = [
+    ("ring/knee", "knee", "knee"),
+    ("ring/", "ring", "ring"),
+    ("fault/scan", "scan", "scan"),
+    ("switch/", "runtime", "runtime"),
+    ("riscv-trap/", "trap", "trap"),
+    ("riscv-workload/", "workload", "nothing"),
+    ("riscv-pipeline/interrupt-latency", "latency", "nothing"),
+    ("riscv-pipeline/", "pipeline", "nothing"),
+    ("riscv-icache/", "icache", "nothing"),
+    ("hardware/", "nothing", "guest"),
+    ("", "probe", "probe"),
+];
+
+/// The schemas of [`Asked`] and [`Found`]: a parameter went where its family has a field of that name.
+static SCHEMAS: LazyLock<[Value; 2]> =
+    LazyLock::new(|| [schemars::schema_for!(Asked).into(), schemars::schema_for!(Found).into()]);
+
+/// The schema of a field of a family.
+fn field<'s>(schema: &'s Value, family: &str, name: &str) -> Option<&'s Value> {
+    let mut families = schema["oneOf"].as_array()?.iter().map(|it| &it["properties"]);
+    families.find(|fields| fields["family"]["const"] == family)?.get(name)
 }
-
-/// The first that fits; the last fits everything.
-static FAMILIES: &[Family] = &[
-    Family {
-        is: |probe| probe == "ring/knee",
-        asked: ("knee", &["cache"]),
-        found: ("knee", &["expected_bytes", "shared_by", "knee_bytes", "knee_interval"]),
-    },
-    Family {
-        is: |probe| probe.starts_with("ring/"),
-        asked: ("ring", &["procs", "size", "tasks", "walk", "pages", "cpus"]),
-        found: ("ring", &["huge_kib"]),
-    },
-    Family {
-        is: |probe| probe == "fault/scan",
-        asked: ("scan", &["size", "pattern", "advice", "warm", "file", "memory_limit"]),
-        found: ("scan", &["page_bytes", "file_bytes", "read_ahead_kib", "limited_by"]),
-    },
-    Family {
-        is: |probe| probe.starts_with("switch/"),
-        asked: ("runtime", &["tasks", "runtime", "language", "kind", "what"]),
-        found: ("runtime", &["version", "clock", "clock_resolution_ns", "batch", "notes", "bytes_per_task"]),
-    },
-    Family {
-        is: |probe| probe.starts_with("riscv-trap/"),
-        asked: ("trap", &["kernel", "isa", "iterations", "core", "caches"]),
-        found: ("trap", &["result"]),
-    },
-    Family {
-        is: |probe| probe.starts_with("riscv-workload/"),
-        asked: ("workload", &["core", "kernel", "set_bytes", "touch_bytes", "every"]),
-        found: ("nothing", &[]),
-    },
-    Family {
-        is: |probe| probe == "riscv-pipeline/interrupt-latency",
-        asked: ("latency", &["core"]),
-        found: ("nothing", &[]),
-    },
-    Family {
-        is: |probe| probe.starts_with("riscv-pipeline/"),
-        asked: ("pipeline", &["core", "from", "program"]),
-        found: ("nothing", &[]),
-    },
-    Family {
-        is: |probe| probe.starts_with("riscv-icache/"),
-        asked: ("icache", &["program", "isa", "icache", "policy", "count"]),
-        found: ("nothing", &[]),
-    },
-    Family {
-        is: |probe| probe.starts_with("hardware/"),
-        asked: ("nothing", &[]),
-        found: ("guest", &["virtual_machines", "ring_ratio"]),
-    },
-    Family {
-        is: |_| true,
-        asked: (
-            "probe",
-            &[
-                "clock",
-                "number",
-                "entries",
-                "setup_flags",
-                "region_pages",
-                "file",
-                "bytes",
-                "bytes_between_touches",
-                "state",
-                "pages_flushed",
-                "bytes_swept",
-                "kept",
-                "float_control",
-                "stack_bytes",
-                "leaf",
-                "function",
-            ],
-        ),
-        found: (
-            "probe",
-            &[
-                "seccomp",
-                "page_bytes",
-                "huge_page_bytes",
-                "pages_per_fault",
-                "library",
-                "hypervisor",
-                "clocksource",
-                "user_mode",
-                "address_space",
-                "resident_kib",
-                "mappings",
-            ],
-        ),
-    },
-];
-
-/// Results of another program's file.
-static IMPORTED: Family = Family {
-    is: |_| false,
-    asked: (
-        "imported",
-        &[
-            "host",
-            "system",
-            "procs",
-            "size",
-            "descriptors",
-            "of",
-            "operation",
-            "core_a",
-            "core_b",
-            "command",
-            "parameters",
-        ],
-    ),
-    found: ("imported", &["taken_off_us"]),
-};
-
-/// Parameters that were numbers written as text.
-static NUMBERS: &[&str] = &[
-    "number",
-    "entries",
-    "region_pages",
-    "bytes",
-    "bytes_between_touches",
-    "pages_flushed",
-    "bytes_swept",
-    "stack_bytes",
-    "leaf",
-    "page_bytes",
-    "huge_page_bytes",
-    "pages_per_fault",
-    "resident_kib",
-    "mappings",
-    "huge_kib",
-];
 
 /// Parameters that follow from others, and are not kept.
 static DERIVED: &[&str] = &["footprint", "unit"];
@@ -188,8 +71,9 @@ fn measurement(result: &mut Object, imported: bool) {
     // What is not a map stays, and is refused by its name.
     let Some(Value::Object(params)) = result.get_mut("params").map(Value::take) else { return };
     result.remove("params");
-    let family = if imported { Some(&IMPORTED) } else { FAMILIES.iter().find(|family| (family.is)(&probe)) };
-    let Some(family) = family else { return };
+    let family = FAMILIES.iter().find(|(beginning, ..)| probe.starts_with(beginning));
+    let imported = imported.then_some(("imported", "imported"));
+    let Some((family_asked, family_found)) = imported.or(family.map(|it| (it.1, it.2))) else { return };
     let [mut asked, mut found] = [Object::new(), Object::new()];
     let mut lost = Vec::new();
     for (key, value) in params {
@@ -209,15 +93,15 @@ fn measurement(result: &mut Object, imported: bool) {
                 "float_control".into(),
                 format!("{register} {}", value.as_str().unwrap_or_default()).into(),
             );
-        } else if family.asked.1.contains(&key.as_str()) {
-            asked.extend(number(&key, value).map(|value| (key, value)));
-        } else if family.found.1.contains(&key.as_str()) {
-            found.extend(number(&key, value).map(|value| (key, value)));
+        } else if let Some(field) = field(&SCHEMAS[1], family_found, &key) {
+            found.extend(typed(field, value).map(|value| (key, value)));
+        } else if let Some(field) = field(&SCHEMAS[0], family_asked, &key) {
+            asked.extend(typed(field, value).map(|value| (key, value)));
         } else if !DERIVED.contains(&key.as_str()) {
             lost.push(key);
         }
     }
-    for (name, tag, mut fields) in [("asked", family.asked.0, asked), ("found", family.found.0, found)] {
+    for (name, tag, mut fields) in [("asked", family_asked, asked), ("found", family_found, found)] {
         if !fields.is_empty() {
             fields.insert("family".into(), tag.into());
             result.insert(name.into(), Value::Object(fields));
@@ -237,10 +121,14 @@ fn measurement(result: &mut Object, imported: bool) {
     }
 }
 
-/// The value as this schema has it; `None` for a number of which the text said that it is unknown.
-fn number(key: &str, value: Value) -> Option<Value> {
+/// The value as this schema has it: some numbers were text. `None` for one that is not known.
+fn typed(field: &Value, value: Value) -> Option<Value> {
+    let is_number = ["integer", "number"].iter().any(|kind| {
+        field["type"] == **kind || field["type"].as_array().is_some_and(|kinds| kinds.contains(&json!(kind)))
+    });
     match &value {
-        Value::String(text) if NUMBERS.contains(&key) => serde_json::from_str(text).ok(),
+        Value::String(text) if is_number && text == "unknown" => None,
+        Value::String(text) if is_number => Some(serde_json::from_str(text).unwrap_or(value)),
         _ => Some(value),
     }
 }

@@ -3,7 +3,6 @@
 //! The page is made of sections, one row each in [`SECTIONS`]; a section that has nothing to show is left out.
 //! Charts come from [`crate::chart`], strings from the record go through [`crate::markup`] only.
 
-mod absent;
 mod bills;
 mod curves;
 mod distribution;
@@ -40,5 +39,5 @@ static SECTIONS: &[Section] = &[
 pub fn html(runs: &[Run]) -> String {
     let runs = Runs::new(runs);
     let sections = SECTIONS.iter().map(|section| (section, (section.build)(&runs)));
-    page::page(&runs, sections.filter(|(_, content)| !content.is_empty()).collect())
+    page::page(&runs, &sections.filter(|(_, content)| !content.0.is_empty()).collect::<Vec<_>>())
 }

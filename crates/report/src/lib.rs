@@ -19,6 +19,7 @@ mod ladder;
 mod markup;
 mod notes;
 mod probes;
+mod remarks;
 mod ring;
 mod riscv;
 mod runs;

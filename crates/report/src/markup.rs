@@ -1,36 +1,18 @@
-//! HTML and SVG as a tree that cannot be broken out of.
+//! What surrounds `maud`, which writes the elements of the page and of pictures.
 //!
-//! Names of elements and attributes are `&'static str`, so no string of a record can become one; text and
-//! values of attributes are escaped when they are written, always. What comes out is both HTML and
-//! well-formed XML: every element is closed, and no named entity is used.
+//! Names of elements and attributes are literals of its macro, so no string of a record can become one; it escapes text
+//! and values of attributes, always. What comes out is both HTML and well-formed XML: every element is closed, and no
+//! named entity is used.
 
-use std::fmt::Write as _;
+use maud::{Markup, PreEscaped};
 use tollgate_record::text::printable;
 
 /// No name or sentence of a record is longer; anything longer is not for a page.
 const MOST: usize = 600;
 
-/// A piece of the page.
-#[derive(Clone, Debug)]
-pub(crate) enum Node {
-    Element(Element),
-    Text(String),
-    /// The style sheet or the script, which are ours; wrapped so that XML reads it as plain text.
-    Own(&'static str),
-}
-
-/// An element with its attributes and what is in it.
-#[derive(Clone, Debug)]
-pub(crate) struct Element {
-    tag: &'static str,
-    attributes: Vec<(&'static str, String)>,
-    children: Vec<Node>,
-}
-
-/// An empty element.
-pub(crate) fn el(tag: &'static str) -> Element {
-    Element { tag, attributes: Vec::new(), children: Vec::new() }
-}
+/// Elements after which a line ends, so that a page can be read and compared as text.
+const BLOCKS: [&str; 12] =
+    ["section", "h1", "h2", "h3", "li", "tr", "details", "p", "figure", "header", "table", "style"];
 
 /// A string of a record as one printable line of bearable length.
 pub(crate) fn clean(text: &str) -> String {
@@ -42,165 +24,36 @@ pub(crate) fn clean(text: &str) -> String {
     clean.trim().replace(['\u{fffe}', '\u{ffff}'], "?")
 }
 
-impl Element {
-    /// With an attribute. A value is any text; a later one of the same name replaces it.
-    pub(crate) fn set(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        let value = value.into().0;
-        match self.attributes.iter_mut().find(|(there, _)| *there == name) {
-            Some(there) => there.1 = value,
-            None => self.attributes.push((name, value)),
-        }
-        self
-    }
-
-    /// With classes.
-    pub(crate) fn class(self, classes: impl Into<Value>) -> Self {
-        self.set("class", classes)
-    }
-
-    /// With something more in it.
-    pub(crate) fn with(mut self, child: impl Into<Node>) -> Self {
-        self.children.push(child.into());
-        self
-    }
-
-    /// With several things more in it.
-    pub(crate) fn all<T: Into<Node>>(mut self, children: impl IntoIterator<Item = T>) -> Self {
-        self.children.extend(children.into_iter().map(Into::into));
-        self
-    }
-
-    /// With a text of a record, made one printable line.
-    pub(crate) fn text(self, text: impl AsRef<str>) -> Self {
-        let text = clean(text.as_ref());
-        self.with(Node::Text(text))
-    }
-
-    /// With text of ours as it is, spaces at the ends and line breaks included.
-    pub(crate) fn words(self, text: impl Into<String>) -> Self {
-        self.with(Node::Text(text.into()))
-    }
-
-    /// One thing more in it, in place.
-    pub(crate) fn push(&mut self, child: impl Into<Node>) {
-        self.children.push(child.into());
-    }
-
-    /// What is in it.
-    pub(crate) fn into_children(self) -> Vec<Node> {
-        self.children
-    }
-
-    /// Whether nothing is in it.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.children.is_empty()
-    }
-
-    /// The element as text.
-    pub(crate) fn write(&self, out: &mut String) {
-        out.push('<');
-        out.push_str(self.tag);
-        for (name, value) in &self.attributes {
-            out.push(' ');
-            out.push_str(name);
-            out.push_str("=\"");
-            escape(value, out);
-            out.push('"');
-        }
-        // Void in HTML, and what in SVG is never anything but empty: there HTML knows the short form too.
-        let empty = self.children.is_empty();
-        let drawn = empty && matches!(self.tag, "rect" | "line" | "path" | "use");
-        if drawn || matches!(self.tag, "br" | "input" | "link" | "meta" | "wbr" | "col" | "hr") {
-            out.push_str("/>");
-            return;
-        }
-        out.push('>');
-        for child in &self.children {
-            child.write(out);
-        }
-        let _ = write!(out, "</{}>", self.tag);
-        if BLOCKS.contains(&self.tag) {
-            out.push('\n');
-        }
-    }
+/// The style sheet or the script, which are ours; wrapped so that XML reads it as plain text.
+pub(crate) fn own(text: &'static str) -> Markup {
+    PreEscaped(format!("/*<![CDATA[*/\n{text}\n/*]]>*/"))
 }
 
-/// Elements after which a line ends, so that a page can be read and compared as text.
-const BLOCKS: [&str; 12] =
-    ["section", "h1", "h2", "h3", "li", "tr", "details", "p", "figure", "header", "table", "style"];
-
-impl Node {
-    pub(crate) fn write(&self, out: &mut String) {
-        match self {
-            Self::Element(element) => element.write(out),
-            Self::Text(text) => escape(text, out),
-            Self::Own(text) => {
-                let _ = write!(out, "/*<![CDATA[*/\n{text}\n/*]]>*/");
-            }
-        }
+/// The whole as text, with a line break at its end.
+pub(crate) fn finish(made: Markup) -> String {
+    // Whatever way it came: no control character is in the page.
+    let unsafe_one = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{fffe}' | '\u{ffff}');
+    let mut text = made.into_string().replace(unsafe_one, "?");
+    // What in SVG is mostly empty, which is to say that its last attribute is before its end: there HTML knows the short
+    // form too.
+    for tag in ["rect", "line", "path", "use"] {
+        text = text.replace(&format!("\"></{tag}>"), "\"/>");
     }
-}
-
-impl From<Element> for Node {
-    fn from(element: Element) -> Self {
-        Self::Element(element)
+    for tag in BLOCKS {
+        let end = format!("</{tag}>");
+        text = text.replace(&end, &format!("{end}\n"));
     }
-}
-
-fn escape(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push('\n'),
-            // Whatever way it came: no control character is in the page.
-            c if c.is_control() || c == '\u{fffe}' || c == '\u{ffff}' => out.push('?'),
-            c => out.push(c),
-        }
-    }
-}
-
-/// The value of an attribute.
-pub(crate) struct Value(String);
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl From<&String> for Value {
-    fn from(text: &String) -> Self {
-        Self(text.clone())
-    }
-}
-
-impl From<usize> for Value {
-    fn from(number: usize) -> Self {
-        Self(number.to_string())
-    }
-}
-
-/// A length: one decimal, and zero for what is not a number.
-impl From<f64> for Value {
-    fn from(number: f64) -> Self {
-        Self(short(number, 1))
-    }
+    text + "\n"
 }
 
 /// A share of the width as a percentage.
 pub(crate) fn percent(share: f64) -> String {
-    let mut text = short(share * 100.0, 2);
-    text.push('%');
-    text
+    short(share * 100.0, 2) + "%"
+}
+
+/// A length in pixels: one decimal, and zero for what is not a number.
+pub(crate) fn px(length: f64) -> String {
+    short(length, 1)
 }
 
 /// A finite number with so many decimals at most.
@@ -209,40 +62,31 @@ pub(crate) fn short(number: f64, decimals: usize) -> String {
         return "0".into();
     }
     let text = format!("{number:.decimals$}");
-    match text.split_once('.') {
-        Some((whole, decimals)) => match decimals.trim_end_matches('0') {
-            "" if whole == "-0" => "0".into(),
-            "" => whole.into(),
-            decimals => format!("{whole}.{decimals}"),
-        },
-        None => text,
-    }
+    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".into() } else { text.into() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn written(element: &Element) -> String {
-        let mut out = String::new();
-        element.write(&mut out);
-        out
-    }
+    use maud::html;
 
     #[test]
     fn markup_in_text_and_values_stays_text() {
-        let made = el("b").set("title", "\"><script>x</script>").text("</b><img src=x onerror=y>&amp;");
+        let made = html! {
+            b title=("\"><script>x</script>") { (clean("</b><img src=x onerror=y>&amp;")) }
+        };
         assert_eq!(
-            written(&made),
+            finish(made),
             "<b title=\"&quot;&gt;&lt;script&gt;x&lt;/script&gt;\">&lt;/b&gt;&lt;img src=x \
-             onerror=y&gt;&amp;amp;</b>"
+             onerror=y&gt;&amp;amp;</b>\n"
         );
     }
 
     #[test]
     fn control_characters_do_not_get_through_any_door() {
-        let made = el("b").set("title", "a\0\u{1b}b").text("c\u{7}\u{202e}d").words("e\0\u{ffff}f");
-        assert_eq!(written(&made), "<b title=\"a??b\">c??de??f</b>");
+        let made = html! { b title=("a\0\u{1b}b") { (clean("c\u{7}\u{202e}d")) ("e\0\u{ffff}f") } };
+        assert_eq!(finish(made), "<b title=\"a??b\">c??de??f</b>\n");
     }
 
     #[test]
@@ -256,12 +100,13 @@ mod tests {
         {
             assert_eq!(short(number, 1), text);
         }
+        assert_eq!([short(100.0, 0), short(-0.4, 0)], ["100", "0"]);
         assert_eq!(percent(0.33333), "33.33%");
     }
 
     #[test]
     fn an_empty_element_is_closed_as_html_asks() {
-        assert_eq!(written(&el("br")), "<br/>");
-        assert_eq!(written(&el("i")), "<i></i>");
+        let made = html! { path d="M0 0" {} rect x="1" { title { "in it" } } i {} };
+        assert_eq!(finish(made), "<path d=\"M0 0\"/><rect x=\"1\"><title>in it</title></rect><i></i>\n");
     }
 }

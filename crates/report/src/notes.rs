@@ -1,5 +1,6 @@
 //! The lines below a table: how many, and what spoiled the run.
 
+use crate::remarks::{remarks, sentence};
 use crate::style::{Paint, Style};
 use crate::text::{clean, list, painted, wrap};
 use tollgate_record::number::count;
@@ -45,40 +46,16 @@ pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
     lines
 }
 
-/// The measurements that carry warnings of one code.
-struct Repeated<'a> {
-    code: &'a str,
-    text: &'a str,
-    same: bool,
-    probes: Vec<&'a str>,
-}
-
 /// One sentence for each warning of the run, and for each kind of warning of its rows.
 pub(crate) fn warnings(run: &Run, style: &Style) -> Vec<String> {
-    let mut groups: Vec<Repeated<'_>> = Vec::new();
-    for result in &run.results {
-        for warning in &result.warnings {
-            let Some(group) = groups.iter_mut().find(|group| group.code == warning.code) else {
-                let (code, text) = (warning.code.as_str(), warning.text.as_str());
-                groups.push(Repeated { code, text, same: true, probes: vec![&result.probe] });
-                continue;
-            };
-            group.same &= group.text == warning.text;
-            if !group.probes.contains(&result.probe.as_str()) {
-                group.probes.push(&result.probe);
-            }
-        }
-    }
-    // A warning without words still has its code.
-    let sentence = |text: &str, code: &str| {
-        clean(if text.trim().is_empty() { code } else { text }, style).trim_end_matches('.').to_owned()
-    };
-    let whole = run.warnings.iter().map(|warning| sentence(&warning.text, &warning.code));
-    let grouped = groups.iter().map(|group| {
-        let probes: Vec<String> = group.probes.iter().map(|probe| clean(probe, style)).collect();
-        let text = sentence(group.text, group.code);
+    let clean_sentence = |text: &str| clean(text, style).trim_end_matches('.').to_owned();
+    let whole = run.warnings.iter().map(|warning| clean_sentence(sentence(warning)));
+    let all = remarks(run.results.iter().map(|it| (it.probe.as_str(), it)), |it| Some(&it.code));
+    let grouped = all.iter().filter(|it| it.class == "warning").map(|it| {
+        let probes: Vec<String> = it.of.iter().map(|probe| clean(probe, style)).collect();
+        let text = clean_sentence(&it.text);
         match probes.as_slice() {
-            [first, others @ ..] if !group.same && !others.is_empty() => {
+            [first, others @ ..] if it.varies && !others.is_empty() => {
                 format!("{first}: {text}; also, with other figures, {}", list(others, NAMED - 1))
             }
             probes => format!("{}: {text}", list(probes, NAMED)),

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use tollgate_record::Run;
-use tollgate_testkit::{Browser, NoBrowser};
+use tollgate_testkit::{Browser, Missing};
 
 fn run(text: &str) -> Run {
     tollgate_record::document::from_json(text.as_bytes()).expect("a run")
@@ -86,8 +86,8 @@ macro_rules! browser {
     () => {
         match Browser::find() {
             Ok(browser) => browser,
-            Err(NoBrowser::Missing(why)) => return tollgate_testkit::skip!("{why}"),
-            Err(NoBrowser::Broken(why)) => panic!("{why}"),
+            Err(error) if error.is::<Missing>() => return tollgate_testkit::skip!("{error}"),
+            Err(error) => panic!("{error:#}"),
         }
     };
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::{fs, io};
+use tollgate_record::file;
 
 /// The place of built runtimes.
 #[derive(Clone, Debug)]
@@ -104,7 +105,7 @@ impl Cache {
         let making = tempfile::Builder::new()
             .prefix(&format!(".{}-", runtime.folder))
             .tempdir_in(&self.dir)
-            .map_err(|error| unwritable(plain(&error)))?;
+            .map_err(|error| unwritable(file::plain(error)))?;
         for (name, bytes) in &files {
             let path = making.path().join(name);
             let parent = path.parent().unwrap_or(making.path());
@@ -214,13 +215,6 @@ pub(crate) fn last_words(lines: &[String]) -> String {
     let text: Vec<String> =
         lines.iter().map(|line| tollgate_record::text::printable(line).into_owned()).collect();
     if text.is_empty() { String::new() } else { format!("; its last output: {}", text.join(" | ")) }
-}
-
-/// The system's error without the name of the temporary file.
-fn plain(error: &io::Error) -> io::Error {
-    let said = error.to_string();
-    let what = said.split_once(" at path ").map_or(said.as_str(), |(what, _)| what);
-    io::Error::new(error.kind(), what.to_owned())
 }
 
 fn default_dir(cache: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {

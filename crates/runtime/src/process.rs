@@ -3,6 +3,7 @@
 //! The supervisor ends it with everything that it started. Its output is read while it runs, so that neither a full
 //! pipe nor a flood of lines does harm.
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -92,31 +93,18 @@ pub fn run(
 /// Pins the calling process and reads that back. It must not allocate: after the fork, the thread that
 /// holds the allocator's lock may not exist in this process.
 fn pin(cpu: usize) -> io::Result<()> {
-    if cpu >= libc::CPU_SETSIZE as usize {
+    if cpu >= CpuSet::MAX_CPU {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
-    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
-    let (mut wanted, mut got): (libc::cpu_set_t, libc::cpu_set_t) =
-        unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
-    // SAFETY: `cpu` is below CPU_SETSIZE, checked above.
-    unsafe { libc::CPU_SET(cpu, &mut wanted) };
-    let size = size_of_val(&wanted);
-    // SAFETY: the set is valid for its size; 0 is the calling process.
-    let moved = unsafe { libc::sched_setaffinity(0, size, &wanted) };
-    let refused = io::Error::last_os_error();
+    let mut wanted = CpuSet::new();
+    wanted.set(cpu);
+    let moved = sched_setaffinity(None, &wanted);
     // The mask that is read back decides: a process that may run only there is already pinned, even if the call fails.
-    // SAFETY: the set is valid for its size.
-    if unsafe { libc::sched_getaffinity(0, size, &mut got) } != 0 {
-        return Err(io::Error::last_os_error());
+    if sched_getaffinity(None)? == wanted {
+        return Ok(());
     }
-    // SAFETY: two valid sets.
-    if unsafe { libc::CPU_EQUAL(&wanted, &got) } {
-        Ok(())
-    } else if moved != 0 {
-        Err(refused)
-    } else {
-        Err(io::Error::from_raw_os_error(libc::EXDEV))
-    }
+    moved?;
+    Err(io::Error::from_raw_os_error(libc::EXDEV))
 }
 
 struct Running {

@@ -58,10 +58,10 @@ fn measurement(row: &Row, units: &Units) -> Measurement {
             enable: Some(enable.clone()),
             ..Measurement::empty("", "host", Per::Switch, Status::Skipped)
         },
-        State::Failed(reason) => Measurement {
-            reason: Some(reason.clone()),
-            ..Measurement::empty("", "host", Per::Switch, Status::Failed)
-        },
+        State::Failed(reason) => {
+            let failed = Measurement::empty("", "host", Per::Switch, Status::Failed);
+            Measurement { reason: Some(reason.clone()), ..failed }
+        }
     };
     result.probe = name;
     facts(row, &mut result);

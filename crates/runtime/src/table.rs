@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use tollgate_record::text::{self, suggestion};
 
 /// What a task is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A task has a stack of its own and may stop anywhere in it.
+    #[default]
     Stackful,
     /// A task is a state machine or a frame that stops at marked places.
     Stackless,
@@ -43,7 +44,7 @@ pub struct Need {
 }
 
 /// One way in which a runtime's tasks switch.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mechanism {
     /// `yield`, `channel`.
@@ -84,7 +85,7 @@ fn yes() -> bool {
 }
 
 /// One runtime.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Runtime {
     /// `boost-fiber`: the name on the command line.
@@ -125,25 +126,20 @@ impl Runtime {
             id: "yield".into(),
             what: "your own program".into(),
             task_bytes: 4_096,
-            kind: None,
             max_tasks: MOST_TASKS,
             min_tasks: 2,
-            tolerance: 0.0,
             default: true,
+            ..Mechanism::default()
         };
         Self {
             id: name.clone(),
             name,
             language: "unknown".into(),
             folder: "program".into(),
-            kind: Kind::Stackful,
-            needs: Vec::new(),
-            version: Vec::new(),
-            build: Vec::new(),
             run: vec![program.to_string_lossy().into_owned()],
-            env: BTreeMap::new(),
             base_bytes: 1 << 20,
             mechanisms: vec![mechanism],
+            ..Self::default()
         }
     }
 }
@@ -157,16 +153,9 @@ pub enum TableError {
     /// It is not valid.
     #[error("runtimes.toml is invalid: {0}")]
     Wrong(String),
-    /// A name that is not in the table.
-    #[error("there is no runtime '{name}'{}; the runtimes are: {all}", suggestion(nearest.as_deref()))]
-    Unknown {
-        /// The unknown name.
-        name: String,
-        /// The most similar name, if one is similar enough.
-        nearest: Option<String>,
-        /// All names.
-        all: String,
-    },
+    /// A name that is not in the table, the most similar one, if one is similar enough, and all.
+    #[error("there is no runtime '{}'{}; the runtimes are: {}", .0, suggestion(.1.as_deref()), .2)]
+    Unknown(String, Option<String>, String),
 }
 
 /// All runtimes, in the order of the table.
@@ -203,14 +192,8 @@ impl Table {
                 return wrong("a command must not be empty");
             }
             let one = |need: &Need| {
-                [
-                    need.program.is_some(),
-                    need.file.is_some(),
-                    need.command.as_ref().is_some_and(|it| !it.is_empty()),
-                ]
-                .into_iter()
-                .filter(|given| *given)
-                .count()
+                let command = need.command.as_ref().is_some_and(|it| !it.is_empty());
+                [need.program.is_some(), need.file.is_some(), command].map(usize::from).iter().sum::<usize>()
                     == 1
             };
             if !runtime.needs.iter().all(one) {
@@ -264,7 +247,7 @@ impl Table {
         });
         let names: Vec<String> = ids.iter().map(|id| (*id).to_owned()).chain(ways).collect();
         let nearest = text::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
-        TableError::Unknown { name: name.to_owned(), nearest, all: ids.join(", ") }
+        TableError::Unknown(name.to_owned(), nearest, ids.join(", "))
     }
 }
 
@@ -312,10 +295,7 @@ mod tests {
     fn an_unknown_name_gets_a_suggestion() {
         for (typed, nearest) in [("tokyo", "tokio"), ("own/jump", "own/jmp"), ("corosense", "corosensei")] {
             let error = table().select(&[typed.into()]).unwrap_err();
-            assert!(
-                matches!(&error, TableError::Unknown { nearest: Some(near), .. } if near == nearest),
-                "{error}"
-            );
+            assert!(matches!(&error, TableError::Unknown(_, Some(near), _) if near == nearest), "{error}");
         }
     }
 

@@ -1,7 +1,5 @@
 //! The output of a runtime program: accepted as a whole, or refused with a reason.
 
-use tollgate_record::number::bytes;
-
 /// The request to the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asked {
@@ -99,15 +97,8 @@ pub enum Refused {
     #[error("batch {0} has {1} switches instead of {2}")]
     Batch(usize, u64, u64),
     /// The counts contradict each other.
-    #[error("{what}: {found} counted where {expected} was claimed")]
-    Count {
-        /// Which count.
-        what: &'static str,
-        /// The count.
-        found: u64,
-        /// The claim.
-        expected: u64,
-    },
+    #[error("{0}: {1} counted where {2} was claimed")]
+    Count(&'static str, u64, u64),
 }
 
 /// The maximum of stored notes.
@@ -256,7 +247,7 @@ impl Reader {
                 return Err(Refused::Batch(at + 1, sample.switches, asked.batch));
             }
         }
-        let count = |what, found, expected| Err(Refused::Count { what, found, expected });
+        let count = |what, found, expected| Err(Refused::Count(what, found, expected));
         // Each is close to `batch`, so the sum cannot overflow.
         let sum: u64 = said.samples.iter().map(|sample| sample.switches).sum();
         if said.switches != sum {
@@ -281,11 +272,6 @@ impl Transcript {
     pub fn bytes_per_task(&self, tasks: u64) -> Option<f64> {
         let (before, after) = self.rss?;
         Some((after as f64 - before as f64) / tasks as f64)
-    }
-
-    /// The resident size with all tasks, as text.
-    pub fn resident(&self) -> Option<String> {
-        self.rss.map(|(_, after)| bytes(after as f64))
     }
 }
 

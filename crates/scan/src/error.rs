@@ -12,18 +12,13 @@ pub enum ScanError {
     #[error("{0}")]
     Refused(String),
     /// A system call failed.
-    #[error("cannot {what}: {error}")]
-    System {
-        /// What the call was for.
-        what: &'static str,
-        /// The system's error.
-        error: io::Error,
-    },
+    #[error("cannot {0}: {1}")]
+    System(&'static str, io::Error),
 }
 
 impl ScanError {
     /// For `map_err` of a system call.
     pub(crate) fn system(what: &'static str) -> impl Fn(io::Error) -> Self {
-        move |error| Self::System { what, error }
+        move |error| Self::System(what, error)
     }
 }

@@ -2,12 +2,9 @@
 
 use crate::ScanError;
 use crate::plan::{mix, page_bytes};
-use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
-use std::mem;
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -167,24 +164,11 @@ fn directory() -> Result<PathBuf, ScanError> {
 fn in_memory(directory: &Path) -> bool {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;
-    let Ok(path) = CString::new(directory.as_os_str().as_bytes()) else { return true };
-    // SAFETY: statfs is plain data; the path ends with a zero.
-    unsafe {
-        let mut stat: libc::statfs = mem::zeroed();
-        libc::statfs(path.as_ptr(), &mut stat) != 0
-            || [TMPFS, RAMFS].contains(&i64::from_ne_bytes((stat.f_type as i64).to_ne_bytes()))
-    }
+    rustix::fs::statfs(directory).map_or(true, |stat| [TMPFS, RAMFS].contains(&(stat.f_type as i64)))
 }
 
 /// Bytes that a user without privileges may still write there.
 fn free_bytes(directory: &Path) -> io::Result<u64> {
-    let path = CString::new(directory.as_os_str().as_bytes())?;
-    // SAFETY: statvfs is plain data; the path ends with a zero.
-    unsafe {
-        let mut stat: libc::statvfs = mem::zeroed();
-        match libc::statvfs(path.as_ptr(), &mut stat) {
-            0 => Ok((stat.f_bavail as u64).saturating_mul(stat.f_frsize as u64)),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
+    let stat = rustix::fs::statvfs(directory)?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }

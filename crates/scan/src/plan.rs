@@ -123,11 +123,7 @@ impl Advice {
 
     /// The name in the record.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Normal => "normal",
-            Self::Random => "random",
-            Self::Sequential => "sequential",
-        }
+        Self::NAMES.iter().find(|(_, advice, _)| *advice == self).map_or("", |(name, ..)| name)
     }
 }
 

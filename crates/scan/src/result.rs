@@ -9,8 +9,8 @@ use tollgate_measure::stats::{Window, mean_of_windows};
 use tollgate_measure::summary::histogram_of;
 use tollgate_record::family::{ScanAsked, ScanFound};
 use tollgate_record::{
-    Asked, Estimate, Evidence, Found, Measurement, Per, Phase, Series, Single, Status, Warning, counter,
-    warning,
+    Asked, Estimate, Evidence, Found, Measurement, Per, Phase, PhaseName, Series, Single, Status, Warning,
+    counter, phase, warning,
 };
 
 /// The record of one scan.
@@ -183,16 +183,14 @@ fn phases(first: &Mark, last: &Mark) -> Vec<Phase> {
     let touches = last.touches.max(1) as f64;
     let user = (last.usage.user_ns - first.usage.user_ns) as f64;
     let system = (last.usage.system_ns - first.usage.system_ns) as f64;
-    let part = |name: &str, ns: f64, evidence| {
-        let ns = ns / touches;
-        let ns =
-            Estimate { estimate: ns, ci: [ns, ns], min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns };
-        Phase { ns: Some(ns), ..Phase::new(name, evidence) }
+    let part = |name: PhaseName, ns: f64, evidence| Phase {
+        ns: Some(Estimate::point(ns / touches)),
+        ..Phase::new(name, evidence)
     };
     vec![
-        part("user", user, Evidence::Measured),
-        part("system", system, Evidence::Measured),
-        part("waiting", last.ns as f64 - user - system, Evidence::Difference),
+        part(phase::USER, user, Evidence::Measured),
+        part(phase::SYSTEM, system, Evidence::Measured),
+        part(phase::WAITING, last.ns as f64 - user - system, Evidence::Difference),
     ]
 }
 

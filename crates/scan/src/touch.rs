@@ -62,7 +62,7 @@ pub(crate) struct Mark {
 }
 
 /// What happened.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Touched {
     /// Touches that were planned, and made.
     pub(crate) planned: u64,
@@ -131,12 +131,8 @@ impl TouchJob {
             marks: marks.to_vec(),
             distinct: order.distinct(marks.last().map_or(0, |last| last.touches)),
             ns_per_tick: 1.0,
-            stamp_ticks: 0,
-            buckets: Vec::new(),
-            resident_before: None,
-            direct_read_ns: Vec::new(),
-            bus: None,
             stopped: true,
+            ..Touched::default()
         }
     }
 }

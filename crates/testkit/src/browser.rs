@@ -3,15 +3,13 @@
 //! The packages are pinned in `crates/report/tests/browser`. On first use npm installs them into a folder below `target/`
 //! whose name contains the hash of the lock file. Nothing is installed elsewhere, and no browser is downloaded.
 
+use crate::{Missing, cache, need};
+use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-use crate::program;
 
 /// The files that pin the packages.
 const PINS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
@@ -38,36 +36,15 @@ pub struct Browser {
     scripts: PathBuf,
 }
 
-/// Why there is no browser.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoBrowser {
-    /// A program is missing or the registry cannot be reached: the reason for a skip.
-    Missing(String),
-    /// The pinned packages cannot be installed.
-    Broken(String),
-}
-
-impl fmt::Display for NoBrowser {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Missing(why) | Self::Broken(why)) = self;
-        out.write_str(why)
-    }
-}
-
-impl std::error::Error for NoBrowser {}
-
 impl Browser {
     /// Finds the programs, and installs the packages unless they are installed.
     ///
     /// # Errors
-    /// When a program is missing, the registry cannot be reached, or the packages cannot be installed.
-    pub fn find() -> Result<Self, NoBrowser> {
-        let need = |name: &str, package: &str| {
-            program(name)
-                .ok_or_else(|| NoBrowser::Missing(format!("{name} is missing: apt-get install {package}")))
-        };
-        let (chromium, node, npm) =
-            (need("chromium", "chromium")?, need("node", "nodejs")?, need("npm", "npm")?);
+    /// [`Missing`] when a program is missing or the registry cannot be reached; or the packages cannot be installed.
+    pub fn find() -> Result<Self> {
+        let chromium = need("chromium", "apt-get install chromium")?;
+        let node = need("node", "apt-get install nodejs")?;
+        let npm = need("npm", "apt-get install npm")?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let scripts = root.join("crates/report/tests/browser");
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
@@ -88,53 +65,39 @@ impl Browser {
     }
 }
 
-/// The folder below `cache` with the packages that the files in `from` pin.
-fn install(npm: &Path, from: &Path, cache: &Path) -> Result<PathBuf, NoBrowser> {
-    let broken = |what: &str, error: io::Error| NoBrowser::Broken(format!("{what}: {error}"));
+/// The folder below `store` with the packages that the files in `from` pin.
+fn install(npm: &Path, from: &Path, store: &Path) -> Result<PathBuf> {
     let mut hasher = DefaultHasher::new();
     for name in PINS {
-        fs::read(from.join(name)).map_err(|error| broken(name, error))?.hash(&mut hasher);
+        fs::read(from.join(name)).context(name)?.hash(&mut hasher);
     }
-    let folder = cache.join(format!("{:016x}", hasher.finish()));
-    if folder.join("node_modules").is_dir() {
-        return Ok(folder);
-    }
-    // Two tests may run this at the same time: each fills its own folder, and the first to finish renames it.
-    let made = cache.join(format!("making-{}-{:?}", std::process::id(), std::thread::current().id()));
-    fs::create_dir_all(&made).map_err(|error| broken("target/browser", error))?;
-    for name in PINS {
-        fs::copy(from.join(name), made.join(name)).map_err(|error| broken(name, error))?;
-    }
-    let mut store = OsString::from("--cache=");
-    store.push(cache.join("npm"));
-    let done = Command::new(npm)
-        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"])
-        .args(["--fetch-retries=1", "--fetch-timeout=60000"])
-        .arg(store)
-        .current_dir(&made)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| broken("npm", error))?;
-    let error = String::from_utf8_lossy(&done.stderr);
-    let result = if done.status.success() {
-        match fs::rename(&made, &folder) {
-            Err(error) if !folder.join("node_modules").is_dir() => Err(broken("target/browser", error)),
-            _ => Ok(folder),
+    cache::obtain(store, &format!("{:016x}", hasher.finish()), |folder| {
+        for name in PINS {
+            fs::copy(from.join(name), folder.join(name)).context(name)?;
         }
-    } else if UNREACHED.iter().any(|word| error.contains(word)) {
-        Err(NoBrowser::Missing(
-            "npm's registry cannot be reached, and the packages are not installed yet".into(),
-        ))
-    } else {
-        Err(NoBrowser::Broken(format!("npm ci in crates/report/tests/browser failed: {}", error.trim())))
-    };
-    let _ = fs::remove_dir_all(&made);
-    result
+        let mut downloads = OsString::from("--cache=");
+        downloads.push(store.join("npm"));
+        let done = Command::new(npm)
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"])
+            .args(["--fetch-retries=1", "--fetch-timeout=60000"])
+            .arg(downloads)
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output()
+            .context("npm")?;
+        let error = String::from_utf8_lossy(&done.stderr);
+        if !done.status.success() && UNREACHED.iter().any(|word| error.contains(word)) {
+            bail!(Missing("npm's registry cannot be reached, and the packages are not installed yet".into()));
+        }
+        ensure!(done.status.success(), "npm ci in crates/report/tests/browser failed: {}", error.trim());
+        Ok(())
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NoBrowser, PINS, install};
+    use super::{Missing, PINS, install};
+    use anyhow::Result;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
@@ -152,18 +115,18 @@ mod tests {
         (folder, npm)
     }
 
-    fn tried(folder: &Path, npm: &Path) -> Result<PathBuf, NoBrowser> {
+    fn tried(folder: &Path, npm: &Path) -> Result<PathBuf> {
         install(npm, folder, &folder.join("cache"))
     }
 
     #[test]
     fn an_unreachable_registry_is_a_skip_and_a_bad_lockfile_is_an_error() {
         let (folder, npm) = place("unreached", "echo npm error code EAI_AGAIN >&2; exit 1");
-        assert!(matches!(tried(&folder, &npm), Err(NoBrowser::Missing(_))));
+        assert!(tried(&folder, &npm).expect_err("unreached").is::<Missing>());
         fs::remove_dir_all(folder).expect("removed");
         let (folder, npm) = place("broken", "echo npm error code EINTEGRITY >&2; exit 1");
-        let result = tried(&folder, &npm);
-        assert!(matches!(&result, Err(NoBrowser::Broken(why)) if why.contains("EINTEGRITY")), "{result:?}");
+        let error = tried(&folder, &npm).expect_err("broken");
+        assert!(!error.is::<Missing>() && error.to_string().contains("EINTEGRITY"), "{error:?}");
         assert_eq!(fs::read_dir(folder.join("cache")).expect("a folder").count(), 0, "nothing unfinished");
         fs::remove_dir_all(folder).expect("removed");
     }

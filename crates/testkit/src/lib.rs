@@ -1,4 +1,4 @@
-//! Shared by tests and developer commands: finding programs and a browser, skipping with a reason, and recorded files.
+//! Shared by tests and developer commands: programs and a browser, skipping with a reason, and recorded files.
 //!
 //! A test that cannot run here prints the reason and returns. libtest counts it as passed, so the skip is also written to a
 //! file, which `cargo xtask test` reads, counts and lists:
@@ -13,13 +13,14 @@
 //! ```
 
 mod browser;
+pub mod cache;
 mod programs;
 mod recorded;
 mod skips;
 pub mod workspace;
 
-pub use browser::{Browser, NoBrowser};
-pub use programs::{fast, program, program_in};
+pub use browser::Browser;
+pub use programs::{Missing, fast, need, printed, program, program_in};
 pub use recorded::{BLESS, Recorded};
 pub use skips::{SKIPS, Skip, skipped};
 

@@ -1,12 +1,27 @@
-//! Installed programs, and the budget of tests.
+//! Installed programs, what they print, and the budget of tests.
 
+use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// The absolute path of a program on `PATH`, or of a file that is given by its absolute path.
 #[must_use]
 pub fn program(name: &str) -> Option<PathBuf> {
     program_in(&std::env::var_os("PATH").unwrap_or_default(), name)
+}
+
+/// What this machine does not have: the reason for a skip, with what would enable it.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct Missing(pub String);
+
+/// [`program`], or the sentence with the command that installs it.
+///
+/// # Errors
+/// When it is missing.
+pub fn need(name: &str, install: &str) -> Result<PathBuf, Missing> {
+    program(name).ok_or_else(|| Missing(format!("{name} is missing: {install}")))
 }
 
 /// [`program`] with this search path.
@@ -23,6 +38,19 @@ fn is_executable(file: &std::path::Path) -> bool {
     file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
+/// What a program prints when it succeeds.
+///
+/// # Errors
+/// When it cannot be started or fails: its name, and the last line of its standard error.
+pub fn printed(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.env("LC_ALL", "C").output().with_context(|| format!("cannot run {name}"))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason");
+    ensure!(output.status.success(), "{name} failed: {}", last.trim());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Whether tests must use smaller budgets (random streams, simulations), as in `cargo xtask test --fast`.
 #[must_use]
 pub fn fast() -> bool {
@@ -31,7 +59,8 @@ pub fn fast() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::program_in;
+    use super::{printed, program_in};
+    use std::process::Command;
 
     #[test]
     fn finds_programs_on_the_path_only() {
@@ -51,5 +80,14 @@ mod tests {
     fn a_file_is_found_by_its_absolute_path() {
         assert!(program_in("/bin".as_ref(), "/etc/passwd").is_some());
         assert_eq!(program_in("/bin".as_ref(), "/etc/no-such-file"), None);
+    }
+
+    #[test]
+    fn a_program_that_fails_says_why_in_one_line() {
+        let error =
+            printed(Command::new("sh").args(["-c", "echo first >&2; echo why >&2; exit 3"])).unwrap_err();
+        assert_eq!(error.to_string(), "sh failed: why");
+        let error = printed(&mut Command::new("no-such-program-anywhere")).unwrap_err();
+        assert!(error.to_string().contains("no-such-program-anywhere"), "{error}");
     }
 }

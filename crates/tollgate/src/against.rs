@@ -1,8 +1,8 @@
 //! `tollgate run --against`: two programs, or two settings, in one session, epoch by epoch in turn.
 
-use crate::args::{Output, Usage};
+use crate::args::Usage;
 use crate::output::Sink;
-use crate::run::{self, Args, Baseline};
+use crate::run::{Args, Baseline};
 use crate::sampled::Sampled;
 use crate::session::{self, Session};
 use crate::worker::List;
@@ -19,8 +19,7 @@ use tollgate_measure::turns::{AlternatingBench, Alternation};
 /// `tollgate protocol`: what another tollgate asks before it sends a request to this one's worker.
 pub(crate) fn protocol() -> anyhow::Result<ExitCode> {
     let text = serde_json::to_string(&Protocol::of(session::tool(), &List::Ladder.metas()))? + "\n";
-    Sink::open(&Output { json: true, out: None })?.deliver(&text)?;
-    Ok(ExitCode::SUCCESS)
+    Sink::text(None, "")?.deliver(&text)
 }
 
 /// Asks the other program which probes it has.
@@ -48,17 +47,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let wanted = select(&args.patterns).map_err(Usage::error)?;
     let metas = List::Ladder.metas();
     let other = other(&args.baseline, &metas)?;
-    let (host, site) = sampling.place()?;
-    let mut ours = Session::open(&sampling.destination, host, sampling.seed())?;
+    let (mut ours, sampled) = Sampled::open(sampling, List::Ladder, wanted)?;
     let mut theirs = ours.twin();
     // Each run says with which it took turns, and which program it measured with.
     theirs.run.interleaved_with = Some(ours.run.id.clone());
     ours.run.interleaved_with = Some(theirs.run.id.clone());
     theirs.run.tool = other.tool.clone();
-    let plan = run::plan(sampling, ours.run.seed);
-    let sampled = Sampled::new(List::Ladder, wanted, site, sampling, plan);
     let turns = Alternation::default();
-    let side = |me: usize, session: &mut Session<'_>| {
+    let side = |me: usize, session: &mut Session| {
         let begins = AtomicBool::new(false);
         let own: Vec<Option<usize>> = (0..metas.len()).map(Some).collect();
         let places = if me == 0 { &other.places } else { &own };

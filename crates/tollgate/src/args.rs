@@ -85,7 +85,7 @@ pub(crate) struct Destination {
 }
 
 /// How and where results are printed.
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct Output {
     /// Print one JSON document instead of text
     #[arg(long)]
@@ -147,12 +147,13 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// A parser of one of these names; the help shows what each means.
-pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
-    names: &'static [(&'static str, T, &'static str)],
+pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
+    names: impl Into<Vec<(&'static str, T, &'static str)>>,
 ) -> impl TypedValueParser<Value = T> {
-    let known = names.iter().map(|(name, _, what)| PossibleValue::new(*name).help(*what));
-    PossibleValuesParser::new(known).try_map(|typed| {
+    let names = names.into();
+    let known: Vec<_> = names.iter().map(|(name, _, what)| PossibleValue::new(*name).help(*what)).collect();
+    PossibleValuesParser::new(known).try_map(move |typed| {
         let found = names.iter().find(|(name, ..)| *name == typed);
-        found.map(|(_, value, _)| *value).ok_or("not one of the names")
+        found.map(|(_, value, _)| value.clone()).ok_or("not one of the names")
     })
 }

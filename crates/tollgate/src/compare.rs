@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use tollgate_record::number::count;
 use tollgate_record::parse::share;
 use tollgate_record::text::printable;
-use tollgate_record::{Run, Store, document, store};
-use tollgate_report::{Comparison, MARGIN, Options};
+use tollgate_record::{Run, Store, store};
+use tollgate_report::{MARGIN, Options};
 
 /// The options of `tollgate compare`.
 #[derive(clap::Args)]
@@ -70,30 +70,23 @@ impl Judging {
     ///
     /// # Errors
     /// Runs that cannot be compared, and output that cannot be written.
-    pub(crate) fn show(&self, a: &[Run], b: &[Run], sink: &Sink<'_>) -> anyhow::Result<ExitCode> {
+    pub(crate) fn show(&self, a: &[Run], b: &[Run], sink: &Sink) -> anyhow::Result<ExitCode> {
         let options = Options {
             margin: self.fail_above.unwrap_or(MARGIN),
             fail_above: self.fail_above,
             by_time: self.by_time,
         };
         let found = tollgate_report::compare(a, b, &options).map_err(Usage::error)?;
-        sink.deliver(&self.text(&found, sink)?)?;
+        sink.deliver_either(&found, |style| match self.markdown {
+            true => tollgate_report::comparison_markdown(&found),
+            false => tollgate_report::comparison(&found, self.explain, style),
+        })?;
         if found.exceeded.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }
         let names: Vec<_> = found.exceeded.iter().map(|name| printable(name)).collect();
         say(format!("tollgate: slower than --fail-above allows, for sure: {}", names.join(", ")));
         Ok(ExitCode::FAILURE)
-    }
-
-    fn text(&self, found: &Comparison, sink: &Sink<'_>) -> anyhow::Result<String> {
-        Ok(if sink.json() {
-            document::pretty(found)?
-        } else if self.markdown {
-            tollgate_report::comparison_markdown(found)
-        } else {
-            tollgate_report::comparison(found, self.explain, &sink.style())
-        })
     }
 }
 
@@ -158,8 +151,8 @@ fn load_directory(path: &Path) -> anyhow::Result<Vec<Run>> {
     let progress = Progress::new();
     let mut runs = Vec::with_capacity(paths.len());
     for (place, path) in paths.iter().enumerate() {
-        progress.share(place as f64 / paths.len() as f64);
-        progress.say(format!("reading run {} of {}", count(place + 1), count(paths.len())));
+        let what = format!("reading run {} of {}", count(place + 1), count(paths.len()));
+        progress.show(place as f64 / paths.len() as f64, what);
         // What a comparison does not read is most of a record: a thousand runs fit into memory without it.
         runs.push(tollgate_report::essentials(store::read(path).map_err(Usage::error)?));
     }

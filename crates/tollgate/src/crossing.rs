@@ -1,12 +1,10 @@
 //! `tollgate crossing`: measures the crossings with their parts, and adds the hardware's share from a bare guest.
 
 use crate::args::Sampling;
-use crate::sampled::{self, Effort, Sampled};
-use crate::session::Session;
+use crate::sampled::Sampled;
 use crate::worker::List;
 use std::process::ExitCode;
 use tollgate_boundary::{crossing, fault};
-use tollgate_measure::sampler::Plan;
 use tollgate_measure::summary;
 use tollgate_microvm::hardware::Hardware;
 use tollgate_record::{Host, Warning, warning};
@@ -24,11 +22,8 @@ pub(crate) struct Args {
 
 pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     let (args, guest) = (&args.sampling, !args.no_guest);
-    let (host, site) = args.place()?;
-    let mut session = Session::open(&args.destination, host, args.seed())?;
-    let plan = plan(args, session.run.seed);
+    let (mut session, sampled) = Sampled::open_all(args, List::Crossings)?;
     let coarse = coarse(&session.run.host);
-    let sampled = Sampled::all(List::Crossings, site, args, plan);
     let mut units = None;
     sampled.measure(&mut session, &mut |run, samples| {
         run.warnings.splice(0..0, coarse.clone());
@@ -38,7 +33,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
     // The guest counts with the time-stamp counter, so its figures need that counter's rate.
     if let Some(units) = units.filter(|_| guest && session.run.complete) {
         let pinned = if units.ticks {
-            crate::pin::pin(site.cpu).map_err(|error| error.to_string())
+            crate::pin::pin(sampled.site.cpu).map_err(|error| error.to_string())
         } else {
             Err("it counts with the time-stamp counter, and another clock timed this run (--clock tsc)"
                 .into())
@@ -69,10 +64,4 @@ fn coarse(host: &Host) -> Option<Warning> {
         );
         Warning::new(warning::KERNEL_CLOCK, text)
     })
-}
-
-fn plan(args: &Sampling, seed: u64) -> Plan {
-    let effort = |epochs, seconds, singles_ns| Effort::new(epochs, epochs, seconds, 0.0, singles_ns);
-    let efforts = [effort(6, 3.0, 500_000), effort(12, 14.0, 1_000_000), effort(30, 120.0, 2_000_000)];
-    sampled::plan(args, seed, efforts)
 }

@@ -31,7 +31,7 @@ pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let attempts = host::attempts();
     let progress = Progress::new();
-    progress.say(format!("watching cpu {} for {} s", site.cpu, WATCH.as_secs()));
+    progress.show(0.0, format!("watching cpu {} for {} s", site.cpu, WATCH.as_secs()));
     let watch = Watch::new(site.cpu, site.peer);
     let mark = watch.mark();
     std::thread::sleep(WATCH);
@@ -49,11 +49,6 @@ pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let found = findings(&facts, &observed);
     drop(progress);
-    let text = if sink.json() {
-        format!("{:#}\n", serde_json::json!({ "host": facts, "self_check": self_check, "findings": found }))
-    } else {
-        tollgate_report::findings(&found, &sink.style())
-    };
-    sink.deliver(&text)?;
-    Ok(ExitCode::SUCCESS)
+    let document = serde_json::json!({ "host": facts, "self_check": self_check, "findings": found });
+    sink.deliver_either(&document, |style| tollgate_report::findings(&found, style))
 }

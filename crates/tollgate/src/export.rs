@@ -1,10 +1,7 @@
 //! `tollgate export`: a saved run in another tool's format.
 
-use crate::args::{Output, StoreArgs, Usage};
+use crate::args::{StoreArgs, Usage, one_of};
 use crate::output::{Sink, existing_store, say};
-use anyhow::Context;
-use clap::builder::PossibleValue;
-use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tollgate_report::export::{FORMATS, Format};
@@ -22,8 +19,8 @@ pub(crate) struct Args {
     #[arg(value_name = "RUN")]
     run: String,
     /// The format
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
-    format: String,
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(formats()))]
+    format: &'static Format,
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -31,18 +28,15 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.what)))
+fn formats() -> Vec<(&'static str, &'static Format, &'static str)> {
+    FORMATS.iter().map(|format| (format.name, format, format.what)).collect()
 }
 
 pub(crate) fn export(args: &Args) -> anyhow::Result<ExitCode> {
-    let output = Output { json: false, out: args.out.clone() };
-    let format = Format::named(&args.format).context("the command line let an unknown format through")?;
-    let sink = Sink::named(&output, &format!("run.{}", format.extension))?;
+    let sink = Sink::text(args.out.clone(), &format!("run.{}", args.format.extension))?;
     sink.keeps(&[&args.run])?;
-    let store = existing_store(&args.store)?;
-    let run = store.load(&args.run).map_err(Usage::error)?;
-    let exported = format.export(&run)?;
+    let run = existing_store(&args.store)?.load(&args.run).map_err(Usage::error)?;
+    let exported = args.format.export(&run)?;
     sink.deliver(&exported.text)?;
     for (row, why) in &exported.left_out {
         say(format!("tollgate: {row} is not in it: {why}"));

@@ -1,9 +1,10 @@
 //! `tollgate fault`: the kinds of page fault, and the scan of a file that does not fit into memory.
 
-mod kinds;
 mod scan;
 
 use crate::args::Sampling;
+use crate::sampled::Sampled;
+use crate::worker::List;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -37,7 +38,12 @@ pub(crate) struct KindsArgs {
 
 pub(crate) fn fault(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::Kinds(args) => kinds::kinds(&args.sampling),
+        Command::Kinds(args) => {
+            let (mut session, sampled) = Sampled::open_all(&args.sampling, List::Faults)?;
+            sampled
+                .measure(&mut session, &mut |run, _| tollgate_boundary::fault::arrange(&mut run.results))?;
+            session.finish()
+        }
         Command::Scan(args) => scan::scan(&args),
         Command::Touch { job } => {
             tollgate_scan::touch(&job, &mut std::io::stdout().lock())?;

@@ -5,8 +5,7 @@ use crate::output::{self, Sink, say};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use tollgate_measure::host;
-use tollgate_record::{Run, document, store, text};
-use tollgate_report::History;
+use tollgate_record::{Run, store, text};
 
 /// The options of `tollgate history`.
 #[derive(clap::Args)]
@@ -60,16 +59,7 @@ pub(crate) fn history(args: &Args) -> anyhow::Result<ExitCode> {
             "no complete run has a figure of that: interrupted runs are left out of the history",
         ));
     }
-    sink.deliver(&table(&found, &sink)?)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn table(found: &History, sink: &Sink<'_>) -> anyhow::Result<String> {
-    Ok(if sink.json() {
-        document::pretty(found)?
-    } else {
-        tollgate_report::history_table(found, &sink.style())
-    })
+    sink.deliver_either(&found, |style| tollgate_report::history_table(&found, style))
 }
 
 /// The probes that the patterns name. Each pattern must name something that was measured at some time.

@@ -1,8 +1,7 @@
 //! `tollgate import`: another tool's results as a run, saved beside our own.
 
-use crate::args::{Destination, Usage};
+use crate::args::{Destination, Usage, one_of};
 use crate::session::Session;
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -24,8 +23,8 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Whose file it is [default: found out]
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
-    format: Option<String>,
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(formats()))]
+    format: Option<&'static Importer>,
     /// What the file does not tell: loops=N and bench=NAME for `perf bench -f simple`
     #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
     tell: Vec<(String, String)>,
@@ -36,10 +35,8 @@ pub(crate) struct Args {
     destination: Destination,
 }
 
-fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(
-        IMPORTERS.iter().map(|importer| PossibleValue::new(importer.name).help(importer.what)),
-    )
+fn formats() -> Vec<(&'static str, &'static Importer, &'static str)> {
+    IMPORTERS.iter().map(|importer| (importer.name, importer, importer.what)).collect()
 }
 
 fn told(text: &str) -> Result<(String, String), String> {
@@ -54,9 +51,8 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
     let bytes = contents(&args.file)?;
     refuse_own_record(&args.file, &bytes)?;
-    let importer = args.format.as_deref().and_then(Importer::named);
     let told: Told = args.tell.iter().cloned().collect();
-    let (importer, imported) = read(&bytes, importer, &told)
+    let (importer, imported) = read(&bytes, args.format, &told)
         .map_err(|error| Usage::error(format!("cannot import {name}: {error}")))?;
     let mut host = imported.host;
     if let Some(named) = &args.host {
@@ -92,7 +88,7 @@ fn refuse_own_record(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
                 file.display()
             )))
         }
-        Err(DocumentError::Empty | DocumentError::NotJson { .. } | DocumentError::NotARecord) => Ok(()),
+        Err(DocumentError::Empty | DocumentError::NotJson(..) | DocumentError::NotARecord) => Ok(()),
         // Cut JSON may be of another tool.
         Err(DocumentError::Truncated(_)) => Ok(()),
         Err(error) => Err(Usage::error(format!("cannot import {name}: {error}"))),

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use tollgate_boundary::ring::{CellRunner, MeasuredCell, Spec, beside, too_large};
 use tollgate_record::parse::{bytes, count};
-use tollgate_record::{Run, Status, document};
+use tollgate_record::{Run, Status};
 
 #[derive(clap::Args)]
 #[command(
@@ -24,16 +24,16 @@ use tollgate_record::{Run, Status, document};
 )]
 pub(crate) struct Args {
     /// Rings that run side by side
-    #[arg(short = 'P', value_name = "parallelism", value_parser = parallelism, default_value = "1", allow_hyphen_values = true)]
-    parallelism: u32,
+    #[arg(short = 'P', value_name = "parallelism", value_parser = |text: &str| count(text, 1..=1_000, "rings side by side", 2), default_value = "1", allow_hyphen_values = true)]
+    parallelism: u64,
     /// Microseconds that each ring runs before it is timed
-    #[arg(short = 'W', value_name = "warmups", value_parser = warmup, default_value = "0", allow_hyphen_values = true)]
+    #[arg(short = 'W', value_name = "warmups", value_parser = |text: &str| count(text, 0..=60_000_000, "microseconds of warm-up", 1_000), default_value = "0", allow_hyphen_values = true)]
     warmup: u64,
     /// Repetitions, each with new processes [default: 6]
-    #[arg(short = 'N', value_name = "repetitions", value_parser = repetitions, allow_hyphen_values = true)]
-    repetitions: Option<u32>,
+    #[arg(short = 'N', value_name = "repetitions", value_parser = |text: &str| count(text, 1..=1_000, "repetitions", 6), allow_hyphen_values = true)]
+    repetitions: Option<u64>,
     /// Size of each process's array: kilobytes (of 1,024 bytes, as lmbench's), or with a suffix: B, K, M, G, kB, MB, GB
-    #[arg(short = 's', value_name = "size_in_kbytes", value_parser = size, default_value = "0", allow_hyphen_values = true)]
+    #[arg(short = 's', value_name = "size_in_kbytes", value_parser = |text: &str| bytes(text, 1024), default_value = "0", allow_hyphen_values = true)]
     size: u64,
     /// Numbers of processes
     #[arg(required = true, value_name = "procs", value_parser = tollgate_boundary::ring::procs, allow_hyphen_values = true)]
@@ -60,7 +60,7 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let room = room(&facts);
     let spec = |procs: u32| Spec { warm_us: args.warmup, ..Spec::like_lmbench(procs, args.size, site.cpu) };
     for &procs in &args.procs {
-        let all = Spec { procs: procs.saturating_mul(args.parallelism), ..spec(procs) };
+        let all = Spec { procs: procs.saturating_mul(args.parallelism as u32), ..spec(procs) };
         if let Some(why) = room.and_then(|room| too_large(&all, room)) {
             return Err(Usage::error(format!("-s: {why}")));
         }
@@ -70,11 +70,11 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let stop = session.stop_on_signal()?;
     let start = rings_worker(sampling.clock.source());
     let usual = runner(site, sampling, session.run.seed, &start);
-    let runner = CellRunner { epochs: args.repetitions.unwrap_or(usual.epochs), ..usual };
-    let cpus = beside(site.cpu, &allowed, args.parallelism);
+    let runner = CellRunner { epochs: args.repetitions.map_or(usual.epochs, |it| it as u32), ..usual };
+    let cpus = beside(site.cpu, &allowed, args.parallelism as u32);
     let mut lines = String::new();
     for (done, &procs) in args.procs.iter().enumerate() {
-        session.progress(done as f64 / args.procs.len() as f64, format!("ring of {procs}"));
+        session.progress.show(done as f64 / args.procs.len() as f64, format!("ring of {procs}"));
         let keep = &mut |unfinished: &Run| session.keeper.save(unfinished);
         let points = runner.measure_side_by_side(&spec(procs), &cpus, &mut session.run, &stop, keep);
         let Some(points) = points else { break };
@@ -101,7 +101,7 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
             if output.out.is_none() && !output.json {
                 // A closed standard error is not a failure.
                 let write = || std::io::stderr().write_all(text.as_bytes());
-                let _ = session.progress_aside(write);
+                let _ = session.progress.aside(write);
             }
         } else {
             session.fail(format!("{procs} processes gave no figure"));
@@ -113,13 +113,11 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
         say("lat_ctx: interrupted; the lines above are complete");
     }
     // Scripts read lmbench's lines from standard error.
-    session.finish_quietly(|run, sink| {
-        if sink.json() {
-            sink.deliver(&document::to_json(run)?)?;
-        } else if output.out.is_some() {
-            sink.deliver(&lines)?;
-        }
-        Ok(ExitCode::SUCCESS)
+    session.quiet = true;
+    session.finish_with(|run, sink| match sink.json() {
+        true => sink.deliver_run(run),
+        false if output.out.is_some() => sink.deliver(&lines),
+        false => Ok(ExitCode::SUCCESS),
     })
 }
 
@@ -129,22 +127,37 @@ fn middle(points: &[MeasuredCell], of: impl Fn(&MeasuredCell) -> Option<f64>) ->
     values.map(|values| tollgate_measure::stats::median(&values)).filter(|value| value.is_finite())
 }
 
-fn parallelism(text: &str) -> Result<u32, String> {
-    count(text, 1..=1_000, "rings side by side", 2).map(|it| it as u32)
-}
-
-fn repetitions(text: &str) -> Result<u32, String> {
-    count(text, 1..=1_000, "repetitions", 6).map(|it| it as u32)
-}
-
-fn warmup(text: &str) -> Result<u64, String> {
-    count(text, 0..=60_000_000, "microseconds of warm-up", 1_000)
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    bytes(text, 1024)
-}
-
 #[cfg(test)]
-#[path = "../tests/unit/lat_ctx.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_the_command() {
+        let called = |args: &[&str]| called_as(args.iter().map(OsString::from));
+        assert_eq!(called(&["/x/lat_ctx", "-s", "0", "2"])[1], "lat_ctx");
+        assert_eq!(called(&["lat_ctx", "worker", "--cpu", "1"])[1], "worker");
+        assert_eq!(called(&["tollgate", "lat_ctx", "2"]).len(), 3);
+        assert_eq!(called(&["lat_ctx"]).len(), 2);
+        assert!(called(&[]).is_empty());
+    }
+
+    #[test]
+    fn numbers_as_lmbench_takes_them_and_refused_where_it_does_not_notice() {
+        let parsed = |option: &str, value: &str| {
+            let command = <Args as clap::Args>::augment_args(clap::Command::new("lat_ctx"));
+            let matches = command.try_get_matches_from(["lat_ctx", option, value, "2"]).ok()?;
+            <Args as clap::FromArgMatches>::from_arg_matches(&matches).ok()
+        };
+        let size = |text| parsed("-s", text).map(|args| args.size);
+        assert_eq!(size("64"), Some(65_536));
+        assert_eq!(size("64k"), Some(65_536));
+        assert_eq!(size("1M"), Some(1 << 20));
+        for wrong in ["abc", "-1", "18446744073709551615", ""] {
+            assert!(size(wrong).is_none(), "{wrong}");
+        }
+        for (option, wrong) in [("-P", "0"), ("-N", "-1"), ("-W", "x")] {
+            assert!(parsed(option, wrong).is_none(), "{option} {wrong}");
+        }
+        assert_eq!(parsed("-W", "0").map(|args| args.warmup), Some(0));
+    }
+}

@@ -49,13 +49,8 @@ pub(crate) fn list(args: &Args) -> anyhow::Result<ExitCode> {
         };
         rows.push(ProbeRow { id: meta.id.into(), what: meta.what.into(), per: meta.per, reason, enable });
     }
-    let text = if sink.json() {
-        format!("{:#}\n", serde_json::to_value(&rows)?)
-    } else {
-        tollgate_report::probes(&rows, args.why, &sink.style())
-    };
-    sink.deliver(&text)?;
-    Ok(ExitCode::SUCCESS)
+    let document = serde_json::to_value(&rows)?;
+    sink.deliver_either(&document, |style| tollgate_report::probes(&rows, args.why, style))
 }
 
 /// Opens a probe and closes it.

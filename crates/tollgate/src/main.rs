@@ -6,10 +6,9 @@ mod against;
 mod args;
 mod cli;
 mod compare;
-mod completions;
 mod crossing;
+mod described;
 mod doctor;
-mod examples;
 mod exec;
 mod export;
 mod fault;
@@ -17,7 +16,6 @@ mod history;
 mod import;
 mod lat_ctx;
 mod list;
-mod man;
 mod output;
 mod pin;
 mod progress;
@@ -94,11 +92,11 @@ fn run_command() -> ExitCode {
         Some(Command::History(args)) => history::history(&args),
         Some(Command::Protocol) => against::protocol(),
         Some(Command::Compare(args)) => compare::compare(&args),
-        Some(Command::Examples) => examples::examples(Cli::command()),
+        Some(Command::Examples) => described::examples(Cli::command()),
         Some(Command::Export(args)) => export::export(&args),
         Some(Command::Import(args)) => import::import(&args),
-        Some(Command::Completions(args)) => completions::completions(&args, Cli::command()),
-        Some(Command::Man(args)) => man::man(&args, Cli::command()),
+        Some(Command::Completions(args)) => described::completions(&args, Cli::command()),
+        Some(Command::Man(args)) => described::man(&args, Cli::command()),
         Some(Command::Riscv(args)) => riscv::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };

@@ -2,12 +2,14 @@
 
 use crate::args::{Output, StoreArgs, Usage};
 use anyhow::Context;
+use serde::Serialize;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
-use tollgate_record::{Store, file};
-use tollgate_report::{Place, Style};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tollgate_record::{Run, Store, document, file};
+use tollgate_report::{Place, Style, view};
 
 /// Prints a line on standard error. A closed standard error is not an error.
 pub(crate) fn say(line: impl Display) {
@@ -15,34 +17,35 @@ pub(crate) fn say(line: impl Display) {
 }
 
 /// Where a command's result goes: standard output or a file. Checked before anything is measured.
-#[derive(Clone, Copy)]
-pub(crate) struct Sink<'a> {
-    out: &'a Output,
+#[derive(Clone)]
+pub(crate) struct Sink {
+    json: bool,
+    out: Option<PathBuf>,
     /// Whether standard output belongs to another program, so that standard error is written to.
     aside: bool,
 }
 
-impl<'a> Sink<'a> {
-    pub(crate) fn open(out: &'a Output) -> anyhow::Result<Self> {
-        Self::named(out, "run.json")
+impl Sink {
+    pub(crate) fn open(output: &Output) -> anyhow::Result<Self> {
+        Ok(Self { json: output.json, ..Self::text(output.out.clone(), "run.json")? })
     }
 
-    /// The same; `usual` is suggested if `--out` is a directory.
-    pub(crate) fn named(out: &'a Output, usual: &str) -> anyhow::Result<Self> {
-        if let Some(path) = &out.out {
+    /// For text only; `usual` is suggested if the file is a directory.
+    pub(crate) fn text(out: Option<PathBuf>, usual: &str) -> anyhow::Result<Self> {
+        if let Some(path) = &out {
             check(path, usual)?;
         }
-        Ok(Self { out, aside: false })
+        Ok(Self { json: false, out, aside: false })
     }
 
     /// The same for a command whose standard output belongs to the program that it runs.
-    pub(crate) fn aside(self) -> Self {
-        Self { aside: true, ..self }
+    pub(crate) fn aside(&mut self) {
+        self.aside = true;
     }
 
     /// Refuses to put a result in the place of a record that it is made from.
     pub(crate) fn keeps(&self, records: &[impl AsRef<Path>]) -> anyhow::Result<()> {
-        let Some(path) = &self.out.out else { return Ok(()) };
+        let Some(path) = &self.out else { return Ok(()) };
         let Ok(there) = fs::canonicalize(path) else { return Ok(()) };
         let same = |record: &Path| fs::canonicalize(record).is_ok_and(|record| record == there);
         if there.is_file() && records.iter().any(|record| same(record.as_ref())) {
@@ -56,12 +59,12 @@ impl<'a> Sink<'a> {
 
     /// Whether JSON was asked for.
     pub(crate) fn json(&self) -> bool {
-        self.out.json
+        self.json
     }
 
     /// The style of text for where it goes.
     pub(crate) fn style(&self) -> Style {
-        let place = if self.out.out.is_some() {
+        let place = if self.out.is_some() {
             Place::File
         } else if if self.aside { io::stderr().is_terminal() } else { io::stdout().is_terminal() } {
             Place::Terminal
@@ -72,10 +75,24 @@ impl<'a> Sink<'a> {
         Style::of_environment(place, width, |name| std::env::var(name).ok())
     }
 
+    /// Delivers a run: its view, or its record if JSON was asked for.
+    pub(crate) fn deliver_run(&self, run: &Run) -> anyhow::Result<ExitCode> {
+        self.deliver(&if self.json { document::to_json(run)? } else { view(run, &self.style()) })
+    }
+
+    /// Delivers a result as text, or as JSON if that was asked for.
+    pub(crate) fn deliver_either(
+        &self,
+        result: &impl Serialize,
+        text: impl FnOnce(&Style) -> String,
+    ) -> anyhow::Result<ExitCode> {
+        self.deliver(&if self.json { document::pretty(result)? } else { text(&self.style()) })
+    }
+
     /// Delivers the result, whole or not at all.
-    pub(crate) fn deliver(&self, text: &str) -> anyhow::Result<()> {
-        if let Some(path) = &self.out.out {
-            return file::replace(path, text.as_bytes()).map_err(|error| {
+    pub(crate) fn deliver(&self, text: &str) -> anyhow::Result<ExitCode> {
+        if let Some(path) = &self.out {
+            return file::replace(path, text.as_bytes()).map(|()| ExitCode::SUCCESS).map_err(|error| {
                 let what = match error.kind() {
                     io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                         "; make room there, or choose a file on another disk"
@@ -87,14 +104,15 @@ impl<'a> Sink<'a> {
         }
         if self.aside {
             let _ = io::stderr().write_all(text.as_bytes());
-            return Ok(());
+            return Ok(ExitCode::SUCCESS);
         }
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
             // A reader that closes early (`| head`) is not a failure.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            done => done.context("standard output cannot be written (--out FILE writes to a file)"),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            done => done.context("standard output cannot be written (--out FILE writes to a file)")?,
         }
+        Ok(ExitCode::SUCCESS)
     }
 }
 

@@ -26,14 +26,10 @@ impl Progress {
         Self { bar: ProgressBar::hidden() }
     }
 
-    /// Share of the time used so far.
-    pub(crate) fn share(&self, share: f64) {
+    /// How far the command is, from 0 to 1, and what it does.
+    pub(crate) fn show(&self, share: f64, what: impl Into<String>) {
         self.bar.set_position((share * STEPS as f64) as u64);
-    }
-
-    /// What is going on.
-    pub(crate) fn say(&self, what: String) {
-        self.bar.set_message(what);
+        self.bar.set_message(what.into());
     }
 
     /// Takes the bar off the screen while something is printed.
@@ -41,14 +37,8 @@ impl Progress {
         self.bar.suspend(print)
     }
 
-    /// Takes the bar off the screen.
+    /// Takes the bar off the screen. So does dropping it.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.clear();
     }
 }

@@ -1,6 +1,6 @@
 //! `tollgate report`: saved runs as one HTML page.
 
-use crate::args::{Output, StoreArgs, Usage};
+use crate::args::{StoreArgs, Usage};
 use crate::output::{Sink, existing_store, say};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,8 +24,7 @@ pub(crate) struct Args {
 
 /// Reads every run before anything is written, so that a page is of all that was asked for or of nothing.
 pub(crate) fn report(args: &Args) -> anyhow::Result<ExitCode> {
-    let output = Output { json: false, out: Some(args.out.clone()) };
-    let sink = Sink::named(&output, "report.html")?;
+    let sink = Sink::text(Some(args.out.clone()), "report.html")?;
     sink.keeps(&args.runs)?;
     let store = existing_store(&args.store)?;
     let load = |wanted: &String| store.load(wanted).map_err(Usage::error);

@@ -4,7 +4,6 @@ mod icache;
 mod pipeline;
 mod run;
 mod trap;
-mod workload;
 
 use std::process::ExitCode;
 

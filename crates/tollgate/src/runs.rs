@@ -3,8 +3,7 @@
 use crate::args::{Output, StoreArgs, Usage};
 use crate::output::{Sink, existing_store};
 use std::process::ExitCode;
-use tollgate_record::{document, store::Entry};
-use tollgate_report::view;
+use tollgate_record::store::Entry;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  tollgate runs")]
@@ -33,14 +32,8 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
     let store = existing_store(&args.store)?;
     let entries = store.list()?;
-    let text = if sink.json() {
-        let rows: Vec<_> = entries.iter().map(row).collect();
-        format!("{:#}\n", serde_json::Value::from(rows))
-    } else {
-        tollgate_report::runs(&entries, &sink.style())
-    };
-    sink.deliver(&text)?;
-    Ok(ExitCode::SUCCESS)
+    let rows: Vec<_> = entries.iter().map(row).collect();
+    sink.deliver_either(&rows, |style| tollgate_report::runs(&entries, style))
 }
 
 fn row(entry: &Entry) -> serde_json::Value {
@@ -57,8 +50,5 @@ fn row(entry: &Entry) -> serde_json::Value {
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?;
     let store = existing_store(&args.store)?;
-    let run = store.load(&args.id).map_err(Usage::error)?;
-    let text = if sink.json() { document::to_json(&run)? } else { view(&run, &sink.style()) };
-    sink.deliver(&text)?;
-    Ok(ExitCode::SUCCESS)
+    sink.deliver_run(&store.load(&args.id).map_err(Usage::error)?)
 }

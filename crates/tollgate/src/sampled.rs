@@ -15,31 +15,35 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::sampler::{self, Event, Plan};
 use tollgate_measure::samples::{ProbeState, RunSamples};
 use tollgate_measure::{Meta, Placement, Site, summary};
-use tollgate_record::{Run, Warning};
+use tollgate_record::Run;
 
 /// How often a run that is going on is saved.
 pub(crate) const SAVE_EVERY: Duration = Duration::from_millis(700);
 
 /// Which probes are measured, where and for how long.
 pub(crate) struct Sampled {
-    pub(crate) list: List,
+    list: List,
     /// The numbers of the probes that were asked for.
-    pub(crate) wanted: Vec<usize>,
+    wanted: Vec<usize>,
     pub(crate) site: Site,
     pub(crate) source: Source,
     pub(crate) patience_ms: i32,
-    pub(crate) plan: Plan,
+    plan: Plan,
 }
 
 impl Sampled {
-    /// Some probes of a list, by their numbers.
-    pub(crate) fn new(list: List, wanted: Vec<usize>, site: Site, args: &Sampling, plan: Plan) -> Self {
-        Self { list, wanted, site, source: args.clock.source(), patience_ms: args.patience_ms(), plan }
+    /// Places the run, and opens its session.
+    pub(crate) fn open(args: &Sampling, list: List, wanted: Vec<usize>) -> anyhow::Result<(Session, Self)> {
+        let (host, site) = args.place()?;
+        let session = Session::open(&args.destination, host, args.seed())?;
+        let plan = plan(args, list, session.run.seed);
+        let (source, patience_ms) = (args.clock.source(), args.patience_ms());
+        Ok((session, Self { list, wanted, site, source, patience_ms, plan }))
     }
 
-    /// Every probe of a list.
-    pub(crate) fn all(list: List, site: Site, args: &Sampling, plan: Plan) -> Self {
-        Self::new(list, (0..list.probes().len()).collect(), site, args, plan)
+    /// [`Sampled::open`] for every probe of a list.
+    pub(crate) fn open_all(args: &Sampling, list: List) -> anyhow::Result<(Session, Self)> {
+        Self::open(args, list, (0..list.probes().len()).collect())
     }
 
     /// The command that starts a worker.
@@ -56,7 +60,7 @@ impl Sampled {
     /// Measures in worker processes. `amend` changes the record each time that it is written anew from the samples.
     pub(crate) fn measure(
         &self,
-        session: &mut Session<'_>,
+        session: &mut Session,
         amend: &mut dyn FnMut(&mut Run, &RunSamples),
     ) -> anyhow::Result<()> {
         let mut bench = Remote::new(|| self.worker(), self.patience_ms);
@@ -68,7 +72,7 @@ impl Sampled {
         &self,
         bench: &mut impl Bench,
         states: Vec<ProbeState>,
-        session: &mut Session<'_>,
+        session: &mut Session,
         begins: &dyn Fn(),
         amend: &mut dyn FnMut(&mut Run, &RunSamples),
     ) -> anyhow::Result<()> {
@@ -78,7 +82,7 @@ impl Sampled {
         let (mut mark, mut spans) = (None, Vec::new());
         let (mut share, mut doing) = (0.0, String::new());
         let mut saved = Instant::now();
-        let mut write = |session: &mut Session<'_>, samples: &RunSamples, spans: &[SpanNoise]| {
+        let mut write = |session: &mut Session, samples: &RunSamples, spans: &[SpanNoise]| {
             self.record(&mut session.run, &metas, samples, spans);
             amend(&mut session.run, samples);
             session.save();
@@ -103,7 +107,7 @@ impl Sampled {
                     write(session, samples, &spans);
                 }
             }
-            session.progress(share, doing.as_str());
+            session.progress.show(share, doing.as_str());
             if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let samples = sampler::run(bench, &metas, states, &self.plan, &mut observe)
@@ -116,12 +120,9 @@ impl Sampled {
     fn record(&self, run: &mut Run, metas: &[&Meta], samples: &RunSamples, spans: &[SpanNoise]) {
         run.warnings.clear();
         summary::record_run(run, metas, samples, self.source);
-        run.warnings.extend(self.noise(metas, spans));
-    }
-
-    fn noise(&self, metas: &[&Meta], spans: &[SpanNoise]) -> Vec<Warning> {
         let with_peer = self.wanted.iter().any(|&probe| metas[probe].placement == Placement::Pair);
-        SpanNoise::total(spans).map_or_else(Vec::new, |span| noise::warnings(&span, with_peer))
+        let total = SpanNoise::total(spans).into_iter();
+        run.warnings.extend(total.flat_map(|span| noise::warnings(&span, with_peer)));
     }
 }
 
@@ -139,36 +140,34 @@ pub(crate) fn state(meta: &Meta, wanted: bool, site: Site) -> ProbeState {
     ProbeState::Active
 }
 
-/// How long, how often, how exactly.
-pub(crate) struct Effort {
-    pub(crate) epochs: u32,
-    pub(crate) most_epochs: u32,
-    pub(crate) seconds: f64,
-    /// Half the relative width of an interval that is narrow enough to stop at.
-    pub(crate) target: f64,
-    pub(crate) singles_ns: u64,
-}
+/// How often, how long, how exactly, and for how long crossings are timed one at a time: the epochs, at least and at most;
+/// the seconds; half the relative width of an interval that is narrow enough to stop at; and nanoseconds.
+type Effort = (u32, u32, f64, f64, u64);
 
-impl Effort {
-    pub(crate) fn new(epochs: u32, most_epochs: u32, seconds: f64, target: f64, singles_ns: u64) -> Self {
-        Self { epochs, most_epochs, seconds, target, singles_ns }
+/// The efforts of `--quick`, of the usual run and of `--thorough`.
+fn efforts(list: List) -> [Effort; 3] {
+    match list {
+        List::Ladder => {
+            [(6, 6, 3.6, 0.0, 1_000_000), (12, 20, 32.0, 0.005, 2_000_000), (30, 40, 240.0, 0.002, 4_000_000)]
+        }
+        List::Crossings => {
+            [(6, 6, 3.0, 0.0, 500_000), (12, 12, 14.0, 0.0, 1_000_000), (30, 30, 120.0, 0.0, 2_000_000)]
+        }
+        // Fewer epochs than the ladder: each has files to write.
+        List::Faults => {
+            [(3, 3, 3.0, 0.0, 500_000), (8, 10, 30.0, 0.005, 2_000_000), (20, 24, 180.0, 0.002, 4_000_000)]
+        }
     }
 }
 
-/// The plan that the options ask for: of `--quick`, the usual one, or of `--thorough`.
-pub(crate) fn plan(args: &Sampling, seed: u64, [quick, usual, thorough]: [Effort; 3]) -> Plan {
-    let effort = match (args.quick, args.thorough) {
+/// The plan that the options ask for.
+fn plan(args: &Sampling, list: List, seed: u64) -> Plan {
+    let [quick, usual, thorough] = efforts(list);
+    let (epochs, most_epochs, seconds, target, singles_ns) = match (args.quick, args.thorough) {
         (true, _) => quick,
         (_, true) => thorough,
         _ => usual,
     };
-    Plan {
-        seed,
-        epochs: effort.epochs,
-        most_epochs: effort.most_epochs,
-        budget_ns: args.budget_ms.map_or((effort.seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000),
-        batch_ns: 300_000,
-        target: effort.target,
-        singles_ns: effort.singles_ns,
-    }
+    let budget_ns = args.budget_ms.map_or((seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000);
+    Plan { seed, epochs, most_epochs, budget_ns, batch_ns: 300_000, target, singles_ns }
 }

@@ -1,20 +1,6 @@
 //! The session that every command with a run uses: it opens the output and the store, keeps the record while it
 //! grows, and at the end saves it, prints it and gives the exit status. What is left to a command is its arguments,
-//! its plan and the measuring:
-//!
-//! ```ignore
-//! let (host, site) = args.sampling.place()?;
-//! let cells = cells(args, &host, site)?;
-//! let mut session = Session::open(&args.sampling.destination, host, args.sampling.seed())?;
-//! let stop = session.stop_on_signal()?;                       // omit it, and a signal ends the program at once
-//! for (done, cell) in cells.iter().enumerate() {
-//!     session.progress(done as f64 / cells.len() as f64, format!("ring of {}", cell.procs));
-//!     let Some(result) = bench.measure(cell, &mut session.run, &stop)? else { break };
-//!     session.push(result);                                   // from here on a SIGKILL does not lose it
-//! }
-//! session.run.complete = session.run.results.len() == cells.len();
-//! session.finish()
-//! ```
+//! its plan and the measuring; [`crate::ring`] shows the whole way. From each `push` on, a SIGKILL does not lose the row.
 //!
 //! A command whose rows grow together (the ladder) rewrites `session.run` and calls [`Session::save`] from time to
 //! time; [`crate::sampled`] does that for every list of probes.
@@ -32,38 +18,40 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
-use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, document, store, text, warning};
-use tollgate_report::view;
+use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, store, text, warning};
 
 /// A command's run, from the first check to the exit status.
-pub(crate) struct Session<'a> {
+pub(crate) struct Session {
     /// The record. A command writes its results, its warnings and what it learned of the host.
     pub(crate) run: Run,
     /// Saves states of the record that are not yet in `run`.
     pub(crate) keeper: Keeper,
-    sink: Sink<'a>,
+    sink: Sink,
     /// What failed that no row shows.
     failures: Vec<String>,
-    progress: Progress,
+    /// Whether scripts read standard error: nothing is printed there at the end.
+    pub(crate) quiet: bool,
+    pub(crate) progress: Progress,
     interrupt: Arc<Interrupt>,
 }
 
-impl<'a> Session<'a> {
+impl Session {
     /// Checks where the run is to be printed and saved, and begins its record.
     ///
     /// # Errors
     /// A file of `--out` or a directory of `--store` that cannot be written: a usage error.
-    pub(crate) fn open(destination: &'a Destination, host: Host, seed: u64) -> anyhow::Result<Self> {
+    pub(crate) fn open(destination: &Destination, host: Host, seed: u64) -> anyhow::Result<Self> {
         let sink = Sink::open(&destination.output)?;
         let interrupt = Arc::default();
         let keeper = Keeper::open(destination, &interrupt)?;
         let run = new_record(host, seed);
-        Ok(Self { run, keeper, sink, failures: Vec::new(), progress: Progress::new(), interrupt })
+        let (failures, progress) = (Vec::new(), Progress::new());
+        Ok(Self { run, keeper, sink, failures, quiet: false, progress, interrupt })
     }
 
     /// From here on the result goes to standard error, because standard output belongs to the program that is run.
     pub(crate) fn aside(&mut self) {
-        self.sink = self.sink.aside();
+        self.sink.aside();
     }
 
     /// A second run, measured in turns with this one: same host, seed, destination and signals.
@@ -71,8 +59,9 @@ impl<'a> Session<'a> {
         Self {
             run: new_record(self.run.host.clone(), self.run.seed),
             keeper: self.keeper.clone(),
-            sink: self.sink,
+            sink: self.sink.clone(),
             failures: Vec::new(),
+            quiet: false,
             progress: Progress::hidden(),
             interrupt: Arc::clone(&self.interrupt),
         }
@@ -82,17 +71,6 @@ impl<'a> Session<'a> {
     pub(crate) fn stop_on_signal(&self) -> anyhow::Result<Arc<AtomicBool>> {
         self.interrupt.register()?;
         Ok(Arc::clone(&self.interrupt.stop))
-    }
-
-    /// Shows how far the command is (0 to 1) and what it does, on a terminal only.
-    pub(crate) fn progress(&self, share: f64, what: impl Into<String>) {
-        self.progress.share(share);
-        self.progress.say(what.into());
-    }
-
-    /// Prints something on the terminal where the progress is shown.
-    pub(crate) fn progress_aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.progress.aside(print)
     }
 
     /// Adds a finished row and saves.
@@ -116,43 +94,27 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Output that cannot be written.
     pub(crate) fn finish(self) -> anyhow::Result<ExitCode> {
-        self.finish_with(|run, sink| {
-            let json = sink.json();
-            sink.deliver(&if json { document::to_json(run)? } else { view(run, &sink.style()) })?;
-            Ok(ExitCode::SUCCESS)
-        })
+        self.finish_with(|run, sink| sink.deliver_run(run))
     }
 
     /// [`Session::finish`] for a command that prints something other than the view of its run.
     pub(crate) fn finish_with(
         mut self,
-        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
-    ) -> anyhow::Result<ExitCode> {
-        let delivered = self.deliver(deliver);
-        // Where the run was saved is most useful when it could not be printed.
-        self.conclude().into_iter().for_each(say);
-        Ok(self.exit(delivered?))
-    }
-
-    /// [`Session::finish_with`] for a command whose standard error is read by scripts.
-    pub(crate) fn finish_quietly(
-        mut self,
-        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
-    ) -> anyhow::Result<ExitCode> {
-        let delivered = self.deliver(deliver);
-        Ok(self.exit(delivered?))
-    }
-
-    fn deliver(
-        &mut self,
-        deliver: impl FnOnce(&Run, &Sink<'_>) -> anyhow::Result<ExitCode>,
+        deliver: impl FnOnce(&Run, &Sink) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
         self.save();
         if let Some(why) = self.keeper.unsaved.as_ref().filter(|_| self.sink.json()) {
             self.run.warnings.push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {why}")));
         }
         self.progress.clear();
-        deliver(&self.run, &self.sink)
+        let delivered = deliver(&self.run, &self.sink);
+        // Where the run was saved is most useful when it could not be printed.
+        if !self.quiet {
+            self.conclude().into_iter().for_each(say);
+        }
+        let whole = self.run.complete && self.failures.is_empty() && !self.keeper.failed();
+        let done = whole && self.failed_rows().next().is_none();
+        delivered.map(|delivered| if done { delivered } else { ExitCode::FAILURE })
     }
 
     /// The lines after the result: what failed, and where the run is.
@@ -176,12 +138,6 @@ impl<'a> Session<'a> {
             _ => {}
         }
         lines
-    }
-
-    fn exit(&self, delivered: ExitCode) -> ExitCode {
-        let whole = self.run.complete && self.failures.is_empty() && !self.keeper.failed();
-        let done = whole && self.failed_rows().next().is_none();
-        if done { delivered } else { ExitCode::FAILURE }
     }
 
     fn failed_rows(&self) -> impl Iterator<Item = &Measurement> {

@@ -1,6 +1,6 @@
 //! Futures of the language, polled in turn by a loop: the cost of async without an executor.
 
-use crate::protocol::{Counts, Course, Params, Stamps, resident};
+use crate::protocol::{Counts, Course, Params, Stamps, resident, singles};
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
@@ -61,43 +61,14 @@ pub fn run(params: &Params) -> ! {
     let mut context = Context::from_waker(Waker::noop());
     let (mut ring, counts) = tasks(params, None);
     round(&mut ring, &mut context);
-    let count = || {
+    let count = |_: &Vec<Task>| {
         let resumes: u64 = counts.iter().map(|count| count.get()).sum();
         Counts { resumes, dispatcher: resumes }
     };
-    let mut course = Course::new(params, before);
-    while let Some(rounds) = course.begin(count) {
-        for _ in 0..rounds {
-            round(&mut ring, &mut context);
-        }
-        course.end();
-    }
+    let course = Course::new(params, before).run(&mut ring, count, |ring| round(ring, &mut context));
     drop(ring);
-    course.finish(
-        "Rust futures",
-        &["boxed futures, polled through dyn Future".into()],
-        &singles(params),
-        true,
-    )
-}
-
-fn singles(params: &Params) -> Vec<u64> {
-    if params.singles == 0 {
-        return Vec::new();
-    }
     let mut context = Context::from_waker(Waker::noop());
-    let stamps = Box::into_raw(Box::new(Stamps::new(params.singles)));
-    let (mut ring, _counts) = tasks(params, Some(stamps));
-    round(&mut ring, &mut context);
-    round(&mut ring, &mut context);
-    // SAFETY: no task runs now; the tasks are dropped before the stamps are taken.
-    unsafe {
-        (*stamps).ticks.clear();
-        (*stamps).leaving();
-        while (*stamps).ticks.len() < params.singles {
-            round(&mut ring, &mut context);
-        }
-        drop(ring);
-        Box::from_raw(stamps).ticks
-    }
+    let singles =
+        singles(params, |stamps| tasks(params, Some(stamps)).0, |ring, _| round(ring, &mut context), drop);
+    course.finish("Rust futures", &["boxed futures, polled through dyn Future".into()], &singles, true)
 }

@@ -1,6 +1,6 @@
 //! corosensei: stackful coroutines that the main program resumes in turn.
 
-use crate::protocol::{Counts, Course, Params, Stamps, resident, skip};
+use crate::protocol::{Counts, Course, Params, Stamps, resident, singles, skip};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::Cell;
@@ -55,44 +55,19 @@ pub fn run(params: &Params) -> ! {
     let before = resident();
     let (mut ring, counts) = tasks(params, None);
     round(&mut ring);
-    let count = || {
+    let count = |_: &Vec<Task>| {
         let resumes: u64 = counts.iter().map(|count| count.get()).sum();
         // Each resumption returns to the loop.
         Counts { resumes, dispatcher: resumes }
     };
-    let mut course = Course::new(params, before);
-    while let Some(rounds) = course.begin(count) {
-        for _ in 0..rounds {
-            round(&mut ring);
-        }
-        course.end();
-    }
+    let course = Course::new(params, before).run(&mut ring, count, |ring| round(ring));
     forget(ring);
     let notes = [format!("stacks of {} KiB; each switch is a suspension and a resumption", STACK >> 10)];
-    course.finish("corosensei 0.3.4", &notes, &singles(params), true)
+    let singles = singles(params, |stamps| tasks(params, Some(stamps)).0, |ring, _| round(ring), forget);
+    course.finish("corosensei 0.3.4", &notes, &singles, true)
 }
 
 /// A coroutine that is dropped while suspended unwinds; these own nothing, and the process ends soon.
 fn forget(tasks: Vec<Task>) {
     std::mem::forget(tasks);
-}
-
-fn singles(params: &Params) -> Vec<u64> {
-    if params.singles == 0 {
-        return Vec::new();
-    }
-    let stamps = Box::into_raw(Box::new(Stamps::new(params.singles)));
-    let (mut ring, _counts) = tasks(params, Some(stamps));
-    round(&mut ring);
-    round(&mut ring);
-    // SAFETY: no task runs now; the tasks are forgotten before the stamps are taken.
-    unsafe {
-        (*stamps).ticks.clear();
-        (*stamps).leaving();
-        while (*stamps).ticks.len() < params.singles {
-            round(&mut ring);
-        }
-        forget(ring);
-        (*stamps).ticks.clone()
-    }
 }

@@ -14,7 +14,7 @@ mod machine;
 #[path = "own/x86_64.rs"]
 mod machine;
 
-use crate::protocol::{Counts, Course, Params, Stamps, resident, skip};
+use crate::protocol::{Counts, Course, Params, Stamps, resident, singles, skip};
 use machine::{CONTROL, enter, jmp, jmp_fp, ret, ret_fp, words};
 use std::ptr;
 
@@ -158,41 +158,24 @@ fn measure<const FORM: u8>(params: &Params) -> ! {
     crate::clock::reset_float_control();
     let mut ring = Ring::new::<FORM, false>(params.tasks, ptr::null_mut());
     ring.round::<FORM>();
-    let mut course = Course::new(params, before);
-    while let Some(rounds) = course.begin(|| Counts { resumes: ring.resumes(), dispatcher: 0 }) {
-        for _ in 0..rounds {
-            ring.round::<FORM>();
-        }
-        course.end();
-    }
+    let counts = |ring: &Ring| Counts { resumes: ring.resumes(), dispatcher: 0 };
+    let course = Course::new(params, before).run(&mut ring, counts, Ring::round::<FORM>);
     drop(ring);
     let mut notes = vec![format!("stacks of {} KiB without guard pages", STACK >> 10)];
     if FORM >= JMP_FP {
         notes.push(CONTROL.into());
     }
-    course.finish("tollgate 0.1.0", &notes, &singles::<FORM>(params), false)
-}
-
-/// Switches of a ring whose tasks read the clock.
-fn singles<const FORM: u8>(params: &Params) -> Vec<u64> {
-    if params.singles == 0 {
-        return Vec::new();
-    }
-    let stamps = Box::into_raw(Box::new(Stamps::new(params.singles)));
-    crate::clock::reset_float_control();
-    let mut ring = Ring::new::<FORM, true>(params.tasks, stamps);
-    // The first rounds pay for cold caches and page faults.
-    ring.round::<FORM>();
-    ring.round::<FORM>();
-    // SAFETY: one task runs at a time, and the ring is gone before the stamps are.
-    unsafe {
-        (*stamps).ticks.clear();
-        while (*stamps).ticks.len() < params.singles {
+    let make = |stamps| {
+        crate::clock::reset_float_control();
+        Ring::new::<FORM, true>(params.tasks, stamps)
+    };
+    let round = |ring: &mut Ring, stamps: *mut Stamps| {
+        // SAFETY: the stamps outlive the ring, and one task runs at a time.
+        unsafe {
             (*stamps).leaving();
             ring.round::<FORM>();
             (*stamps).arrived();
         }
-        drop(ring);
-        Box::from_raw(stamps).ticks
-    }
+    };
+    course.finish("tollgate 0.1.0", &notes, &singles(params, make, round, drop), false)
 }

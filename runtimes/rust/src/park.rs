@@ -72,13 +72,7 @@ pub fn run(params: &Params) -> ! {
         resumes: ring.places.iter().map(|place| place.resumes.load(Ordering::Relaxed)).sum(),
         dispatcher: 0,
     };
-    let mut course = Course::new(params, before).threads();
-    while let Some(rounds) = course.begin(count) {
-        for _ in 0..rounds {
-            round();
-        }
-        course.end();
-    }
+    let course = Course::new(params, before).threads().run(&mut (), |()| count(), |()| round());
     let mut singles = Vec::new();
     if params.singles > 0 {
         ring.stamping.store(true, Ordering::Release);

@@ -204,6 +204,23 @@ impl<'p> Course<'p> {
         }
     }
 
+    /// Runs rounds of the ring until the end. `counts` is called outside the clock, `round` inside.
+    #[inline(always)]
+    pub fn run<R>(
+        mut self,
+        ring: &mut R,
+        counts: impl Fn(&R) -> Counts,
+        mut round: impl FnMut(&mut R),
+    ) -> Self {
+        while let Some(rounds) = self.begin(|| counts(ring)) {
+            for _ in 0..rounds {
+                round(ring);
+            }
+            self.end();
+        }
+        self
+    }
+
     /// Prints everything and exits. `singles` contains the ticks of single switches.
     pub fn finish(self, version: &str, notes: &[String], singles: &[u64], dispatches: bool) -> ! {
         // The rate of the counter over the whole measurement.
@@ -289,5 +306,33 @@ impl Stamps {
     #[inline(always)]
     pub fn leaving(&mut self) {
         self.left = clock::now();
+    }
+}
+
+/// Ticks of single switches of a ring whose tasks stamp. `round` lets each task run once; `end` leaves none that could.
+#[inline(always)]
+pub fn singles<R>(
+    params: &Params,
+    make: impl FnOnce(*mut Stamps) -> R,
+    mut round: impl FnMut(&mut R, *mut Stamps),
+    end: impl FnOnce(R),
+) -> Vec<u64> {
+    if params.singles == 0 {
+        return Vec::new();
+    }
+    let stamps = Box::into_raw(Box::new(Stamps::new(params.singles)));
+    let mut ring = make(stamps);
+    // The first rounds pay for cold caches and page faults.
+    round(&mut ring, stamps);
+    round(&mut ring, stamps);
+    // SAFETY: one task runs at a time, none runs here, and `end` leaves none that could use the stamps.
+    unsafe {
+        (*stamps).ticks.clear();
+        (*stamps).leaving();
+        while (*stamps).ticks.len() < params.singles {
+            round(&mut ring, stamps);
+        }
+        end(ring);
+        Box::from_raw(stamps).ticks
     }
 }

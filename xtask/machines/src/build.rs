@@ -1,7 +1,7 @@
 //! Building for an architecture: the static program and test programs.
 
 pub(crate) mod apt;
-pub mod target;
+pub(crate) mod target;
 mod toolchain;
 
 use anyhow::{Context, Result, ensure};
@@ -9,6 +9,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use target::{Profile, STATIC, Target};
+#[cfg(doc)]
+use tollgate_testkit::Missing;
 
 /// The packages and the test to build. The program and the tests use the same list: cargo resolves the features of shared
 /// dependencies for the packages that are chosen, and another choice would build them a second time.
@@ -21,23 +23,12 @@ const TEST_PROGRAMS: usize = 3;
 /// The test that also runs in guests: it needs hardware counters.
 pub(crate) const COUNTERS: &str = "counters";
 
-/// The result of a build that the compiler accepted.
-pub enum Build<T> {
-    /// What was built.
-    Done(T),
-    /// Why it cannot be built here: one sentence with what would enable it.
-    Skipped(String),
-}
-
 /// Builds the static program `tollgate` for a target.
 ///
 /// # Errors
-/// When it does not compile.
-pub fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<Build<PathBuf>> {
-    let mut cargo = match target.cargo(root, "build", profile)? {
-        Ok(cargo) => cargo,
-        Err(why) => return Ok(Build::Skipped(why)),
-    };
+/// When it does not compile, or [`Missing`].
+pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<PathBuf> {
+    let mut cargo = target.cargo(root, "build", profile)?;
     cargo.args(["--quiet", "--bin", "tollgate"]);
     match profile {
         Profile::Dev => cargo.args(CHOSEN),
@@ -49,8 +40,7 @@ pub fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<Build<
     };
     let status = cargo.status().context("cargo could not be started")?;
     ensure!(status.success(), "tollgate does not build for {}: {status}", target.triple);
-    let program = target.folder(root).join(target.triple).join(profile.name()).join("tollgate");
-    Ok(Build::Done(program))
+    Ok(target.folder(root).join(target.triple).join(profile.name()).join("tollgate"))
 }
 
 /// A static program with tests.
@@ -65,12 +55,9 @@ pub(crate) struct TestProgram {
 /// Builds the unit tests of the rooms whose code differs between architectures, and the test of the counters.
 ///
 /// # Errors
-/// When one does not compile, or cargo builds another number of them.
-pub(crate) fn tests(root: &Path, target: &Target) -> Result<Build<Vec<TestProgram>>> {
-    let mut cargo = match target.cargo(root, "test", Profile::Dev)? {
-        Ok(cargo) => cargo,
-        Err(why) => return Ok(Build::Skipped(why)),
-    };
+/// When one does not compile, cargo builds another number of them, or [`Missing`].
+pub(crate) fn tests(root: &Path, target: &Target) -> Result<Vec<TestProgram>> {
+    let mut cargo = target.cargo(root, "test", Profile::Dev)?;
     cargo.args(["--quiet", "--no-run", "--message-format=json", "--lib"]).args(CHOSEN);
     let output = cargo.stderr(Stdio::inherit()).output().context("cargo could not be started")?;
     ensure!(output.status.success(), "the tests do not build for {}: {}", target.triple, output.status);
@@ -78,7 +65,7 @@ pub(crate) fn tests(root: &Path, target: &Target) -> Result<Build<Vec<TestProgra
     let programs: Vec<TestProgram> = text.lines().filter_map(test_program).collect();
     // A test that was not built would not run, and nothing would fail.
     ensure!(programs.len() == TEST_PROGRAMS, "cargo built {} of {TEST_PROGRAMS} tests", programs.len());
-    Ok(Build::Done(programs))
+    Ok(programs)
 }
 
 /// The program that a message of cargo announces, if it announces one.

@@ -4,17 +4,16 @@
 mod cases;
 mod table;
 mod trial;
-mod units;
 
 use crate::build::target::{self, Profile, Target};
-use crate::build::{Build, TestProgram, tests, tollgate};
+use crate::build::{TestProgram, tests, tollgate};
 use crate::dist;
-use anyhow::{Error, Result, bail, ensure};
+use anyhow::{Error, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Instant;
 use table::Table;
-use tollgate_testkit::{Recorded, workspace};
+use tollgate_testkit::{Missing, Recorded, workspace};
 use trial::{Here, Runner};
 
 /// Build the static program for each architecture and try it, under qemu-user where this machine has another one
@@ -37,6 +36,16 @@ pub struct CrossReport {
     pub skipped: Vec<(&'static str, String)>,
 }
 
+impl CrossReport {
+    /// Adds an error: what is missing is a reason to skip.
+    fn add(&mut self, target: &Target, error: &Error) {
+        match error.downcast_ref::<Missing>() {
+            Some(Missing(why)) => self.skipped.push((target.arch, why.clone())),
+            None => self.failed.push(format!("{}: {error:#}", target.arch)),
+        }
+    }
+}
+
 impl Args {
     /// Builds and tries the programs.
     ///
@@ -55,9 +64,7 @@ impl Args {
         for failed in &report.failed {
             println!("FAILED: {failed}");
         }
-        if !report.failed.is_empty() {
-            bail!("{} failed, listed above", report.failed.len());
-        }
+        ensure!(report.failed.is_empty(), "{} failed, listed above", report.failed.len());
         Ok(())
     }
 }
@@ -67,9 +74,8 @@ fn build_all(root: &Path, targets: &[&'static Target]) -> CrossReport {
     let mut report = CrossReport::default();
     for target in targets {
         match tollgate(root, target, Profile::Dev) {
-            Ok(Build::Done(program)) => println!("{}: {}", target.arch, program.display()),
-            Ok(Build::Skipped(why)) => report.skipped.push((target.arch, why)),
-            Err(error) => report.failed.push(format!("build [{}]: {error:#}", target.arch)),
+            Ok(program) => println!("{}: {}", target.arch, program.display()),
+            Err(error) => report.add(target, &error),
         }
     }
     report
@@ -77,8 +83,8 @@ fn build_all(root: &Path, targets: &[&'static Target]) -> CrossReport {
 
 /// What the thread that builds sends to the one that tries.
 enum Built {
-    Program(Build<PathBuf>),
-    Tests(Build<Vec<TestProgram>>),
+    Program(PathBuf),
+    Tests(Vec<TestProgram>),
 }
 
 /// Builds the programs of these architectures (all, if none is named) and tries each while the next is built; a failure does not stop the others.
@@ -97,12 +103,12 @@ pub fn try_all(root: &Path, architectures: &[String]) -> Result<CrossReport> {
         for (target, built) in built {
             let tried = built.and_then(|built| match built {
                 Built::Program(program) => {
-                    try_program(root, target, program, &mut here, &mut table, &mut report)
+                    try_program(root, target, &program, &mut here, &mut table, &mut report)
                 }
-                Built::Tests(tests) => try_tests(target, tests),
+                Built::Tests(tests) => try_tests(target, &tests),
             });
             if let Err(error) = tried {
-                report.failed.push(format!("{}: {error:#}", target.arch));
+                report.add(target, &error);
             }
         }
     });
@@ -147,46 +153,27 @@ fn build(root: &Path, targets: &[&'static Target], to: &mpsc::Sender<(&'static T
 fn try_program(
     root: &Path,
     target: &'static Target,
-    program: Build<PathBuf>,
+    program: &Path,
     here: &mut Here,
     table: &mut Table,
     report: &mut CrossReport,
 ) -> Result<()> {
-    let program = match program {
-        Build::Done(program) => program,
-        Build::Skipped(why) => {
-            report.skipped.push((target.arch, why));
-            return Ok(());
-        }
-    };
     // Packs the archive too, whose checks are the same for this quick build.
-    let own = target.is_native().then_some(&*program);
-    let folder = root.join("target/cross/dist");
-    if let Err(error) = dist::pack(root, &folder, target, &program, own) {
-        report.failed.push(format!("archive [{}]: {error:#}", target.arch));
+    let own = target.is_native().then_some(program);
+    if let Err(error) = dist::pack(root, &root.join("target/cross/dist"), target, program, own) {
+        report.add(target, &error.context("its archive"));
     }
-    let runner = match Runner::new(target) {
-        Ok(runner) => runner,
-        Err(why) => {
-            report.skipped.push((target.arch, why));
-            return Ok(());
-        }
-    };
-    let (rows, wrong) = runner.cases(&program, here)?;
+    let (rows, wrong) = Runner::new(target)?.cases(program, here)?;
     table.add(target.arch, rows);
     report.failed.extend(wrong);
     Ok(())
 }
 
 /// Runs the unit tests. Where they cannot run, the program was skipped with the reason.
-fn try_tests(target: &'static Target, tests: Build<Vec<TestProgram>>) -> Result<()> {
-    let (Build::Done(tests), Ok(runner)) = (tests, Runner::new(target)) else { return Ok(()) };
-    let failed: Vec<String> = tests
-        .iter()
-        .filter(|tests| units::are_in(tests))
-        .filter_map(|tests| units::run(&runner, tests).err())
-        .map(|error| format!("{error:#}"))
-        .collect();
+fn try_tests(target: &'static Target, tests: &[TestProgram]) -> Result<()> {
+    let Ok(runner) = Runner::new(target) else { return Ok(()) };
+    let run = tests.iter().map(|tests| runner.unit_tests(tests));
+    let failed: Vec<String> = run.filter_map(Result::err).map(|error| format!("{error:#}")).collect();
     ensure!(failed.is_empty(), "unit tests: {}", failed.join("; "));
     Ok(())
 }

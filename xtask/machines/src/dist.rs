@@ -3,12 +3,14 @@
 //! Two builds of the same commit by the same compiler give the same bytes: entries are sorted, with one owner and time.
 
 use crate::build::target::{Profile, Target};
-use crate::build::{Build, tollgate};
-use crate::command::printed;
-use anyhow::{Context, Result, bail, ensure};
+use crate::build::tollgate;
+use anyhow::{Context, Result, ensure};
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, elf};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tollgate_testkit::printed;
 use tollgate_testkit::workspace;
 
 /// Build a static program for each architecture and pack it into target/dist
@@ -41,21 +43,17 @@ impl Args {
         for target in Target::chosen(&self.arch)? {
             println!("{}: building", target.arch);
             match tollgate(&root, target, self.profile) {
-                Ok(Build::Done(program)) => {
+                Ok(program) => {
                     if target.is_native() {
                         own = Some(program.clone());
                     }
-                    let folder = root.join("target/dist");
-                    let archive = pack(&root, &folder, target, &program, own.as_deref())?;
+                    let archive = pack(&root, &root.join("target/dist"), target, &program, own.as_deref())?;
                     println!("{}", archive.display());
                 }
-                Ok(Build::Skipped(why)) => missing.push(format!("{}: {why}", target.arch)),
                 Err(error) => missing.push(format!("{}: {error:#}", target.arch)),
             }
         }
-        if !missing.is_empty() {
-            bail!("not packed: {}", missing.join("; "));
-        }
+        ensure!(missing.is_empty(), "not packed: {}", missing.join("; "));
         Ok(())
     }
 }
@@ -95,41 +93,32 @@ pub(crate) fn pack(
     Ok(archive)
 }
 
-/// Writes completions and manual pages, if the program has these commands.
+/// Writes completions and manual pages.
 fn describe(own: &Path, tree: &Path) -> Result<()> {
-    let help = printed(Command::new(own).arg("--help"))?;
-    let knows = |command: &str| help.lines().any(|line| line.split_whitespace().next() == Some(command));
-    if knows("completions") {
-        let folder = tree.join("completions");
-        fs::create_dir(&folder)?;
-        for (shell, file) in SHELLS {
-            fs::write(folder.join(file), printed(Command::new(own).args(["completions", shell]))?)?;
-        }
-    }
-    if knows("man") {
-        let folder = tree.join("man");
-        fs::create_dir(&folder)?;
-        fs::write(folder.join("tollgate.1"), printed(Command::new(own).arg("man"))?)?;
+    let described = SHELLS.iter().map(|(shell, file)| (vec!["completions", *shell], "completions", *file));
+    for (args, folder, file) in described.chain([(vec!["man"], "man", "tollgate.1")]) {
+        let folder = tree.join(folder);
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join(file), printed(Command::new(own).args(args))?)?;
     }
     Ok(())
 }
 
 /// Makes one archive of `name` in `folder`: entries sorted by name, owned by user 0, all of the same time.
 fn tar(folder: &Path, name: &str, archive: &Path, time: u64) -> Result<()> {
-    let tar = folder.join("tar");
-    printed(
-        Command::new("tar")
-            .args(["--format=ustar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
-            .args(["--mode=u=rwX,go=rX", &format!("--mtime=@{time}"), "--create", "--file"])
-            .arg(&tar)
-            .arg("--directory")
-            .arg(folder)
-            .arg(name)
-            .env("LC_ALL", "C"),
-    )?;
-    printed(Command::new("gzip").args(["--best", "--no-name"]).arg(&tar))?;
-    fs::rename(folder.join("tar.gz"), archive)?;
-    Ok(())
+    let mut tar = Command::new("tar");
+    tar.args(["--format=ustar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
+        .args([
+            "--mode=u=rwX,go=rX",
+            &format!("--mtime=@{time}"),
+            "--use-compress-program=gzip --best --no-name",
+        ])
+        .arg("--create")
+        .arg("--file")
+        .arg(archive)
+        .arg("--directory")
+        .args([folder, Path::new(name)]);
+    printed(&mut tar).map(drop)
 }
 
 /// The time of the commit, for every file in the archive.
@@ -140,8 +129,7 @@ fn time(root: &Path) -> u64 {
     printed(&mut git).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Checks that the program is linked statically: a dynamically linked one names an interpreter (`PT_INTERP`, System V
-/// ABI).
+/// Checks that the program is linked statically.
 ///
 /// # Errors
 /// When it is linked dynamically, or is not a 64-bit ELF file.
@@ -151,22 +139,10 @@ fn check_static(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a program header of a little-endian 64-bit ELF file is PT_INTERP.
+/// Whether a program names an interpreter, as a dynamically linked one does (System V ABI).
 fn has_interpreter(file: &[u8]) -> Result<bool> {
-    const PT_INTERP: u64 = 3;
-    let number = |at: usize, bytes: usize| {
-        let part = file.get(at..at + bytes).context("the ELF file is truncated")?;
-        Ok::<_, anyhow::Error>(part.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte)))
-    };
-    ensure!(file.starts_with(&[0x7f, b'E', b'L', b'F', 2, 1]), "not a 64-bit ELF file");
-    // e_phoff, e_phentsize, e_phnum.
-    let (table, size, count) = (number(32, 8)? as usize, number(54, 2)? as usize, number(56, 2)? as usize);
-    for header in 0..count {
-        if number(table + header * size, 4)? == PT_INTERP {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let headers = ElfFile64::<LittleEndian>::parse(file)?.elf_program_headers();
+    Ok(headers.iter().any(|header| header.p_type.get(LittleEndian) == elf::PT_INTERP))
 }
 
 #[cfg(test)]

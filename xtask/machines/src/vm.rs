@@ -5,26 +5,23 @@
 
 mod arch;
 mod boot;
-mod case;
 mod cases;
 mod checks;
 mod console;
 mod debian;
 mod expect;
-mod guest;
 mod initramfs;
 mod output;
 mod parts;
 mod table;
 
 use anyhow::{Context, Error, Result, bail, ensure};
-use boot::{Booted, End};
-use case::{Case, Ending};
-use cases::CASES;
+use boot::{Booted, End, boot_once};
+use cases::{CASES, Case, Ending};
 use output::CaseOutput;
 use parts::{Parts, Store};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Duration;
 use table::CaseResult;
 use tollgate_testkit::workspace;
@@ -114,34 +111,24 @@ impl Args {
         &self,
         cases: impl Iterator<Item = Result<(&'static Case, Result<Parts, String>)>> + Send,
     ) -> Result<Vec<CaseResult>> {
-        let (queue, rows) = (Mutex::new(cases), Mutex::new(Ok(Vec::new())));
-        let work = || {
-            loop {
-                let next = queue.lock().map(|mut queue| queue.next());
-                let Ok(Some(next)) = next else { break };
-                let row = next.map(|(case, parts)| match parts {
-                    Ok(parts) => self.case(case, &parts),
-                    Err(why) => CaseResult { skipped: Some(why), ..CaseResult::of(case) },
-                });
-                let Ok(mut rows) = rows.lock() else { break };
-                match (row, &mut *rows) {
-                    (_, Err(_)) => break,
-                    (Ok(row), Ok(rows)) => {
-                        for problem in &row.problems {
-                            println!("  {}: {problem}", row.case.name);
-                        }
-                        rows.push(row);
-                    }
-                    (Err(error), rows) => *rows = Err(error),
-                }
-            }
+        let queue = Mutex::new(cases);
+        let next = || queue.lock().ok()?.next();
+        let run = |next: Result<(&'static Case, Result<Parts, String>)>| {
+            let (case, parts) = next?;
+            let row = match parts {
+                Ok(parts) => self.case(case, &parts),
+                Err(why) => CaseResult { skipped: Some(why), ..CaseResult::of(case) },
+            };
+            row.problems.iter().for_each(|problem| println!("  {}: {problem}", case.name));
+            Ok(row)
         };
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs.max(1) {
-                scope.spawn(work);
-            }
-        });
-        rows.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let work = || std::iter::from_fn(&next).map(&run).collect::<Result<Vec<_>>>();
+        let rows = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+            let ended = workers.into_iter().map(|worker| worker.join());
+            ended.map(|rows| rows.unwrap_or_else(|_| bail!("a case panicked"))).collect::<Result<Vec<_>>>()
+        })?;
+        Ok(rows.into_iter().flatten().collect())
     }
 
     /// One case with all its boots.
@@ -172,50 +159,32 @@ impl Args {
                 Ok(output) => {
                     row.counts = (!output.runs.is_empty()).then(|| output.counts());
                     row.problems = output.problems();
-                    row.problems.extend(case.expects.iter().flat_map(|expect| expect.problems(&output)));
+                    row.problems.extend(expect::problems(case, &output));
                 }
-                Err(problem) => row.problems.push(problem),
+                Err(error) => row.problems.push(format!("{error:#}")),
             }
         }
         row
     }
 }
 
-fn boot_once(case: &Case, parts: &Parts, limit: Duration) -> Result<Booted> {
-    let folder = tempfile::tempdir().context("no folder for the guest's file system")?;
-    let file_system: &Path = &folder.path().join("initramfs");
-    guest::file_system(case, parts, file_system)?;
-    let emulator = case.arch.emulator();
-    boot::boot(guest::emulator(case, parts, file_system), limit)
-        .with_context(|| format!("{emulator} could not be started"))
-}
-
 /// What is wrong with the end of a guest, with the last lines of its console.
 fn wrong_end(ends: Ending, booted: &Booted) -> Option<String> {
-    let panicked = booted.console.contains("Kernel panic");
-    let end = match &booted.end {
-        End::Off if panicked => Ending::Panics,
-        End::Off if booted.console.contains(console::DONE) => Ending::Off,
-        End::Hung => Ending::Hangs,
-        End::Off => return Some(with_console("the guest ended before its scripts did".into(), booted)),
-        End::Emulator(why) => return Some(with_console(format!("the emulator ended with {why}"), booted)),
+    let console = &booted.console;
+    let (end, what) = match &booted.end {
+        End::Off if console.contains("Kernel panic") => {
+            (Some(Ending::Panics), "the guest's kernel panicked".into())
+        }
+        End::Off if console.contains(console::DONE) => (Some(Ending::Off), "the guest powered off".into()),
+        End::Off => (None, "the guest ended before its scripts did".into()),
+        End::Hung => (Some(Ending::Hangs), format!("no end within {:.0} s; it was ended", booted.seconds)),
+        End::Emulator(why) => (None, format!("the emulator ended with {why}")),
     };
-    if end == ends {
+    if end == Some(ends) {
         return None;
     }
-    Some(with_console(
-        match end {
-            Ending::Off => "the guest powered off".into(),
-            Ending::Panics => "the guest's kernel panicked".into(),
-            Ending::Hangs => format!("no end within {:.0} s; it was ended", booted.seconds),
-        },
-        booted,
-    ))
-}
-
-fn with_console(what: String, booted: &Booted) -> String {
-    let last = console::tail(&booted.console, LAST_LINES);
-    format!("{what}; the last {} lines of its console:\n    {}", last.len(), last.join("\n    "))
+    let last = console::tail(console, LAST_LINES);
+    Some(format!("{what}; the last {} lines of its console:\n    {}", last.len(), last.join("\n    ")))
 }
 
 /// The cases of these names, or all.
@@ -223,14 +192,11 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Case>> {
     if names.is_empty() {
         return Ok(CASES.iter().collect());
     }
-    let mut chosen = Vec::new();
-    for name in names {
-        let Some(case) = CASES.iter().find(|case| case.name == name) else {
-            bail!("there is no case {name}: cargo xtask vm --list names them");
-        };
-        chosen.push(case);
-    }
-    Ok(chosen)
+    let named = |name: &String| {
+        let case = CASES.iter().find(|case| case.name == name);
+        case.with_context(|| format!("there is no case {name}: cargo xtask vm --list names them"))
+    };
+    names.iter().map(named).collect()
 }
 
 #[cfg(test)]

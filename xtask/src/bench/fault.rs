@@ -1,13 +1,14 @@
 //! The promised figures of `tollgate fault`.
 
-use super::figures::{Figure, median};
+use super::figures::{Figure, at_most, median, row, skipped};
 use crate::tool::Tool;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
+use tollgate_testkit::printed;
 
 /// The plain loop that a scan is compared with: it maps a file and reads one byte of each page in order.
 const LOOP: &str = r#"
@@ -38,65 +39,55 @@ int main(int argc, char **argv) {
 const PAIRS: usize = 7;
 
 pub(super) fn fault(tool: &Tool) -> Result<Vec<Figure>> {
-    let (kinds, seconds) = tool.json(&["fault", "kinds", "--no-save"])?;
-    let mut figures = vec![Figure::at_most("tollgate fault kinds, seconds", seconds, 60.0)];
-    let p50 = |probe: &str| {
-        let results = kinds["results"].as_array().into_iter().flatten();
-        results.filter(|it| it["probe"] == probe).find_map(|it| it["single"]["p50"].as_f64())
-    };
-    figures.push(match (p50("fault/major"), p50("fault/direct-read")) {
-        (Some(major), Some(floor)) => Figure::at_most(
+    let (kinds, seconds) = tool.run(&["fault", "kinds"])?;
+    let p50 = |probe: &str| Some(row(&kinds, probe)?.single?.p50);
+    let major = match (p50("fault/major"), p50("fault/direct-read")) {
+        (Some(major), Some(floor)) => at_most(
             "random major fault, % of its median from that of an O_DIRECT read",
             (major / floor - 1.0).abs() * 100.0,
             15.0,
         ),
-        _ => Figure::skipped("random major fault beside an O_DIRECT read", "one of them was not measured"),
-    });
-    figures.push(missed(tool)?);
-    figures.push(beside_c(tool)?);
-    Ok(figures)
+        _ => skipped("random major fault beside an O_DIRECT read", "one of them was not measured"),
+    };
+    let time = at_most("tollgate fault kinds, seconds", seconds, 60.0);
+    Ok(vec![time, major, missed(tool)?, beside_c(tool)?])
 }
 
 /// The share of random touches under a memory limit that are major faults.
 fn missed(tool: &Tool) -> Result<Figure> {
     const WHAT: &str = "random major faults for each touch, 256 MiB over 1 GiB, % from 1 - limit/size";
-    let args = "fault scan --no-save --size 1G --memory-limit 256M --pattern random --advice random";
-    let args: Vec<&str> = args.split(' ').collect();
-    let Ok((scan, _)) = tool.json(&args) else {
-        return Ok(Figure::skipped(WHAT, "no control group may be made here"));
+    let args = "fault scan --size 1G --memory-limit 256M --pattern random --advice random";
+    let Ok((scan, _)) = tool.run(&args.split(' ').collect::<Vec<_>>()) else {
+        return Ok(skipped(WHAT, "no control group may be made here"));
     };
-    let result = &scan["results"][0];
-    let all = result["proof"]["major_per_touch"].as_f64().context("no count of major faults")?;
-    let steady = result["counters"]["steady_major_per_touch"].as_f64().context("memory was never full")?;
+    let result = scan.results.first().context("no result")?;
+    let all = result.proof.get("major_per_touch").context("no count of major faults")?;
+    let steady = result.counters.get("steady_major_per_touch").context("memory was never full")?;
     println!("  major for each touch: {all:.4} from an empty memory on, {steady:.4} once it was full");
-    Ok(Figure::at_most(WHAT, (steady / 0.75 - 1.0).abs() * 100.0, 5.0))
+    Ok(at_most(WHAT, (steady / 0.75 - 1.0).abs() * 100.0, 5.0))
 }
 
 /// The scan and the plain loop, alternating on the same file.
 fn beside_c(tool: &Tool) -> Result<Figure> {
     const WHAT: &str = "scan of 1 GiB, times a plain C loop";
     let place = tempfile::tempdir()?;
-    let (source, program) = (place.path().join("loop.c"), place.path().join("loop"));
+    let [source, program, file] = ["loop.c", "loop", "file"].map(|name| place.path().join(name));
     fs::write(&source, LOOP)?;
     let built = Command::new("cc").arg("-O2").arg(&source).arg("-o").arg(&program).status();
     if !built.is_ok_and(|status| status.success()) {
-        return Ok(Figure::skipped(WHAT, "there is no C compiler"));
+        return Ok(skipped(WHAT, "there is no C compiler"));
     }
-    let file = place.path().join("file");
     write(&file, 1 << 30)?;
     let name = file.to_str().context("a name in UTF-8")?;
     let (mut scans, mut loops) = (Vec::new(), Vec::new());
     for _ in 0..PAIRS {
-        let (scan, _) = tool.json(&["fault", "scan", "--no-save", "--size", "1G", "--file", name])?;
-        scans.push(scan["results"][0]["counters"]["scan_s"].as_f64().context("no time")?);
-        let output = Command::new(&program).arg(&file).stderr(Stdio::inherit()).output()?;
-        if !output.status.success() {
-            bail!("the plain loop failed");
-        }
-        loops.push(String::from_utf8_lossy(&output.stdout).trim().parse::<f64>()?);
+        let (scan, _) = tool.run(&["fault", "scan", "--size", "1G", "--file", name])?;
+        let seconds = scan.results.first().and_then(|result| result.counters.get("scan_s"));
+        scans.push(*seconds.context("no time")?);
+        loops.push(printed(Command::new(&program).arg(&file))?.trim().parse()?);
     }
     println!("  seconds of the scan: {scans:.3?}\n  seconds of the loop: {loops:.3?}");
-    Ok(Figure::at_most(WHAT, median(scans) / median(loops), 1.1))
+    Ok(at_most(WHAT, median(scans) / median(loops), 1.1))
 }
 
 /// Writes a file of data that does not compress.

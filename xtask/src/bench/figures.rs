@@ -1,92 +1,62 @@
 //! Figures with their promised bounds, and the spread of several runs.
 
-use std::collections::BTreeMap;
+use crate::tool::Tool;
+use anyhow::Result;
+use statrs::statistics::{Data, OrderStatistics, Statistics};
 use std::fmt;
+use tollgate_record::{Estimate, Measurement, Run};
 
-/// A figure with its bound.
-pub(crate) struct Figure {
-    what: String,
-    value: f64,
-    bound: Option<(&'static str, f64, bool)>,
-    remark: String,
+/// A figure with its bound, as it is printed.
+pub(super) type Figure = String;
+
+pub(super) fn at_most(what: &str, value: f64, bound: f64) -> Figure {
+    promise(what, value, "at most", bound, value <= bound)
 }
 
-impl Figure {
-    pub(crate) fn at_most(what: &str, value: f64, bound: f64) -> Self {
-        Self {
-            what: what.into(),
-            value,
-            bound: Some(("at most", bound, value <= bound)),
-            remark: String::new(),
-        }
-    }
-
-    pub(crate) fn at_least(what: &str, value: f64, bound: f64) -> Self {
-        Self {
-            what: what.into(),
-            value,
-            bound: Some(("at least", bound, value >= bound)),
-            remark: String::new(),
-        }
-    }
-
-    pub(crate) fn skipped(what: &str, why: &str) -> Self {
-        Self { what: what.into(), value: f64::NAN, bound: None, remark: format!("skipped: {why}") }
-    }
+pub(super) fn at_least(what: &str, value: f64, bound: f64) -> Figure {
+    promise(what, value, "at least", bound, value >= bound)
 }
 
-impl fmt::Display for Figure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.bound {
-            Some((word, bound, met)) => {
-                let verdict = if met { "met" } else { "FALLS SHORT" };
-                write!(f, "{}: {:.3} ({word} {bound}) {verdict}", self.what, self.value)
-            }
-            None => write!(f, "{}: {}", self.what, self.remark),
-        }
+pub(super) fn skipped(what: &str, why: &str) -> Figure {
+    format!("{what}: skipped: {why}")
+}
+
+fn promise(what: &str, value: f64, word: &str, bound: f64, met: bool) -> Figure {
+    let verdict = if met { "met" } else { "FALLS SHORT" };
+    format!("{what}: {value:.3} ({word} {bound}) {verdict}")
+}
+
+/// How much a benchmark measures: the options that all share.
+#[derive(clap::Args)]
+pub(super) struct Effort {
+    /// Number of runs for a figure of repeatability
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    pub(super) runs: u32,
+    /// Use quick runs instead of default ones for repeatability
+    #[arg(long)]
+    quick: bool,
+}
+
+impl Effort {
+    /// Repeated runs with these arguments, and how many seconds each took.
+    pub(super) fn repeat(&self, tool: &Tool, args: &[&str]) -> Result<Vec<(Run, f64)>> {
+        let quick: &[&str] = if self.quick { &["--quick"] } else { &[] };
+        (0..self.runs).map(|_| tool.run(&[args, quick].concat())).collect()
     }
 }
 
-/// The rows of one run, by probe.
-pub(crate) struct Ladder {
-    rows: BTreeMap<String, LadderRow>,
+/// The host's row of a probe.
+pub(super) fn row<'a>(run: &'a Run, probe: &str) -> Option<&'a Measurement> {
+    run.results.iter().find(|row| row.probe == probe && row.engine == "host")
 }
 
-struct LadderRow {
-    ns: f64,
-    ci: [f64; 2],
-    ticks: Option<f64>,
-    switches: Option<f64>,
-}
-
-impl Ladder {
-    pub(crate) fn of(document: &serde_json::Value) -> Self {
-        let results = document["results"].as_array().into_iter().flatten();
-        let rows = results.filter_map(|result| {
-            let ns = &result["ns"];
-            let row = LadderRow {
-                ns: ns["estimate"].as_f64()?,
-                ci: [ns["ci"][0].as_f64()?, ns["ci"][1].as_f64()?],
-                ticks: result["ticks"]["estimate"].as_f64(),
-                switches: result["proof"]["switches_per_crossing"].as_f64(),
-            };
-            Some((result["probe"].as_str()?.to_string(), row))
-        });
-        Self { rows: rows.collect() }
-    }
-
-    pub(crate) fn ticks(&self, probe: &str) -> Option<f64> {
-        self.rows.get(probe)?.ticks
-    }
-
-    /// Counted switches for each claimed one, by probe.
-    pub(crate) fn switches(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.rows.iter().filter_map(|(probe, row)| Some((probe.as_str(), row.switches?)))
-    }
+/// The nanoseconds of a probe.
+pub(super) fn ns(run: &Run, probe: &str) -> Option<Estimate> {
+    row(run, probe)?.ns
 }
 
 /// The first number after the last of `words`, in the first line that contains them all in this order.
-pub(crate) fn number_after(text: &str, words: &[&str]) -> Option<f64> {
+pub(super) fn number_after(text: &str, words: &[&str]) -> Option<f64> {
     text.lines().find_map(|line| {
         let mut rest = line.split_whitespace();
         words
@@ -98,18 +68,18 @@ pub(crate) fn number_after(text: &str, words: &[&str]) -> Option<f64> {
 
 /// How the estimate of one probe varied over runs.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Spread {
+pub(super) struct Spread {
     probe: String,
     median: f64,
     /// Standard deviation over mean.
-    pub(crate) variation: f64,
+    pub(super) variation: f64,
     /// Median of half the interval's width over the estimate.
     claimed: f64,
 }
 
 impl Spread {
     /// Whether the probe needs a second CPU.
-    pub(crate) fn two_cpus(&self) -> bool {
+    pub(super) fn two_cpus(&self) -> bool {
         self.probe.starts_with("core/")
     }
 }
@@ -127,59 +97,46 @@ impl fmt::Display for Spread {
 }
 
 /// The spread of each probe that all runs measured.
-pub(crate) fn spread(ladders: &[Ladder]) -> Vec<Spread> {
-    let Some(first) = ladders.first() else { return Vec::new() };
+pub(super) fn spread(runs: &[Run]) -> Vec<Spread> {
     let of_probe = |probe: &String| {
-        let rows = ladders.iter().map(|ladder| ladder.rows.get(probe)).collect::<Option<Vec<_>>>()?;
-        let values: Vec<f64> = rows.iter().map(|row| row.ns).collect();
-        let widths = rows.iter().map(|row| (row.ci[1] - row.ci[0]) / 2.0 / row.ns).collect();
+        let all = runs.iter().map(|run| ns(run, probe)).collect::<Option<Vec<Estimate>>>()?;
+        let values: Vec<f64> = all.iter().map(|ns| ns.estimate).collect();
         Some(Spread {
             probe: probe.clone(),
             median: median(values.clone()),
-            variation: variation(&values),
-            claimed: median(widths),
+            variation: (&values).std_dev() / (&values).mean().abs(),
+            claimed: median(all.iter().map(Estimate::relative_half_width).collect()),
         })
     };
-    first.rows.keys().filter_map(of_probe).collect()
+    runs.iter().take(1).flat_map(|run| &run.results).filter_map(|row| of_probe(&row.probe)).collect()
 }
 
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let n = values.len();
-    if n == 0 { f64::NAN } else { (values[(n - 1) / 2] + values[n / 2]) / 2.0 }
-}
-
-/// The coefficient of variation.
-fn variation(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    variance.sqrt() / mean.abs()
+pub(super) fn median(values: Vec<f64>) -> f64 {
+    Data::new(values).median()
 }
 
 /// The number of pairs of intervals of one probe in successive runs, and how many of them do not overlap.
-pub(crate) fn non_overlapping(ladders: &[Ladder]) -> (usize, usize) {
-    let (mut pairs, mut apart) = (0, 0);
-    for two in ladders.windows(2) {
-        for (probe, row) in &two[0].rows {
-            if let Some(other) = two[1].rows.get(probe) {
-                pairs += 1;
-                apart += usize::from(row.ci[0] > other.ci[1] || other.ci[0] > row.ci[1]);
-            }
-        }
-    }
-    (pairs, apart)
+pub(super) fn non_overlapping(runs: &[Run]) -> (usize, usize) {
+    let pairs = runs.windows(2).flat_map(|two| {
+        two[0].results.iter().filter_map(|row| Some((row.ns?.ci, ns(&two[1], &row.probe)?.ci)))
+    });
+    pairs.fold((0, 0), |(pairs, apart), (one, other)| {
+        (pairs + 1, apart + usize::from(one[0] > other[1] || other[0] > one[1]))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use tollgate_record::{Host, Per, Status, Tool};
 
-    fn ladder(ns: f64, ci: [f64; 2]) -> Ladder {
-        Ladder::of(
-            &json!({"results": [{"probe": "a", "ns": {"estimate": ns, "ci": ci}}, {"probe": "b", "status": "skipped"}]}),
-        )
+    fn ladder(ns: f64, ci: [f64; 2]) -> Run {
+        let tool = Tool { version: String::new(), commit: String::new() };
+        let mut run = Run::begin(String::new(), String::new(), tool, Vec::new(), Host::default(), 0);
+        let mut row = Measurement::empty("a", "host", Per::Call, Status::Measured);
+        row.ns = Some(Estimate::within(ns, ci));
+        run.results = vec![row, Measurement::empty("b", "host", Per::Call, Status::Skipped)];
+        run
     }
 
     #[test]

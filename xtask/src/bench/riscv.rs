@@ -1,6 +1,6 @@
 //! The speed of the RISC-V machine, with and without pipeline and caches, in processor time.
 
-use super::figures::{Figure, number_after};
+use super::figures::{Figure, at_least, at_most, number_after};
 use anyhow::Result;
 use std::process::Stdio;
 use tollgate_testkit::workspace;
@@ -11,10 +11,10 @@ pub(super) fn programs() -> Result<Vec<Figure>> {
     let text = example("mips", &["3", "--steps", "200000000"])?;
     let number = |words: &[&str]| number_after(&text, words).unwrap_or(f64::NAN);
     Ok(vec![
-        Figure::at_least("integer mix under Sv39, MIPS", number(&["mix", "blocks"]), 600.0),
-        Figure::at_least("five stages, caches, TLBs and ledger, MIPS", number(&["mix", "pipeline"]), 150.0),
-        Figure::at_least("caches and TLBs counted, MIPS", number(&["mix", "counting"]), 250.0),
-        Figure::at_most("start to first instructions, ms", number(&["start", "instructions:"]) / 1e3, 5.0),
+        at_least("integer mix under Sv39, MIPS", number(&["mix", "blocks"]), 600.0),
+        at_least("five stages, caches, TLBs and ledger, MIPS", number(&["mix", "pipeline"]), 150.0),
+        at_least("caches and TLBs counted, MIPS", number(&["mix", "counting"]), 250.0),
+        at_most("start to first instructions, ms", number(&["start", "instructions:"]) / 1e3, 5.0),
     ])
 }
 
@@ -22,17 +22,13 @@ pub(super) fn programs() -> Result<Vec<Figure>> {
 pub(super) fn cache() -> Result<Vec<Figure>> {
     let text = example("cache", &[])?;
     let number = |words: &[&str]| number_after(&text, words).unwrap_or(f64::NAN);
-    let speed = |what, words: &[&str], bound| Figure::at_least(what, number(words), bound);
+    let speed = |what, words: &[&str], bound| at_least(what, number(words), bound);
     Ok(vec![
         speed("functional, MIPS", &["functional"], 600.0),
         speed("instruction cache counted, MIPS", &["fetches", "64:4:64", "lru"], 250.0),
         speed("caches and TLBs counted, MIPS", &["caches", "and", "TLBs", "counted"], 250.0),
         speed("five stages, caches and TLBs, MIPS", &["five", "stages"], 150.0),
-        Figure::at_most(
-            "sweep of 1,056 geometries over 1 M fetches, s",
-            number(&["sweep", "fetches:"]),
-            10.0,
-        ),
+        at_most("sweep of 1,056 geometries over 1 M fetches, s", number(&["sweep", "fetches:"]), 10.0),
     ])
 }
 

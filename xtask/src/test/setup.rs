@@ -1,11 +1,9 @@
 //! What the tests need beyond the toolchain, as a table, and its installation if that is allowed.
 
-use super::apt::{self, Permission};
-use super::session::Session;
-use super::summary::Outcome;
-use anyhow::Result;
-use std::process::{Command, Stdio};
-use tollgate_testkit::{program, workspace};
+use super::summary::Session;
+use anyhow::{Result, bail};
+use std::process::Command;
+use tollgate_testkit::{Missing, printed, program, workspace};
 
 /// A program or file that tests need.
 pub(super) struct Need {
@@ -107,37 +105,29 @@ static NEEDS: &[Need] = &[
 static COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
 
 /// Installs what is missing if that is allowed. Otherwise prints which tests will be skipped.
-pub(super) fn run(session: &mut Session) -> Result<Outcome> {
-    let permission = if session.fast {
-        Permission::Refused("--fast installs nothing".to_owned())
-    } else {
-        apt::permission()
-    };
-    if !session.fast && !apt::forbidden() {
+pub(super) fn run(session: &mut Session) -> Result<()> {
+    if !session.fast && !forbidden() {
         components(session);
     }
-
-    let missing = missing();
-    if missing.is_empty() {
-        return Ok(Outcome::Passed);
+    let mut missing = self::missing();
+    let permission = if session.fast { Err("--fast installs nothing".to_owned()) } else { permission() };
+    let mut why = "the packages of this release do not contain them".to_owned();
+    if !missing.is_empty() {
+        let packages = missing.iter().map(|need| need.packages);
+        let installed =
+            permission.and_then(|sudo| install(packages, sudo).map_err(|error| format!("{error:#}")));
+        installed.unwrap_or_else(|error| why = error);
+        missing = self::missing();
     }
-    let why = match permission {
-        Permission::Refused(why) => why,
-        Permission::Granted { sudo } => match apt::install(missing.iter().map(|need| need.packages), sudo) {
-            Ok(()) => "the packages of this release do not contain them".to_owned(),
-            Err(error) => format!("{error:#}"),
-        },
-    };
-    let missing = self::missing();
     if missing.is_empty() {
-        return Ok(Outcome::Passed);
+        return Ok(());
     }
     println!("  these programs are missing, so tests will be skipped: {why}");
     for need in &missing {
         println!("  {}", without(need));
     }
     let packages: Vec<&str> = missing.iter().map(|need| need.packages[need.packages.len() - 1]).collect();
-    Ok(Outcome::Skipped(format!("{why}: apt-get install {}", packages.join(" "))))
+    bail!(Missing(format!("{why}: apt-get install {}", packages.join(" "))))
 }
 
 fn missing() -> Vec<&'static Need> {
@@ -148,32 +138,89 @@ fn without(need: &Need) -> String {
     format!("  without {} ({}): {}", need.shown_by, need.packages.join(" or "), need.tests)
 }
 
-/// Whether the toolchain in use has a component.
-pub(super) fn has_component(session: &Session, name: &str) -> bool {
-    let Some((_, subcommand)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
-        return false;
-    };
-    succeeds(workspace::cargo(&session.root).args([subcommand, "--version"]))
+/// Whether the toolchain in use has the component of a cargo command.
+pub(super) fn has_component(session: &Session, subcommand: &str) -> bool {
+    printed(workspace::cargo(&session.root).args([subcommand, "--version"])).is_ok()
 }
 
 /// Adds the components to a minimal toolchain. The toolchain belongs to the user, so rustup needs no privilege.
 fn components(session: &Session) {
-    let missing: Vec<&str> =
-        COMPONENTS.iter().map(|(name, _)| *name).filter(|name| !has_component(session, name)).collect();
+    let missing = COMPONENTS.iter().filter(|(_, subcommand)| !has_component(session, subcommand));
+    let missing: Vec<&str> = missing.map(|(name, _)| *name).collect();
     if missing.is_empty() || program("rustup").is_none() {
         return;
     }
     println!("  rustup component add {}", missing.join(" "));
-    succeeds(Command::new("rustup").args(["component", "add"]).args(&missing).current_dir(&session.root));
+    // If that fails, the steps that need them are skipped.
+    let _ =
+        printed(Command::new("rustup").args(["component", "add"]).args(&missing).current_dir(&session.root));
 }
 
-fn succeeds(command: &mut Command) -> bool {
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+/// Whether the environment forbids installing anything.
+pub(super) fn forbidden() -> bool {
+    std::env::var_os("TOLLGATE_NO_INSTALL").is_some_and(|value| value == "1")
+}
+
+/// Whether packages may be installed, and with `sudo`; or why not. Checks the environment, the system and the user id.
+fn permission() -> Result<bool, String> {
+    if forbidden() {
+        return Err("TOLLGATE_NO_INSTALL=1 forbids installing them".to_owned());
+    }
+    if program("apt-get").is_none() {
+        return Err("apt-get is missing".to_owned());
+    }
+    if printed(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0") {
+        return Ok(false);
+    }
+    let sudo = printed(Command::new("sudo").args(["-n", "true"]));
+    sudo.map(|_| true).map_err(|_| "not root, and sudo asks for a password".to_owned())
+}
+
+/// Installs packages: of each list the first that this release has.
+///
+/// # Errors
+/// When apt-get fails: the last line of its output.
+fn install(wanted: impl Iterator<Item = &'static [&'static str]>, sudo: bool) -> Result<()> {
+    println!("  apt-get update (TOLLGATE_NO_INSTALL=1 forbids installing)");
+    // A package source that fails must not stop the others: the next command reports missing packages.
+    let update = apt_get(sudo, &["update"]);
+    let packages: Vec<&str> =
+        wanted.filter_map(|names| names.iter().copied().find(|name| offered(name))).collect();
+    if packages.is_empty() {
+        update?;
+        bail!("no package source of this system has them");
+    }
+    println!("  apt-get install {}", packages.join(" "));
+    let mut args = vec!["install", "--yes", "--no-install-recommends"];
+    args.extend(&packages);
+    apt_get(sudo, &args).map(drop)
+}
+
+fn apt_get(sudo: bool, args: &[&str]) -> Result<String> {
+    let mut command = Command::new(if sudo { "sudo" } else { "apt-get" });
+    if sudo {
+        command.args(["-n", "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C", "apt-get"]);
+    }
+    command.args(["-q", "-oDPkg::Lock::Timeout=120", "-oAcquire::Retries=2", "-oAcquire::http::Timeout=30"]);
+    printed(command.args(args).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// Whether a package source has this package. A virtual package has no candidate.
+fn offered(package: &str) -> bool {
+    let policy = printed(Command::new("apt-cache").args(["policy", package]));
+    policy.is_ok_and(|policy| has_candidate(&policy))
+}
+
+fn has_candidate(policy: &str) -> bool {
+    policy
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Candidate:"))
+        .any(|version| version.trim() != "(none)")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NEEDS, without};
+    use super::{NEEDS, has_candidate, without};
 
     #[test]
     fn each_need_is_complete_and_listed_once() {
@@ -190,5 +237,12 @@ mod tests {
             "  without qemu-system-riscv64 (qemu-system-riscv or qemu-system-misc): comparison of bare RISC-V \
              programs with QEMU"
         );
+    }
+
+    #[test]
+    fn a_package_is_offered_when_it_has_a_candidate() {
+        assert!(has_candidate("qemu-user:\n  Installed: (none)\n  Candidate: 1:7.2\n"));
+        assert!(!has_candidate("qemu-system-riscv:\n  Installed: (none)\n  Candidate: (none)\n"));
+        assert!(!has_candidate(""));
     }
 }

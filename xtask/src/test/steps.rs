@@ -1,55 +1,49 @@
 //! The steps: each runs one program and returns how it ended.
 
-use super::session::Session;
 use super::setup;
-use super::summary::Outcome;
-use anyhow::{Context, Result};
+use super::summary::Session;
+use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus};
-use tollgate_testkit::{SKIPS, Skip, program, workspace};
+use tollgate_testkit::{Missing, SKIPS, Skip, need, printed, program, workspace};
 
-pub(super) fn fmt(session: &mut Session) -> Result<Outcome> {
+const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
+
+pub(super) fn fmt(session: &mut Session) -> Result<()> {
     component(session, "rustfmt", &["fmt", "--all", "--check"])
 }
 
-pub(super) fn clippy(session: &mut Session) -> Result<Outcome> {
+pub(super) fn clippy(session: &mut Session) -> Result<()> {
     component(session, "clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
 /// A check by a component of the toolchain, which a minimal toolchain does not have.
-fn component(session: &Session, name: &str, args: &[&str]) -> Result<Outcome> {
-    if !setup::has_component(session, name) {
-        return Ok(Outcome::Skipped(format!("{name} is missing: rustup component add {name}")));
-    }
+fn component(session: &Session, name: &str, args: &[&str]) -> Result<()> {
+    let missing = || Missing(format!("{name} is missing: rustup component add {name}"));
+    ensure!(setup::has_component(session, args[0]), missing());
     finish(workspace::cargo(&session.root).args(args))
 }
 
-pub(super) fn fuzz(session: &mut Session, seconds: u64) -> Result<Outcome> {
-    Ok(outcome(crate::fuzz::fuzz(&session.root, seconds)?))
+pub(super) fn fuzz(session: &mut Session, seconds: u64) -> Result<()> {
+    crate::fuzz::fuzz(&session.root, seconds)
 }
 
 /// Compares the images in the tree with what their sources give. Another compiler gives other images.
-pub(super) fn guests(_: &mut Session) -> Result<Outcome> {
-    if program(crate::guests::COMPILER).is_none() {
-        let reason =
-            format!("{} is missing: apt-get install gcc-riscv64-unknown-elf", crate::guests::COMPILER);
-        return Ok(Outcome::Skipped(reason));
-    }
-    crate::guests::guests(true)?;
-    Ok(Outcome::Passed)
+pub(super) fn guests(_: &mut Session) -> Result<()> {
+    crate::guests::guests(true)
 }
 
 /// Cases that cannot run here are listed with the other skips.
-pub(super) fn vm(session: &mut Session) -> Result<Outcome> {
+pub(super) fn vm(session: &mut Session) -> Result<()> {
     let skipped = machines::vm::Args::all().rows()?;
     session.skips.extend(
         skipped.iter().filter_map(|(case, why)| Skip::parse(&format!("skipped: vm [{case}]: {why}"))),
     );
-    Ok(Outcome::Passed)
+    Ok(())
 }
 
 /// Tries the program for the other architectures. Those that cannot be tried here are listed with the skipped tests.
-pub(super) fn cross(session: &mut Session) -> Result<Outcome> {
+pub(super) fn cross(session: &mut Session) -> Result<()> {
     let report = machines::cross::try_all(&session.root, &[])?;
     session.skips.extend(report.skipped.into_iter().map(|(arch, reason)| Skip {
         test: "xtask::cross".to_owned(),
@@ -59,13 +53,47 @@ pub(super) fn cross(session: &mut Session) -> Result<Outcome> {
     for failed in &report.failed {
         println!("  FAILED: {failed}");
     }
-    Ok(match report.failed.len() {
-        0 => Outcome::Passed,
-        count => Outcome::Failed(format!("{count} cases, listed above")),
-    })
+    ensure!(report.failed.is_empty(), "{} cases, listed above", report.failed.len());
+    Ok(())
 }
 
-pub(super) fn doc(session: &mut Session) -> Result<Outcome> {
+/// The workspace compiles with the minimum Rust version that Cargo.toml states.
+///
+/// Passes if the toolchain in use has that version, because all tests run with it. Otherwise checks the workspace with
+/// another toolchain of rustup, which is installed if that is allowed.
+pub(super) fn minimum(session: &mut Session) -> Result<()> {
+    let version = printed(Command::new("rustc").arg("--version"))?;
+    if is_minimum(&version) {
+        return Ok(());
+    }
+    let cargo = || {
+        let mut cargo = Command::new("rustup");
+        cargo.args(["run", MINIMUM, "cargo"]).current_dir(&session.root);
+        cargo
+    };
+    let is_installed = || printed(cargo().arg("--version")).is_ok();
+    if !is_installed() && program("rustup").is_some() && !setup::forbidden() {
+        println!("  rustup toolchain install {MINIMUM}");
+        // If that fails, the step is skipped.
+        let _ = Command::new("rustup").args(["toolchain", "install", "--profile=minimal", MINIMUM]).output();
+    }
+    if !is_installed() {
+        bail!(Missing(format!("this is {}: rustup toolchain install {MINIMUM}", version.trim())));
+    }
+    let status = cargo()
+        .args(["check", "--quiet", "--workspace", "--all-targets", "--target-dir=target/minimum"])
+        .status()?;
+    ensure!(status.success(), "Rust {MINIMUM}: {status}");
+    Ok(())
+}
+
+/// Whether the output of `rustc --version` is of the minimum version.
+fn is_minimum(version: &str) -> bool {
+    let number = version.split_whitespace().nth(1).unwrap_or_default();
+    number.strip_prefix(MINIMUM).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+pub(super) fn doc(session: &mut Session) -> Result<()> {
     finish(
         workspace::cargo(&session.root)
             .args(["doc", "--quiet", "--no-deps", "--workspace"])
@@ -74,56 +102,39 @@ pub(super) fn doc(session: &mut Session) -> Result<Outcome> {
 }
 
 /// Bans, licenses and sources are checked offline. Advisories need the network and are skipped without it.
-pub(super) fn deny(session: &mut Session) -> Result<Outcome> {
+pub(super) fn deny(session: &mut Session) -> Result<()> {
+    need("cargo-deny", "cargo install --locked cargo-deny")?;
     let deny = |what: &[&str]| {
         let mut command = workspace::cargo(&session.root);
         command.args(["deny", "check", "--hide-inclusion-graph"]).args(what);
         command
     };
-    let outcome = optional("cargo-deny", "cargo-deny", &mut deny(&["bans", "licenses", "sources"]))?;
-    if !matches!(outcome, Outcome::Passed) {
-        return Ok(outcome);
-    }
+    finish(&mut deny(&["bans", "licenses", "sources"]))?;
     let advisories = deny(&["advisories"]).output().context("cargo deny could not be started")?;
     let text = String::from_utf8_lossy(&advisories.stderr);
     if text.contains("failed to fetch advisory database") {
-        return Ok(Outcome::Skipped("advisories only: their database could not be fetched".to_owned()));
+        bail!(Missing("advisories only: their database could not be fetched".to_owned()));
     }
     print!("{text}");
-    Ok(self::outcome(advisories.status))
+    outcome(advisories.status)
 }
 
-pub(super) fn book(session: &mut Session) -> Result<Outcome> {
-    if program("mdbook").is_none() {
-        return Ok(Outcome::Skipped(format!("mdbook is not on PATH: {}", crate::book::INSTALL)));
-    }
-    crate::book::build(&session.root, "target/book".as_ref())?;
-    Ok(Outcome::Passed)
+pub(super) fn book(session: &mut Session) -> Result<()> {
+    crate::book::build(&session.root, "target/book".as_ref())
 }
 
-pub(super) fn typos(session: &mut Session) -> Result<Outcome> {
-    optional("typos", "typos-cli", Command::new("typos").current_dir(&session.root))
+pub(super) fn typos(session: &mut Session) -> Result<()> {
+    need("typos", "cargo install --locked typos-cli")?;
+    finish(Command::new("typos").current_dir(&session.root))
 }
 
-/// A check by a program that takes too long to be built here.
-fn optional(name: &str, package: &str, command: &mut Command) -> Result<Outcome> {
-    if program(name).is_none() {
-        let reason = format!("{name} is not on PATH: cargo install --locked {package}");
-        return Ok(Outcome::Skipped(reason));
-    }
-    finish(command)
-}
-
-pub(super) fn tidy(session: &mut Session) -> Result<Outcome> {
-    Ok(match crate::tidy::check(&session.root)? {
-        0 => Outcome::Passed,
-        found => Outcome::Failed(format!("{found} findings, listed above")),
-    })
+pub(super) fn tidy(session: &mut Session) -> Result<()> {
+    crate::tidy::check(&session.root)
 }
 
 /// Runs all tests, prints their output and counts them. At most two run at the same time, unless `RUST_TEST_THREADS` is set:
 /// many of them measure, and more of them on two cores would disturb each other.
-pub(super) fn test(session: &mut Session) -> Result<Outcome> {
+pub(super) fn test(session: &mut Session) -> Result<()> {
     let skips = std::env::temp_dir().join(format!("tollgate-skips-{}", std::process::id()));
     let mut command = workspace::cargo(&session.root);
     command
@@ -140,7 +151,7 @@ pub(super) fn test(session: &mut Session) -> Result<Outcome> {
     session.skips = read_skips(&std::fs::read_to_string(&skips).unwrap_or_default());
     // The file does not exist if nothing was skipped.
     let _ = std::fs::remove_file(&skips);
-    Ok(outcome(status))
+    outcome(status)
 }
 
 /// Each skip once, sorted: a test may run twice.
@@ -167,8 +178,8 @@ fn watch(command: &mut Command, out: &mut impl Write, mut line: impl FnMut(&str)
     Ok(child.wait()?)
 }
 
-fn finish(command: &mut Command) -> Result<Outcome> {
-    Ok(outcome(start(command)?.wait()?))
+fn finish(command: &mut Command) -> Result<()> {
+    outcome(start(command)?.wait()?)
 }
 
 fn start(command: &mut Command) -> Result<std::process::Child> {
@@ -176,13 +187,14 @@ fn start(command: &mut Command) -> Result<std::process::Child> {
     command.spawn().with_context(|| format!("{} could not be started", name.display()))
 }
 
-fn outcome(status: ExitStatus) -> Outcome {
-    if status.success() { Outcome::Passed } else { Outcome::Failed(status.to_string()) }
+fn outcome(status: ExitStatus) -> Result<()> {
+    ensure!(status.success(), "{status}");
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, read_skips, watch};
+    use super::{Command, MINIMUM, is_minimum, read_skips, watch};
 
     #[test]
     fn both_streams_are_read_to_their_end() {
@@ -207,5 +219,15 @@ mod tests {
         let list = "skipped: b: y\nskipped: a: x\nnoise\nskipped: b: y\n";
         let skips: Vec<String> = read_skips(list).iter().map(ToString::to_string).collect();
         assert_eq!(skips, ["skipped: a: x", "skipped: b: y"]);
+    }
+
+    #[test]
+    fn only_the_same_version_is_the_minimum() {
+        assert!(is_minimum(&format!("rustc {MINIMUM}.0 (59807616e 2026-04-14)")));
+        assert!(
+            !is_minimum(&format!("rustc {MINIMUM}1.0"))
+                && !is_minimum("rustc 1.999.0-nightly")
+                && !is_minimum("")
+        );
     }
 }

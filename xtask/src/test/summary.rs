@@ -1,22 +1,96 @@
-//! The summary: the steps, what did not run and why, what failed, and the count of tests.
+//! The summary: the steps, what did not run and why, what failed, and the count of tests: how many passed, which failed, and
+//! which binary crashed, from the output of `cargo test`.
 
-use super::tally::Tally;
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
+use regex::Regex;
 use std::fmt::Write;
-use tollgate_testkit::Skip;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use tollgate_testkit::{Missing, Skip};
 
-/// How a step ended.
-pub(super) enum Outcome {
-    Passed,
-    Failed(String),
-    Skipped(String),
+/// The state of one `cargo xtask test`, which its steps share.
+pub(super) struct Session {
+    pub(super) root: PathBuf,
+    pub(super) fast: bool,
+    pub(super) tally: Tally,
+    pub(super) skips: Vec<Skip>,
 }
 
-/// The result of a step.
+/// The results of all test binaries.
+#[derive(Default)]
+pub(super) struct Tally {
+    passed: usize,
+    failed: usize,
+    ignored: usize,
+    /// Each failed test with its binary, and each binary that ended without a result.
+    pub(super) failures: Vec<String>,
+    /// The binary that has started and not printed its result yet.
+    running: Option<String>,
+    /// Binaries that printed no result.
+    silent: Vec<String>,
+}
+
+static STARTED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s+(?:Running|Doc-tests) (.+?)(?: \([^()]+\))?$").expect("a valid pattern")
+});
+static FAILED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^test (.+) \.\.\. FAILED$").expect("a valid pattern"));
+static RESULT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored;").expect("a valid pattern")
+});
+
+impl Tally {
+    /// Reads one line of the output.
+    pub(super) fn line(&mut self, line: &str) {
+        if let Some(started) = STARTED.captures(line) {
+            self.silent.extend(self.running.replace(started[1].to_owned()));
+        } else if let Some(failed) = FAILED.captures(line) {
+            let binary = self.running.as_deref().unwrap_or("unknown binary");
+            self.failures.push(format!("{} ({binary})", &failed[1]));
+        } else if let Some(result) = RESULT.captures(line) {
+            let number = |group: usize| result[group].parse::<usize>().unwrap_or(0);
+            self.passed += number(1);
+            self.failed += number(2);
+            self.ignored += number(3);
+            self.running = None;
+        }
+    }
+
+    /// Reads the end of the output. A binary without a result counts as a failed test, unless cargo succeeded: then it has its
+    /// own harness.
+    pub(super) fn end(&mut self, success: bool) {
+        self.silent.extend(self.running.take());
+        let silent = std::mem::take(&mut self.silent);
+        if !success {
+            self.failed += silent.len();
+            self.failures
+                .extend(silent.into_iter().map(|binary| format!("{binary}: ended without a result")));
+        }
+    }
+
+    /// The counts. The test harness counts a skipped test as passed; a skipped case belongs to a test that did pass.
+    pub(super) fn count(&self, skips: &[Skip]) -> String {
+        let whole = skips.iter().filter(|skip| skip.case.is_none()).count();
+        format!(
+            "{} passed, {} failed, {} skipped",
+            self.passed.saturating_sub(whole),
+            self.failed,
+            self.ignored + skips.len()
+        )
+    }
+}
+
+/// The result of a step. [`Missing`] is a reason to skip it; any other error is a failure.
 pub(super) struct Report {
     pub(super) name: &'static str,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: Result<()>,
     pub(super) seconds: f64,
+}
+
+impl Report {
+    fn failed(&self) -> bool {
+        self.outcome.as_ref().is_err_and(|error| !error.is::<Missing>())
+    }
 }
 
 /// Prints the summary. Its last line is the count of tests.
@@ -25,11 +99,8 @@ pub(super) struct Report {
 /// When a step failed: the names of all that failed.
 pub(super) fn print(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Result<()> {
     print!("{}", text(reports, tally, skips, seconds));
-    let failed: Vec<&str> =
-        reports.iter().filter(|r| matches!(r.outcome, Outcome::Failed(_))).map(|r| r.name).collect();
-    if !failed.is_empty() {
-        bail!("failed: {}", failed.join(", "));
-    }
+    let failed: Vec<&str> = reports.iter().filter(|it| it.failed()).map(|it| it.name).collect();
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
 }
 
@@ -37,9 +108,9 @@ fn text(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Stri
     let mut out = format!("\nsummary after {seconds:.1} s\n");
     for report in reports {
         let line = match &report.outcome {
-            Outcome::Passed => "ok".to_owned(),
-            Outcome::Failed(reason) => format!("FAILED: {reason}"),
-            Outcome::Skipped(reason) => format!("skipped: {reason}"),
+            Ok(()) => "ok".to_owned(),
+            Err(reason) if report.failed() => format!("FAILED: {reason:#}"),
+            Err(reason) => format!("skipped: {reason:#}"),
         };
         let _ = writeln!(out, "  {:<8} {:6.1} s  {line}", report.name, report.seconds);
     }
@@ -55,15 +126,65 @@ fn text(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Report, Tally, text};
+    use super::{Missing, Report, Skip, Tally, text};
+    use anyhow::anyhow;
+
+    const OUTPUT: &str = "   Compiling xtask v0.1.0
+    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.20s
+     Running unittests src/lib.rs (target/debug/deps/tollgate_record-0a1b)
+
+running 3 tests
+test store::tests::round_trip ... ok
+test schema::tests::agrees ... FAILED
+test slow ... ignored
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+     Running tests/e2e.rs (target/debug/deps/e2e-0a1b)
+
+running 2 tests
+error: test failed, to rerun pass `-p tollgate --test e2e`
+   Doc-tests tollgate_record
+
+test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+";
+
+    fn read(success: bool) -> Tally {
+        let mut tally = Tally::default();
+        OUTPUT.lines().for_each(|line| tally.line(line));
+        tally.end(success);
+        tally
+    }
+
+    #[test]
+    fn sums_over_binaries_and_counts_one_that_crashed() {
+        let tally = read(false);
+        assert_eq!(tally.count(&[]), "5 passed, 2 failed, 1 skipped");
+        assert_eq!(
+            tally.failures,
+            ["schema::tests::agrees (unittests src/lib.rs)", "tests/e2e.rs: ended without a result"]
+        );
+    }
+
+    #[test]
+    fn a_binary_without_a_result_is_not_a_failure_if_cargo_succeeds() {
+        assert_eq!(read(true).count(&[]), "5 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_skipped_test_is_not_counted_as_passed() {
+        let skip = |line| Skip::parse(line).expect("a skip");
+        let skips = [skip("skipped: a::whole: why"), skip("skipped: a::table [one case]: why")];
+        assert_eq!(read(false).count(&skips), "4 passed, 2 failed, 3 skipped");
+    }
 
     #[test]
     fn the_last_line_is_the_count() {
         let report = |name, outcome| Report { name, outcome, seconds: 1.25 };
         let reports = [
-            report("fmt", Outcome::Passed),
-            report("clippy", Outcome::Failed("exit status 101".to_owned())),
-            report("deny", Outcome::Skipped("cargo-deny is missing".to_owned())),
+            report("fmt", Ok(())),
+            report("clippy", Err(anyhow!("exit status 101"))),
+            report("deny", Err(Missing("cargo-deny is missing".to_owned()).into())),
         ];
         let mut tally = Tally::default();
         tally.line("     Running unittests src/lib.rs (target/debug/deps/a)");

@@ -3,17 +3,13 @@
 //! A module with all that is below it counts as one, seen from its siblings; for its own children it is its file alone.
 
 use super::modules::uses_between_files;
-use super::rule::{Finding, Rule};
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-pub(super) const RULE: Rule =
-    Rule { name: "circles", what: "the modules of a crate use each other in one direction only", check };
 
 /// The uses among a module's children and itself: by the names of the two, one use in words.
 type Family<'a> = BTreeMap<(&'a str, &'a str), String>;
 
-fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in roots(tree) {
         for mut family in families(tree, root).into_values() {

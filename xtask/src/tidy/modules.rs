@@ -1,20 +1,26 @@
 //! The modules of a crate, and which file uses an item of which other file.
 //!
-//! The source is read as tokens, without a parser: this finds definitions, imports and paths, also inside macros. Code for
-//! tests is left out. A re-export (`pub use`) is followed to the file that defines the item; it does not count as a use. A
-//! name that no module defines counts as an item of the module that the path names.
+//! The source is parsed; inside macros and attributes, paths are found among the words. Code for tests is left out. A re-export
+//! (`pub use`) is followed to the file that defines the item; it does not count as a use. A name that no module defines
+//! counts as an item of the module that the path names.
 
 use super::tree::Tree;
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use proc_macro2::{Spacing, TokenStream, TokenTree};
+use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::replace;
+use std::sync::LazyLock;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, Field, ImplItemFn, Item, ItemMod, Macro, MetaList, UseTree, Visibility};
 
 /// Each use of one file's items by another file of the crate: the line of its first use.
 pub(super) type Uses<'a> = BTreeMap<(&'a str, &'a str), usize>;
 
 /// The uses between the files of the crate whose root file this is.
 pub(super) fn uses_between_files<'a>(tree: &'a Tree, root: &'a str) -> Uses<'a> {
-    let mut krate = Krate::default();
-    krate.read_file(tree, root, None, false);
+    let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut krate = Krate { tree, modules: Vec::new(), current: 0, folder: String::new(), in_body: false };
+    krate.read_file(root, None, folder.to_owned());
     let mut uses = Uses::new();
     for module in 0..krate.modules.len() {
         let from = krate.modules[module].file;
@@ -37,9 +43,14 @@ pub(super) fn uses_between_files<'a>(tree: &'a Tree, root: &'a str) -> Uses<'a> 
 /// Re-exports of re-exports end after this many; globs may run in circles.
 const MAX_HOPS: usize = 12;
 
-#[derive(Default)]
 struct Krate<'a> {
+    tree: &'a Tree,
     modules: Vec<Module<'a>>,
+    /// The module that is being read, and the folder of its children.
+    current: usize,
+    folder: String,
+    /// Whether a function is being read, whose items are its own.
+    in_body: bool,
 }
 
 /// A module, in a file of its own or inside another.
@@ -59,7 +70,6 @@ struct Import {
     exported: bool,
 }
 
-#[derive(Clone)]
 struct Reference {
     path: Vec<String>,
     line: usize,
@@ -72,92 +82,29 @@ enum Place {
 }
 
 impl<'a> Krate<'a> {
-    /// Reads a file-level module with its children. The children of `a.rs` are in `a/`, those of a root beside it.
-    fn read_file(&mut self, tree: &'a Tree, file: &'a str, parent: Option<usize>, in_folder: bool) -> usize {
+    fn read_file(&mut self, file: &'a str, parent: Option<usize>, folder: String) -> usize {
+        // What is not Rust the compiler refuses.
+        let items = self.tree.text(file).and_then(|text| Some(syn::parse_file(text).ok()?.items));
+        self.read(file, parent, folder, &items.unwrap_or_default())
+    }
+
+    fn read(&mut self, file: &'a str, parent: Option<usize>, folder: String, items: &[Item]) -> usize {
         let module = self.modules.len();
         self.modules.push(Module { file, parent, ..Module::default() });
-        let folder = if in_folder {
-            file.trim_end_matches(".rs").to_owned()
-        } else {
-            file.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned())
-        };
-        // What is not Rust the compiler refuses.
-        let tokens = tree.text(file).and_then(|text| text.parse::<TokenStream>().ok()).unwrap_or_default();
-        self.read(tree, &folder, module, tokens, true);
+        let outer = (replace(&mut self.current, module), replace(&mut self.folder, folder));
+        items.iter().for_each(|item| self.visit_item(item));
+        (self.current, self.folder) = outer;
         module
     }
 
-    fn read(&mut self, tree: &'a Tree, folder: &str, module: usize, tokens: TokenStream, items: bool) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut at = 0;
-        while at < tokens.len() {
-            if let Some(after) = after_test_only(&tokens, at) {
-                at = after;
-                continue;
-            }
-            match &tokens[at] {
-                TokenTree::Group(group) => self.read(tree, folder, module, group.stream(), false),
-                TokenTree::Ident(word) if is_start_of_path(&tokens, at) => {
-                    let name = ident(&tokens, at + 1);
-                    match (word.to_string().as_str(), name) {
-                        ("use", _) => {
-                            let end = end_of_statement(&tokens, at);
-                            let exported = is_exported(&tokens, at);
-                            self.import(module, Vec::new(), &tokens[at + 1..end], exported);
-                            at = end;
-                        }
-                        ("mod", Some(name)) => {
-                            self.read_child(tree, folder, module, name, tokens.get(at + 2));
-                            at += 2;
-                        }
-                        (
-                            "fn" | "struct" | "enum" | "union" | "trait" | "const" | "static" | "type",
-                            Some(name),
-                        ) if items => {
-                            self.modules[module].items.insert(name.to_string());
-                            // In `const fn name`, `fn` is next.
-                            at += usize::from(name != "fn" && name != "unsafe" && name != "extern");
-                        }
-                        ("macro_rules", _) => {
-                            let name = ident(&tokens, at + 2).map(Ident::to_string);
-                            self.modules[module].items.extend(name);
-                            at += 2;
-                        }
-                        _ => {
-                            let (path, end) = path(&tokens, at);
-                            let line = word.span().start().line;
-                            self.modules[module].paths.push(Reference { path, line });
-                            at = end;
-                            continue;
-                        }
-                    }
-                }
-                _ => {}
-            }
-            at += 1;
-        }
-    }
-
-    fn read_child(
-        &mut self,
-        tree: &'a Tree,
-        folder: &str,
-        parent: usize,
-        name: &Ident,
-        body: Option<&TokenTree>,
-    ) {
-        let name = name.to_string();
-        let inside = format!("{folder}/{name}");
-        let child = if let Some(TokenTree::Group(body)) = body {
-            let child = self.modules.len();
-            let file = self.modules[parent].file;
-            self.modules.push(Module { file, parent: Some(parent), ..Module::default() });
-            self.read(tree, &inside, child, body.stream(), true);
-            child
-        } else if let Some((file, _)) = tree.files.get_key_value(&format!("{inside}.rs")) {
-            self.read_file(tree, file, Some(parent), true)
-        } else if let Some((file, _)) = tree.files.get_key_value(&format!("{inside}/mod.rs")) {
-            self.read_file(tree, file, Some(parent), false)
+    fn read_child(&mut self, item: &ItemMod) {
+        let (tree, parent, name) = (self.tree, self.current, item.ident.to_string());
+        let inside = format!("{}/{name}", self.folder);
+        let known = |path: String| tree.files.get_key_value(&path).map(|(path, _)| path.as_str());
+        let child = if let Some((_, items)) = &item.content {
+            self.read(self.modules[parent].file, Some(parent), inside, items)
+        } else if let Some(file) = known(format!("{inside}.rs")).or(known(format!("{inside}/mod.rs"))) {
+            self.read_file(file, Some(parent), inside)
         } else {
             return;
         };
@@ -165,38 +112,42 @@ impl<'a> Krate<'a> {
     }
 
     /// Takes in one tree of a `use`.
-    fn import(&mut self, module: usize, mut path: Vec<String>, tokens: &[TokenTree], exported: bool) {
-        let mut line = 0;
-        let mut name = None;
-        for token in tokens {
-            line = token.span().start().line;
-            match token {
-                TokenTree::Ident(word) if word == "as" => name = Some(String::new()),
-                TokenTree::Ident(word) if name.is_some() => name = Some(word.to_string()),
-                TokenTree::Ident(word) => path.push(word.to_string()),
-                TokenTree::Punct(mark) if mark.as_char() == '*' => {
-                    return self.modules[module].globs.push(Reference { path, line });
-                }
-                TokenTree::Group(group) => {
-                    let inner: Vec<TokenTree> = group.stream().into_iter().collect();
-                    for part in inner.split(|token| is_mark(Some(token), ',')).filter(|part| !part.is_empty())
-                    {
-                        self.import(module, path.clone(), part, exported);
-                    }
-                    return;
-                }
-                _ => {}
+    fn import(&mut self, mut path: Vec<String>, tree: &UseTree, exported: bool) {
+        let (ident, name) = match tree {
+            UseTree::Path(start) => {
+                path.push(start.ident.to_string());
+                return self.import(path, &start.tree, exported);
             }
+            UseTree::Group(group) => {
+                return group.items.iter().for_each(|tree| self.import(path.clone(), tree, exported));
+            }
+            UseTree::Glob(glob) => {
+                let line = glob.star_token.spans[0].start().line;
+                return self.modules[self.current].globs.push(Reference { path, line });
+            }
+            UseTree::Name(name) => (&name.ident, None),
+            UseTree::Rename(renamed) => (&renamed.ident, Some(renamed.rename.to_string())),
+        };
+        if ident != "self" || path.is_empty() {
+            path.push(ident.to_string());
         }
-        if path.len() > 1 && path.last().is_some_and(|last| last == "self") {
-            path.pop();
-        }
-        let last = path.last().cloned().unwrap_or_default();
-        let mut name = name.unwrap_or(last);
-        if name == "_" {
-            name = format!("_{}", path.join("_"));
-        }
-        self.modules[module].imports.insert(name, Import { target: Reference { path, line }, exported });
+        let name = match name {
+            Some(name) if name == "_" => format!("_{}", path.join("_")),
+            Some(name) => name,
+            None => path.last().cloned().unwrap_or_default(),
+        };
+        let target = Reference { path, line: ident.span().start().line };
+        self.modules[self.current].imports.insert(name, Import { target, exported });
+    }
+
+    /// Finds the paths in the tokens of a macro or attribute.
+    fn read_tokens(&mut self, tokens: TokenStream, line: usize) {
+        static PATH: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"(?:^|\.\.|[^.':\w])((?:\w+::)*[A-Za-z_]\w*)").expect("a valid pattern")
+        });
+        let words = words(tokens);
+        let paths = PATH.captures_iter(&words).map(|found| found[1].split("::").map(str::to_owned).collect());
+        self.modules[self.current].paths.extend(paths.map(|path| Reference { path, line }));
     }
 
     /// What a path names that a module writes; `None` for what is not of this crate.
@@ -251,88 +202,105 @@ impl<'a> Krate<'a> {
     }
 }
 
-/// Where the source goes on when an item for tests only starts here.
-fn after_test_only(tokens: &[TokenTree], at: usize) -> Option<usize> {
-    let TokenTree::Group(attribute) = tokens.get(at + 1)? else { return None };
-    let is_attribute = is_mark(tokens.get(at), '#') && attribute.delimiter() == Delimiter::Bracket;
-    if !is_attribute || !is_for_tests(attribute.stream()) {
-        return None;
-    }
-    let mut end = at + 2;
-    while is_mark(tokens.get(end), '#') {
-        end += 2;
-    }
-    let is_item = (end..tokens.len())
-        .map_while(|at| ident(tokens, at).map(Ident::to_string).or_else(|| visibility(tokens, at)))
-        .find(|word| ITEMS.contains(&word.as_str()));
-    let only_semicolon = matches!(is_item.as_deref(), Some("use" | "const" | "static" | "type"));
-    while let Some(token) = tokens.get(end) {
-        end += 1;
-        let body = matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-        let comma = is_item.is_none() && is_mark(Some(token), ',');
-        if is_mark(Some(token), ';') || comma || (body && !only_semicolon) {
-            break;
+impl<'ast> Visit<'ast> for Krate<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let (attributes, name) = match item {
+            Item::Const(item) => (&item.attrs, Some(&item.ident)),
+            Item::Enum(item) => (&item.attrs, Some(&item.ident)),
+            Item::Fn(item) => (&item.attrs, Some(&item.sig.ident)),
+            Item::Impl(item) => (&item.attrs, None),
+            Item::Macro(item) => (&item.attrs, item.ident.as_ref()),
+            Item::Mod(item) => (&item.attrs, None),
+            Item::Static(item) => (&item.attrs, Some(&item.ident)),
+            Item::Struct(item) => (&item.attrs, Some(&item.ident)),
+            Item::Trait(item) => (&item.attrs, Some(&item.ident)),
+            Item::Type(item) => (&item.attrs, Some(&item.ident)),
+            Item::Union(item) => (&item.attrs, Some(&item.ident)),
+            Item::Use(item) => (&item.attrs, None),
+            _ => return visit::visit_item(self, item),
+        };
+        if are_for_tests(attributes) {
+            return;
+        }
+        if !self.in_body || matches!(item, Item::Macro(_)) {
+            self.modules[self.current].items.extend(name.map(ToString::to_string));
+        }
+        match item {
+            Item::Use(item) => {
+                let exported = !matches!(item.vis, Visibility::Inherited);
+                self.import(Vec::new(), &item.tree, exported);
+            }
+            Item::Mod(item) => self.read_child(item),
+            _ => visit::visit_item(self, item),
         }
     }
-    Some(end)
-}
 
-const ITEMS: [&str; 11] =
-    ["use", "const", "static", "type", "fn", "mod", "struct", "enum", "impl", "trait", "macro_rules"];
-
-/// The group of `pub(crate)`.
-fn visibility(tokens: &[TokenTree], at: usize) -> Option<String> {
-    let TokenTree::Group(group) = tokens.get(at)? else { return None };
-    (group.delimiter() == Delimiter::Parenthesis).then(String::new)
-}
-
-/// Whether an attribute is `test`, `cfg(test)` or `cfg(all(test, ..))`.
-fn is_for_tests(attribute: TokenStream) -> bool {
-    let text: String = attribute.to_string().split_whitespace().collect();
-    text == "test" || text.starts_with("cfg(test)") || text.starts_with("cfg(all(test")
-}
-
-fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
-    matches!(token, Some(TokenTree::Punct(found)) if found.as_char() == mark)
-}
-
-fn ident(tokens: &[TokenTree], at: usize) -> Option<&Ident> {
-    match tokens.get(at) {
-        Some(TokenTree::Ident(word)) => Some(word),
-        _ => None,
-    }
-}
-
-/// Whether the name here is the first of its path: no field, no lifetime, no later part.
-fn is_start_of_path(tokens: &[TokenTree], at: usize) -> bool {
-    let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
-    let is_range = is_mark(before(1), '.') && is_mark(before(2), '.');
-    let is_part = (is_mark(before(1), '.') && !is_range)
-        || is_mark(before(1), '\'')
-        || (is_mark(before(1), ':') && is_mark(before(2), ':'));
-    !is_part
-}
-
-fn path(tokens: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
-    let mut path = Vec::new();
-    while let Some(word) = ident(tokens, at) {
-        path.push(word.to_string());
-        at += 1;
-        if !(is_mark(tokens.get(at), ':') && is_mark(tokens.get(at + 1), ':')) {
-            break;
+    fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
+        if !are_for_tests(&item.attrs) {
+            visit::visit_impl_item_fn(self, item);
         }
-        at += 2;
     }
-    (path, at)
+
+    fn visit_field(&mut self, field: &'ast Field) {
+        if !are_for_tests(&field.attrs) {
+            visit::visit_field(self, field);
+        }
+    }
+
+    fn visit_block(&mut self, block: &'ast Block) {
+        let outer = replace(&mut self.in_body, true);
+        visit::visit_block(self, block);
+        self.in_body = outer;
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if let (None, Some(first)) = (path.leading_colon, path.segments.first()) {
+            let line = first.ident.span().start().line;
+            let path = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            self.modules[self.current].paths.push(Reference { path, line });
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, it: &'ast Macro) {
+        self.visit_path(&it.path);
+        self.read_tokens(it.tokens.clone(), it.delimiter.span().open().start().line);
+    }
+
+    fn visit_meta_list(&mut self, list: &'ast MetaList) {
+        self.read_tokens(list.tokens.clone(), list.delimiter.span().open().start().line);
+    }
 }
 
-fn end_of_statement(tokens: &[TokenTree], at: usize) -> usize {
-    (at..tokens.len()).find(|at| is_mark(tokens.get(*at), ';')).unwrap_or(tokens.len())
+/// The tokens as text, without literals, and with spaces between words only.
+fn words(tokens: TokenStream) -> String {
+    let mut text = String::new();
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => text += &format!("({})", words(group.stream())),
+            // A colon by itself is not a part of a path.
+            TokenTree::Punct(mark) if mark.as_char() == ':' && mark.spacing() == Spacing::Alone => {
+                text += if text.ends_with(':') { ":" } else { ": " };
+            }
+            TokenTree::Punct(mark) => text.push(mark.as_char()),
+            TokenTree::Literal(_) => text.push(';'),
+            TokenTree::Ident(word) => {
+                if text.ends_with(|last: char| last.is_alphanumeric() || last == '_') {
+                    text.push(' ');
+                }
+                text += &word.to_string();
+            }
+        }
+    }
+    text
 }
 
-/// Whether `pub` or `pub(..)` is before the `use` here.
-fn is_exported(tokens: &[TokenTree], at: usize) -> bool {
-    let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
-    let is_pub = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Ident(word)) if word == "pub");
-    is_pub(before(1)) || (matches!(before(1), Some(TokenTree::Group(_))) && is_pub(before(2)))
+/// Whether one is `test`, `cfg(test)` or `cfg(all(test, ..))`.
+fn are_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let condition = attribute.meta.require_list().map(|list| words(list.tokens.clone()));
+        attribute.path().is_ident("test")
+            || attribute.path().is_ident("cfg")
+                && condition.is_ok_and(|it| it == "test" || it.starts_with("all(test"))
+    })
 }

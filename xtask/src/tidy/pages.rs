@@ -1,16 +1,56 @@
-//! Each probe has a section in the page of its family, and each such page says what it hides.
+//! What the pages say: the rooms, the commands of a newcomer, the probes, and links that lead to a file.
 
-use super::rule::{Finding, Rule};
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-pub(super) const RULE: Rule = Rule {
-    name: "pages",
-    what: "every probe has its `## <id>` in docs/reference/probes/<family>.md, which ends with `## What this hides`",
-    check,
-};
+pub(super) fn rooms(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for room in tree.rooms() {
+        let name = Regex::new(&format!(r"(?:^|[^\w/-]){}/?(?:[^\w/-]|$)", regex::escape(&room)));
+        let name = name.expect("a valid pattern");
+        for (path, words) in [("README.md", 3), ("ARCHITECTURE.md", 1)] {
+            let named = |line: &str| name.is_match(line) && line.split_whitespace().count() >= words;
+            if !tree.text(path).is_some_and(|text| text.lines().any(named)) {
+                findings.push(Finding::file(path, format!("describe {room} in a line")));
+            }
+        }
+    }
+    findings
+}
+
+const COMMANDS: [&str; 2] = ["cargo run --release", "cargo xtask test"];
+
+pub(super) fn readme_commands(tree: &Tree) -> Vec<Finding> {
+    let commands = commands(tree.text("README.md").unwrap_or_default());
+    if commands == COMMANDS {
+        return Vec::new();
+    }
+    let found = if commands.is_empty() { "nothing".to_owned() } else { commands.join("; ") };
+    let text = format!("its shell blocks must contain {}, and contain {found}", COMMANDS.join("; "));
+    vec![Finding::file("README.md", text)]
+}
+
+/// The lines of blocks with the language `sh`, `bash` or `shell`, without prompt and comment. Other blocks show output.
+fn commands(page: &str) -> Vec<&str> {
+    let mut commands = Vec::new();
+    let mut block: Option<&str> = None;
+    for line in page.lines().map(str::trim) {
+        match (line.strip_prefix("```"), block) {
+            (Some(_), Some(_)) => block = None,
+            (Some(mark), None) => block = Some(mark.trim()),
+            (None, Some("sh" | "bash" | "shell")) => {
+                let command = line.split(" #").next().unwrap_or(line).trim_start_matches("$ ").trim();
+                if !command.is_empty() && !command.starts_with('#') {
+                    commands.push(command);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    commands
+}
 
 static ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"\bid: "([a-z0-9_/-]+)""#).expect("a valid pattern"));
@@ -28,7 +68,7 @@ fn family(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
 }
 
-fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn probe_pages(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let probes = probes(tree);
     for family in probes.iter().map(|id| family(id)).collect::<BTreeSet<_>>() {
@@ -63,9 +103,102 @@ fn headings(page: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
+static LINK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\]\(\s*<?([^)<>\s]+)>?(?:\s+"[^"]*")?\s*\)|^\s*\[[^\]]+\]:\s*(\S+)"#)
+        .expect("a valid pattern")
+});
+static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"`[^`]*`").expect("a valid pattern"));
+
+pub(super) fn links(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts_ending(&[".md"]) {
+        let mut fenced = false;
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+            }
+            if fenced {
+                continue;
+            }
+            // A link in code is not a link, but the text of a link may be code.
+            let line = CODE.replace_all(line, "code");
+            for link in LINK.captures_iter(&line).filter_map(|found| found.get(1).or(found.get(2))) {
+                if !target_exists(tree, path, link.as_str()) {
+                    findings.push(Finding::at(path, number, format!("{} does not exist", link.as_str())));
+                }
+            }
+        }
+    }
+    findings
+}
+
+fn target_exists(tree: &Tree, page: &str, link: &str) -> bool {
+    let target = link.split(['#', '?']).next().unwrap_or_default();
+    if link.contains("://") || link.starts_with("mailto:") || target.is_empty() {
+        return true;
+    }
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    if target.starts_with('/') {
+        parts.clear();
+    }
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.pop().is_none() => return false,
+            ".." => {}
+            name => parts.push(name),
+        }
+    }
+    tree.exists(&parts.join("/"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Tree, check};
+    use super::{Tree, links, probe_pages, readme_commands, rooms};
+
+    #[test]
+    fn a_line_for_each_room_passes() {
+        for line in [
+            "| `docs` | one page per boundary |",
+            "docs/   one page per boundary",
+            "- [docs](docs) has pages",
+        ] {
+            let files = [("docs/null.md", ""), ("README.md", line), ("ARCHITECTURE.md", "`docs/`")];
+            assert_eq!(rooms(&Tree::of(&files)), [], "{line}");
+        }
+    }
+
+    #[test]
+    fn a_missing_or_empty_line_fails_in_each_file() {
+        for line in ["", "see docs/null.md for one page", "docs"] {
+            let files = [("docs/null.md", ""), ("README.md", line), ("ARCHITECTURE.md", "")];
+            assert_eq!(rooms(&Tree::of(&files)).len(), 2, "{line}");
+        }
+        assert_eq!(rooms(&Tree::of(&[("crates/record/src/lib.rs", "")])).len(), 2);
+    }
+
+    #[test]
+    fn the_two_commands_pass() {
+        for readme in [
+            "```sh\ncargo run --release    # the ladder\ncargo xtask test\n```\n",
+            "```sh\n$ cargo run --release\n```\n```\n$ tollgate list\n```\n```bash\n# checks\ncargo xtask test\n```\n",
+        ] {
+            assert_eq!(readme_commands(&Tree::of(&[("README.md", readme)])), [], "{readme}");
+        }
+    }
+
+    #[test]
+    fn one_more_or_one_less_fails() {
+        for readme in [
+            "",
+            "```sh\ncargo run --release\n```\n",
+            "```\ncargo run --release\ncargo xtask test\n```\n",
+            "```sh\nmake\ncargo run --release\ncargo xtask test\n```\n",
+        ] {
+            assert_eq!(readme_commands(&Tree::of(&[("README.md", readme)])).len(), 1, "{readme}");
+        }
+    }
 
     const PROBE: (&str, &str) = ("crates/boundary/src/pipe.rs", "Meta {\n    id: \"thread/pipe\",\n}\n");
     const NULL: (&str, &str) = ("crates/boundary/src/null.rs", "    id: \"null\",\n");
@@ -75,7 +208,7 @@ mod tests {
         let page = "# Threads\n\n## `thread/pipe`\n\nWords.\n\n## What this hides\n\nMore.\n";
         let null = "## null\n\n## What this hides\n";
         assert_eq!(
-            check(&Tree::of(&[
+            probe_pages(&Tree::of(&[
                 PROBE,
                 NULL,
                 ("docs/reference/probes/thread.md", page),
@@ -95,11 +228,37 @@ mod tests {
             ("## thread/pipe\n\n## thread/gone\n\n## What this hides\n", 1),
         ] {
             assert_eq!(
-                check(&Tree::of(&[PROBE, ("docs/reference/probes/thread.md", page)])).len(),
+                probe_pages(&Tree::of(&[PROBE, ("docs/reference/probes/thread.md", page)])).len(),
                 found,
                 "{page}"
             );
         }
-        assert_eq!(check(&Tree::of(&[PROBE])).len(), 2);
+        assert_eq!(probe_pages(&Tree::of(&[PROBE])).len(), 2);
+    }
+
+    fn found(page: &str) -> usize {
+        links(&Tree::of(&[("README.md", ""), ("docs/null.md", ""), ("docs/page.md", page)])).len()
+    }
+
+    #[test]
+    fn links_to_existing_files_pass() {
+        for page in [
+            "[up](../README.md)",
+            "[`code`](null.md#what) and [root](..)",
+            "[web](https://example.org/x.md) [mail](mailto:a@example.org) [here](#there)",
+            "[reference]: null.md",
+            "```\n[gone](gone.md)\n```",
+            "`[gone](gone.md)`",
+            "a[0](1) is not in `x[0](gone)`".trim_start_matches("a[0](1) "),
+        ] {
+            assert_eq!(found(page), 0, "{page}");
+        }
+    }
+
+    #[test]
+    fn links_to_missing_files_fail() {
+        for page in ["[x](gone.md)", "[x](../../README.md)", "[x]: gone.md", "[x](README.md \"title\")"] {
+            assert_eq!(found(page), 1, "{page}");
+        }
     }
 }

@@ -1,15 +1,8 @@
 //! No file contains a path of its author's machine.
 
-use super::rule::{Finding, Rule};
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
-
-pub(super) const RULE: Rule = Rule {
-    name: "private-paths",
-    what: "no file, including built images, contains a path of a developer's machine",
-    check,
-};
 
 static HOME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|[^A-Za-z0-9_.-])((?:/home/|/Users/|[A-Z]:\\Users\\)[A-Za-z0-9_.-]+|/roo[t]/)")
@@ -24,7 +17,7 @@ fn is_example(home: &str) -> bool {
     name.len() == 1 || EXAMPLES.contains(&name)
 }
 
-fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     // A repository directly below the root of the file system may have the name of one of our own folders.
     let root = (tree.root.matches('/').count() >= 2).then_some(tree.root.as_bytes());

@@ -1,10 +1,35 @@
-//! The input of the rules: the files of the repository, and which room uses which.
+//! What a rule is and what it finds, and its input: the files of the repository, and which room uses which.
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
+
+/// One rule: a pure function of the tree.
+pub(super) struct Rule {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) check: fn(&Tree) -> Vec<Finding>,
+}
+
+/// Where a rule is broken, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) path: String,
+    pub(super) line: Option<usize>,
+    pub(super) text: String,
+}
+
+impl Finding {
+    pub(super) fn at(path: &str, line: usize, text: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: Some(line), text: text.into() }
+    }
+
+    pub(super) fn file(path: &str, text: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: None, text: text.into() }
+    }
+}
 
 /// The repository as values, so that each rule can be tested on a made-up one.
 #[derive(Debug, Default)]

@@ -1,16 +1,9 @@
 //! Phrases that are read twice, each with a plain one.
 
-use super::rule::{Finding, Rule};
-use super::tree::Tree;
+use super::tree::{Finding, Tree};
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-pub(super) const RULE: Rule = Rule {
-    name: "words",
-    what: "comments, messages and pages are in plain English, spelled as in America",
-    check,
-};
 
 /// A pattern of whole words, the words before and after it with which it is plain English, and what to write instead.
 type Phrase = (&'static str, &'static [&'static str], &'static [&'static str], &'static str);
@@ -94,7 +87,7 @@ const PROSE: &[&str] = &[
 /// What begins a line of a comment, and what ends a line of a long string.
 const AROUND: &[char] = &[' ', '/', '!', '#', '*', '|', ';', '>', '\\'];
 
-fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     // This file has all of the phrases.
     let is_ours = |path: &str| path.ends_with("tidy/words.rs");
     let mut findings = Vec::new();

@@ -1,31 +1,18 @@
 //! A call whose target is written in the instruction.
 
-use super::{PROOF, magnitude};
+use super::{ROW, magnitude};
+use crate::mechanism::Mechanism;
 use std::{hint::black_box, mem};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Meta, Refusal};
 
-/// The probe `call/direct`.
-pub(crate) struct Direct;
-
-static META: Meta = Meta {
-    id: "call/direct",
-    what: "call of a trivial function in the same program and its return",
-    per: Per::Call,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
+pub(crate) static DIRECT: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "call/direct",
+        what: "call of a trivial function in the same program and its return",
+        ..ROW
+    },
+    open: |_, _| Ok(Box::new(DirectCalls { counted: 0 })),
 };
-
-impl Probe for Direct {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(DirectCalls { counted: 0 }))
-    }
-}
 
 struct DirectCalls {
     counted: i64,

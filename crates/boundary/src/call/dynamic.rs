@@ -1,50 +1,41 @@
 //! A call into a shared library, as a dynamically linked program makes it.
 
-use super::{PROOF, magnitude};
+use super::{ROW, magnitude};
+use crate::mechanism::{Mechanism, Opened};
 use std::ffi::{CStr, c_void};
 use std::{hint::black_box, mem, ptr};
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal, Site};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
-
-/// The probe `call/dynamic`.
-pub(crate) struct Dynamic;
-
-static META: Meta = Meta {
-    id: "call/dynamic",
-    what: "call of a trivial function in a shared library, through the linkage table, and its return",
-    per: Per::Call,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
-};
 
 unsafe extern "C" {
     /// C11 7.8.2.1. The compiler replaces `labs` by an instruction, but not this function.
     safe fn imaxabs(value: i64) -> i64;
 }
 
-impl Probe for Dynamic {
-    fn meta(&self) -> &Meta {
-        &META
-    }
+pub(crate) static DYNAMIC: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "call/dynamic",
+        what: "call of a trivial function in a shared library, through the linkage table, and its return",
+        ..ROW
+    },
+    open,
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        if cfg!(target_feature = "crt-static") {
-            return Err(statically_linked());
-        }
-        // SAFETY: the name is a C string; looking a symbol up calls no code of the library's.
-        let callee = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"imaxabs".as_ptr()) };
-        let (home, library) = object_of(callee).ok_or_else(statically_linked)?;
-        if object_of(magnitude as *const c_void).is_none_or(|(own, _)| own == home) {
-            return Err(statically_linked());
-        }
-        // Resolves the symbol, if the program was linked to do that at the first use.
-        if through_linkage_table(-1) != 1 {
-            return Err(Refusal::Failed("imaxabs(-1) is not 1".into()));
-        }
-        Ok(Box::new(LibraryCalls { library, counted: 0 }))
+fn open(_: &'static Meta, _: &Site) -> Opened {
+    if cfg!(target_feature = "crt-static") {
+        return Err(statically_linked());
     }
+    // SAFETY: the name is a C string; looking a symbol up calls no code of the library's.
+    let callee = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"imaxabs".as_ptr()) };
+    let (home, library) = object_of(callee).ok_or_else(statically_linked)?;
+    if object_of(magnitude as *const c_void).is_none_or(|(own, _)| own == home) {
+        return Err(statically_linked());
+    }
+    // Resolves the symbol, if the program was linked to do that at the first use.
+    if through_linkage_table(-1) != 1 {
+        return Err(Refusal::Failed("imaxabs(-1) is not 1".into()));
+    }
+    Ok(Box::new(LibraryCalls { library, counted: 0 }))
 }
 
 fn statically_linked() -> Refusal {
@@ -150,13 +141,13 @@ impl Crossing for LibraryCalls {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dynamic, magnitude, object_of};
+    use super::{DYNAMIC, magnitude, object_of};
     use std::ffi::c_void;
     use tollgate_measure::{Probe, Refusal, Site};
 
     #[test]
     fn the_callee_is_in_another_object_or_the_probe_refuses() {
-        match Dynamic.open(&Site { cpu: 0, peer: None }) {
+        match DYNAMIC.open(&Site { cpu: 0, peer: None }) {
             Ok(open) => {
                 let (_, own) = object_of(magnitude as *const c_void).unwrap();
                 let facts = open.facts();

@@ -1,31 +1,18 @@
 //! A call whose target is in a register: a function pointer, a closure behind `dyn`, a virtual method.
 
-use super::{PROOF, magnitude};
+use super::{ROW, magnitude};
+use crate::mechanism::Mechanism;
 use std::{hint::black_box, mem};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Meta, Refusal};
 
-/// The probe `call/indirect`.
-pub(crate) struct Indirect;
-
-static META: Meta = Meta {
-    id: "call/indirect",
-    what: "call of the same function through a pointer in a register and its return",
-    per: Per::Call,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
+pub(crate) static INDIRECT: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "call/indirect",
+        what: "call of the same function through a pointer in a register and its return",
+        ..ROW
+    },
+    open: |_, _| Ok(Box::new(IndirectCalls { counted: 0 })),
 };
-
-impl Probe for Indirect {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(IndirectCalls { counted: 0 }))
-    }
-}
 
 struct IndirectCalls {
     counted: i64,

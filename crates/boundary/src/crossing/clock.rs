@@ -1,28 +1,19 @@
 //! The system call `clock_gettime` in two parts: the kernel reads the clock in the middle and returns the time.
 
+use crate::mechanism::{Apart, Cuts, Mechanism};
 use crate::syscall::{self, raw};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::Span;
-use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Probe, Refusal};
 use tollgate_record::{Evidence, phase};
 
-/// `syscall/clock_gettime` with its two parts.
-pub(super) struct Split;
+pub(super) static SPLIT: Mechanism = Mechanism {
+    meta: &syscall::CLOCK_META,
+    open: |_, site| Ok(Box::new(Apart { plain: syscall::CLOCK_GETTIME.open(site)?, cuts: ClockCuts })),
+};
 
-impl Probe for Split {
-    fn meta(&self) -> &Meta {
-        syscall::ClockGettime.meta()
-    }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(StampedClock { plain: syscall::ClockGettime.open(site)? }))
-    }
-}
-
-struct StampedClock {
-    plain: Box<dyn Crossing>,
-}
+struct ClockCuts;
 
 /// The parts of the call; `first` is the lane of the entry.
 pub(super) fn parts(first: usize) -> Vec<Part> {
@@ -56,33 +47,17 @@ pub(super) fn cut(stamps: (u64, u64, u64), lanes: &mut [Vec<Span>]) {
     }
 }
 
-impl Crossing for StampedClock {
-    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.plain.prepare(passes)
-    }
-
-    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.plain.cross(passes)
-    }
-
-    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-        self.plain.prove(counts)
-    }
-
-    fn dissection(&self) -> Option<Dissection> {
+impl<P: ?Sized> Cuts<P> for ClockCuts {
+    fn dissection(&self) -> Dissection {
         let (total, instrumented) = (Term::Batches, Vec::new());
-        Some(Dissection { lanes: 2, parts: parts(0), total, instrumented, mapped: vec![(0, 1), (1, -1)] })
+        Dissection { lanes: 2, parts: parts(0), total, instrumented, mapped: vec![(0, 1), (1, -1)] }
     }
 
-    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+    fn dissect(&mut self, _: &mut P, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
         for _ in 0..count {
             let stamps = stamped(now).ok_or_else(|| Refusal::Failed("clock_gettime was refused".into()))?;
             cut(stamps, lanes);
         }
         Ok(())
-    }
-
-    fn facts(&self) -> Facts {
-        self.plain.facts()
     }
 }

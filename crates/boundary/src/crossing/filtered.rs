@@ -1,31 +1,13 @@
 //! `getppid` under a seccomp filter. A filter binds its thread for good, so a thread of the probe makes the calls.
 //! The sampler subtracts the cost of asking that thread as the empty batch.
 
-use crate::syscall::raw;
+use crate::mechanism::{Mechanism, Opened};
+use crate::syscall::{ROW, raw};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::{io, mem};
-use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
-
-/// `getppid` under a filter.
-pub(crate) struct Filtered {
-    meta: Meta,
-    filter: &'static [libc::sock_filter],
-}
-
-static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
-
-/// The fields that the rows share.
-const META: Meta = Meta {
-    id: "",
-    what: "",
-    per: Per::Syscall,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
-};
 
 /// One instruction of a filter (linux/filter.h).
 const fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
@@ -33,62 +15,47 @@ const fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
 }
 
 const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
 const IS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+const ALLOW: libc::sock_filter = op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW);
 /// Offsets in `struct seccomp_data`: the number, the first argument's low half.
 const NUMBER: u32 = 0;
 const ARGUMENT: u32 = 16;
 
 /// Allows by the number: the kernel computes the answer once and caches it (since Linux 5.11).
-pub(crate) static BY_NUMBER: Filtered = Filtered {
-    meta: Meta {
+pub(crate) static BY_NUMBER: Mechanism = Mechanism {
+    meta: &Meta {
         id: "syscall/getppid-filtered",
         what: "getppid under a seccomp filter that allows it by its number",
-        ..META
+        ..ROW
     },
-    filter: &[
-        op(LOAD, 0, 0, NUMBER),
-        op(IS, 0, 1, libc::SYS_getppid as u32),
-        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
-        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ],
+    open: |_, _| {
+        open(const { &[op(LOAD, 0, 0, NUMBER), op(IS, 0, 1, libc::SYS_getppid as u32), ALLOW, ALLOW] })
+    },
 };
 
 /// Reads an argument, so the filter runs at each call.
-pub(crate) static BY_ARGUMENT: Filtered = Filtered {
-    meta: Meta {
+pub(crate) static BY_ARGUMENT: Mechanism = Mechanism {
+    meta: &Meta {
         id: "syscall/getppid-filter-run",
         what: "getppid under a seccomp filter that runs at each call",
-        ..META
+        ..ROW
     },
-    filter: &[
-        op(LOAD, 0, 0, ARGUMENT),
-        op(IS, 1, 0, 0x7fff_0001),
-        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
-        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ],
+    open: |_, _| open(const { &[op(LOAD, 0, 0, ARGUMENT), op(IS, 1, 0, 0x7fff_0001), ALLOW, ALLOW] }),
 };
 
 /// The thread's answer: how many calls returned the right result, or the error that refused the filter.
 type Answer = Result<u64, i32>;
 
-impl Probe for Filtered {
-    fn meta(&self) -> &Meta {
-        &self.meta
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let (orders, to_do) = channel();
-        let (tell, answers) = channel();
-        let filter = self.filter;
-        // The thread inherits the pin of the measuring thread.
-        let run = move || serve(filter, &to_do, &tell);
-        let made = thread::Builder::new().name("filtered".into()).stack_size(64 << 10).spawn(run);
-        let thread = made.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
-        let mut open = FilteredThread { orders: Some(orders), answers, thread: Some(thread), right: 0 };
-        open.ask(0)?;
-        Ok(Box::new(open))
-    }
+fn open(filter: &'static [libc::sock_filter]) -> Opened {
+    let (orders, to_do) = channel();
+    let (tell, answers) = channel();
+    // The thread inherits the pin of the measuring thread.
+    let run = move || serve(filter, &to_do, &tell);
+    let made = thread::Builder::new().name("filtered".into()).stack_size(64 << 10).spawn(run);
+    let thread = made.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
+    let mut open = FilteredThread { orders: Some(orders), answers, thread: Some(thread), right: 0 };
+    open.ask(0)?;
+    Ok(Box::new(open))
 }
 
 /// The thread: installs the filter, then makes calls until the channel is closed.
@@ -176,6 +143,7 @@ impl Crossing for FilteredThread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tollgate_measure::{Probe, Site};
 
     /// The seccomp mode of the calling thread, as the kernel prints it.
     fn own_mode() -> String {

@@ -4,22 +4,15 @@
 //! the kernel's side is cold.
 
 use super::clock;
-use crate::region::Region;
+use crate::map::{Map, page_bytes};
+use crate::mechanism::{Mechanism, Opened};
 use crate::syscall::{self, INVALID_NUMBER, raw};
 use std::{fs, mem, ptr};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Term};
 use tollgate_measure::stamps::Span;
-use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal, Site};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
-
-/// A call in a state.
-pub(super) struct Cold {
-    meta: Meta,
-    call: Call,
-    state: State,
-}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Call {
@@ -37,21 +30,11 @@ enum State {
     Swept,
 }
 
-static PROOF: [Claim; 1] = [Claim::exact("right_answers_per_syscall")];
-
 macro_rules! cold {
     ($name:ident, $call:ident, $state:ident, id: $id:literal, $what:literal) => {
-        pub(super) static $name: Cold = Cold {
-            meta: Meta {
-                id: $id,
-                what: $what,
-                per: Per::Syscall,
-                crossings_per_pass: 1,
-                placement: Placement::One,
-                proof: &PROOF,
-            },
-            call: Call::$call,
-            state: State::$state,
+        pub(super) static $name: Mechanism = Mechanism {
+            meta: &Meta { id: $id, what: $what, ..syscall::ROW },
+            open: |_, site| open(Call::$call, State::$state, site),
         };
     };
 }
@@ -77,32 +60,25 @@ cold!(
     "system call clock_gettime, L1 and L2 swept"
 );
 
-impl Probe for Cold {
-    fn meta(&self) -> &Meta {
-        &self.meta
+fn open(call: Call, state: State, site: &Site) -> Opened {
+    if call == Call::Int80 {
+        syscall::int80_available()?;
     }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        if self.call == Call::Int80 {
-            syscall::int80_available()?;
-        }
-        let cooler = Cooler::new(self.state, site.cpu)?;
-        let open = ColdCalls { call: self.call, cooler, right: 0 };
-        if open.right_answer() {
-            Ok(Box::new(open))
-        } else {
-            Err(Refusal::skip(
-                "the call is not answered as the kernel answers it: something filters system calls",
-                "run without the seccomp filter or emulator that answers in the kernel's place",
-            ))
-        }
+    let open = ColdCalls { call, cooler: Cooler::new(state, site.cpu)?, right: 0 };
+    if open.right_answer() {
+        Ok(Box::new(open))
+    } else {
+        Err(Refusal::skip(
+            "the call is not answered as the kernel answers it: something filters system calls",
+            "run without the seccomp filter or emulator that answers in the kernel's place",
+        ))
     }
 }
 
 /// Makes the state cold.
 struct Cooler {
     state: State,
-    region: Region,
+    region: Map,
     bytes: usize,
     line: usize,
 }
@@ -115,13 +91,13 @@ const USUAL_L2: usize = 2 << 20;
 
 impl Cooler {
     fn new(state: State, cpu: usize) -> Result<Self, Refusal> {
-        let page = Region::new(1)?.page_bytes();
+        let page = page_bytes();
         // Twice the second cache, and more than the first holds.
         let bytes = match state {
             State::Tlb => FLUSHED * page,
             State::Swept => 2 * l2_bytes(cpu).unwrap_or(USUAL_L2) + (128 << 10),
         };
-        let region = Region::new(bytes.div_ceil(page))?;
+        let region = Map::private(bytes.div_ceil(page))?;
         for index in 0..region.pages() {
             // SAFETY: the page is mapped and writable, and nobody refers to it.
             unsafe { ptr::write_volatile(region.page(index), 1) };
@@ -263,6 +239,7 @@ impl Crossing for ColdCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tollgate_measure::Probe;
     use tollgate_measure::clock::{Clock, Os};
 
     #[test]

@@ -1,41 +1,10 @@
 //! Fresh anonymous memory: the first write, the first read, and the write after a read.
 
-use super::kind::{Counted, MAPPED, MINOR, Pages, SteadyPages, read_each, write_each};
-use super::map::Map;
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use super::kind::{Counted, MINOR, Pages, SteadyPages, TOUCH, read_each, write_each};
+use crate::map::Map;
+use crate::mechanism::Mechanism;
+use tollgate_measure::{Facts, Meta, Refusal};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
-
-/// The probe `fault/anonymous`.
-pub(crate) struct Anonymous;
-
-/// The probe `fault/zero-page`.
-pub(crate) struct ZeroPage;
-
-/// The probe `fault/after-zero-page`.
-pub(crate) struct AfterZeroPage;
-
-pub(crate) static ANONYMOUS: Meta = Meta {
-    id: "fault/anonymous",
-    what: "first write to a page of anonymous memory: a page is found, cleared and mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR],
-};
-
-pub(crate) static ZERO_PAGE: Meta = Meta {
-    id: "fault/zero-page",
-    what: "first read of a page of anonymous memory: the shared page of zeroes is mapped",
-    proof: &[MINOR, MAPPED],
-    ..ANONYMOUS
-};
-
-static AFTER_ZERO_PAGE: Meta = Meta {
-    id: "fault/after-zero-page",
-    what: "write to a page of anonymous memory that was only read: the page of zeroes is replaced",
-    ..ANONYMOUS
-};
 
 /// Pages of the region: about half a millisecond of faults, and memory that a second-level cache holds.
 const PAGES: usize = 512;
@@ -121,45 +90,48 @@ impl SteadyPages for FreshMemory {
     }
 }
 
-impl Probe for Anonymous {
-    fn meta(&self) -> &Meta {
-        &ANONYMOUS
-    }
+pub(crate) static FIRST_WRITE: Meta = Meta {
+    id: "fault/anonymous",
+    what: "first write to a page of anonymous memory: a page is found, cleared and mapped",
+    proof: &[MINOR],
+    ..TOUCH
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Counted::open(FreshMemory::new(FreshTouch::Write)?, ANONYMOUS.proof)
-    }
-}
+pub(crate) static ANONYMOUS: Mechanism = Mechanism {
+    meta: &FIRST_WRITE,
+    open: |meta, _| Counted::open(FreshMemory::new(FreshTouch::Write)?, meta.proof),
+};
 
-impl Probe for ZeroPage {
-    fn meta(&self) -> &Meta {
-        &ZERO_PAGE
-    }
+pub(crate) static FIRST_READ: Meta = Meta {
+    id: "fault/zero-page",
+    what: "first read of a page of anonymous memory: the shared page of zeroes is mapped",
+    ..TOUCH
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Counted::open(FreshMemory::new(FreshTouch::Read)?, ZERO_PAGE.proof)
-    }
-}
+pub(crate) static ZERO_PAGE: Mechanism = Mechanism {
+    meta: &FIRST_READ,
+    open: |meta, _| Counted::open(FreshMemory::new(FreshTouch::Read)?, meta.proof),
+};
 
-impl Probe for AfterZeroPage {
-    fn meta(&self) -> &Meta {
-        &AFTER_ZERO_PAGE
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Counted::open(FreshMemory::new(FreshTouch::WriteAfterRead)?, AFTER_ZERO_PAGE.proof)
-    }
-}
+pub(crate) static AFTER_ZERO_PAGE: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/after-zero-page",
+        what: "write to a page of anonymous memory that was only read: the page of zeroes is replaced",
+        proof: &[MINOR],
+        ..TOUCH
+    },
+    open: |meta, _| Counted::open(FreshMemory::new(FreshTouch::WriteAfterRead)?, meta.proof),
+};
 
 #[cfg(test)]
 mod tests {
-    use super::{Anonymous, FreshMemory, FreshTouch, MINOR, PAGES};
+    use super::{ANONYMOUS, FreshMemory, FreshTouch, MINOR, PAGES};
     use crate::fault::kind::Counted;
     use crate::testing::alone;
     use tollgate_measure::{Crossing, Probe, Site};
 
     fn open() -> Box<dyn Crossing> {
-        Anonymous.open(&Site { cpu: 0, peer: None }).unwrap()
+        ANONYMOUS.open(&Site { cpu: 0, peer: None }).unwrap()
     }
 
     #[test]

@@ -1,49 +1,12 @@
 //! Reads of file pages that are in the page cache: one page, with those around it, a large folio.
 
-use super::kind::{Counted, MAPPED, MINOR, Pages, SteadyPages, read_each};
-use super::map::Map;
+use super::kind::{Counted, Pages, SteadyPages, TOUCH, read_each};
 use super::scratch;
-use crate::region::page_bytes;
+use crate::map::{Map, page_bytes};
+use crate::mechanism::{Mechanism, Opened};
 use std::ptr;
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Facts, Meta, Refusal, Site};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
-
-/// The probe `fault/cached-page`.
-pub(crate) struct OnePage;
-
-/// The probe `fault/around`.
-pub(crate) struct Around;
-
-/// The probe `fault/large-folio`.
-pub(crate) struct LargeFolio;
-
-static ONE: Meta = Meta {
-    id: "fault/cached-page",
-    what: "read of a cached file page whose neighbors are mapped: that one page is mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR, MAPPED],
-};
-
-static AROUND: Meta = Meta {
-    id: "fault/around",
-    what: "read of a cached file page: it is mapped, and those around it with it",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR, MAPPED],
-};
-
-static LARGE: Meta = Meta {
-    id: "fault/large-folio",
-    what: "read of a page of a large folio in the page cache: the whole folio is mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR, MAPPED],
-};
 
 /// Pages that a fault on a file maps around the touched one, unless `fault_around_bytes` in debugfs was changed.
 const WINDOW: usize = 16;
@@ -74,20 +37,21 @@ impl Pages for Single {
     }
 }
 
-impl Probe for OnePage {
-    fn meta(&self) -> &Meta {
-        &ONE
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static ONE_PAGE: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/cached-page",
+        what: "read of a cached file page whose neighbors are mapped: that one page is mapped",
+        ..TOUCH
+    },
+    open: |meta, _| {
         const TOUCHES: usize = 256;
         let file = scratch::file(TOUCHES * WINDOW * page_bytes(), page_bytes())?;
         let map = Map::of_file(&file, TOUCHES * WINDOW)?;
         // SAFETY: every page is mapped and readable. All of them are in the page table after this.
         unsafe { read_each(map.page(0), map.page_bytes(), map.pages()) };
-        Counted::open(Single { map, touches: TOUCHES }, ONE.proof)
-    }
-}
+        Counted::open(Single { map, touches: TOUCHES }, meta.proof)
+    },
+};
 
 /// A file in memory, touched at such distances that no touch maps the page of another.
 pub(crate) struct MemoryFile {
@@ -211,38 +175,42 @@ impl Pages for Spread {
     }
 }
 
-impl Probe for Around {
-    fn meta(&self) -> &Meta {
-        &AROUND
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static AROUND: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/around",
+        what: "read of a cached file page: it is mapped, and those around it with it",
+        ..TOUCH
+    },
+    open: |meta, _| {
         const PAGES: usize = 128 * WINDOW;
         // Written page by page, so that the page cache holds single pages.
         let file = scratch::file(PAGES * page_bytes(), page_bytes())?;
         let spread = Spread::new(Map::of_file(&file, PAGES)?)?;
-        Counted::open(spread, AROUND.proof)
-    }
-}
+        Counted::open(spread, meta.proof)
+    },
+};
 
-impl Probe for LargeFolio {
-    fn meta(&self) -> &Meta {
-        &LARGE
-    }
+pub(crate) static LARGE_FOLIO: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/large-folio",
+        what: "read of a page of a large folio in the page cache: the whole folio is mapped",
+        ..TOUCH
+    },
+    open: open_large_folio,
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        const BYTES: usize = 16 << 20;
-        let file = scratch::file(BYTES, 2 << 20)?;
-        let spread = Spread::new(Map::of_file(&file, BYTES / page_bytes())?)?;
-        if spread.pages_each() <= WINDOW as f64 {
-            return Err(Refusal::skip(
-                format!(
-                    "a fault maps {:.0} pages even of a file that was written in large pieces",
-                    spread.pages_each()
-                ),
-                "a kernel that maps whole folios (6.18), and TMPDIR on a file system with large folios (xfs, btrfs, ext4)",
-            ));
-        }
-        Counted::open(spread, LARGE.proof)
+fn open_large_folio(meta: &'static Meta, _: &Site) -> Opened {
+    const BYTES: usize = 16 << 20;
+    let file = scratch::file(BYTES, 2 << 20)?;
+    let spread = Spread::new(Map::of_file(&file, BYTES / page_bytes())?)?;
+    if spread.pages_each() <= WINDOW as f64 {
+        return Err(Refusal::skip(
+            format!(
+                "a fault maps {:.0} pages even of a file that was written in large pieces",
+                spread.pages_each()
+            ),
+            "a kernel that maps whole folios (6.18), and TMPDIR on a file system with large folios (xfs, btrfs, ext4)",
+        ));
     }
+    Counted::open(spread, meta.proof)
 }

@@ -1,34 +1,10 @@
 //! The write to a page that a fork has shared: copied while the child lives, made writable again after its end.
 
-use super::kind::{Counted, MINOR, Pages, write_each};
-use super::map::Map;
-use std::{io, ptr};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
-
-/// The probe `fault/copy-on-write`.
-pub(crate) struct Shared;
-
-/// The probe `fault/copy-on-write-alone`.
-pub(crate) struct Alone;
-
-static SHARED: Meta = Meta {
-    id: "fault/copy-on-write",
-    what: "write to a page that a child still shares: a page is found, copied and mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR],
-};
-
-static ALONE: Meta = Meta {
-    id: "fault/copy-on-write-alone",
-    what: "write to a page that a child shared until it ended: the page is made writable again",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR],
-};
+use super::kind::{Counted, MINOR, Pages, TOUCH, write_each};
+use crate::map::Map;
+use crate::mechanism::{Mechanism, Opened};
+use crate::task::process;
+use tollgate_measure::{Meta, Refusal};
 
 /// Pages that one fork shares.
 const PAGES: usize = 512;
@@ -50,45 +26,27 @@ impl Common {
         self.end_child();
         // SAFETY: the whole mapping is writable.
         unsafe { write_each(self.map.page(0), self.map.page_bytes(), PAGES) };
-        // SAFETY: no arguments.
-        let parent = unsafe { libc::getpid() };
-        // SAFETY: the child makes system calls only and never returns.
-        let child = unsafe { libc::fork() };
-        if child < 0 {
-            return Err(crate::task::task_refusal("fork", &io::Error::last_os_error()));
-        }
-        if child == 0 {
-            // SAFETY: system calls without memory arguments, which a child of a process with threads may make.
-            unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                while self.sharer && libc::getppid() == parent {
-                    libc::pause();
-                }
-                libc::_exit(0);
+        let sharer = self.sharer;
+        let live = || {
+            while sharer {
+                // SAFETY: no arguments. Every signal that can be blocked is.
+                unsafe { libc::pause() };
             }
-        }
-        self.child = Some(child);
-        if !self.sharer {
-            self.reap();
+        };
+        // SAFETY: the child makes one system call over and over.
+        let child = unsafe { process::fork(&[libc::SIGCHLD], [None, None], live) };
+        self.child = Some(child.map_err(|error| crate::task::task_refusal("fork", &error))?);
+        if !sharer {
+            self.child.take().map(process::reap);
         }
         self.next = 0;
         Ok(())
     }
 
     fn end_child(&mut self) {
-        if let Some(child) = self.child {
-            // SAFETY: the child is ours and has not been waited for.
-            unsafe { libc::kill(child, libc::SIGKILL) };
-            self.reap();
-        }
-    }
-
-    fn reap(&mut self) {
         if let Some(child) = self.child.take() {
-            // SAFETY: no status is asked for.
-            while unsafe { libc::waitpid(child, ptr::null_mut(), 0) } < 0
-                && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
-            {}
+            process::kill(child);
+            process::reap(child);
         }
     }
 }
@@ -124,28 +82,28 @@ impl Pages for Common {
     }
 }
 
-fn open(sharer: bool, meta: &'static Meta) -> Result<Box<dyn Crossing>, Refusal> {
+fn open(sharer: bool, meta: &'static Meta) -> Opened {
     let map = Map::private(PAGES)?;
     map.small_pages()?;
     Counted::open(Common { map, sharer, child: None, next: PAGES, first: 0 }, meta.proof)
 }
 
-impl Probe for Shared {
-    fn meta(&self) -> &Meta {
-        &SHARED
-    }
+pub(crate) static SHARED: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/copy-on-write",
+        what: "write to a page that a child still shares: a page is found, copied and mapped",
+        proof: &[MINOR],
+        ..TOUCH
+    },
+    open: |meta, _| open(true, meta),
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        open(true, &SHARED)
-    }
-}
-
-impl Probe for Alone {
-    fn meta(&self) -> &Meta {
-        &ALONE
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        open(false, &ALONE)
-    }
-}
+pub(crate) static ALONE: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/copy-on-write-alone",
+        what: "write to a page that a child shared until it ended: the page is made writable again",
+        proof: &[MINOR],
+        ..TOUCH
+    },
+    open: |meta, _| open(false, meta),
+};

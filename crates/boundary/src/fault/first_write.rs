@@ -1,48 +1,11 @@
 //! The first write to shared memory, to a private and to a shared mapping of a file.
 
-use super::kind::{Counted, MAPPED, MINOR, Pages, write_each};
-use super::map::Map;
+use super::kind::{Counted, Pages, TOUCH, write_each};
 use super::scratch;
-use crate::region::page_bytes;
+use crate::map::{Map, page_bytes};
+use crate::mechanism::{Mechanism, Opened};
 use std::fs::File;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
-
-/// The probe `fault/shared-memory`.
-pub(crate) struct SharedMemory;
-
-/// The probe `fault/private-file`.
-pub(crate) struct PrivateFile;
-
-/// The probe `fault/shared-file`.
-pub(crate) struct SharedFile;
-
-static MEMORY: Meta = Meta {
-    id: "fault/shared-memory",
-    what: "first write to a page of shared memory: a page is found, cleared, filed and mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR, MAPPED],
-};
-
-static PRIVATE: Meta = Meta {
-    id: "fault/private-file",
-    what: "first write to a page of a file mapped privately: a page is found, copied and mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR, MAPPED],
-};
-
-static SHARED: Meta = Meta {
-    id: "fault/shared-file",
-    what: "first write to a cached page of a file mapped shared: the file system is notified, then it is mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR, MAPPED],
-};
+use tollgate_measure::{Meta, Refusal};
 
 /// Pages of each mapping.
 const PAGES: usize = 512;
@@ -74,42 +37,41 @@ impl Pages for First {
     }
 }
 
-impl Probe for SharedMemory {
-    fn meta(&self) -> &Meta {
-        &MEMORY
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static SHARED_MEMORY: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/shared-memory",
+        what: "first write to a page of shared memory: a page is found, cleared, filed and mapped",
+        ..TOUCH
+    },
+    open: |meta, _| {
         let map = Map::shared(PAGES)?;
         map.small_pages()?;
         // The pages belong to the object behind the mapping: only a hole in it removes them.
-        Counted::open(First { map, advice: libc::MADV_REMOVE, _file: None }, MEMORY.proof)
-    }
-}
+        Counted::open(First { map, advice: libc::MADV_REMOVE, _file: None }, meta.proof)
+    },
+};
 
-fn of_file(flags: libc::c_int, meta: &'static Meta) -> Result<Box<dyn Crossing>, Refusal> {
+fn of_file(flags: libc::c_int, meta: &'static Meta) -> Opened {
     let page = page_bytes();
     let file = scratch::file(PAGES * page, page)?;
     let map = Map::new(PAGES, flags, Some(&file), true)?;
     Counted::open(First { map, advice: libc::MADV_DONTNEED, _file: Some(file) }, meta.proof)
 }
 
-impl Probe for PrivateFile {
-    fn meta(&self) -> &Meta {
-        &PRIVATE
-    }
+pub(crate) static PRIVATE_FILE: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/private-file",
+        what: "first write to a page of a file mapped privately: a page is found, copied and mapped",
+        ..TOUCH
+    },
+    open: |meta, _| of_file(libc::MAP_PRIVATE, meta),
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        of_file(libc::MAP_PRIVATE, &PRIVATE)
-    }
-}
-
-impl Probe for SharedFile {
-    fn meta(&self) -> &Meta {
-        &SHARED
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        of_file(libc::MAP_SHARED, &SHARED)
-    }
-}
+pub(crate) static SHARED_FILE: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/shared-file",
+        what: "first write to a cached page of a file mapped shared: the file system is notified, then it is mapped",
+        ..TOUCH
+    },
+    open: |meta, _| of_file(libc::MAP_SHARED, meta),
+};

@@ -3,7 +3,7 @@
 //! It handles the one instruction that is meant to fault and passes every other fault to the previous handler.
 //! Several probes may be open at once: the first installs the handler, the last removes it.
 
-use super::machine::{plan_of, redirect};
+use super::touch::{plan_of, redirect};
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::{self, MaybeUninit};

@@ -1,10 +1,11 @@
 //! What the kinds of fault have in common: pages are armed outside the clock and touched inside it, and the kernel
 //! counts the faults.
 
+use crate::mechanism::{Opened, ROW};
 use std::{mem, ptr};
 use tollgate_measure::clock::monotonic_raw_ns;
-use tollgate_measure::{Claim, Crossing, Facts, Refusal};
-use tollgate_record::counter;
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Refusal};
+use tollgate_record::{Per, counter};
 
 /// The claim of exactly one minor fault for each touch.
 pub(super) const MINOR: Claim = Claim::exact("minor_per_touch");
@@ -16,6 +17,9 @@ pub(super) const MAPPED: Claim = reported(counter::MAPPED_PER_TOUCH.name);
 pub(super) const OFF_CPU: Claim = reported(counter::OFF_CPU.name);
 /// Time from before the touches to the reading of the counts: reported, not claimed.
 pub(super) const WALL: Claim = reported(counter::WALL.name);
+
+/// What most kinds have in common.
+pub(super) const TOUCH: Meta = Meta { per: Per::Touch, proof: &[MINOR, MAPPED], ..ROW };
 
 /// A count that no value contradicts.
 const fn reported(key: &'static str) -> Claim {
@@ -112,7 +116,7 @@ pub(crate) struct Counted<P> {
 
 impl<P: Pages + 'static> Counted<P> {
     /// [`Counted::new`] as an open probe.
-    pub(super) fn open(pages: P, claims: &'static [Claim]) -> Result<Box<dyn Crossing>, Refusal> {
+    pub(super) fn open(pages: P, claims: &'static [Claim]) -> Opened {
         Ok(Box::new(Self::new(pages, claims)?))
     }
 }

@@ -1,39 +1,15 @@
 //! A page that is on disk only: the fault that reads it in, and a direct read for comparison, which costs what the
 //! device costs.
 
-use super::kind::{Counted, MAJOR, OFF_CPU, Pages, WALL};
-use super::map::Map;
+use super::kind::{self, Counted, OFF_CPU, Pages, TOUCH, WALL};
 use super::scratch;
-use crate::region::page_bytes;
+use crate::map::{Map, page_bytes};
+use crate::mechanism::{Mechanism, Opened};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::ptr;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Meta, Refusal, Site};
 use tollgate_record::Per;
-
-/// The probe `fault/major`.
-pub(crate) struct Major;
-
-/// The probe `fault/direct-read`.
-pub(crate) struct DirectRead;
-
-static MAJOR_META: Meta = Meta {
-    id: "fault/major",
-    what: "read of a file page that is on disk only, at random, with no readahead",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MAJOR, OFF_CPU, WALL],
-};
-
-static DIRECT_META: Meta = Meta {
-    id: "fault/direct-read",
-    what: "O_DIRECT read of one page at random from the same device: the floor of a major fault",
-    per: Per::Operation,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[OFF_CPU, WALL],
-};
 
 /// Pages of the file: 16 MiB where a page has 4 KiB.
 const PAGES: usize = 4096;
@@ -111,26 +87,27 @@ impl Pages for OnDisk {
     }
 }
 
-impl Probe for Major {
-    fn meta(&self) -> &Meta {
-        &MAJOR_META
-    }
+pub(crate) static MAJOR: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/major",
+        what: "read of a file page that is on disk only, at random, with no readahead",
+        proof: &[kind::MAJOR, OFF_CPU, WALL],
+        ..TOUCH
+    },
+    open: open_major,
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let file = on_disk()?;
-        let map = Map::of_file(&file, PAGES)?;
-        map.advise(0, PAGES, libc::MADV_RANDOM, "switch readahead off")?;
-        let mut resident = [1_u8; 1];
-        // SAFETY: one page of our own mapping, and a byte for it.
-        let told = unsafe { libc::mincore(map.page(0).cast(), page_bytes(), resident.as_mut_ptr()) };
-        if told == 0 && resident[0] & 1 == 1 {
-            return Err(no_disk());
-        }
-        Counted::open(
-            OnDisk { file, map, order: Order(0), batch: Vec::with_capacity(BATCH) },
-            MAJOR_META.proof,
-        )
+fn open_major(meta: &'static Meta, _: &Site) -> Opened {
+    let file = on_disk()?;
+    let map = Map::of_file(&file, PAGES)?;
+    map.advise(0, PAGES, libc::MADV_RANDOM, "switch readahead off")?;
+    let mut resident = [1_u8; 1];
+    // SAFETY: one page of our own mapping, and a byte for it.
+    let told = unsafe { libc::mincore(map.page(0).cast(), page_bytes(), resident.as_mut_ptr()) };
+    if told == 0 && resident[0] & 1 == 1 {
+        return Err(no_disk());
     }
+    Counted::open(OnDisk { file, map, order: Order(0), batch: Vec::with_capacity(BATCH) }, meta.proof)
 }
 
 /// A file that is read directly, past the page cache.
@@ -163,26 +140,31 @@ impl Pages for Direct {
     }
 }
 
-impl Probe for DirectRead {
-    fn meta(&self) -> &Meta {
-        &DIRECT_META
-    }
+pub(crate) static DIRECT_READ: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/direct-read",
+        what: "O_DIRECT read of one page at random from the same device: the floor of a major fault",
+        per: Per::Operation,
+        proof: &[OFF_CPU, WALL],
+        ..TOUCH
+    },
+    open: open_direct_read,
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let file = on_disk()?;
-        // SAFETY: the descriptor is ours; the calls take integers.
-        let set = unsafe {
-            let flags = libc::fcntl(file.as_raw_fd(), libc::F_GETFL);
-            libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags | libc::O_DIRECT)
-        };
-        if set < 0 {
-            return Err(Refusal::skip(
-                format!("the file system of {} has no O_DIRECT", std::env::temp_dir().display()),
-                "set TMPDIR to a directory on a disk (for example /var/tmp)",
-            ));
-        }
-        Counted::open(Direct { file, buffer: Map::private(1)?, order: Order(0) }, DIRECT_META.proof)
+fn open_direct_read(meta: &'static Meta, _: &Site) -> Opened {
+    let file = on_disk()?;
+    // SAFETY: the descriptor is ours; the calls take integers.
+    let set = unsafe {
+        let flags = libc::fcntl(file.as_raw_fd(), libc::F_GETFL);
+        libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags | libc::O_DIRECT)
+    };
+    if set < 0 {
+        return Err(Refusal::skip(
+            format!("the file system of {} has no O_DIRECT", std::env::temp_dir().display()),
+            "set TMPDIR to a directory on a disk (for example /var/tmp)",
+        ));
     }
+    Counted::open(Direct { file, buffer: Map::private(1)?, order: Order(0) }, meta.proof)
 }
 
 #[cfg(test)]

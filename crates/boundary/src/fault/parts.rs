@@ -1,165 +1,107 @@
 //! Page faults that the kernel handles, with their parts: stamped by the kernel's own software events, and where that
 //! is allowed by a BPF program at the entry.
 
-use super::anonymous::{ANONYMOUS, FreshMemory, FreshTouch, ZERO_PAGE};
+use super::anonymous::{FIRST_READ, FIRST_WRITE, FreshMemory, FreshTouch};
 use super::cached::MemoryFile;
-use super::kind::{Counted, MINOR, SteadyPages};
+use super::kind::{Counted, SteadyPages};
 use super::matched::{Events, FaultStamp, Occasional, Window, cut, watch};
+use crate::mechanism::{Apart, Cuts, Mechanism, Opened};
 use std::ptr;
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::{Span, Stamper, Tracepoint};
-use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Meta, Refusal};
 use tollgate_record::{Evidence, phase};
 
-/// A kind of fault with its parts. Its batches are those of the same kind without parts.
-pub(crate) struct SplitFault<P: 'static> {
-    meta: &'static Meta,
-    pages: fn() -> Result<P, Refusal>,
-    by: FaultStamp,
-}
+/// Each kind with its parts; its batches are those of the same kind without parts.
+pub(crate) static ANONYMOUS_PARTS: Mechanism = Mechanism {
+    meta: &FIRST_WRITE,
+    open: |meta, _| open(meta, FreshMemory::new(FreshTouch::Write), FaultStamp::Event),
+};
 
-fn written() -> Result<FreshMemory, Refusal> {
-    FreshMemory::new(FreshTouch::Write)
-}
+pub(crate) static ZERO_PAGE_PARTS: Mechanism = Mechanism {
+    meta: &FIRST_READ,
+    open: |meta, _| open(meta, FreshMemory::new(FreshTouch::Read), FaultStamp::Event),
+};
 
-fn read() -> Result<FreshMemory, Refusal> {
-    FreshMemory::new(FreshTouch::Read)
-}
-
-pub(crate) static ANONYMOUS_PARTS: SplitFault<FreshMemory> =
-    SplitFault { meta: &ANONYMOUS, pages: written, by: FaultStamp::Event };
-
-pub(crate) static ZERO_PAGE_PARTS: SplitFault<FreshMemory> =
-    SplitFault { meta: &ZERO_PAGE, pages: read, by: FaultStamp::Event };
-
-pub(crate) static CACHED_FILE: SplitFault<MemoryFile> = SplitFault {
+pub(crate) static CACHED_FILE: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/cached-file",
         what: "first read of a file in the page cache: it and its neighbors are mapped",
-        proof: &[MINOR],
-        ..ANONYMOUS
+        ..FIRST_WRITE
     },
-    pages: MemoryFile::new,
-    by: FaultStamp::Event,
+    open: |meta, _| open(meta, MemoryFile::new(), FaultStamp::Event),
 };
 
 /// The three once more, with the entry stamped by the tracepoint.
-pub(crate) static ANONYMOUS_TRACEPOINT: SplitFault<FreshMemory> = SplitFault {
+pub(crate) static ANONYMOUS_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/anonymous-tracepoint",
         what: "first write to a page of anonymous memory, its entry stamped by a BPF program",
-        ..ANONYMOUS
+        ..FIRST_WRITE
     },
-    pages: written,
-    by: FaultStamp::Tracepoint,
+    open: |meta, _| open(meta, FreshMemory::new(FreshTouch::Write), FaultStamp::Tracepoint),
 };
 
-pub(crate) static ZERO_PAGE_TRACEPOINT: SplitFault<FreshMemory> = SplitFault {
+pub(crate) static ZERO_PAGE_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/zero-page-tracepoint",
         what: "first read of a page of anonymous memory, its entry stamped by a BPF program",
-        proof: &[MINOR],
-        ..ANONYMOUS
+        ..FIRST_WRITE
     },
-    pages: read,
-    by: FaultStamp::Tracepoint,
+    open: |meta, _| open(meta, FreshMemory::new(FreshTouch::Read), FaultStamp::Tracepoint),
 };
 
-pub(crate) static CACHED_FILE_TRACEPOINT: SplitFault<MemoryFile> = SplitFault {
+pub(crate) static CACHED_FILE_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/cached-file-tracepoint",
         what: "first read of a file in the page cache, its entry stamped by a BPF program",
-        proof: &[MINOR],
-        ..ANONYMOUS
+        ..FIRST_WRITE
     },
-    pages: MemoryFile::new,
-    by: FaultStamp::Tracepoint,
+    open: |meta, _| open(meta, MemoryFile::new(), FaultStamp::Tracepoint),
 };
 
 /// The most stamped touches of one visit.
 const STAMPED: usize = 256;
 
-impl<P: SteadyPages> Probe for SplitFault<P> {
-    fn meta(&self) -> &Meta {
-        self.meta
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let pages = (self.pages)()?;
-        let tracepoint = match self.by {
-            FaultStamp::Event => None,
-            FaultStamp::Tracepoint => {
-                Some(Tracepoint::open(pages.first().addr(), pages.most() * pages.step())?)
-            }
-        };
-        let plain = Counted::new(pages, self.meta.proof)?;
-        Ok(Box::new(StampedFaults {
-            plain,
-            events: Events::open(),
-            tracepoint,
-            occasional: Occasional::default(),
-        }))
-    }
+fn open<P: SteadyPages + 'static>(meta: &Meta, pages: Result<P, Refusal>, by: FaultStamp) -> Opened {
+    let pages = pages?;
+    let tracepoint = match by {
+        FaultStamp::Event => None,
+        FaultStamp::Tracepoint => Some(Tracepoint::open(pages.first().addr(), pages.most() * pages.step())?),
+    };
+    let plain = Box::new(Counted::new(pages, meta.proof)?);
+    let cuts = FaultCuts { events: Events::open(), tracepoint, occasional: Occasional::default() };
+    Ok(Box::new(Apart { plain, cuts }))
 }
 
-struct StampedFaults<P> {
-    plain: Counted<P>,
+struct FaultCuts {
     events: Result<Events, Refusal>,
     tracepoint: Option<Tracepoint>,
     occasional: Occasional,
 }
 
-impl<P: SteadyPages> StampedFaults<P> {
-    fn windows(&mut self, now: Now, windows: &mut [Window]) {
-        let pages = &self.plain.pages;
+/// Faults watched by one stamper.
+fn watched<P: SteadyPages>(
+    pages: &mut P,
+    stamper: &mut dyn Stamper,
+    count: usize,
+    now: Now,
+) -> Result<Vec<(Window, u64)>, Refusal> {
+    pages.arm(count)?;
+    // Written before, so that storing a window does not fault.
+    let mut windows = vec![Window { page: 1, ..Window::default() }; count];
+    watch(stamper, now, crate::map::page_bytes(), || {
         let (mut page, step, writes) = (pages.first(), pages.step(), pages.writes());
-        for window in windows {
+        for window in &mut windows {
             let before = now();
             touch(page, writes);
             let after = now();
             *window = Window { before, after, page: page.addr() };
             page = page.wrapping_add(step);
         }
-    }
-
-    /// Faults watched by one stamper.
-    fn watched(
-        &mut self,
-        stamper: &mut dyn Stamper,
-        count: usize,
-        now: Now,
-    ) -> Result<Vec<(Window, u64)>, Refusal> {
-        self.plain.pages.arm(count)?;
-        // Written before, so that storing a window does not fault.
-        let mut windows = vec![Window { page: 1, ..Window::default() }; count];
-        watch(stamper, now, crate::region::page_bytes(), || {
-            self.windows(now, &mut windows);
-            windows
-        })
-    }
-
-    /// Both events in turn, and the tracepoint where there is one.
-    fn stamp(
-        &mut self,
-        events: &mut Events,
-        tracepoint: Option<&mut Tracepoint>,
-        count: usize,
-        now: Now,
-        lanes: &mut [Vec<Span>],
-    ) -> Result<(), Refusal> {
-        let entry = self.watched(&mut events.entry, count, now)?;
-        let handled = self.watched(&mut events.handled, count, now)?;
-        let traced = tracepoint.map(|it| self.watched(it, count, now)).transpose()?;
-        if let [to_entry, to_end, back, with_entry, with_end, traced_lanes @ ..] = lanes {
-            cut(&entry, Some(to_entry), None, Some(with_entry));
-            cut(&handled, Some(to_end), Some(back), Some(with_end));
-            if let (Some(traced), [to_tracepoint, with_tracepoint]) = (traced, traced_lanes) {
-                cut(&traced, Some(to_tracepoint), None, Some(with_tracepoint));
-            }
-        }
-        Ok(())
-    }
+        windows
+    })
 }
 
 #[inline(always)]
@@ -206,47 +148,36 @@ fn dissection(by: FaultStamp) -> Dissection {
     }
 }
 
-impl<P: SteadyPages> Crossing for StampedFaults<P> {
-    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.plain.prepare(passes)
+impl<P: SteadyPages> Cuts<Counted<P>> for FaultCuts {
+    fn dissection(&self) -> Dissection {
+        dissection(if self.tracepoint.is_some() { FaultStamp::Tracepoint } else { FaultStamp::Event })
     }
 
-    #[inline]
-    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.plain.cross(passes)
-    }
-
-    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-        self.plain.prove(counts)
-    }
-
-    fn most_passes(&self) -> u64 {
-        self.plain.most_passes()
-    }
-
-    fn dissection(&self) -> Option<Dissection> {
-        let by = if self.tracepoint.is_some() { FaultStamp::Tracepoint } else { FaultStamp::Event };
-        Some(dissection(by))
-    }
-
-    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+    /// Both events in turn, and the tracepoint where there is one.
+    fn dissect(
+        &mut self,
+        plain: &mut Counted<P>,
+        count: u32,
+        now: Now,
+        lanes: &mut [Vec<Span>],
+    ) -> Result<(), Refusal> {
         if self.tracepoint.is_some() && !self.occasional.is_due() {
             return Ok(());
         }
-        if let Err(refusal) = &self.events {
-            return Err(refusal.clone());
+        let events = self.events.as_mut().map_err(|refusal| refusal.clone())?;
+        plain.close_batch();
+        let (pages, count) = (&mut plain.pages, (count as usize / 2).clamp(1, STAMPED));
+        let entry = watched(pages, &mut events.entry, count, now)?;
+        let handled = watched(pages, &mut events.handled, count, now)?;
+        let traced = self.tracepoint.as_mut().map(|it| watched(pages, it, count, now)).transpose()?;
+        if let [to_entry, to_end, back, with_entry, with_end, traced_lanes @ ..] = lanes {
+            cut(&entry, Some(to_entry), None, Some(with_entry));
+            cut(&handled, Some(to_end), Some(back), Some(with_end));
+            if let (Some(traced), [to_tracepoint, with_tracepoint]) = (traced, traced_lanes) {
+                cut(&traced, Some(to_tracepoint), None, Some(with_tracepoint));
+            }
         }
-        let mut events = std::mem::replace(&mut self.events, Err(Refusal::Failed(String::new())))?;
-        let mut tracepoint = self.tracepoint.take();
-        self.plain.close_batch();
-        let count = (count as usize / 2).clamp(1, STAMPED);
-        let stamped = self.stamp(&mut events, tracepoint.as_mut(), count, now, lanes);
-        (self.events, self.tracepoint) = (Ok(events), tracepoint);
-        stamped
-    }
-
-    fn facts(&self) -> Facts {
-        self.plain.facts()
+        Ok(())
     }
 }
 
@@ -255,6 +186,7 @@ mod tests {
     use super::*;
     use crate::testing::alone;
     use tollgate_measure::clock::{Clock, Counter, Os, Source};
+    use tollgate_measure::{Probe, Site};
 
     const SITE: Site = Site { cpu: 0, peer: None };
     const BY_EVENT: [&dyn Probe; 3] = [&ANONYMOUS_PARTS, &ZERO_PAGE_PARTS, &CACHED_FILE];

@@ -1,47 +1,10 @@
 //! Pages mapped in advance, many in one call: the cost of a fault without the exception.
 
-use super::kind::{Counted, MAPPED, MINOR, Pages};
-use super::map::Map;
+use super::kind::{Counted, MAPPED, Pages, TOUCH};
 use super::scratch;
-use crate::region::page_bytes;
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
-
-/// The probe `fault/map-populate`.
-pub(crate) struct MapPopulate;
-
-/// The probe `fault/populate-write`.
-pub(crate) struct PopulateWrite;
-
-/// The probe `fault/populate-read`.
-pub(crate) struct PopulateRead;
-
-static MAP: Meta = Meta {
-    id: "fault/map-populate",
-    what: "one page of a mapping made with MAP_POPULATE: found, cleared and mapped with no exception",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR, MAPPED],
-};
-
-static WRITE: Meta = Meta {
-    id: "fault/populate-write",
-    what: "one page of anonymous memory given to MADV_POPULATE_WRITE: found, cleared and mapped",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MINOR, MAPPED],
-};
-
-static READ: Meta = Meta {
-    id: "fault/populate-read",
-    what: "one page of a cached file given to MADV_POPULATE_READ: mapped with those around it",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[MAPPED],
-};
+use crate::map::{Map, page_bytes};
+use crate::mechanism::{Mechanism, Opened};
+use tollgate_measure::{Meta, Refusal};
 
 /// Pages of a region.
 const PAGES: usize = 512;
@@ -77,17 +40,18 @@ impl Pages for Fresh {
     }
 }
 
-impl Probe for MapPopulate {
-    fn meta(&self) -> &Meta {
-        &MAP
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static MAP_POPULATE: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/map-populate",
+        what: "one page of a mapping made with MAP_POPULATE: found, cleared and mapped with no exception",
+        ..TOUCH
+    },
+    open: |meta, _| {
         let place = Map::private(PAGES)?;
         place.small_pages()?;
-        Counted::open(Fresh { place }, MAP.proof)
-    }
-}
+        Counted::open(Fresh { place }, meta.proof)
+    },
+};
 
 struct Advised {
     map: Map,
@@ -116,7 +80,7 @@ impl Pages for Advised {
     }
 }
 
-fn advised(map: Map, advice: libc::c_int, meta: &'static Meta) -> Result<Box<dyn Crossing>, Refusal> {
+fn advised(map: Map, advice: libc::c_int, meta: &'static Meta) -> Opened {
     match map.try_advise(0, 1, advice) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
             Err(Refusal::skip("this kernel does not know MADV_POPULATE", "Linux 5.14 or later"))
@@ -126,25 +90,28 @@ fn advised(map: Map, advice: libc::c_int, meta: &'static Meta) -> Result<Box<dyn
     }
 }
 
-impl Probe for PopulateWrite {
-    fn meta(&self) -> &Meta {
-        &WRITE
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static POPULATE_WRITE: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/populate-write",
+        what: "one page of anonymous memory given to MADV_POPULATE_WRITE: found, cleared and mapped",
+        ..TOUCH
+    },
+    open: |meta, _| {
         let map = Map::private(PAGES)?;
         map.small_pages()?;
-        advised(map, libc::MADV_POPULATE_WRITE, &WRITE)
-    }
-}
+        advised(map, libc::MADV_POPULATE_WRITE, meta)
+    },
+};
 
-impl Probe for PopulateRead {
-    fn meta(&self) -> &Meta {
-        &READ
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static POPULATE_READ: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/populate-read",
+        what: "one page of a cached file given to MADV_POPULATE_READ: mapped with those around it",
+        proof: &[MAPPED],
+        ..TOUCH
+    },
+    open: |meta, _| {
         let file = scratch::file(PAGES * page_bytes(), page_bytes())?;
-        advised(Map::of_file(&file, PAGES)?, libc::MADV_POPULATE_READ, &READ)
-    }
-}
+        advised(Map::of_file(&file, PAGES)?, libc::MADV_POPULATE_READ, meta)
+    },
+};

@@ -1,9 +1,8 @@
 //! A protected page with the handler that redirects writes to it.
 
 use super::handler::Installed;
-use super::machine::touch;
-use super::plan::Plan;
-use crate::region::Region;
+use super::touch::{Plan, touch};
+use crate::map::Map;
 use std::{mem, ptr};
 use tollgate_measure::{Crossing, Refusal};
 
@@ -13,7 +12,7 @@ pub(crate) struct ProtectedPage {
     /// The handler reads and writes it, so the loop uses it through raw pointers only.
     pub(crate) plan: Box<Plan>,
     /// Page 0 is the good one, page 1 the bad one.
-    _region: Region,
+    _region: Map,
 }
 
 impl ProtectedPage {
@@ -25,7 +24,7 @@ impl ProtectedPage {
                 "start the program from a parent that does not block SIGSEGV",
             ));
         }
-        let mut region = Region::new(2)?;
+        let mut region = Map::private(2)?;
         region.forbid(1)?;
         let (good, bad) = (region.page(0), region.page(1));
         // SAFETY: the first page is mapped and writable. This maps it, so that it cannot fault in the loop.

@@ -1,43 +1,38 @@
 //! A write to a protected page: the kernel sends SIGSEGV, the handler redirects the write to a good page and returns,
 //! and the write succeeds.
 
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use crate::mechanism::{Mechanism, ROW};
+use tollgate_measure::{Claim, Meta};
 use tollgate_record::Per;
 
-/// The probe `fault/protection`.
-pub(crate) struct Protection;
-
-pub(crate) static PROTECTION: Meta = Meta {
+pub(crate) static META: Meta = Meta {
     id: "fault/protection",
     what: "write to a protected page: SIGSEGV is handled in user mode and returned from",
     per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
     proof: &[Claim::exact("handler_runs_per_touch")],
+    ..ROW
 };
 
-impl Probe for Protection {
-    fn meta(&self) -> &Meta {
-        &PROTECTION
-    }
-
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(super::protected_page::ProtectedPage::new()?))
-    }
-
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Err(Refusal::skip(
-            "the touching instruction is not written for this architecture",
-            "a file for it beside crates/boundary/src/fault/x86_64.rs",
-        ))
-    }
-}
+pub(crate) static PROTECTION: Mechanism = Mechanism {
+    meta: &META,
+    open: |_, _| {
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+        {
+            Ok(Box::new(super::protected_page::ProtectedPage::new()?))
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+        {
+            Err(tollgate_measure::Refusal::skip(
+                "the touching instruction is not written for this architecture",
+                "its instruction and its registers in crates/boundary/src/fault/touch.rs",
+            ))
+        }
+    },
+};
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod tests {
-    use super::Protection;
+    use super::PROTECTION;
     use crate::testing::{alone, ends_in_child};
     use std::{mem, ptr};
     use tollgate_measure::{Probe, Site};
@@ -56,8 +51,8 @@ mod tests {
     #[test]
     fn the_handler_runs_once_for_each_touch_also_with_two_probes_open() {
         let _turn = alone();
-        let mut one = Protection.open(&SITE).unwrap();
-        let mut other = Protection.open(&SITE).unwrap();
+        let mut one = PROTECTION.open(&SITE).unwrap();
+        let mut other = PROTECTION.open(&SITE).unwrap();
         let mut counts = [None];
         one.cross(1000).unwrap();
         other.cross(3).unwrap();
@@ -75,7 +70,7 @@ mod tests {
     fn closing_puts_the_previous_handler_back() {
         let _turn = alone();
         let before = disposition();
-        let open = Protection.open(&SITE).unwrap();
+        let open = PROTECTION.open(&SITE).unwrap();
         assert_ne!(disposition(), before);
         drop(open);
         assert_eq!(disposition(), before);
@@ -84,7 +79,7 @@ mod tests {
     #[test]
     fn a_fault_that_is_not_ours_still_ends_the_process() {
         let _turn = alone();
-        let open = Protection.open(&SITE).unwrap();
+        let open = PROTECTION.open(&SITE).unwrap();
         // SAFETY: the child is meant to die of this write to an address that is never mapped.
         let status =
             ends_in_child(|| unsafe { ptr::write_volatile(ptr::without_provenance_mut::<u8>(8), 1) });
@@ -96,7 +91,7 @@ mod tests {
     #[test]
     fn a_segv_that_somebody_sends_still_ends_the_process() {
         let _turn = alone();
-        let open = Protection.open(&SITE).unwrap();
+        let open = PROTECTION.open(&SITE).unwrap();
         // The first signal is passed to the runtime's own handler, which then uninstalls itself.
         // SAFETY: raise is async-signal-safe.
         let status = ends_in_child(|| unsafe {
@@ -111,7 +106,7 @@ mod tests {
     #[test]
     fn a_handler_that_was_replaced_is_noticed_before_the_batch() {
         let _turn = alone();
-        let mut open = Protection.open(&SITE).unwrap();
+        let mut open = PROTECTION.open(&SITE).unwrap();
         assert!(open.prepare(1).is_ok());
         // SAFETY: the default disposition, and then what was there, which sigaction itself filled in.
         unsafe {

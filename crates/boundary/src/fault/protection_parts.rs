@@ -1,50 +1,38 @@
 //! A touch of a protected page, taken apart: the way into the kernel, to the handler, and back.
 
-use super::machine::touch;
 use super::matched::{FaultStamp, Occasional, Window, cut, watch};
 use super::protected_page::ProtectedPage;
-use super::protection::PROTECTION;
+use super::protection::META;
+use super::touch::touch;
+use crate::mechanism::{Apart, Cuts, Mechanism, Opened};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
 use tollgate_measure::stamps::{KernelEvent, KernelEvents, Span, Stamper, Tracepoint};
-use tollgate_measure::{Crossing, Facts, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Crossing, Meta, Refusal};
 use tollgate_record::{Evidence, phase};
 
-/// `fault/protection` with its parts.
-pub(crate) struct SplitProtection {
-    meta: &'static Meta,
-    by: FaultStamp,
-}
+pub(crate) static PROTECTION_PARTS: Mechanism =
+    Mechanism { meta: &META, open: |_, _| open(FaultStamp::Event) };
 
-pub(crate) static PROTECTION_PARTS: SplitProtection =
-    SplitProtection { meta: &PROTECTION, by: FaultStamp::Event };
-
-pub(crate) static PROTECTION_TRACEPOINT: SplitProtection = SplitProtection {
+pub(crate) static PROTECTION_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "fault/protection-tracepoint",
         what: "write to a protected page, handled, its entry stamped by a BPF program",
-        ..PROTECTION
+        ..META
     },
-    by: FaultStamp::Tracepoint,
+    open: |_, _| open(FaultStamp::Tracepoint),
 };
 
-impl Probe for SplitProtection {
-    fn meta(&self) -> &Meta {
-        self.meta
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let plain = ProtectedPage::new()?;
-        let stamper: Result<Box<dyn Stamper>, Refusal> = match self.by {
-            FaultStamp::Event => KernelEvents::open(KernelEvent::Fault).map(|it| Box::new(it) as _),
-            FaultStamp::Tracepoint => Ok(Box::new(Tracepoint::open(plain.plan.bad.addr(), WITHIN)?)),
-        };
-        Ok(Box::new(StampedProtection { plain, by: self.by, stamper, occasional: Occasional::default() }))
-    }
+fn open(by: FaultStamp) -> Opened {
+    let plain = Box::new(ProtectedPage::new()?);
+    let stamper: Result<Box<dyn Stamper>, Refusal> = match by {
+        FaultStamp::Event => KernelEvents::open(KernelEvent::Fault).map(|it| Box::new(it) as _),
+        FaultStamp::Tracepoint => Ok(Box::new(Tracepoint::open(plain.plan.bad.addr(), WITHIN)?)),
+    };
+    Ok(Box::new(Apart { plain, cuts: ProtectionCuts { by, stamper, occasional: Occasional::default() } }))
 }
 
-struct StampedProtection {
-    plain: ProtectedPage,
+struct ProtectionCuts {
     by: FaultStamp,
     stamper: Result<Box<dyn Stamper>, Refusal>,
     occasional: Occasional,
@@ -53,42 +41,28 @@ struct StampedProtection {
 /// The touch is of the page's first byte, so the size of the page does not matter.
 const WITHIN: usize = 1;
 
-impl StampedProtection {
-    /// One touch: when it began, when the handler began, when the touch was over.
-    fn stamped(&mut self, now: Now) -> (Window, u64) {
-        let plan = &raw mut *self.plain.plan;
-        // SAFETY: the plan is ours and valid, the handler is in place and the pages are mapped as long as
-        // `self.plain` lives; the plan is reached only through this pointer.
-        unsafe {
-            let bad = (*plan).bad;
-            let before = now();
-            touch(bad, plan);
-            let after = now();
-            (Window { before, after, page: bad.addr() }, (*plan).entered)
-        }
+/// One touch: when it began, when the handler began, when the touch was over.
+fn stamped(page: &mut ProtectedPage, now: Now) -> (Window, u64) {
+    let plan = &raw mut *page.plan;
+    // SAFETY: the plan is ours and valid, the handler is in place and the pages are mapped as long as `page` lives; the
+    // plan is reached only through this pointer.
+    unsafe {
+        let bad = (*plan).bad;
+        let before = now();
+        touch(bad, plan);
+        let after = now();
+        (Window { before, after, page: bad.addr() }, (*plan).entered)
     }
 }
 
-impl Crossing for StampedProtection {
-    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.plain.prepare(passes)
-    }
-
-    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.plain.cross(passes)
-    }
-
-    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-        self.plain.prove(counts)
-    }
-
+impl Cuts<ProtectedPage> for ProtectionCuts {
     /// Lanes: to the handler, from the handler; to the stamp of the kernel's entry, and the whole with it.
-    fn dissection(&self) -> Option<Dissection> {
+    fn dissection(&self) -> Dissection {
         let instrument = match self.by {
             FaultStamp::Event => "page_faults_event",
             FaultStamp::Tracepoint => "page_fault_user_tracepoint",
         };
-        Some(Dissection {
+        Dissection {
             lanes: 4,
             parts: vec![
                 Part::lane(phase::ENTRY, Evidence::KernelTimestamp, 2),
@@ -98,43 +72,41 @@ impl Crossing for StampedProtection {
             total: Term::Batches,
             instrumented: vec![(3, instrument.into())],
             mapped: vec![(2, 1)],
-        })
+        }
     }
 
-    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
-        if let Err(refusal) = &self.stamper {
-            return Err(refusal.clone());
-        }
+    fn dissect(
+        &mut self,
+        plain: &mut ProtectedPage,
+        count: u32,
+        now: Now,
+        lanes: &mut [Vec<Span>],
+    ) -> Result<(), Refusal> {
+        let stamper = self.stamper.as_mut().map_err(|refusal| refusal.clone())?;
         if self.by == FaultStamp::Tracepoint && !self.occasional.is_due() {
             return Ok(());
         }
-        self.plain.prepare(u64::from(count))?;
-        let runs = self.plain.plan.runs;
+        plain.prepare(u64::from(count))?;
+        let runs = plain.plan.runs;
         let [to_handler, from_handler, to_entry, whole] = lanes else { return Ok(()) };
-        self.plain.plan.now = Some(now);
+        plain.plan.now = Some(now);
         for _ in 0..count / 2 {
-            let (window, entered) = self.stamped(now);
+            let (window, entered) = stamped(plain, now);
             to_handler.push(Span::user(window.before, entered));
             from_handler.push(Span::user(entered, window.after));
         }
         // The stamp of the entry alone.
-        self.plain.plan.now = None;
-        let mut stamper = std::mem::replace(&mut self.stamper, Err(Refusal::Failed(String::new())))?;
+        plain.plan.now = None;
         let mut windows = vec![Window { page: 1, ..Window::default() }; (count / 2).max(1) as usize];
-        let found = watch(&mut *stamper, now, WITHIN, || {
+        let found = watch(&mut **stamper, now, WITHIN, || {
             for window in &mut windows {
-                *window = self.stamped(now).0;
+                *window = stamped(plain, now).0;
             }
             windows
         });
-        self.stamper = Ok(stamper);
         // What was made here does not belong to the batches that are proved.
-        self.plain.plan.runs = runs;
+        plain.plan.runs = runs;
         cut(&found?, Some(to_entry), None, Some(whole));
         Ok(())
-    }
-
-    fn facts(&self) -> Facts {
-        self.plain.facts()
     }
 }

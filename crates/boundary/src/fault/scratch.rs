@@ -1,8 +1,8 @@
 //! Files without a name: nothing is left of them, however the program ends.
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use tollgate_measure::Refusal;
 
@@ -28,13 +28,9 @@ pub(super) fn file(bytes: usize, piece: usize) -> Result<File, Refusal> {
 
 /// A file of `bytes` bytes that exists only in memory and whose pages are all in the page cache.
 pub(super) fn in_memory(bytes: usize) -> Result<File, Refusal> {
-    // SAFETY: the name is a string that ends in zero.
-    let fd = unsafe { libc::memfd_create(c"tollgate".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(crate::task::refusal("memfd_create", &io::Error::last_os_error()));
-    }
-    // SAFETY: the descriptor was just opened and nothing else owns it.
-    let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    let file = memfd_create("tollgate", MemfdFlags::CLOEXEC)
+        .map_err(|error| crate::task::refusal("memfd_create", &error.into()))?;
+    let file = File::from(file);
     fill(&file, bytes, 1 << 20)?.map_err(|error| crate::task::refusal("fill a file in memory", &error))?;
     Ok(file)
 }

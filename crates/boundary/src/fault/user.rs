@@ -1,42 +1,17 @@
 //! A fault that another thread of the program handles through userfaultfd.
 
-use super::kind::{Counted, MAPPED, Pages, write_each};
-use super::map::Map;
-use crate::region::page_bytes;
+use super::kind::{Counted, MAPPED, Pages, TOUCH, write_each};
+use crate::map::{Map, page_bytes};
+use crate::mechanism::Mechanism;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::{io, mem, ptr};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site, placement};
-use tollgate_record::Per;
-
-/// The probe `fault/userfaultfd`.
-pub(crate) struct SameCpu;
-
-/// The probe `fault/userfaultfd-other-cpu`.
-pub(crate) struct OtherCpu;
+use tollgate_measure::{Claim, Meta, Placement, Refusal, placement};
 
 /// One answer for each touch, counted by the answering thread.
 const ANSWERS: Claim = Claim::exact("answers_per_touch");
-
-static SAME: Meta = Meta {
-    id: "fault/userfaultfd",
-    what: "first write to a page that a thread on the same CPU fills through userfaultfd, there and back",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[ANSWERS, MAPPED],
-};
-
-static OTHER: Meta = Meta {
-    id: "fault/userfaultfd-other-cpu",
-    what: "first write to a page that a thread on another CPU fills through userfaultfd, there and back",
-    per: Per::Touch,
-    crossings_per_pass: 1,
-    placement: Placement::Pair,
-    proof: &[ANSWERS, MAPPED],
-};
 
 /// Pages of the region. A touch of one more ends the thread.
 const PAGES: usize = 256;
@@ -215,25 +190,28 @@ impl Pages for Answered {
     }
 }
 
-impl Probe for SameCpu {
-    fn meta(&self) -> &Meta {
-        &SAME
-    }
+pub(crate) static SAME_CPU: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/userfaultfd",
+        what: "first write to a page that a thread on the same CPU fills through userfaultfd, there and back",
+        proof: &[ANSWERS, MAPPED],
+        ..TOUCH
+    },
+    open: |meta, site| Counted::open(Answered::new(site.cpu)?, meta.proof),
+};
 
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Counted::open(Answered::new(site.cpu)?, SAME.proof)
-    }
-}
-
-impl Probe for OtherCpu {
-    fn meta(&self) -> &Meta {
-        &OTHER
-    }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static OTHER_CPU: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fault/userfaultfd-other-cpu",
+        what: "first write to a page that a thread on another CPU fills through userfaultfd, there and back",
+        placement: Placement::Pair,
+        proof: &[ANSWERS, MAPPED],
+        ..TOUCH
+    },
+    open: |meta, site| {
         let Some(peer) = site.peer else {
             return Err(Refusal::skip("it needs two CPUs and only one may be used", "a second CPU"));
         };
-        Counted::open(Answered::new(peer)?, OTHER.proof)
-    }
-}
+        Counted::open(Answered::new(peer)?, meta.proof)
+    },
+};

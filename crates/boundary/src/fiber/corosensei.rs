@@ -1,36 +1,25 @@
 //! The switch of the crate corosensei, whose assembly the compiler inlines with the list of live registers.
 
-use super::PROOF;
+use super::ROW;
+use crate::mechanism::Mechanism;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::Cell;
 use std::mem;
 use std::rc::Rc;
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
-
-/// The probe `fiber/corosensei`.
-pub(crate) struct Corosensei;
-
-static META: Meta = Meta {
-    id: "fiber/corosensei",
-    what: "stack switch of the crate corosensei: half of a resume and the yield that answers it",
-    per: Per::Switch,
-    crossings_per_pass: 2,
-    placement: Placement::One,
-    proof: &PROOF,
-};
 
 /// Bytes of the coroutine's stack, below which the crate puts a guard page.
 const STACK: usize = 64 * 1024;
 
-impl Probe for Corosensei {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static COROSENSEI: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fiber/corosensei",
+        what: "stack switch of the crate corosensei: half of a resume and the yield that answers it",
+        ..ROW
+    },
+    open: |_, _| {
         let stack = DefaultStack::new(STACK)?;
         let arrivals = Rc::new(Cell::new(0));
         let counter = Rc::clone(&arrivals);
@@ -41,8 +30,8 @@ impl Probe for Corosensei {
             }
         });
         Ok(Box::new(CountingCoroutine { coroutine, arrivals, back: 0 }))
-    }
-}
+    },
+};
 
 struct CountingCoroutine {
     /// Resumed with true to count, with false to end.
@@ -89,12 +78,12 @@ impl Drop for CountingCoroutine {
 
 #[cfg(test)]
 mod tests {
-    use super::Corosensei;
+    use super::COROSENSEI;
     use tollgate_measure::{Probe, Site};
 
     #[test]
     fn each_pass_arrives_there_and_back() {
-        let mut open = Corosensei.open(&Site { cpu: 0, peer: None }).unwrap();
+        let mut open = COROSENSEI.open(&Site { cpu: 0, peer: None }).unwrap();
         let mut counts = [None];
         for passes in [0, 1, 1000] {
             open.cross(passes).unwrap();

@@ -1,54 +1,31 @@
 //! A switch in assembly, in two forms: one keeps the callee-saved integer registers, the other also the callee-saved
 //! floating-point state.
 
-use super::{PROOF, machine};
-use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use super::{ROW, machine};
+use crate::mechanism::{Mechanism, Opened};
+use tollgate_measure::{Crossing, Meta, Refusal};
 
-/// The probe `fiber/own`.
-pub(crate) struct Own;
-
-/// The probe `fiber/own-fp`.
-pub(crate) struct OwnFp;
-
-static OWN: Meta = Meta {
-    id: "fiber/own",
-    what: "stack switch in our own assembly that keeps the callee-saved integer registers",
-    per: Per::Switch,
-    crossings_per_pass: 2,
-    placement: Placement::One,
-    proof: &PROOF,
+pub(crate) static OWN: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "fiber/own",
+        what: "stack switch in our own assembly that keeps the callee-saved integer registers",
+        ..ROW
+    },
+    open: |_, _| open::<false>(),
 };
 
-static OWN_FP: Meta = Meta { id: "fiber/own-fp", what: machine::OWN_FP, ..OWN };
-
-impl Probe for Own {
-    fn meta(&self) -> &Meta {
-        &OWN
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        open::<false>()
-    }
-}
-
-impl Probe for OwnFp {
-    fn meta(&self) -> &Meta {
-        &OWN_FP
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        open::<true>()
-    }
-}
+pub(crate) static OWN_FP: Mechanism = Mechanism {
+    meta: &Meta { id: "fiber/own-fp", what: machine::OWN_FP, ..ROW },
+    open: |_, _| open::<true>(),
+};
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
-fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
+fn open<const FP: bool>() -> Opened {
     Ok(Box::new(open::Fiber::<FP>::new()?))
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
-fn open<const FP: bool>() -> Result<Box<dyn Crossing>, Refusal> {
+fn open<const FP: bool>() -> Opened {
     Err(Refusal::skip(
         "our own stack switch is not written for this architecture",
         "a file for it beside crates/boundary/src/fiber/x86_64.rs",
@@ -152,12 +129,12 @@ mod open {
 
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 mod tests {
-    use super::{Own, OwnFp};
+    use super::{OWN, OWN_FP};
     use tollgate_measure::{Probe, Site};
 
     #[test]
     fn each_pass_arrives_there_and_back() {
-        let probes: [&dyn Probe; 2] = [&Own, &OwnFp];
+        let probes: [&dyn Probe; 2] = [&OWN, &OWN_FP];
         for probe in probes {
             let mut open = probe.open(&Site { cpu: 0, peer: None }).unwrap();
             let mut counts = [None];

@@ -1,18 +1,18 @@
 //! A stack for a fiber, with a guard page below it that ends the process on an overflow.
 
-use crate::region::Region;
+use crate::map::Map;
 use tollgate_measure::Refusal;
 
 /// Usable pages; the fibers here use a few hundred bytes.
 const PAGES: usize = 16;
 
 /// Memory that is used downwards from [`Stack::top`].
-pub(super) struct Stack(Region);
+pub(super) struct Stack(Map);
 
 impl Stack {
     /// Maps a stack and its guard page.
     pub(super) fn new() -> Result<Self, Refusal> {
-        let mut region = Region::new(PAGES + 1)?;
+        let mut region = Map::private(PAGES + 1)?;
         region.forbid(0)?;
         Ok(Self(region))
     }

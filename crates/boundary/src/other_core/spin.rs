@@ -1,24 +1,13 @@
 //! `core/spin`: one cache line that goes back and forth between two spinning CPUs.
 
+use crate::mechanism::{Mechanism, ROW};
 use crate::task::{OnCall, no_peer_cpu};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Refusal};
 use tollgate_record::Per;
-
-/// The row.
-pub(crate) struct Spin;
-
-static META: Meta = Meta {
-    id: "core/spin",
-    what: "two CPUs pass one cache line back and forth, both spinning",
-    per: Per::Message,
-    crossings_per_pass: 2,
-    placement: Placement::Pair,
-    proof: &[Claim::exact("messages_per_crossing")],
-};
 
 /// The line, which counts messages: odd ones go there, even ones back. Alone on two lines, because
 /// some CPUs fetch neighboring lines together.
@@ -36,19 +25,24 @@ impl Line {
     }
 }
 
-impl Probe for Spin {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static SPIN: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "core/spin",
+        what: "two CPUs pass one cache line back and forth, both spinning",
+        per: Per::Message,
+        crossings_per_pass: 2,
+        placement: Placement::Pair,
+        proof: &[Claim::exact("messages_per_crossing")],
+        ..ROW
+    },
+    open: |_, site| {
         let line = Arc::new(Line::default());
         let theirs = Arc::clone(&line);
         let answer = move |passes: u64| (0..passes).for_each(|pass| theirs.answer(2 * pass + 1));
         let peer = OnCall::open(site.peer.ok_or_else(no_peer_cpu)?, answer)?;
         Ok(Box::new(SpinningPair { peer, line, messages: 0 }))
-    }
-}
+    },
+};
 
 struct SpinningPair {
     peer: OnCall,

@@ -68,15 +68,6 @@ impl Walk {
         ("random", Self::Random, "Follows a chain through its lines in random order"),
         ("write", Self::Write, "Writes its words in order"),
     ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Random => "random",
-            Self::Write => "write",
-        }
-    }
 }
 
 /// The pages of an array.
@@ -99,15 +90,6 @@ impl Pages {
         ("huge", Self::Huge, "Transparent huge pages"),
         ("random", Self::Random, "Pages of the base size, touched in scattered order"),
     ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Base => "4k",
-            Self::Huge => "huge",
-            Self::Random => "random",
-        }
-    }
 }
 
 /// What the tasks are, by name on the command line.
@@ -115,6 +97,11 @@ pub const THREADS_OR_PROCESSES: &[(&str, Tasks, &str)] = &[
     ("process", Tasks::Processes, "Processes, each with an address space of its own"),
     ("thread", Tasks::Threads, "Threads of one process"),
 ];
+
+/// The name of a value on the command line, which is that in the record.
+fn name_in<T: PartialEq>(names: &[(&str, T, &str)], value: T) -> Option<String> {
+    names.iter().find(|(_, named, _)| *named == value).map(|(name, ..)| (*name).to_owned())
+}
 
 /// One ring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,9 +153,9 @@ impl Spec {
         RingAsked {
             procs: self.procs,
             size: self.bytes,
-            tasks: Some(if self.threads { "thread" } else { "process" }.into()),
-            walk: Some(self.walk.name().into()),
-            pages: Some(self.pages.name().into()),
+            tasks: name_in(THREADS_OR_PROCESSES, self.tasks()),
+            walk: name_in(Walk::NAMES, self.walk),
+            pages: name_in(Pages::NAMES, self.pages),
             cpus: Some(self.cpus.clone()),
         }
     }

@@ -1,25 +1,14 @@
 //! `signal/self`: a signal of a thread to itself, its handler, and the return from it.
 
+use crate::mechanism::{Mechanism, ROW};
 use crate::task::Handler;
 use std::{
     io,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 use tollgate_measure::clock::Now;
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Meta, Refusal};
 use tollgate_record::Per;
-
-/// The row.
-pub(crate) struct Own;
-
-static META: Meta = Meta {
-    id: "signal/self",
-    what: "a thread signals itself, handles the signal and returns",
-    per: Per::Signal,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[Claim::exact("handlers_per_crossing")],
-};
 
 /// Not SIGUSR2, by which tasks wake each other.
 const SIGNAL: i32 = libc::SIGUSR1;
@@ -53,12 +42,17 @@ extern "C" fn handle(_: libc::c_int) {
     RUNS.store(RUNS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-impl Probe for Own {
-    fn meta(&self) -> &Meta {
-        &META
-    }
+pub(crate) static META: Meta = Meta {
+    id: "signal/self",
+    what: "a thread signals itself, handles the signal and returns",
+    per: Per::Signal,
+    proof: &[Claim::exact("handlers_per_crossing")],
+    ..ROW
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static OWN: Mechanism = Mechanism {
+    meta: &META,
+    open: |_, _| {
         let handler = Handler::install(SIGNAL, handle)?;
         // SAFETY: no arguments.
         let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
@@ -73,8 +67,8 @@ impl Probe for Own {
         }
         open.proved = RUNS.load(Ordering::Relaxed);
         Ok(Box::new(open))
-    }
-}
+    },
+};
 
 struct SelfSignals {
     _handler: Handler,

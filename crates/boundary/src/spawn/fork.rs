@@ -1,34 +1,27 @@
 //! `spawn/fork`: a process forked, which exits at once, and waited for.
 
 use super::{ROW, exited_with, nursery};
+use crate::mechanism::Mechanism;
 use crate::task::process;
 use std::io;
-use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
-
-/// The row.
-pub(crate) struct Fork;
-
-static META: Meta = Meta {
-    id: "spawn/fork",
-    what: "a small process forks, its child exits at once and is waited for",
-    proof: &[Claim::exact("exits_per_crossing")],
-    ..ROW
-};
+use tollgate_measure::{Claim, Meta};
 
 /// Not zero, so that it cannot occur by chance.
 const STATUS: i32 = 42;
 
-impl Probe for Fork {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static FORK: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "spawn/fork",
+        what: "a small process forks, its child exits at once and is waited for",
+        proof: &[Claim::exact("exits_per_crossing")],
+        ..ROW
+    },
+    open: |_, site| {
         // SAFETY: `one` refers to nothing and makes three system calls.
         let open = unsafe { nursery::NurseryChildren::tried("fork", site.cpu, None, one) }?;
         Ok(Box::new(open))
-    }
-}
+    },
+};
 
 #[inline]
 fn one() -> io::Result<bool> {

@@ -1,30 +1,23 @@
 //! `spawn/posix_spawn`: a program started in a new process, and waited for.
 
 use super::{ROW, exited_with, nursery, tiny_program};
+use crate::mechanism::Mechanism;
 use std::{
     ffi::CStr,
     io::{self, Write},
     os::fd::AsRawFd,
     ptr,
 };
-use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Meta, Refusal};
 
-/// The row.
-pub(crate) struct PosixSpawn;
-
-static META: Meta = Meta {
-    id: "spawn/posix_spawn",
-    what: "a static program of one page is started by posix_spawn, exits and is waited for",
-    proof: &[Claim::exact("exits_per_crossing")],
-    ..ROW
-};
-
-impl Probe for PosixSpawn {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static POSIX_SPAWN: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "spawn/posix_spawn",
+        what: "a static program of one page is started by posix_spawn, exits and is waited for",
+        proof: &[Claim::exact("exits_per_crossing")],
+        ..ROW
+    },
+    open: |_, site| {
         let program = tiny_program::in_memory()?;
         // The child has the program under the same descriptor number; the exec closes it after it has found the file.
         let path = Path::new(&program);
@@ -35,8 +28,8 @@ impl Probe for PosixSpawn {
             nursery::NurseryChildren::tried("posix_spawn", site.cpu, Some(program.as_raw_fd()), one)
         };
         open.map(|open| Box::new(open) as Box<dyn Crossing>).map_err(explain)
-    }
-}
+    },
+};
 
 /// The name of an open file, without a heap.
 struct Path([u8; 32]);

@@ -1,33 +1,24 @@
 //! `spawn/thread`: a thread created and joined.
 
 use super::{ROW, Spawner};
+use crate::mechanism::Mechanism;
 use std::{ffi::c_void, io, mem::MaybeUninit, ptr};
-use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal, Site};
-
-/// The row.
-pub(crate) struct Thread;
-
-static META: Meta = Meta {
-    id: "spawn/thread",
-    what: "a thread is created and joined",
-    proof: &[Claim::exact("joins_per_crossing")],
-    ..ROW
-};
+use tollgate_measure::{Claim, Meta};
 
 /// Returns its argument, so that the join shows that it ran.
 extern "C" fn body(argument: *mut c_void) -> *mut c_void {
     argument
 }
 
-impl Probe for Thread {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Spawner::tried("thread creation", one)?))
-    }
-}
+pub(crate) static THREAD: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "spawn/thread",
+        what: "a thread is created and joined",
+        proof: &[Claim::exact("joins_per_crossing")],
+        ..ROW
+    },
+    open: |_, _| Ok(Box::new(Spawner::tried("thread creation", one)?)),
+};
 
 #[inline]
 fn one() -> io::Result<bool> {

@@ -1,11 +1,8 @@
 //! The smallest static program: an ELF header, one segment, and an exit.
 
-use std::{
-    ffi::CStr,
-    fs::File,
-    io::{self, Write},
-    os::fd::{FromRawFd, OwnedFd},
-};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use std::{fs::File, io::Write, os::fd::OwnedFd};
 use tollgate_measure::Refusal;
 
 /// Its exit status.
@@ -101,33 +98,24 @@ pub(super) fn in_memory() -> Result<OwnedFd, Refusal> {
             "add its exit to the table in spawn/tiny_program.rs",
         ));
     };
-    let memory = create().map_err(|error| match error.raw_os_error() {
+    let memory = create().map_err(|error| match error {
         // The sysctl forbids executable memory files.
-        Some(libc::EACCES) => Refusal::skip(
+        Errno::ACCESS => Refusal::skip(
             "the system allows no executable file in memory (vm.memfd_noexec is 2)",
             "have the administrator lower the sysctl vm.memfd_noexec",
         ),
-        _ => crate::task::refusal("memfd_create", &error),
+        _ => crate::task::refusal("memfd_create", &error.into()),
     })?;
     let mut file = File::from(memory);
     file.write_all(&image(&machine))?;
     Ok(file.into())
 }
 
-fn create() -> io::Result<OwnedFd> {
-    const NAME: &CStr = c"tollgate-exit";
-    // Kernels before 6.3 do not know MFD_EXEC and make every such file executable.
-    for flags in [libc::MFD_CLOEXEC | libc::MFD_EXEC, libc::MFD_CLOEXEC] {
-        // SAFETY: the name ends in zero.
-        let fd = unsafe { libc::memfd_create(NAME.as_ptr(), flags) };
-        if fd >= 0 {
-            // SAFETY: the descriptor was just opened and nothing else owns it.
-            return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
-        }
-        let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EINVAL) {
-            return Err(error);
-        }
+fn create() -> Result<OwnedFd, Errno> {
+    let create = |flags| memfd_create("tollgate-exit", MemfdFlags::CLOEXEC | flags);
+    match create(MemfdFlags::EXEC) {
+        // Kernels before 6.3 do not know MFD_EXEC and make every such file executable.
+        Err(Errno::INVAL) => create(MemfdFlags::empty()),
+        made => made,
     }
-    Err(io::Error::from_raw_os_error(libc::EINVAL))
 }

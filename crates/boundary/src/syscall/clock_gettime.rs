@@ -1,32 +1,23 @@
 //! `clock_gettime` as a system call, past the vDSO.
 
-use super::{PROOF, raw, seccomp};
+use super::{ROW, raw, seccomp};
+use crate::mechanism::Mechanism;
 use std::mem;
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::family::ProbeAsked;
-
-/// The probe `syscall/clock_gettime`.
-pub(crate) struct ClockGettime;
-
-static META: Meta = Meta {
-    id: "syscall/clock_gettime",
-    what: "system call clock_gettime, past the vDSO that would answer it in user mode",
-    per: Per::Syscall,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
-};
 
 /// The clock that `vdso/clock_gettime` reads, too.
 const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC_RAW;
 
-impl Probe for ClockGettime {
-    fn meta(&self) -> &Meta {
-        &META
-    }
+pub(crate) static META: Meta = Meta {
+    id: "syscall/clock_gettime",
+    what: "system call clock_gettime, past the vDSO that would answer it in user mode",
+    ..ROW
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static CLOCK_GETTIME: Mechanism = Mechanism {
+    meta: &META,
+    open: |_, _| {
         let mut open = ClockCalls { last: (0, 0), right: 0 };
         open.cross(1)?;
         if mem::take(&mut open.right) != 1 {
@@ -36,8 +27,8 @@ impl Probe for ClockGettime {
             ));
         }
         Ok(Box::new(open))
-    }
-}
+    },
+};
 
 struct ClockCalls {
     last: (libc::time_t, libc::c_long),

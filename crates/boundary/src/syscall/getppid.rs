@@ -1,32 +1,19 @@
 //! The cheapest system call that does something: it reads one number of the task.
 
-use super::{PROOF, raw, seccomp};
+use super::{ROW, raw, seccomp};
+use crate::mechanism::Mechanism;
 use std::mem;
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::family::ProbeAsked;
 
-/// The probe `syscall/getppid`.
-pub(crate) struct Getppid;
-
-static META: Meta = Meta {
-    id: "syscall/getppid",
-    what: "system call getppid, which no library answers from a copy",
-    per: Per::Syscall,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
+pub(crate) static GETPPID: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "syscall/getppid",
+        what: "system call getppid, which no library answers from a copy",
+        ..ROW
+    },
+    open: |_, _| Ok(Box::new(GetppidCalls { parent: parent(), right: 0 })),
 };
-
-impl Probe for Getppid {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(GetppidCalls { parent: parent(), right: 0 }))
-    }
-}
 
 /// The parent's number, as the C library gives it.
 fn parent() -> isize {

@@ -1,34 +1,24 @@
 //! The legacy entry: `int 0x80`, an interrupt gate to the 32-bit system calls.
 
-use super::{PROOF, seccomp};
+use super::{ROW, seccomp};
+use crate::mechanism::Mechanism;
+use crate::task::process;
 use std::sync::OnceLock;
-use std::{io, mem, ptr};
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use std::{mem, ptr};
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::family::ProbeAsked;
 
-/// The probe `syscall/int80`.
-pub(crate) struct Int80;
-
-static META: Meta = Meta {
-    id: "syscall/int80",
-    what: "32-bit system call getppid by int 0x80: an interrupt gate in place of SYSCALL",
-    per: Per::Syscall,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
-};
-
-impl Probe for Int80 {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static INT80: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "syscall/int80",
+        what: "32-bit system call getppid by int 0x80: an interrupt gate in place of SYSCALL",
+        ..ROW
+    },
+    open: |_, _| {
         available()?;
         Ok(Box::new(Int80Calls { parent: parent(), right: 0 }))
-    }
-}
+    },
+};
 
 fn parent() -> i32 {
     // SAFETY: getppid has no arguments and cannot fail.
@@ -76,26 +66,17 @@ fn tried() -> Result<(), Refusal> {
     if cfg!(not(target_arch = "x86_64")) {
         return Err(Refusal::skip("int 0x80 is an instruction of x86", "an x86-64 machine"));
     }
-    let mut status = 0;
-    // SAFETY: the child makes async-signal-safe calls only and leaves by _exit; the parent waits for it with
-    // a valid place for the status.
-    unsafe {
-        let child = libc::fork();
-        if child < 0 {
-            return Err(crate::task::task_refusal("fork", &io::Error::last_os_error()));
-        }
-        if child == 0 {
+    let act = || {
+        // SAFETY: async-signal-safe calls; sigaction is plain data, and all zeroes is the default disposition.
+        unsafe {
             libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
-            let default: libc::sigaction = mem::zeroed();
-            libc::sigaction(libc::SIGSEGV, &default, ptr::null_mut());
-            libc::_exit(i32::from(call() != parent()));
+            libc::sigaction(libc::SIGSEGV, &mem::zeroed(), ptr::null_mut());
+            i32::from(call() != parent())
         }
-        while libc::waitpid(child, &mut status, 0) < 0 {
-            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                return Err(Refusal::os("wait for the child that tries int 0x80"));
-            }
-        }
-    }
+    };
+    // SAFETY: as above.
+    let status = unsafe { process::status_of(act) };
+    let status = status.map_err(|(failed, error)| crate::task::task_refusal(failed, &error))?;
     verdict(status)
 }
 

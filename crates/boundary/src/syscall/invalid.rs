@@ -1,33 +1,22 @@
 //! A system call that does not exist: entry, check of the number, return.
 
-use super::{PROOF, raw, seccomp};
+use super::{ROW, raw, seccomp};
+use crate::mechanism::Mechanism;
 use std::mem;
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::family::ProbeAsked;
-
-/// The probe `syscall/invalid`.
-pub(crate) struct Invalid;
-
-static META: Meta = Meta {
-    id: "syscall/invalid",
-    what: "system call with a number that no call has: entry, refusal (ENOSYS) and return",
-    per: Per::Syscall,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
-};
 
 /// Far above every number in use (about 500 in 2026, 547 with x32) and below the bits that have a meaning on some
 /// architectures. Not -1, which has a meaning for tracers.
 pub(crate) const NUMBER: libc::c_long = 0x3fff;
 
-impl Probe for Invalid {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static INVALID: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "syscall/invalid",
+        what: "system call with a number that no call has: entry, refusal (ENOSYS) and return",
+        ..ROW
+    },
+    open: |_, _| {
         let mut open = InvalidCalls { number: NUMBER, right: 0 };
         open.cross(1)?;
         if mem::take(&mut open.right) != 1 {
@@ -37,8 +26,8 @@ impl Probe for Invalid {
             ));
         }
         Ok(Box::new(open))
-    }
-}
+    },
+};
 
 struct InvalidCalls {
     number: libc::c_long,

@@ -1,42 +1,36 @@
 //! One operation through the two rings of io_uring: submitted, done, collected.
 
 use super::seccomp;
+use crate::mechanism::{Mechanism, Opened, ROW};
 use io_uring::{IoUring, opcode};
 use std::{fs, io, mem};
-use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Refusal, Site};
 use tollgate_record::Per;
 use tollgate_record::family::ProbeAsked;
-
-/// The probe `syscall/io_uring-nop`.
-pub(crate) struct IoUringNop;
-
-static META: Meta = Meta {
-    id: "syscall/io_uring-nop",
-    what: "io_uring: one no-operation submitted and waited for by one io_uring_enter",
-    per: Per::Operation,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[Claim::exact("completions_per_operation")],
-};
 
 /// Entries of the submission ring: one is in flight at a time.
 const ENTRIES: u32 = 1;
 
-impl Probe for IoUringNop {
-    fn meta(&self) -> &Meta {
-        &META
-    }
+pub(crate) static IO_URING_NOP: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "syscall/io_uring-nop",
+        what: "io_uring: one no-operation submitted and waited for by one io_uring_enter",
+        per: Per::Operation,
+        proof: &[Claim::exact("completions_per_operation")],
+        ..ROW
+    },
+    open,
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let sysctl = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
-        let ring = IoUring::new(ENTRIES).map_err(|error| refusal(&error, sysctl.trim()))?;
-        let mut open = NopRing { ring, submitted: 1, completed: 0 };
-        // A filter may allow the set-up and refuse the use.
-        match open.operate(0) {
-            Ok(true) => Ok(Box::new(open)),
-            Ok(false) => Err(Refusal::Failed("the first no-operation did not complete".into())),
-            Err(error) => Err(refusal(&error, sysctl.trim())),
-        }
+fn open(_: &'static Meta, _: &Site) -> Opened {
+    let sysctl = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
+    let ring = IoUring::new(ENTRIES).map_err(|error| refusal(&error, sysctl.trim()))?;
+    let mut open = NopRing { ring, submitted: 1, completed: 0 };
+    // A filter may allow the set-up and refuse the use.
+    match open.operate(0) {
+        Ok(true) => Ok(Box::new(open)),
+        Ok(false) => Err(Refusal::Failed("the first no-operation did not complete".into())),
+        Err(error) => Err(refusal(&error, sysctl.trim())),
     }
 }
 
@@ -116,13 +110,13 @@ impl Crossing for NopRing {
 
 #[cfg(test)]
 mod tests {
-    use super::{IoUringNop, refusal};
+    use super::{IO_URING_NOP, refusal};
     use std::io;
     use tollgate_measure::{Probe, Refusal, Site};
 
     #[test]
     fn every_operation_completes_once_or_the_probe_refuses() {
-        match IoUringNop.open(&Site { cpu: 0, peer: None }) {
+        match IO_URING_NOP.open(&Site { cpu: 0, peer: None }) {
             Ok(mut open) => {
                 let mut counts = [None];
                 for passes in [1, 17, 1000] {

@@ -2,146 +2,58 @@
 
 pub(crate) use machine::{call0, call2, call3};
 
+/// Functions that make a system call by `$instruction`, each with the operands of so many arguments. The kernel does not
+/// use our stack; what else it changes is among the operands.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+macro_rules! calls {
+    ($instruction:literal, $number:ident => $result:ident:
+        $($name:ident($($argument:ident),*) [$($operands:tt)*])+
+    ) => {$(
+        /// The system call with this number and these arguments.
+        ///
+        /// # Safety
+        /// As for the call itself.
+        #[inline(always)]
+        pub(crate) unsafe fn $name($number: libc::c_long $(, $argument: usize)*) -> isize {
+            let $result;
+            // SAFETY: every register that the kernel changes is an operand. The caller answers for what the call does.
+            unsafe { std::arch::asm!($instruction, $($operands)*, options(nostack)) };
+            $result
+        }
+    )+};
+}
+
+/// SYSCALL puts the return address into rcx and the flags into r11 (Intel SDM volume 2B, "SYSCALL"); the kernel keeps all
+/// else but rax (System V ABI, x86-64 supplement, A.2.1).
 #[cfg(target_arch = "x86_64")]
 mod machine {
-    /// No arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
-        let result;
-        // SAFETY: SYSCALL puts the return address into rcx and the flags into r11 (Intel SDM volume 2B,
-        // "SYSCALL"), the kernel keeps all else but rax (System V ABI, x86-64 supplement, A.2.1) and does
-        // not use our stack. The caller answers for what the call does.
-        unsafe {
-            std::arch::asm!("syscall", inlateout("rax") number as isize => result,
-                lateout("rcx") _, lateout("r11") _, options(nostack));
-        }
-        result
-    }
-
-    /// Two arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
-        let result;
-        // SAFETY: as in `call0`.
-        unsafe {
-            std::arch::asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b,
-                lateout("rcx") _, lateout("r11") _, options(nostack));
-        }
-        result
-    }
-
-    /// Three arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
-        let result;
-        // SAFETY: as in `call0`.
-        unsafe {
-            std::arch::asm!("syscall", inlateout("rax") number as isize => result,
-                in("rdi") a, in("rsi") b, in("rdx") c,
-                lateout("rcx") _, lateout("r11") _, options(nostack));
-        }
-        result
+    calls! { "syscall", number => result:
+        call0() [inlateout("rax") number as isize => result, lateout("rcx") _, lateout("r11") _]
+        call2(a, b) [inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b,
+            lateout("rcx") _, lateout("r11") _]
+        call3(a, b, c) [inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
+            lateout("rcx") _, lateout("r11") _]
     }
 }
 
+/// The kernel gives the result in x0 and keeps all other registers but the flags (Linux, Documentation/arch/arm64;
+/// syscall(2)).
 #[cfg(target_arch = "aarch64")]
 mod machine {
-    /// No arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
-        let result;
-        // SAFETY: the kernel gives the result in x0, keeps all other registers but the flags (Linux,
-        // Documentation/arch/arm64; syscall(2)) and does not use our stack. The caller answers for what the call does.
-        unsafe {
-            std::arch::asm!("svc #0", in("x8") number, lateout("x0") result, options(nostack));
-        }
-        result
-    }
-
-    /// Two arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
-        let result;
-        // SAFETY: as in `call0`.
-        unsafe {
-            std::arch::asm!("svc #0", in("x8") number, inlateout("x0") a => result, in("x1") b, options(nostack));
-        }
-        result
-    }
-
-    /// Three arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
-        let result;
-        // SAFETY: as in `call0`.
-        unsafe {
-            std::arch::asm!("svc #0", in("x8") number, inlateout("x0") a => result, in("x1") b, in("x2") c, options(nostack));
-        }
-        result
+    calls! { "svc #0", number => result:
+        call0() [in("x8") number, lateout("x0") result]
+        call2(a, b) [in("x8") number, inlateout("x0") a => result, in("x1") b]
+        call3(a, b, c) [in("x8") number, inlateout("x0") a => result, in("x1") b, in("x2") c]
     }
 }
 
+/// The kernel gives the result in a0 and keeps all other registers (RISC-V psABI and syscall(2)).
 #[cfg(target_arch = "riscv64")]
 mod machine {
-    /// No arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call0(number: libc::c_long) -> isize {
-        let result;
-        // SAFETY: the kernel gives the result in a0, keeps all other registers (RISC-V psABI and syscall(2))
-        // and does not use our stack. The caller answers for what the call does.
-        unsafe {
-            std::arch::asm!("ecall", in("a7") number, lateout("a0") result, options(nostack));
-        }
-        result
-    }
-
-    /// Two arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call2(number: libc::c_long, a: usize, b: usize) -> isize {
-        let result;
-        // SAFETY: as in `call0`.
-        unsafe {
-            std::arch::asm!("ecall", in("a7") number, inlateout("a0") a => result, in("a1") b, options(nostack));
-        }
-        result
-    }
-
-    /// Three arguments.
-    ///
-    /// # Safety
-    /// As for the call itself.
-    #[inline(always)]
-    pub(crate) unsafe fn call3(number: libc::c_long, a: usize, b: usize, c: usize) -> isize {
-        let result;
-        // SAFETY: as in `call0`.
-        unsafe {
-            std::arch::asm!("ecall", in("a7") number, inlateout("a0") a => result, in("a1") b, in("a2") c, options(nostack));
-        }
-        result
+    calls! { "ecall", number => result:
+        call0() [in("a7") number, lateout("a0") result]
+        call2(a, b) [in("a7") number, inlateout("a0") a => result, in("a1") b]
+        call3(a, b, c) [in("a7") number, inlateout("a0") a => result, in("a1") b, in("a2") c]
     }
 }
 

@@ -1,35 +1,20 @@
 //! A system call that goes through the file layer and copies to user memory: `read` of one byte.
 
-use super::{PROOF, raw, seccomp};
+use super::{ROW, raw, seccomp};
+use crate::mechanism::Mechanism;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::{mem, ptr};
-use tollgate_measure::{Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Crossing, Facts, Meta, Refusal};
 use tollgate_record::family::ProbeAsked;
-
-/// The probe `syscall/read`.
-pub(crate) struct Read;
-
-static META: Meta = Meta {
-    id: "syscall/read",
-    what: "system call read of one byte from /dev/zero",
-    per: Per::Syscall,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &PROOF,
-};
 
 /// The cheapest file to read: it has no lock, wait queue, page cache or position, so only the file layer remains. A
 /// pipe would have to be refilled between batches, and its mutex and wake-ups would be in the figure.
 const SOURCE: &str = "/dev/zero";
 
-impl Probe for Read {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static READ: Mechanism = Mechanism {
+    meta: &Meta { id: "syscall/read", what: "system call read of one byte from /dev/zero", ..ROW },
+    open: |_, _| {
         let file = File::open(SOURCE).map_err(|error| {
             // A limit of this process is not a fault of the device.
             if let limit @ Refusal::Skip { .. } = Refusal::of(&format!("open {SOURCE}"), &error) {
@@ -38,8 +23,8 @@ impl Probe for Read {
             Refusal::skip(format!("open {SOURCE}: {error}"), format!("a {SOURCE} that this user may read"))
         })?;
         Ok(Box::new(OneByteReads { file, right: 0 }))
-    }
-}
+    },
+};
 
 struct OneByteReads {
     file: File,

@@ -4,16 +4,13 @@ mod condvar;
 mod descriptor;
 mod eventfd;
 pub(crate) mod futex;
-mod pipe;
 mod signal;
-mod socketpair;
 
 pub use condvar::Condvar;
+pub use descriptor::{Pipe, Socketpair};
 pub use eventfd::Eventfd;
 pub use futex::Futex;
-pub use pipe::Pipe;
 pub use signal::Signal;
-pub use socketpair::Socketpair;
 
 use super::Tasks;
 use std::os::fd::RawFd;

@@ -1,6 +1,7 @@
 //! Child processes that cannot outlive this one.
 
 use super::{refusal::refusal, signals::AllBlocked};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 use std::{io, mem, os::fd::RawFd, ptr};
 use tollgate_measure::Refusal;
 
@@ -129,44 +130,55 @@ pub(crate) fn reap(pid: libc::pid_t) {
     }
 }
 
+/// The wait status of the child, once it has ended. For children whose exit signal is SIGCHLD.
+#[inline]
+pub(crate) fn wait(pid: libc::pid_t) -> io::Result<i32> {
+    let mut how = 0;
+    loop {
+        // SAFETY: the status is a valid integer.
+        if unsafe { libc::waitpid(pid, &mut how, 0) } == pid {
+            return Ok(how);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// The wait status of a child that exits with what `act` returns, or the call that failed.
+///
+/// # Safety
+/// As for [`fork`].
+pub(crate) unsafe fn status_of(act: impl FnOnce() -> i32) -> Result<i32, (&'static str, io::Error)> {
+    // SAFETY: the caller's promise; the child ends without running anything of the parent's.
+    let child = unsafe { fork(&[libc::SIGCHLD], [None, None], || libc::_exit(act())) };
+    wait(child.map_err(|error| ("fork", error))?).map_err(|error| ("waitpid", error))
+}
+
 /// Asks that the calling task run on `cpu` only. Async-signal-safe.
 pub(crate) fn move_to(cpu: usize) -> Result<(), libc::c_int> {
-    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    if cpu >= libc::CPU_SETSIZE as usize {
-        return Err(libc::EINVAL);
+    let wanted = only(cpu).ok_or(libc::EINVAL)?;
+    match sched_setaffinity(None, &wanted) {
+        // A task that may run only there is there, even if the call is refused.
+        Err(error) if sched_getaffinity(None) != Ok(wanted) => Err(error.raw_os_error()),
+        _ => Ok(()),
     }
-    // SAFETY: `cpu` is below CPU_SETSIZE, and the set is valid for its size; 0 is the calling task.
-    let moved = unsafe {
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, mem::size_of_val(&set), &set)
-    };
-    if moved == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-    // A task that may run only there is there, even if the call is refused.
-    // SAFETY: both sets are valid for their size.
-    let there = unsafe {
-        let mut got: libc::cpu_set_t = mem::zeroed();
-        libc::sched_getaffinity(0, mem::size_of_val(&got), &mut got) == 0 && libc::CPU_EQUAL(&got, &set)
-    };
-    if there { Ok(()) } else { Err(error) }
 }
 
 /// Reads back that the task may run on `cpu` and nowhere else.
 pub(crate) fn check_pin(thread: libc::pid_t, cpu: usize) -> Result<(), Refusal> {
-    // SAFETY: cpu_set_t is plain data for which all zeroes is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    // SAFETY: the set is valid for its size.
-    if unsafe { libc::sched_getaffinity(thread, mem::size_of_val(&set), &mut set) } != 0 {
-        return Err(Refusal::os("reading back a peer's pin"));
-    }
-    // SAFETY: the set is valid, and `cpu` is compared with its capacity first.
-    let only = cpu < libc::CPU_SETSIZE as usize
-        && unsafe { libc::CPU_ISSET(cpu, &set) && libc::CPU_COUNT(&set) == 1 };
-    match only {
+    let got = sched_getaffinity(Pid::from_raw(thread))
+        .map_err(|error| Refusal::of("reading back a peer's pin", &error.into()))?;
+    match only(cpu) == Some(got) {
         true => Ok(()),
         false => Err(Refusal::Failed(format!("a peer task is not pinned to cpu {cpu}"))),
     }
+}
+
+/// The set of one CPU; `None` if no set can contain it.
+fn only(cpu: usize) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
+    (cpu < CpuSet::MAX_CPU).then(|| set.set(cpu))?;
+    Some(set)
 }

@@ -1,33 +1,26 @@
 //! `thread/yield`: two threads that only yield to each other.
 
+use crate::mechanism::{Mechanism, ROW};
 use crate::task::{OnCall, Switches, give_way};
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Meta, Refusal};
 use tollgate_record::Per;
 
-/// The row.
-pub(crate) struct Rotation;
-
-static META: Meta = Meta {
-    id: "thread/yield",
-    what: "two threads on one CPU rotate by sched_yield",
-    per: Per::Switch,
-    crossings_per_pass: 2,
-    placement: Placement::One,
-    proof: &[Claim::switches()],
-};
-
-impl Probe for Rotation {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+pub(crate) static ROTATION: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "thread/yield",
+        what: "two threads on one CPU rotate by sched_yield",
+        per: Per::Switch,
+        crossings_per_pass: 2,
+        proof: &[Claim::switches()],
+        ..ROW
+    },
+    open: |_, site| {
         // The first yield returns the CPU to `prepare`; the last switch is not a yield but the sleep after it.
         let peer = OnCall::open(site.cpu, |passes| (0..passes).for_each(|_| give_way()))?;
         let switches = Switches::new(&[peer.numbers()]);
         Ok(Box::new(OpenRotation { peer, switches }))
-    }
-}
+    },
+};
 
 struct OpenRotation {
     peer: OnCall,

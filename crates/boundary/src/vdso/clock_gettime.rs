@@ -1,59 +1,49 @@
 //! The time of day without the kernel: the C library's `clock_gettime`, which the vDSO answers.
 
 use super::user_mode::{self, Finding};
+use crate::mechanism::{Mechanism, Opened, ROW};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::{fs, mem};
-use tollgate_measure::{Claim, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
-use tollgate_record::Per;
+use tollgate_measure::{Claim, Crossing, Facts, Meta, Refusal, Site};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
-
-/// The probe `vdso/clock_gettime`.
-pub(crate) struct ClockGettime;
-
-static META: Meta = Meta {
-    id: "vdso/clock_gettime",
-    what: "clock_gettime of the C library, answered in user mode by the vDSO",
-    per: Per::Call,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[Claim::exact("right_answers_per_call"), Claim::exact("user_mode_per_call")],
-};
 
 /// The clock that `syscall/clock_gettime` reads, too.
 const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC_RAW;
 const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-impl Probe for ClockGettime {
-    fn meta(&self) -> &Meta {
-        &META
-    }
+pub(crate) static CLOCK_GETTIME: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "vdso/clock_gettime",
+        what: "clock_gettime of the C library, answered in user mode by the vDSO",
+        proof: &[Claim::exact("right_answers_per_call"), Claim::exact("user_mode_per_call")],
+        ..ROW
+    },
+    open,
+};
 
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let source = fs::read_to_string(SOURCE).unwrap_or_default().trim().to_owned();
-        if ask(&mut (0, 0)) != 0 {
-            return Err(Refusal::os("clock_gettime"));
-        }
-        let finding = user_mode::watch(|| ask(&mut (0, 0)) == 0);
-        if finding == Finding::EntersKernel {
-            let source = if source.is_empty() { "unknown" } else { &source };
-            return Err(Refusal::skip(
-                format!(
-                    "clock_gettime enters the kernel here: the vDSO cannot read the clock source ({source})"
-                ),
-                "a clock source that user mode can read (see /sys/devices/system/clocksource/clocksource0/\
-                 available_clocksource); syscall/clock_gettime measures the call as it is made here",
-            ));
-        }
-        Ok(Box::new(VdsoCalls {
-            finding,
-            file: File::open(SOURCE).ok(),
-            source,
-            last: (0, 0),
-            right: 0,
-            passes: 0,
-        }))
+fn open(_: &'static Meta, _: &Site) -> Opened {
+    let source = fs::read_to_string(SOURCE).unwrap_or_default().trim().to_owned();
+    if ask(&mut (0, 0)) != 0 {
+        return Err(Refusal::os("clock_gettime"));
     }
+    let finding = user_mode::watch(|| ask(&mut (0, 0)) == 0);
+    if finding == Finding::EntersKernel {
+        let source = if source.is_empty() { "unknown" } else { &source };
+        return Err(Refusal::skip(
+            format!("clock_gettime enters the kernel here: the vDSO cannot read the clock source ({source})"),
+            "a clock source that user mode can read (see /sys/devices/system/clocksource/clocksource0/\
+             available_clocksource); syscall/clock_gettime measures the call as it is made here",
+        ));
+    }
+    Ok(Box::new(VdsoCalls {
+        finding,
+        file: File::open(SOURCE).ok(),
+        source,
+        last: (0, 0),
+        right: 0,
+        passes: 0,
+    }))
 }
 
 /// Seconds and nanoseconds of the clock into `time`; the result of the call.
@@ -132,14 +122,14 @@ impl Crossing for VdsoCalls {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClockGettime, Finding, VdsoCalls};
+    use super::{CLOCK_GETTIME, Finding, VdsoCalls};
     use crate::testing::alone;
     use tollgate_measure::{Crossing, Probe, Refusal, Site};
 
     #[test]
     fn every_answer_is_counted_and_every_call_is_in_user_mode_or_the_probe_refuses() {
         let _turn = alone();
-        match ClockGettime.open(&Site { cpu: 0, peer: None }) {
+        match CLOCK_GETTIME.open(&Site { cpu: 0, peer: None }) {
             Ok(mut open) => {
                 let mut counts = [None, None];
                 for passes in [1, 1000] {

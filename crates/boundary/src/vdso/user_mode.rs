@@ -1,7 +1,8 @@
 //! Tests without any privilege whether a call enters the kernel: a child forbids itself every system call by a seccomp
 //! filter and then makes the call.
 
-use std::{io, mem};
+use crate::task::process;
+use std::mem;
 
 /// The result of the test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,32 +19,16 @@ pub(super) enum Finding {
 pub(super) fn watch(call: fn() -> bool) -> Finding {
     // The filter is made before the fork: the child of a process with threads must not allocate.
     let program = filter();
+    let act = || match confine(&program) {
+        true if call() => STAYED,
+        true => ENTERED,
+        false => NO_FILTER,
+    };
     // SAFETY: the child makes only async-signal-safe calls (prctl, `call`, _exit) before it ends.
-    let child = unsafe { libc::fork() };
-    if child < 0 {
-        return Finding::Unknown(format!("fork: {}", io::Error::last_os_error()));
-    }
-    if child == 0 {
-        let status = match confine(&program) {
-            true if call() => STAYED,
-            true => ENTERED,
-            false => NO_FILTER,
-        };
-        // SAFETY: ends the child without running the parent's exit handlers.
-        unsafe { libc::_exit(status) };
-    }
-    let mut status = 0;
-    loop {
-        // SAFETY: `status` is a valid place to write to.
-        let waited = unsafe { libc::waitpid(child, &mut status, 0) };
-        if waited == child {
-            break;
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Finding::Unknown(format!("waitpid: {error}"));
-        }
-    }
+    let status = match unsafe { process::status_of(act) } {
+        Ok(status) => status,
+        Err((failed, error)) => return Finding::Unknown(format!("{failed}: {error}")),
+    };
     match libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)) {
         Some(STAYED) => Finding::StaysInUserMode,
         Some(ENTERED) => Finding::EntersKernel,

@@ -1,45 +1,37 @@
 //! The exit that needs no privilege: the hypervisor answers a guest's `cpuid`.
 
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use crate::mechanism::{Mechanism, ROW};
+use tollgate_measure::{Claim, Meta};
 use tollgate_record::Per;
 
-/// The probe `vm/cpuid`.
-pub(crate) struct Cpuid;
-
-static META: Meta = Meta {
-    id: "vm/cpuid",
-    what: "cpuid: under a hypervisor an exit from the guest and the return to it",
-    per: Per::Exit,
-    crossings_per_pass: 1,
-    placement: Placement::One,
-    proof: &[Claim::exact("right_answers_per_exit")],
+pub(crate) static CPUID: Mechanism = Mechanism {
+    meta: &Meta {
+        id: "vm/cpuid",
+        what: "cpuid: under a hypervisor an exit from the guest and the return to it",
+        per: Per::Exit,
+        proof: &[Claim::exact("right_answers_per_exit")],
+        ..ROW
+    },
+    open: |_, _| {
+        #[cfg(target_arch = "x86_64")]
+        {
+            Ok(Box::new(x86_64::CpuidExits::new()))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            Err(tollgate_measure::Refusal::skip(
+                "user mode of this architecture has no instruction that makes a guest exit",
+                "an x86-64 machine",
+            ))
+        }
+    },
 };
-
-impl Probe for Cpuid {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(x86_64::CpuidExits::new()))
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Err(Refusal::skip(
-            "user mode of this architecture has no instruction that makes a guest exit",
-            "an x86-64 machine",
-        ))
-    }
-}
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
-    use super::{Crossing, Refusal};
     use std::arch::x86_64::{__cpuid, CpuidResult};
     use std::mem;
-    use tollgate_measure::Facts;
+    use tollgate_measure::{Crossing, Facts, Refusal};
     use tollgate_record::family::{ProbeAsked, ProbeFound};
 
     /// Leaf 0: highest leaf and vendor, which never change while a machine runs.

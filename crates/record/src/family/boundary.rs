@@ -2,100 +2,75 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// What a probe was made to do; a field that does not apply to it is absent.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeAsked {
     /// The clock that it reads, in the words of clock_gettime(2).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<String>,
     /// The number of the system call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<i64>,
     /// Entries of the submission queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entries: Option<u32>,
     /// Flags that set up the queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup_flags: Option<String>,
     /// Pages of the region whose first touches fault.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region_pages: Option<u64>,
     /// What kind of file is mapped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Bytes that one call reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Distance between two touches, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_between_touches: Option<u64>,
     /// What is spoiled before each crossing: `tlb-flushed` or `caches-swept`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// Pages whose translations are flushed before each crossing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages_flushed: Option<u64>,
     /// Bytes that are read before each crossing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_swept: Option<u64>,
     /// The seccomp mode that the probe sets for itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seccomp: Option<String>,
     /// What a fiber switch saves and restores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
     /// The floating-point control register of both sides, by name and value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub float_control: Option<String>,
     /// Size of a fiber's stack.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_bytes: Option<u64>,
     /// The leaf of `cpuid`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf: Option<u32>,
     /// The function that is called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
 
 /// What a probe found on this host.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeFound {
     /// The seccomp mode in force, in the kernel's words (proc(5)).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seccomp: Option<String>,
     /// Size of a page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
     /// Size of a huge page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_page_bytes: Option<u64>,
     /// Pages that one fault maps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages_per_fault: Option<f64>,
     /// The shared library that holds the function.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// The hypervisor that answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
     /// The kernel's clock source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clocksource: Option<String>,
     /// Whether the call was shown to stay in user mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_mode: Option<String>,
     /// What the parent of new processes has mapped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address_space: Option<String>,
     /// Resident memory of that parent, in KiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident_kib: Option<u64>,
     /// Number of mappings of that parent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mappings: Option<u64>,
 }
 

@@ -2,41 +2,33 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use std::collections::BTreeMap;
 
 /// What the other tool's file says was measured.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportedAsked {
     /// The host's name in that file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The operating system in that file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// Number of processes of a ring.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub procs: Option<u64>,
     /// Bytes of each process's array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Number of descriptors that are selected from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptors: Option<u64>,
     /// What those descriptors are: `files`, `tcp`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// What one operation is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// The core that answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_a: Option<u64>,
     /// The core that asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_b: Option<u64>,
     /// The command that was timed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Parameters of that command.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

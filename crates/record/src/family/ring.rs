@@ -2,8 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// One cell.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RingAsked {
@@ -12,16 +14,12 @@ pub struct RingAsked {
     /// Bytes of each task's array.
     pub size: u64,
     /// `process` or `thread`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<String>,
     /// How a task goes over its array at each hop: `sum`, `random`, `write`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk: Option<String>,
     /// Pages under the arrays: `4k`, `huge`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<String>,
     /// The CPUs that the tasks take in turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<Vec<usize>>,
 }
 
@@ -44,6 +42,7 @@ pub struct KneeAsked {
 }
 
 /// Where refill begins, and how well the fit predicts.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KneeFound {
@@ -52,13 +51,10 @@ pub struct KneeFound {
     /// CPUs that share the cache.
     pub shared_by: u64,
     /// The footprint at which refill begins; the row's figure is then ns for each further KiB of the array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_bytes: Option<u64>,
     /// Its 95 % interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_interval: Option<[u64; 2]>,
     /// How well cells are predicted by a fit without them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
 }
 

@@ -2,11 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay, skip_serializing_none};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 /// The bill of a trap.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrapAsked {
@@ -17,13 +19,10 @@ pub struct TrapAsked {
     /// Crossings in the loop, after the single one.
     pub iterations: u64,
     /// Number of the system call; absent for interrupts and switches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u16>,
     /// The core whose cycles are counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<String>,
     /// The state of the caches, with a core.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<Caches>,
 }
 
@@ -76,18 +75,17 @@ pub struct WorkloadAsked {
 }
 
 /// A stage diagram.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PipelineAsked {
     /// The core.
     pub core: String,
     /// The symbol from which the diagram starts, where one was named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// The program: a file name, or `bundled`.
     pub program: String,
     /// Which one of its kind the diagram is about, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nth: Option<u64>,
 }
 
@@ -145,8 +143,7 @@ pub enum Accesses {
 }
 
 /// The shape of a cache; in the record and on the command line `sets:ways:line`, as `4:1:8`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SerializeDisplay, DeserializeFromStr, JsonSchema)]
 #[schemars(with = "String")]
 pub struct CacheShape {
     /// Number of sets.
@@ -179,20 +176,6 @@ impl FromStr for CacheShape {
             Ok([sets, ways, line]) => Ok(Self { sets: *sets, ways: *ways, line: *line }),
             _ => Err(format!("'{text}' is not the shape of a cache; write sets:ways:line, as 4:1:8")),
         }
-    }
-}
-
-impl TryFrom<String> for CacheShape {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<CacheShape> for String {
-    fn from(shape: CacheShape) -> Self {
-        shape.to_string()
     }
 }
 

@@ -2,8 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// The scan.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScanAsked {
@@ -16,14 +18,13 @@ pub struct ScanAsked {
     /// Whether the page cache was left as it was.
     pub warm: bool,
     /// The file; absent when the command made one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Bytes of memory that the scan may use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
 }
 
 /// What the scan found.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScanFound {
@@ -32,9 +33,7 @@ pub struct ScanFound {
     /// Size of the whole file.
     pub file_bytes: u64,
     /// Read-ahead of the file's device, in KiB.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead_kib: Option<u64>,
     /// What enforced the memory limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<String>,
 }

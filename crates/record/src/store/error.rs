@@ -10,107 +10,58 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The path of the store is that of something else.
-    #[error("the store {} is not a directory; name another with --store DIR", show(dir))]
-    NotADirectory {
-        /// The path.
-        dir: PathBuf,
-    },
+    #[error("the store {} is not a directory; name another with --store DIR", show(.0))]
+    NotADirectory(PathBuf),
     /// The directory cannot be made or written.
     #[error(
-        "cannot write to the store {}: {cause}; name another directory with --store DIR, or keep nothing with --no-save",
-        show(dir)
+        "cannot write to the store {}: {}; name another directory with --store DIR, or keep nothing with --no-save",
+        show(.0),
+        .1
     )]
-    Unwritable {
-        /// The directory.
-        dir: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
+    Unwritable(PathBuf, io::Error),
     /// The disk or the user's share of it is full.
     #[error(
-        "the disk of the store {} is full: {cause}; free some space, name another directory with --store DIR, or keep nothing with --no-save",
-        show(dir)
+        "the disk of the store {} is full: {}; free some space, name another directory with --store DIR, or keep nothing with --no-save",
+        show(.0),
+        .1
     )]
-    Full {
-        /// The directory.
-        dir: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
+    Full(PathBuf, io::Error),
     /// A file or the directory cannot be read.
-    #[error("cannot read {}: {cause}{}", show(path), hint(cause))]
-    Unreadable {
-        /// The file or directory.
-        path: PathBuf,
-        /// What the system said.
-        cause: io::Error,
-    },
-    /// More than any run can be.
-    #[error("{} is larger than {} MiB, which no run is; is it the right file?", show(path), most >> 20)]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The limit in bytes.
-        most: u64,
-    },
+    #[error("cannot read {}: {}{}", show(.0), .1, hint(.1))]
+    Unreadable(PathBuf, io::Error),
+    /// A file of more bytes than any run can be.
+    #[error("{} is larger than {} MiB, which no run is; is it the right file?", show(.0), .1 >> 20)]
+    TooLarge(PathBuf, u64),
     /// The file was read and is not a run.
-    #[error("cannot use {}: {cause}", show(path))]
-    Document {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        cause: DocumentError,
-    },
-    /// No run of that id.
+    #[error("cannot use {}: {}", show(.0), .1)]
+    Document(PathBuf, DocumentError),
+    /// No run of that id in the directory; with the id most like it, if any is.
     #[error(
         "no run is called `{}` in {}{}; `tollgate runs` lists them",
-        short(id, 60),
-        show(dir),
-        suggestion(nearest.as_deref())
+        short(.0, 60),
+        show(.1),
+        suggestion(.2.as_deref())
     )]
-    UnknownId {
-        /// What was asked for.
-        id: String,
-        /// The directory.
-        dir: PathBuf,
-        /// The id most like it, if any is.
-        nearest: Option<String>,
-    },
-    /// Neither a file of that name nor a run of that id.
+    UnknownId(String, PathBuf, Option<String>),
+    /// Neither a file of that name nor a run of that id in the directory.
     #[error(
         "there is no file '{}', and no run of that id in {}; `tollgate runs` lists the runs",
-        short(file, 200),
-        show(dir)
+        short(.0, 200),
+        show(.1)
     )]
-    NoSuchFile {
-        /// What was asked for: the name of a JSON file.
-        file: String,
-        /// The directory of the store.
-        dir: PathBuf,
-    },
-    /// Several ids begin so.
-    #[error("`{}` could be any of {} runs: {}; give more of the id", short(prefix, 60), ids.len(), several(ids))]
-    Ambiguous {
-        /// What was asked for.
-        prefix: String,
-        /// What it could mean.
-        ids: Vec<String>,
-    },
+    NoSuchFile(String, PathBuf),
+    /// These ids begin so.
+    #[error("`{}` could be any of {} runs: {}; give more of the id", short(.0, 60), .1.len(), several(.1))]
+    Ambiguous(String, Vec<String>),
     /// `latest` of nothing.
-    #[error("there is no run in {} yet; `tollgate` measures one, and --store DIR looks elsewhere", show(dir))]
-    Empty {
-        /// The directory.
-        dir: PathBuf,
-    },
+    #[error("there is no run in {} yet; `tollgate` measures one, and --store DIR looks elsewhere", show(.0))]
+    Empty(PathBuf),
     /// An id that cannot be a file name.
     #[error(
         "`{}` cannot be the id of a run; an id has 1 to 100 letters, digits, `-`, `_` and `.`, and does not begin with a dot",
-        short(id, 60)
+        short(.0, 60)
     )]
-    BadId {
-        /// The id.
-        id: String,
-    },
+    BadId(String),
 }
 
 fn show(path: &Path) -> String {

@@ -1,6 +1,7 @@
 //! Marks: what stands for a number in a chart. Each says in words what it shows; the page's script lets it be focused.
 
-use crate::markup::{Element, el, percent};
+use crate::markup::{clean, percent, px};
+use maud::{Markup, html};
 
 /// How many colors there are; each has a shape of its own.
 pub(crate) const COLORS: usize = 8;
@@ -37,122 +38,77 @@ impl Look {
     }
 }
 
-/// How large a shape is drawn: as many things share a track, so small must each be for none to hide another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Size {
-    #[default]
-    Full,
-    Middle,
-    Small,
-}
+/// How large a shape is drawn, and its scale: as many things share a track, so small must each be for none to hide another.
+const SIZES: [(&str, &str); 3] = [("shape", "scale(1)"), ("middle", "scale(.75)"), ("small", "scale(.42)")];
 
-impl Size {
-    const ALL: [Self; 3] = [Self::Full, Self::Middle, Self::Small];
-
-    /// What the shapes of that size are called, and their scale.
-    fn named(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Full => ("shape", "scale(1)"),
-            Self::Middle => ("middle", "scale(.75)"),
-            Self::Small => ("small", "scale(.42)"),
+/// The shapes in every size, once for the page; marks point to them.
+pub(crate) fn shapes() -> Markup {
+    html! {
+        svg.defs width="0" height="0" aria-hidden="true" {
+            defs {
+                @for (size, scale) in SIZES {
+                    @for (n, path) in SHAPES.iter().enumerate() {
+                        path id={ (size) (n) } d=(path) transform=(scale) {}
+                    }
+                }
+                pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
+                    rect width="6" height="6" class="hatch-ground" {}
+                    rect width="2" height="6" class="hatch-line" {}
+                }
+            }
         }
     }
 }
 
-/// The shapes in every size, once for the page; marks point to them.
-pub(crate) fn shapes() -> Element {
-    let sized = |size: Size| {
-        let (name, scale) = size.named();
-        SHAPES.iter().enumerate().map(move |(n, path)| {
-            el("path").set("id", format!("{name}{n}")).set("d", *path).set("transform", scale)
-        })
-    };
-    let hatch = el("pattern")
-        .set("id", "hatch")
-        .set("width", 6usize)
-        .set("height", 6usize)
-        .set("patternUnits", "userSpaceOnUse")
-        .set("patternTransform", "rotate(45)")
-        .with(el("rect").set("width", 6usize).set("height", 6usize).class("hatch-ground"))
-        .with(el("rect").set("width", 2usize).set("height", 6usize).class("hatch-line"));
-    el("svg")
-        .class("defs")
-        .set("width", 0usize)
-        .set("height", 0usize)
-        .set("aria-hidden", "true")
-        .with(el("defs").all(Size::ALL.into_iter().flat_map(sized)).with(hatch))
+/// A shape at a place: a share across, pixels down. `size` is the name of one of the sizes.
+pub(crate) fn shape(look: Look, size: &'static str, across: f64, down: f64) -> Markup {
+    html! { use href={ "#" (size) (look.shape) } x=(percent(across)) y=(px(down)) {} }
 }
 
-/// A shape at a place: a share across, pixels down.
-pub(crate) fn shape(look: Look, across: f64, down: f64) -> Element {
-    sized(look, Size::Full, across, down)
+/// What says what it shows: the drawing in a group with its words. `class` gives its color.
+pub(crate) fn mark(class: &str, words: &str, drawing: Markup) -> Markup {
+    html! { g class={ "m " (class) } role="img" { title { (clean(words)) } (drawing) } }
 }
 
-/// A shape of that size at a place.
-pub(crate) fn sized(look: Look, size: Size, across: f64, down: f64) -> Element {
-    let href = format!("#{}{}", size.named().0, look.shape);
-    el("use").set("href", href).set("x", percent(across)).set("y", down)
-}
-
-/// What says what it shows: the drawing in a group with its words.
-pub(crate) fn mark(look: Look, words: impl AsRef<str>) -> Element {
-    el("g").class(format!("m {}", look.class())).set("role", "img").with(el("title").text(words))
+/// A drawing as wide as its column.
+pub(crate) fn track(height: f64, drawing: Markup) -> Markup {
+    html! { svg.track width="100%" height=(px(height)) { (drawing) } }
 }
 
 /// A straight line: shares across, pixels down.
-pub(crate) fn line(class: &'static str, from: (f64, f64), to: (f64, f64)) -> Element {
-    el("line")
-        .class(class)
-        .set("x1", percent(from.0))
-        .set("y1", from.1)
-        .set("x2", percent(to.0))
-        .set("y2", to.1)
+pub(crate) fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> Markup {
+    html! { line.(class) x1=(percent(from.0)) y1=(px(from.1)) x2=(percent(to.0)) y2=(px(to.1)) {} }
+}
+
+/// A rectangle: from one share to the other across, pixels down.
+pub(crate) fn rect(class: &str, [low, high]: [f64; 2], top: f64, height: f64) -> Markup {
+    html! { rect.(class) x=(percent(low)) y=(px(top)) width=(percent(high - low)) height=(px(height)) {} }
 }
 
 /// Text at a place; `anchor` is `start`, `middle` or `end`.
-pub(crate) fn label(
-    class: &'static str,
-    anchor: &'static str,
-    across: f64,
-    down: f64,
-    text: &str,
-) -> Element {
-    el("text").class(class).set("text-anchor", anchor).set("x", percent(across)).set("y", down).text(text)
+pub(crate) fn label(class: &str, anchor: &str, across: f64, down: f64, text: &str) -> Markup {
+    html! { text.(class) text-anchor=(anchor) x=(percent(across)) y=(px(down)) { (clean(text)) } }
 }
 
-/// A legend: each thing's shape in its color, and its name.
-pub(crate) fn legend(entries: impl IntoIterator<Item = (Look, String)>) -> Element {
-    el("ul")
-        .class("legend")
-        .all(entries.into_iter().map(|(look, name)| el("li").with(swatch(look)).text(name)))
+/// Text to the left of a field, where the page leaves room.
+pub(crate) fn left_label(class: &str, down: f64, text: &str) -> Markup {
+    html! { text.(class) x="-8" y=(px(down)) text-anchor="end" { (clean(text)) } }
+}
+
+/// A legend: each thing's swatch and its name.
+pub(crate) fn legend(entries: impl IntoIterator<Item = (Markup, String)>) -> Markup {
+    html! { ul.legend { @for (swatch, name) in entries { li { (swatch) (clean(&name)) } } } }
 }
 
 /// A shape by itself, in a text.
-pub(crate) fn swatch(look: Look) -> Element {
-    el("svg")
-        .class(format!("swatch {}", look.class()))
-        .set("width", 14usize)
-        .set("height", 14usize)
-        .set("aria-hidden", "true")
-        .with(el("use").set("href", format!("#shape{}", look.shape)).set("x", 7usize).set("y", 7usize))
+pub(crate) fn swatch(look: Look) -> Markup {
+    small(&look.class(), 14, html! { use href={ "#shape" (look.shape) } x="7" y="7" {} })
 }
 
-/// What a mark with a bar behind it stands for.
-pub(crate) fn interval_swatch(look: Look) -> Element {
-    el("svg")
-        .class(format!("swatch {}", look.class()))
-        .set("width", 28usize)
-        .set("height", 14usize)
-        .set("aria-hidden", "true")
-        .with(
-            el("rect")
-                .class("interval")
-                .set("x", 1usize)
-                .set("y", 4.5)
-                .set("width", 26usize)
-                .set("height", 5usize),
-        )
-        .with(el("use").set("href", format!("#shape{}", look.shape)).set("x", 14usize).set("y", 7usize))
+/// A drawing of that width in a text.
+pub(crate) fn small(class: &str, width: usize, drawing: Markup) -> Markup {
+    let height = width.min(14);
+    html! { svg class={ "swatch " (class) } width=(width) height=(height) aria-hidden="true" { (drawing) } }
 }
 
 #[cfg(test)]

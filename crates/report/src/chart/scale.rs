@@ -4,11 +4,11 @@ use super::Unit;
 
 /// From numbers to shares of a length.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Scale {
-    /// Equal steps for equal differences.
-    Linear { low: f64, high: f64 },
-    /// Equal steps for equal ratios; both ends are above zero.
-    Log { low: f64, high: f64 },
+pub(crate) struct Scale {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// Whether equal steps are equal ratios; both ends are above zero then.
+    is_log: bool,
 }
 
 /// One tick of an axis.
@@ -26,10 +26,7 @@ impl Scale {
     /// A linear scale from zero, or below where numbers are, to a round number beyond the largest. Numbers
     /// that are not finite do not count.
     pub(crate) fn linear(numbers: impl IntoIterator<Item = f64>) -> Self {
-        let (mut low, mut high) = (0.0_f64, 0.0_f64);
-        for number in numbers.into_iter().filter(|number| number.is_finite()) {
-            (low, high) = (low.min(number), high.max(number));
-        }
+        let (mut low, mut high) = around_zero(numbers);
         if low == high {
             high = low + 1.0;
         }
@@ -39,19 +36,18 @@ impl Scale {
         if (round_high - round_low).is_finite() && round_high > round_low {
             (low, high) = (round_low, round_high);
         }
-        Self::Linear { low, high }
+        Self { low, high, is_log: false }
     }
 
     /// A linear scale between just these ends.
     pub(crate) fn between(low: f64, high: f64) -> Self {
         let fits = low.is_finite() && high.is_finite() && high > low && (high - low).is_finite();
-        if fits { Self::Linear { low, high } } else { Self::linear([low, high]) }
+        if fits { Self { low, high, is_log: false } } else { Self::linear([low, high]) }
     }
 
     /// A linear scale over zero and the numbers and hardly more, for bars.
     pub(crate) fn around(numbers: impl IntoIterator<Item = f64>) -> Self {
-        let finite = numbers.into_iter().filter(|number| number.is_finite());
-        let (low, high) = finite.fold((0.0_f64, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+        let (low, high) = around_zero(numbers);
         let margin = (high - low) * 0.01;
         Self::between(if low < 0.0 { low - margin } else { 0.0 }, high + margin)
     }
@@ -63,7 +59,7 @@ impl Scale {
         if high <= low {
             high = low + 1.0;
         }
-        Self::Log { low: 10f64.powf(low), high: 10f64.powf(high).min(f64::MAX) }
+        Self { low: 10f64.powf(low), high: 10f64.powf(high).min(f64::MAX), is_log: true }
     }
 
     /// A logarithmic scale that begins and ends at 1, 2 or 5 times a power of ten.
@@ -73,29 +69,30 @@ impl Scale {
         if above <= below {
             (below, above) = (below / 2.0, above * 2.0);
         }
-        Self::Log { low: below, high: above.min(f64::MAX) }
+        Self { low: below, high: above.min(f64::MAX), is_log: true }
     }
 
     /// A logarithmic scale between just these ends: footprints, which go by powers of two.
     pub(crate) fn log_between(low: f64, high: f64) -> Self {
         let fits = low > 0.0 && high > low && high.is_finite();
-        if fits { Self::Log { low, high } } else { Self::log([low, high]) }
+        if fits { Self { low, high, is_log: true } } else { Self::log([low, high]) }
     }
 
     /// Logarithmic where the numbers are all above zero and go over more than a factor of `ratio`.
     pub(crate) fn suited(numbers: &[f64], ratio: f64) -> Self {
         let finite = || numbers.iter().copied().filter(|number| number.is_finite());
-        let (low, high) = finite().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+        let (low, high) = extent(finite());
         if low > 0.0 && high / low > ratio { Self::log(finite()) } else { Self::linear(finite()) }
     }
 
     /// The place of a number, 0 to 1; `None` for what is not finite, what is not above zero on a logarithmic
     /// scale, and what is outside.
     pub(crate) fn at(&self, number: f64) -> Option<f64> {
-        let share = match *self {
-            Self::Linear { low, high } => (number - low) / (high - low),
-            Self::Log { .. } if number.is_nan() || number <= 0.0 => return None,
-            Self::Log { low, high } => (number / low).ln() / (high / low).ln(),
+        let Self { low, high, is_log } = *self;
+        let share = match is_log {
+            true if number.is_nan() || number <= 0.0 => return None,
+            true => (number / low).ln() / (high / low).ln(),
+            false => (number - low) / (high - low),
         };
         // What rounding pushed over an end is at the end.
         (share.is_finite() && (-1e-6..=1.000_001).contains(&share)).then(|| share.clamp(0.0, 1.0))
@@ -103,35 +100,16 @@ impl Scale {
 
     /// The place of a number, at the nearer end when it has none: for the ends of an interval.
     pub(crate) fn near(&self, number: f64) -> f64 {
-        let (low, high) = self.ends();
-        self.at(number).unwrap_or(if number >= high {
-            1.0
-        } else if number <= low || number.is_nan() {
-            0.0
-        } else {
-            1.0
-        })
-    }
-
-    /// The two ends of the domain.
-    pub(crate) fn ends(&self) -> (f64, f64) {
-        match *self {
-            Self::Linear { low, high } | Self::Log { low, high } => (low, high),
-        }
-    }
-
-    /// Whether equal steps are equal ratios.
-    #[cfg(test)]
-    fn is_log(&self) -> bool {
-        matches!(self, Self::Log { .. })
+        self.at(number).unwrap_or(if number > self.low { 1.0 } else { 0.0 })
     }
 
     /// Ticks with their labels.
     pub(crate) fn ticks(&self, unit: &Unit) -> Vec<Tick> {
-        let numbers = match *self {
-            Self::Linear { low, high } => linear_ticks(low, high, unit),
-            Self::Log { low, high } if *unit == Unit::Bytes => powers_of_two(low, high),
-            Self::Log { low, high } => log_ticks(low, high),
+        let Self { low, high, is_log } = *self;
+        let numbers = match is_log {
+            false => linear_ticks(low, high, unit),
+            true if *unit == Unit::Bytes => powers_of_two(low, high),
+            true => log_ticks(low, high),
         };
         let tick = |(number, major): (f64, bool)| {
             Some(Tick { at: self.at(number)?, label: unit.tick(number), major })
@@ -140,15 +118,22 @@ impl Scale {
     }
 }
 
+/// The smallest and the largest of some numbers; infinity and its opposite for none.
+pub(crate) fn extent(numbers: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    numbers.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+}
+
+/// The smallest and the largest of zero and the finite numbers.
+fn around_zero(numbers: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    extent(numbers.into_iter().filter(|number| number.is_finite()).chain([0.0]))
+}
+
 /// The smallest and largest number above zero; 1 and 1 when there is none.
 fn positive(numbers: impl IntoIterator<Item = f64>) -> (f64, f64) {
     // The smallest normal number, so that no end of a scale is below what divides.
-    let usable = |number: &f64| number.is_finite() && *number >= 1e-300;
-    let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
-    for number in numbers.into_iter().filter(usable) {
-        (low, high) = (low.min(number), high.max(number));
-    }
-    if high == 0.0 { (1.0, 1.0) } else { (low.min(1e300), high.min(1e300)) }
+    let usable = numbers.into_iter().filter(|number| number.is_finite() && *number >= 1e-300);
+    let (low, high) = extent(usable);
+    if low > high { (1.0, 1.0) } else { (low.min(1e300), high.min(1e300)) }
 }
 
 fn round_below(number: f64) -> f64 {
@@ -214,10 +199,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn ends(scale: &Scale) -> (f64, f64) {
+        (scale.low, scale.high)
+    }
+
     #[test]
     fn decades_are_equally_wide() {
         let scale = Scale::decades([1.9, 158_000.0]);
-        assert_eq!(scale.ends(), (1.0, 1_000_000.0));
+        assert_eq!(ends(&scale), (1.0, 1_000_000.0));
         let at = |x| scale.at(x).unwrap();
         assert!((at(10.0) - 1.0 / 6.0).abs() < 1e-12);
         assert!((at(1_000.0) - 0.5).abs() < 1e-12);
@@ -236,8 +225,8 @@ mod tests {
 
     #[test]
     fn a_linear_scale_holds_zero_and_what_is_below() {
-        assert_eq!(Scale::linear([-30.0, 470.0]).ends(), (-100.0, 500.0));
-        assert_eq!(Scale::linear([]).ends(), (0.0, 1.0));
+        assert_eq!(ends(&Scale::linear([-30.0, 470.0])), (-100.0, 500.0));
+        assert_eq!(ends(&Scale::linear([])), (0.0, 1.0));
         assert_eq!(Scale::linear([0.0]).at(0.0), Some(0.0));
     }
 
@@ -262,17 +251,17 @@ mod tests {
 
     #[test]
     fn the_kind_of_scale_follows_the_numbers() {
-        assert!(Scale::suited(&[1.0, 1_000.0], 50.0).is_log());
-        assert!(!Scale::suited(&[1.0, 10.0], 50.0).is_log());
-        assert!(!Scale::suited(&[-1.0, 1_000.0], 50.0).is_log());
-        assert!(!Scale::suited(&[], 50.0).is_log());
+        assert!(Scale::suited(&[1.0, 1_000.0], 50.0).is_log);
+        assert!(!Scale::suited(&[1.0, 10.0], 50.0).is_log);
+        assert!(!Scale::suited(&[-1.0, 1_000.0], 50.0).is_log);
+        assert!(!Scale::suited(&[], 50.0).is_log);
     }
 
     proptest! {
         #[test]
         fn any_numbers_give_a_scale_with_places_in_it(numbers in prop::collection::vec(proptest::num::f64::ANY, 0..6), x in proptest::num::f64::ANY) {
             for scale in [Scale::linear(numbers.clone()), Scale::around(numbers.clone()), Scale::decades(numbers.clone()), Scale::log(numbers.clone()), Scale::suited(&numbers, 20.0)] {
-                let (low, high) = scale.ends();
+                let (low, high) = ends(&scale);
                 prop_assert!(low.is_finite() && high.is_finite() && low < high, "{scale:?}");
                 prop_assert!((0.0..=1.0).contains(&scale.near(x)));
                 if let Some(at) = scale.at(x) {
@@ -283,7 +272,7 @@ mod tests {
                     prop_assert!(ticks.len() <= 40, "{} ticks of {scale:?}", ticks.len());
                 }
                 let numbers = numbers.iter().filter(|number| number.abs() < 1e290);
-                if !scale.is_log() {
+                if !scale.is_log {
                     for number in numbers {
                         prop_assert!(scale.at(*number).is_some(), "{number} in {scale:?}");
                     }

@@ -1,9 +1,9 @@
 //! The table behind a chart.
 
-use crate::markup::{Element, clean, el, short};
+use crate::markup::{clean, short};
+use maud::{Markup, html};
 
 /// A table whose first column names the row.
-#[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) caption: String,
     /// Heading of each column, and whether it holds numbers.
@@ -12,7 +12,6 @@ pub(crate) struct Table {
 }
 
 /// The content of one place of a table.
-#[derive(Clone, Debug)]
 pub(crate) enum Cell {
     /// A text of a record, or of ours.
     Text(String),
@@ -55,48 +54,53 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Without a column: that of the run, where there is one run only.
+    pub(crate) fn without(mut self, column: usize) -> Self {
+        self.columns.remove(column);
+        self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        self
+    }
+
     /// The table in a box that scrolls by itself, so that the page does not. Not a region: a page has too many to be
     /// landmarks.
-    pub(crate) fn element(&self) -> Element {
-        let head = self.columns.iter().map(|(name, is_number)| {
-            let th = el("th").set("scope", "col").text(name);
-            if *is_number { th } else { th.class("t") }
-        });
-        let body = self.rows.iter().map(|row| {
-            let cells = row.iter().enumerate().map(|(i, cell)| cell.element(i == 0));
-            el("tr").all(cells)
-        });
-        let table = el("table")
-            .class("sortable")
-            .with(el("caption").text(&self.caption))
-            .with(el("thead").with(el("tr").all(head)))
-            .with(el("tbody").all(body));
-        el("div")
-            .class("scroll")
-            .set("role", "group")
-            .set("tabindex", "0")
-            .set("aria-label", self.caption.as_str())
-            .with(table)
+    pub(crate) fn element(&self) -> Markup {
+        html! {
+            div.scroll role="group" tabindex="0" aria-label=(self.caption) {
+                table.sortable {
+                    caption { (self.caption) }
+                    thead {
+                        tr {
+                            @for (name, is_number) in &self.columns {
+                                th scope="col" class=[(!is_number).then_some("t")] { (clean(name)) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &self.rows {
+                            tr { @for (i, cell) in row.iter().enumerate() { (cell.element(i == 0)) } }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
 impl Cell {
     /// Most cells hold numbers, so that those which do not are the marked ones.
-    fn element(&self, first: bool) -> Element {
-        match self {
-            Self::Text(text) if first => el("th").set("scope", "row").class("t").text(text),
-            Self::Text(text) => el("td").class("t").text(text),
-            Self::None => el("td").words("–"),
+    fn element(&self, first: bool) -> Markup {
+        let (class, sort, shown) = match self {
+            Self::Text(text) => (Some("t"), None, text.as_str()),
+            Self::None => (None, None, "–"),
             Self::Number(shown, number) => {
-                let cell = if first { el("th").set("scope", "row") } else { el("td") };
                 // The script reads thousands and letters, but no units.
                 let plain = shown.chars().all(|c| c.is_ascii_digit() || ",.-".contains(c));
-                if plain || !number.is_finite() {
-                    cell.text(shown)
-                } else {
-                    cell.text(shown).set("data-v", compact(*number))
-                }
+                (None, (!plain && number.is_finite()).then(|| compact(*number)), shown.as_str())
             }
+        };
+        html! {
+            @if first { th scope="row" class=[class] data-v=[sort] { (shown) } }
+            @else { td class=[class] data-v=[sort] { (shown) } }
         }
     }
 }

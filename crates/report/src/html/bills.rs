@@ -1,16 +1,24 @@
-//! Bills: what a crossing is made of, by phase and, where it is known, by cause.
+//! Bills: what a crossing is made of, by phase and, where it is known, by cause. Parts of a total are beside each other, to
+//! the right of zero; negative ones to the left of it.
 
 mod item;
 
 use super::runs::{PageRow, Runs, family};
-use crate::chart::mark::COLORS;
-use crate::chart::stacked::{self, Bar, Fill, Part};
-use crate::chart::{Cell, Figure, Scale, Table};
-use crate::markup::{Element, Node, clean, el};
-use item::{Bill, Item, Measure, evidence};
+use crate::chart::mark::{self, COLORS, Look};
+use crate::chart::scale::extent;
+use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
+use crate::markup::{clean, percent as width};
+use indexmap::IndexSet;
+use item::{Bill, Item, REST, evidence};
+use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tollgate_record::Measurement;
 use tollgate_record::number::percent;
+
+/// Height of one bar in pixels, and of the one of causes below it.
+const BAR: f64 = 18.0;
+const CAUSE_BAR: f64 = 8.0;
+const GAP: f64 = 2.0;
 
 /// Rows whose parts are listed below their bar; of more rows the legend and the table must do.
 const LISTED: usize = 14;
@@ -24,11 +32,11 @@ const CAUSES: usize = 3;
 /// The bills of one family on one engine, in one unit.
 struct Group<'a> {
     title: String,
-    measure: Measure,
+    measure: &'static str,
     rows: Vec<(PageRow<'a>, Vec<(usize, Bill)>)>,
 }
 
-pub(super) fn section(runs: &Runs) -> Vec<Node> {
+pub(super) fn section(runs: &Runs) -> Markup {
     let mut groups: Vec<Group> = Vec::new();
     for row in runs.rows(|result| !result.phases.is_empty()) {
         let bills: Vec<(usize, Bill)> =
@@ -52,7 +60,7 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
                 .chain(&bills)
                 .flat_map(|(_, bill)| &bill.items);
             let named: BTreeSet<&str> =
-                named.map(|item| item.name.as_str()).filter(|name| *name != item::REST).collect();
+                named.map(|item| item.name.as_str()).filter(|name| *name != REST).collect();
             group.title == title && group.measure == measure && named.len() <= COLORS
         };
         match groups.iter_mut().find(fits) {
@@ -75,158 +83,181 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
             && !matches!(family, "riscv-icache" | "riscv-pipeline")
             && it.stages.is_none()
     };
-    let absent = super::absent::list(runs, simulated);
-    if groups.is_empty() {
-        return absent;
+    html! {
+        @if !groups.is_empty() {
+            p.lead {
+                "Each bar is one crossing, its parts beside each other; the line at its end is the total as it was measured by \
+                 itself. A part below zero is to the left of zero: differences are never clamped. What no part accounts for \
+                 is hatched."
+            }
+        }
+        @for group in &groups { (figure(runs, group)) }
+        (runs.remarks(simulated))
     }
-    let lead = "Each bar is one crossing, its parts beside each other; the line at its end is the total as it was \
-                measured by itself. A part below zero is to the left of zero: differences are never clamped. What \
-                no part accounts for is hatched.";
-    let mut nodes = vec![el("p").class("lead").words(lead).into()];
-    nodes.extend(groups.iter().map(|group| Node::from(figure(runs, group))));
-    nodes.extend(absent);
-    nodes
 }
 
-fn figure(runs: &Runs, group: &Group) -> Element {
-    let phases = names(group, |bill| &bill.items);
-    let causes = names(group, |bill| &bill.causes);
-    let bills =
-        || group.rows.iter().flat_map(|(_, bills)| bills).map(|(_, bill)| bill).filter(|bill| bill.adds_up());
-    let totals = || bills().map(|bill| bill.total.abs()).filter(|total| *total > 0.0);
-    let (low, high) = totals().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
-    let relative = high / low > RATIO;
-    let bar = |runs: &Runs, n: usize, row: &PageRow, bill: &Bill| -> Bar {
-        let unit = if relative { bill.total.abs() / 100.0 } else { 1.0 };
-        let parts = |items: &[Item], names: &[String], first: usize| -> Vec<Part> {
-            let part = |item: &Item| Part {
-                fill: fill(&item.name, names, first),
-                number: item.number / unit,
-                words: format!("{}{}, {}", runs.before(n), row.name, bill.said(item)),
-            };
-            items.iter().map(part).collect()
-        };
-        let parts_of = parts(&bill.items, &phases, 0);
-        Bar { parts: parts_of, causes: parts(&bill.causes, &causes, CAUSES), total: Some(bill.total / unit) }
+/// What the bars of one figure share.
+struct Bars<'a> {
+    runs: &'a Runs<'a>,
+    scale: Scale,
+    /// Whether parts are shown as shares of their own total, in per cent.
+    relative: bool,
+    phases: IndexSet<&'a str>,
+    causes: IndexSet<&'a str>,
+}
+
+fn figure(runs: &Runs, group: &Group) -> Markup {
+    let all =
+        || group.rows.iter().flat_map(|(row, bills)| bills.iter().map(move |(n, bill)| (row, *n, bill)));
+    let (good, bad): (Vec<_>, Vec<_>) = all().partition(|(_, _, bill)| bill.adds_up());
+    let totals = good.iter().map(|(_, _, bill)| bill.total.abs()).filter(|total| *total > 0.0);
+    let (low, high) = extent(totals);
+    let mut bars = Bars {
+        runs,
+        scale: Scale::between(0.0, 1.0),
+        relative: high / low > RATIO,
+        phases: all().flat_map(|(_, _, bill)| &bill.items).map(|item| item.name.as_str()).collect(),
+        causes: all().flat_map(|(_, _, bill)| &bill.causes).map(|item| item.name.as_str()).collect(),
     };
-    let bars: Vec<Vec<(usize, &Bill, Option<Bar>)>> = group
-        .rows
-        .iter()
-        .map(|(row, bills)| {
-            bills
-                .iter()
-                .map(|(n, bill)| (*n, bill, bill.adds_up().then(|| bar(runs, *n, row, bill))))
-                .collect()
-        })
-        .collect();
-    let scale =
-        Scale::around(bars.iter().flatten().filter_map(|(_, _, bar)| bar.as_ref()).flat_map(Bar::ends));
-    let mut figure = Figure::new(&group.title, table(runs, group));
-    for (names, first, says) in [(&phases, 0, ""), (&causes, CAUSES, "the thin bar, by cause:")] {
-        let entries =
-            names.iter().map(|name| el("li").with(stacked::swatch(fill(name, names, first))).text(name));
-        let says = Some(el("li").class("says").words(says)).filter(|_| !says.is_empty());
+    bars.scale = Scale::around(good.iter().flat_map(|(_, _, bill)| bars.ends(bill)));
+    let mut figure = Figure::new(&group.title, "", table(runs, group));
+    for (names, first, says) in [(&bars.phases, 0, ""), (&bars.causes, CAUSES, "the thin bar, by cause:")] {
         if !names.is_empty() {
-            figure = figure.draw(el("ul").class("legend").all(says).all(entries));
+            figure.picture.push(html! {
+                ul.legend {
+                    @if !says.is_empty() { li.says { (says) } }
+                    @for name in names { li { (swatch(fill(name, names, first))) (clean(name)) } }
+                }
+            });
         }
     }
-    if relative {
+    let mut unit = Unit::named(group.measure);
+    if bars.relative {
+        unit = Unit::Other("%".into());
         figure.lead =
             "Parts as shares of each row's own total, since the totals are too far apart for one scale."
                 .into();
     }
-    let unit = if relative { crate::chart::Unit::Other("%".into()) } else { group.measure.unit() };
-    figure = figure.draw(crate::chart::rungs::axis(&scale, &unit));
+    figure.picture.push(rungs::axis(&bars.scale, &unit, &[]));
     let listed = group.rows.len() <= LISTED && !runs.are_several();
-    let rows = group.rows.iter().zip(&bars).flat_map(|((row, _), bars)| {
-        bars.iter().filter_map(|(n, bill, bar)| {
-            Some(self::row(runs, row, *n, bill, bar.as_ref()?, &scale, &phases, listed))
-        })
+    figure.picture.push(html! {
+        ol class="rungs bills" { @for (row, n, bill) in good { (bars.row(row, n, bill, listed)) } }
     });
-    figure = figure.draw(el("ol").class("rungs bills").all(rows.collect::<Vec<_>>()));
-    for ((row, _), bars) in group.rows.iter().zip(&bars) {
-        for (n, bill, _) in bars.iter().filter(|(_, _, bar)| bar.is_none()) {
-            figure.notes.push(format!(
-                "{}{}: the parts add up to {} and the total is {}, so they are not parts of it; they are in the table.",
-                runs.before(*n),
-                row.name,
-                bill.measure.show(bill.sum()),
-                bill.measure.show(bill.total),
-            ));
-        }
-    }
+    figure.notes.extend(bad.into_iter().map(|(row, n, bill)| {
+        format!(
+            "{}{}: the parts add up to {} and the total is {}, so they are not parts of it; they are in the table.",
+            runs.before(n),
+            row.name,
+            bill.show(bill.sum(|part| part)),
+            bill.show(bill.total),
+        )
+    }));
     figure.element()
 }
 
-/// The names of parts in the order in which they first occur.
-fn names<'a>(group: &'a Group, of: fn(&'a Bill) -> &'a Vec<Item>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for (_, bill) in group.rows.iter().flat_map(|(_, bills)| bills) {
-        for item in of(bill) {
-            if !names.contains(&item.name) {
-                names.push(item.name.clone());
+/// The color of a part, and the class that says how it is filled.
+fn fill(name: &str, names: &IndexSet<&str>, first: usize) -> (Look, &'static str) {
+    if name == REST {
+        return (Look::nth(COLORS - 1), "part hatched");
+    }
+    let n = first + names.iter().filter(|there| **there != REST).take_while(|there| **there != name).count();
+    // Where colors come round again the second lot has a pattern's edge.
+    (Look::nth(n), if n >= COLORS { "part again" } else { "part" })
+}
+
+/// What stands for a fill in a legend.
+fn swatch((look, class): (Look, &str)) -> Markup {
+    mark::small(&look.class(), 12, html! { rect class=(class) width="12" height="12" {} })
+}
+
+impl Bars<'_> {
+    /// What the numbers of a bill are divided by.
+    fn unit(&self, bill: &Bill) -> f64 {
+        if self.relative { bill.total.abs() / 100.0 } else { 1.0 }
+    }
+
+    /// The numbers between which a bar reaches: from the sum of what is negative to the larger of total and sum of what
+    /// is positive.
+    fn ends(&self, bill: &Bill) -> [f64; 2] {
+        let sum = |of: &[Item], sign: f64| -> f64 {
+            let numbers = of.iter().map(|item| item.number / self.unit(bill));
+            numbers.filter(|number| number * sign > 0.0).sum()
+        };
+        let total = bill.total / self.unit(bill);
+        [sum(&bill.items, -1.0).min(total), sum(&bill.items, 1.0).max(sum(&bill.causes, 1.0)).max(total)]
+    }
+
+    /// The bar on a track as wide as its column; `name` is of the row, `n` of the run.
+    fn track(&self, name: &str, n: usize, bill: &Bill) -> Markup {
+        let below = if bill.causes.is_empty() { 0.0 } else { CAUSE_BAR + GAP };
+        let height = BAR + below + 6.0;
+        let zero = self.scale.near(0.0);
+        let stack = |items: &[Item], names: &IndexSet<&str>, first: usize, top: f64, height: f64| {
+            let (mut right, mut left, mut drawn) = (0.0, 0.0, Vec::new());
+            for item in items {
+                let number = item.number / self.unit(bill);
+                let end = if number < 0.0 { &mut left } else { &mut right };
+                let (from, to) = (*end, *end + number);
+                *end = to;
+                let place = [from.min(to), from.max(to)].map(|x| self.scale.near(x));
+                // What has no width cannot be seen; the table has it.
+                if width(place[1] - place[0]) == width(0.0) {
+                    continue;
+                }
+                let (look, class) = fill(&item.name, names, first);
+                let class = if number < 0.0 && item.name != REST { "part negative" } else { class };
+                let words = format!("{}{name}, {}", self.runs.before(n), bill.said(item));
+                drawn.push(mark::mark(&look.class(), &words, mark::rect(class, place, top, height)));
+            }
+            drawn
+        };
+        mark::track(
+            height,
+            html! {
+                @for part in stack(&bill.items, &self.phases, 0, 3.0, BAR) { (part) }
+                @for part in stack(&bill.causes, &self.causes, CAUSES, 3.0 + BAR + GAP, CAUSE_BAR) { (part) }
+                (mark::line("base", (zero, 0.0), (zero, height)))
+                @if let Some(at) = self.scale.at(bill.total / self.unit(bill)) {
+                    (mark::line("total", (at, 0.0), (at, BAR + 6.0)))
+                }
+            },
+        )
+    }
+
+    fn row(&self, row: &PageRow, n: usize, bill: &Bill, listed: bool) -> Markup {
+        let run = self.runs.one(n);
+        let share = |part: &Item| match bill.total > 0.0 {
+            true => format!(" · {}", signed_percent(part.number / bill.total)),
+            false => String::new(),
+        };
+        html! {
+            li.rung data-name=(row.name) {
+                span.name {
+                    @if self.runs.are_several() { (mark::swatch(run.look)) (run.letter) " " }
+                    (clean(row.short()))
+                }
+                (self.track(&row.name, n, bill))
+                span.figures {
+                    span.one {
+                        b { (bill.show(bill.total)) }
+                        @if let Some(half) = bill.half { " " i { "± " (percent(half / bill.total.abs())) } }
+                    }
+                }
+                @if listed {
+                    ul.parts {
+                        @for part in &bill.items {
+                            li {
+                                (swatch(fill(&part.name, &self.phases, 0)))
+                                (clean(&part.name)) " "
+                                b { (bill.show(part.number)) } " "
+                                i { (clean(&format!("{}{} · {}", bill.plus_minus(part), share(part), evidence(part.evidence)))) }
+                            }
+                        }
+                    }
+                }
             }
         }
     }
-    names
-}
-
-fn fill(name: &str, names: &[String], first: usize) -> Fill {
-    if name == item::REST {
-        return Fill::Hatched;
-    }
-    let colored = names.iter().filter(|name| *name != item::REST);
-    Fill::Color(first + colored.take_while(|there| *there != name).count())
-}
-
-#[expect(clippy::too_many_arguments, reason = "a row is drawn in one place only")]
-fn row(
-    runs: &Runs,
-    row: &PageRow,
-    n: usize,
-    bill: &Bill,
-    bar: &Bar,
-    scale: &Scale,
-    phases: &[String],
-    listed: bool,
-) -> Element {
-    let mut name = el("span").class("name");
-    if runs.are_several() {
-        name =
-            name.with(crate::chart::mark::swatch(runs.one(n).look)).words(format!("{} ", runs.one(n).letter));
-    }
-    let mut figures = el("span").class("one").with(el("b").text(bill.measure.show(bill.total)));
-    if let Some(half) = bill.half {
-        figures = figures.words(" ").with(el("i").text(format!("± {}", percent(half / bill.total.abs()))));
-    }
-    let item = el("li")
-        .class("rung")
-        .set("data-name", row.name.as_str())
-        .with(name.text(row.short()))
-        .with(bar.track(scale))
-        .with(el("span").class("figures").with(figures));
-    if !listed {
-        return item;
-    }
-    let parts = bill.items.iter().map(|part| {
-        let share = if bill.total > 0.0 {
-            format!(" · {}", signed_percent(part.number / bill.total))
-        } else {
-            String::new()
-        };
-        el("li")
-            .with(stacked::swatch(fill(&part.name, phases, 0)))
-            .text(&part.name)
-            .words(" ")
-            .with(el("b").text(bill.measure.show(part.number)))
-            .words(" ")
-            .with(el("i").text(format!(
-                "{}{share} · {}",
-                part.plus_minus(bill.measure),
-                evidence(part.evidence)
-            )))
-    });
-    item.with(el("ul").class("parts").all(parts))
 }
 
 fn signed_percent(share: f64) -> String {
@@ -234,11 +265,11 @@ fn signed_percent(share: f64) -> String {
 }
 
 fn table(runs: &Runs, group: &Group) -> Table {
-    let measure = group.measure.name();
-    let mut columns = vec![
+    let columns = [
         ("crossing", false),
+        ("run", false),
         ("part", false),
-        (measure, true),
+        (group.measure, true),
         ("low", true),
         ("high", true),
         ("share", true),
@@ -246,17 +277,15 @@ fn table(runs: &Runs, group: &Group) -> Table {
         ("evidence", false),
         ("causes, cycles", false),
     ];
-    if runs.are_several() {
-        columns.insert(1, ("run", false));
-    }
     let mut table = Table::new(format!("{}: parts of each crossing", group.title), &columns);
     for (row, bills) in &group.rows {
         for (n, bill) in bills {
-            let total = Item::total(bill);
+            let total = bill.as_item();
             for item in bill.items.iter().chain([&total]) {
                 let share = item.number / bill.total;
-                let mut cells = vec![
+                table.row(vec![
                     Cell::text(&row.name),
+                    Cell::text(&runs.one(*n).letter),
                     Cell::text(&item.name),
                     Cell::number(item.number),
                     Cell::maybe(item.interval.map(|ci| ci[0])),
@@ -265,13 +294,29 @@ fn table(runs: &Runs, group: &Group) -> Table {
                     Cell::maybe(item.instructions),
                     Cell::text(evidence(item.evidence)),
                     Cell::text(&item.causes),
-                ];
-                if runs.are_several() {
-                    cells.insert(1, Cell::text(&runs.one(*n).letter));
-                }
-                table.row(cells);
+                ]);
             }
         }
     }
-    table
+    if runs.are_several() { table } else { table.without(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::finish;
+
+    #[test]
+    fn negative_parts_go_to_the_left_of_zero() {
+        let items = [60.0, -20.0, 50.0].map(|number| Item { number, ..Item::default() }).to_vec();
+        let bill = Bill { measure: "ns", items, causes: Vec::new(), total: 90.0, half: None };
+        let (phases, causes) = (IndexSet::from([""]), IndexSet::new());
+        let scale = Scale::between(-20.0, 180.0);
+        let bars = Bars { runs: &Runs::new(&[]), scale, relative: false, phases, causes };
+        assert_eq!(bars.ends(&bill), [-20.0, 110.0]);
+        let text = finish(bars.track("", 0, &bill));
+        for (x, width) in [("10%", "30%"), ("0%", "10%"), ("40%", "25%")] {
+            assert!(text.contains(&format!("x=\"{x}\" y=\"3\" width=\"{width}\"")), "{text}");
+        }
+    }
 }

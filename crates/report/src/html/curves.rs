@@ -1,10 +1,12 @@
 //! Curves that belong to figures: the timeline of a scan's faults, how runtimes grow.
 
 use super::runs::Runs;
-use crate::chart::mark;
 use crate::chart::plot::{Axis, Plot, Point};
+use crate::chart::scale::extent;
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
-use crate::markup::{Node, clean};
+use crate::markup::clean;
+use indexmap::IndexSet;
+use maud::{Markup, html};
 use tollgate_record::Series;
 use tollgate_record::number::plural;
 
@@ -34,7 +36,7 @@ struct Line<'a> {
     series: &'a Series,
 }
 
-pub(super) fn section(runs: &Runs) -> Vec<Node> {
+pub(super) fn section(runs: &Runs) -> Markup {
     // Caches have a section of their own.
     let rows = runs.rows(|it| !it.series.is_empty() && it.family() != "riscv-icache");
     let mut groups: Vec<Group> = Vec::new();
@@ -71,12 +73,14 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     }
     let mut figures: Vec<Figure> = groups.iter().map(|group| figure(runs, group)).collect();
     // Rows of the ladder say there what is to be known of them; a scan has no row.
-    let scans = super::absent::list(runs, |it| it.probe == SCAN);
-    match figures.iter_mut().zip(&groups).find(|(_, group)| group.family == "fault") {
-        Some((first, _)) => first.picture.extend(scans),
-        None => return figures.iter().map(|figure| figure.element().into()).chain(scans).collect(),
+    let mut scans = Some(runs.remarks(|it| it.probe == SCAN));
+    if let Some((first, _)) = figures.iter_mut().zip(&groups).find(|(_, group)| group.family == "fault") {
+        first.picture.extend(scans.take());
     }
-    figures.iter().map(|figure| figure.element().into()).collect()
+    html! {
+        @for figure in &figures { (figure.element()) }
+        @if let Some(scans) = scans { (scans) }
+    }
 }
 
 /// The largest value of a line, without its sign.
@@ -96,12 +100,14 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
     let scale = |axis: usize| Scale::suited(&all.iter().map(|point| point[axis]).collect::<Vec<_>>(), RATIO);
     // A timeline is linear however long it is.
     let time = x_unit == Unit::Nanoseconds;
-    let x = if time { ends(&all) } else { scale(0) };
+    let (first, last) = extent(all.iter().map(|point| point[0]));
+    let x = if time { Scale::between(first, last) } else { scale(0) };
     let title = |unit: &Unit, name: &str| match unit {
         Unit::Other(name) => name.clone(),
         _ => clean(name),
     };
-    let names = distinct(group.lines.iter().map(|line| clean(&line.series.name)));
+    let names: IndexSet<String> = group.lines.iter().map(|line| clean(&line.series.name)).collect();
+    let names: Vec<String> = names.into_iter().collect();
     let mut plot = Plot::new(
         Axis {
             scale: x,
@@ -110,7 +116,7 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
         },
         Axis { scale: scale(1), unit: y_unit.clone(), title: title(&y_unit, &names[0]) },
     );
-    let rows = distinct(group.lines.iter().map(|line| line.row.clone()));
+    let rows: IndexSet<&str> = group.lines.iter().map(|line| line.row.as_str()).collect();
     let said = |line: &Line| {
         let mut parts = Vec::new();
         if rows.len() > 1 || names.len() == 1 {
@@ -122,9 +128,9 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
         format!("{}{}", runs.before(line.run), parts.join(", "))
     };
     let family = super::runs::family(group.family);
-    let mut figure =
-        Figure::new(format!("{family}: {}", crate::text::list(&names, 3)), table(runs, group, &said));
-    let (mut lost, mut thinned, mut entries) = (0, false, Vec::new());
+    let title = format!("{family}: {}", crate::text::list(&names, 3));
+    let mut figure = Figure::new(&title, "", table(group, &said));
+    let mut thinned = false;
     for (n, line) in group.lines.iter().enumerate() {
         let look = runs.line(line.run, group.lines[..n].iter().filter(|other| other.run == line.run).count());
         let points = points(line);
@@ -142,10 +148,10 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
                 Point { x: *x, y: *y, words }
             })
             .collect();
-        lost += plot.line(look, "curve", &drawn);
-        entries.push((look, said(line)));
+        plot.line(look, said(line), &drawn);
     }
-    figure = figure.draw(mark::legend(entries)).draw(plot.element(&figure_name(&family, &names)));
+    let (drawn, lost) = plot.finish(&format!("{family}: {}", names.join(", ")));
+    figure.picture.extend(drawn);
     if lost > 0 {
         figure.notes.push(format!(
             "{} no place on the axes (a logarithmic one begins above zero); the numbers are in the table.",
@@ -161,29 +167,7 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
     figure
 }
 
-fn figure_name(family: &str, names: &[String]) -> String {
-    format!("{family}: {}", names.join(", "))
-}
-
-/// From the first moment to the last.
-fn ends(all: &[[f64; 2]]) -> Scale {
-    let moments = all.iter().map(|point| point[0]);
-    let (low, high) =
-        moments.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-    Scale::between(low, high)
-}
-
-fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for name in names {
-        if !all.contains(&name) {
-            all.push(name);
-        }
-    }
-    all
-}
-
-fn table(_runs: &Runs, group: &Group, said: &dyn Fn(&Line) -> String) -> Table {
+fn table(group: &Group, said: &dyn Fn(&Line) -> String) -> Table {
     let [x, y] = group.units.map(clean);
     let mut table =
         Table::new("Every point, as the record has it", &[("line", false), (&x, true), (&y, true)]);

@@ -2,7 +2,9 @@
 
 use super::runs::Runs;
 use crate::chart::{Cell, Table, Unit};
-use crate::markup::{Node, el};
+use crate::markup::clean;
+use indexmap::IndexMap;
+use maud::{Markup, html};
 use tollgate_record::Run;
 use tollgate_record::number::frequency;
 
@@ -81,39 +83,40 @@ fn yes(it: bool) -> String {
     if it { "yes" } else { "no" }.into()
 }
 
-pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let mut shared = el("dl").class("facts");
+pub(super) fn section(runs: &Runs) -> Markup {
+    let mut shared = Vec::new();
     let mut differing =
         Table::new("Facts in which the runs differ", &[("fact", false), ("run", false), ("value", false)]);
     for (name, say) in FACTS {
-        let values: Vec<Option<String>> = runs.all.iter().map(|one| say(&one.run)).collect();
-        if values.windows(2).all(|pair| pair[0] == pair[1]) {
-            if let Some(Some(value)) = values.first() {
-                let long = if value.len() > 120 { "long" } else { "" };
-                shared =
-                    shared.with(el("div").class(long).with(el("dt").text(name)).with(el("dd").text(value)));
-            }
-            continue;
-        }
         // Runs with the same value share a row.
-        let mut said: Vec<(String, Vec<&str>)> = Vec::new();
-        for (one, value) in runs.all.iter().zip(values) {
-            let value = value.unwrap_or_else(|| "unknown".into());
-            match said.iter_mut().find(|(there, _)| *there == value) {
-                Some((_, letters)) => letters.push(&one.letter),
-                None => said.push((value, vec![&one.letter])),
+        let mut said: IndexMap<Option<String>, Vec<&str>> = IndexMap::new();
+        for one in &runs.all {
+            said.entry(say(&one.run)).or_default().push(&one.letter);
+        }
+        let is_shared = said.len() == 1;
+        for (value, letters) in said {
+            match value {
+                Some(value) if is_shared => shared.push((name, value)),
+                None if is_shared => {}
+                value => differing.row(vec![
+                    Cell::text(name),
+                    Cell::text(letters.join(", ")),
+                    Cell::text(value.as_deref().unwrap_or("unknown")),
+                ]),
             }
         }
-        for (value, letters) in said {
-            differing.row(vec![Cell::text(name), Cell::text(letters.join(", ")), Cell::text(value)]);
+    }
+    html! {
+        @if !differing.rows.is_empty() { (differing.element()) }
+        @if !shared.is_empty() {
+            dl.facts {
+                @for (name, value) in shared {
+                    div class=(if value.len() > 120 { "long" } else { "" }) {
+                        dt { (name) }
+                        dd { (clean(&value)) }
+                    }
+                }
+            }
         }
     }
-    let mut nodes = Vec::new();
-    if !differing.rows.is_empty() {
-        nodes.push(differing.element().into());
-    }
-    if !shared.is_empty() {
-        nodes.push(shared.into());
-    }
-    nodes
 }

@@ -1,19 +1,24 @@
 //! Instruction caches: misses over the whole space of shapes as heat maps, and over the size as a curve.
 
 use super::runs::Runs;
-use crate::chart::heatmap::{Cell as Square, Heatmap, SHADES};
 use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
+use crate::chart::scale::extent;
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
-use crate::markup::{Node, clean, el};
+use crate::markup::{clean, percent as width, px};
+use maud::{Markup, html};
 use std::collections::BTreeMap;
-use tollgate_record::number::{percent, plural};
+use tollgate_record::number::{count, percent, plural};
 use tollgate_record::{Measurement, Series, Status, counter};
 
 /// The family of results of caches.
 const FAMILY: &str = "riscv-icache";
-/// Shares of the accesses that miss, at which the next shade begins.
-const STEPS: [f64; SHADES - 1] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5];
+/// Shares of the accesses that miss, at which the next shade begins; the style sheet has a color for each.
+const STEPS: [f64; 7] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5];
+/// Height of a map's row in pixels.
+const ROW: f64 = 22.0;
+/// Room below for the columns' names and the axis' title.
+const BELOW: f64 = 36.0;
 /// More maps make the page heavy.
 const MAPS: usize = 6;
 /// The most curves that readers can distinguish.
@@ -29,14 +34,13 @@ fn sweep(result: &Measurement) -> Sweep {
     curves.map(|curve| ((curve.line, curve.ways), points(&curve.misses))).collect()
 }
 
-pub(super) fn section(runs: &Runs) -> Vec<Node> {
+pub(super) fn section(runs: &Runs) -> Markup {
     let rows = runs.rows(|result| result.status == Status::Measured && result.family() == FAMILY);
     let all: Vec<(String, &Measurement)> = rows
         .iter()
         .flat_map(|row| row.results.iter().map(|&(n, it)| (format!("{}{}", runs.before(n), name(it)), it)))
         .collect();
-    let mut figures = Vec::new();
-    figures.extend(curves(&all));
+    let mut figures: Vec<Figure> = curves(&all).into_iter().collect();
     let swept: Vec<(&str, Sweep, &Measurement)> = all
         .iter()
         .map(|(name, it)| (name.as_str(), sweep(it), *it))
@@ -46,9 +50,10 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
     if let Some(last) = figures.last_mut().filter(|_| swept.len() > MAPS) {
         last.notes.push(format!("{} more heat maps are in the records.", swept.len() - MAPS));
     }
-    let mut nodes: Vec<Node> = figures.iter().map(|figure| figure.element().into()).collect();
-    nodes.extend(super::absent::list(runs, |it| it.family() == FAMILY));
-    nodes
+    html! {
+        @for figure in &figures { (figure.element()) }
+        (runs.remarks(|it| it.family() == FAMILY))
+    }
 }
 
 fn text(result: &Measurement, key: &str) -> String {
@@ -65,10 +70,6 @@ fn name(result: &Measurement) -> String {
         }
         (program, isa) => format!("{program} ({isa})"),
     }
-}
-
-fn accesses(result: &Measurement) -> Option<f64> {
-    result.counter(counter::ACCESSES).filter(|accesses| *accesses > 0.0)
 }
 
 /// The share of accesses that miss, for each size of a fully associative cache.
@@ -90,8 +91,7 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
     if sizes.iter().filter(|size| **size > 0.0).count() < 2 {
         return None;
     }
-    let (least, most) =
-        sizes.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
+    let (least, most) = extent(sizes);
     let most = 2f64.powf(most.log2().floor() + 1.0);
     let x =
         Axis { scale: Scale::log_between(least, most), unit: Unit::Bytes, title: "size of the cache".into() };
@@ -121,7 +121,7 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
             [Some(point(this)), end.map(|x| Point { x, y: this[1] * 100.0, words: None })]
         };
         let points: Vec<Point> = series.points.iter().zip(ends).flat_map(step).flatten().collect();
-        plot.line(Look::nth(n), "curve", &points);
+        plot.line(Look::nth(n), (*name).to_owned(), &points);
         for &[bytes, ratio] in &series.points {
             table.row(vec![
                 Cell::text(name),
@@ -130,13 +130,11 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
             ]);
         }
     }
-    let mut figure = Figure::new("How large must the cache be?", table);
-    figure.lead = "The share of fetches that miss in a fully associative cache of each size that evicts what was used \
-                   longest ago, found in one pass. Where a curve falls, what the program runs in a loop begins to fit."
-        .into();
-    let entries = found.iter().take(CURVES).enumerate();
-    figure = figure.draw(mark::legend(entries.map(|(n, (name, _))| (Look::nth(n), (*name).to_owned()))));
-    Some(figure.draw(plot.element("Share of fetches that miss over the size of the cache")))
+    let lead = "The share of fetches that miss in a fully associative cache of each size that evicts what was used \
+                longest ago, found in one pass. Where a curve falls, what the program runs in a loop begins to fit.";
+    let mut figure = Figure::new("How large must the cache be?", lead, table);
+    figure.picture.extend(plot.finish("Share of fetches that miss over the size of the cache").0);
+    Some(figure)
 }
 
 /// The shade of a share of misses.
@@ -145,51 +143,82 @@ fn shade(share: f64) -> usize {
 }
 
 fn map(name: &str, sweep: &Sweep, result: &Measurement) -> Figure {
-    let of = accesses(result);
     let (sets, beyond) = sets(sweep);
     let mut lines: Vec<u32> = sweep.keys().map(|(line, _)| *line).collect();
     lines.dedup();
-    let mut figure = Figure::new(format!("Every shape of cache: {name}"), table(name, sweep, &sets));
-    figure.lead = "The share of fetches that miss, in per cent, for each number of sets (across), of ways (down) and \
-                   length of a line. Down and to the right a cache is larger. Ways that are not a power of two are in \
-                   the table."
-        .into();
+    let lead = "The share of fetches that miss, in per cent, for each number of sets (across), of ways (down) and \
+                length of a line. Down and to the right a cache is larger. Ways that are not a power of two are in \
+                the table.";
+    let mut figure = Figure::new(&format!("Every shape of cache: {name}"), lead, table(name, sweep, &sets));
     if let (Some(beyond), Some(last)) = (beyond, sets.last()) {
         figure.notes.push(format!("Up to {beyond} sets were tried; beyond {last} none changes anything."));
     }
-    let mut maps = el("div").class("heats");
-    for line in lines {
-        let of_line = sweep.iter().filter(|((own, ways), _)| *own == line && ways.is_power_of_two());
-        let rows = of_line.map(|(&(_, ways), points)| {
-            let cell = |sets: &u32| {
-                let &(_, misses) = points.iter().find(|point| point.0 == *sets)?;
-                let size = f64::from(*sets) * f64::from(ways) * f64::from(line);
-                let shape = plural(*sets as usize, "set", "sets");
-                let said = format!("{shape}, {ways}-way, lines of {line} B ({})", Unit::Bytes.show(size));
-                Some(match of {
-                    Some(of) => Square {
-                        shade: shade(misses / of),
-                        shown: short(misses / of),
-                        words: format!(
-                            "{said}: {} misses, {} of the fetches",
-                            tollgate_record::number::count(misses as usize),
-                            percent(misses / of)
-                        ),
-                    },
-                    None => Square { words: format!("{said}: {misses} misses"), ..Square::default() },
-                })
-            };
-            (ways.to_string(), sets.iter().map(cell).collect())
-        });
-        let heat = Heatmap {
-            across: "sets".into(),
-            down: format!("lines of {line} bytes: ways"),
-            columns: sets.iter().map(u32::to_string).collect(),
-            rows: rows.collect(),
-        };
-        maps = maps.with(heat.element(&format!("{name}: misses with lines of {line} bytes")));
+    let of = result.counter(counter::ACCESSES).filter(|accesses| *accesses > 0.0);
+    figure.picture.push(html! {
+        div.heats { @for line in lines { (field(name, sweep, line, &sets, of)) } }
+    });
+    figure
+}
+
+/// The misses with lines of one length `of` so many accesses: a field of cells whose color says how much, for each number
+/// of sets (across) and of ways (down).
+fn field(name: &str, sweep: &Sweep, line: u32, sets: &[u32], of: Option<f64>) -> Markup {
+    let ways = |((own, ways), _): &(&(u32, u32), _)| *own == line && ways.is_power_of_two();
+    let rows: Vec<(u32, &Vec<(u32, f64)>)> =
+        sweep.iter().filter(ways).map(|(&(_, ways), points)| (ways, points)).collect();
+    let (width, height) = (1.0 / sets.len().max(1) as f64, ROW * rows.len() as f64);
+    let across = |column: usize| column as f64 * width;
+    let name = clean(&format!("{name}: misses with lines of {line} bytes"));
+    html! {
+        div class="plot heat" {
+            p.y-title { "lines of " (line) " bytes: ways" }
+            svg.field width="100%" height=(px(height + BELOW)) role="group" aria-label=(name) {
+                g.axes aria-hidden="true" {
+                    @for (i, (ways, _)) in rows.iter().enumerate() {
+                        (mark::left_label("tick", ROW * (i as f64 + 0.7), &ways.to_string()))
+                    }
+                    @for (i, sets) in sets.iter().enumerate() {
+                        // On a phone every other one has room.
+                        @let class = if i % 2 == 0 { "tick" } else { "tick minor" };
+                        (mark::label(class, "middle", across(i) + width / 2.0, height + 15.0, &sets.to_string()))
+                    }
+                    (mark::label("axis", "end", 1.0, height + 32.0, "sets"))
+                }
+                @for (i, (ways, points)) in rows.iter().enumerate() {
+                    @for (j, sets) in sets.iter().enumerate() {
+                        @if let Some((_, misses)) = points.iter().find(|point| point.0 == *sets) {
+                            @let (down, place) = (ROW * i as f64, [across(j), across(j) + width]);
+                            (cell(line, *ways, *sets, *misses, of, place, down))
+                        }
+                    }
+                }
+            }
+        }
     }
-    figure.draw(maps)
+}
+
+/// One cell: its color, the misses in words, and as a number.
+fn cell(line: u32, ways: u32, sets: u32, misses: f64, of: Option<f64>, place: [f64; 2], down: f64) -> Markup {
+    let size = Unit::Bytes.show(f64::from(sets) * f64::from(ways) * f64::from(line));
+    let shape = plural(sets as usize, "set", "sets");
+    let said = format!("{shape}, {ways}-way, lines of {line} B ({size})");
+    let share = of.map(|of| misses / of);
+    let words = match share {
+        Some(share) => {
+            format!("{said}: {} misses, {} of the fetches", count(misses as usize), percent(share))
+        }
+        None => format!("{said}: {misses} misses"),
+    };
+    mark::mark(
+        &format!("h{}", share.map_or(0, shade)),
+        &words,
+        html! {
+            rect x=(width(place[0])) y=(px(down + 1.0)) width=(width(place[1] - place[0])) height=(px(ROW - 2.0)) {}
+            @if let Some(share) = share {
+                (mark::label("inside", "middle", (place[0] + place[1]) / 2.0, down + ROW * 0.68, &short(share)))
+            }
+        },
+    )
 }
 
 /// The numbers of sets as far as one of them changes anything, and the largest where there are more.
@@ -244,6 +273,7 @@ fn table(name: &str, sweep: &Sweep, sets: &[u32]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::finish;
 
     #[test]
     fn sets_end_where_they_change_nothing() {
@@ -254,6 +284,22 @@ mod tests {
         let falling = two([9.0, 5.0, 5.0, 5.0], [4.0, 4.0, 4.0, 3.0]);
         assert_eq!(sets(&falling), (vec![1, 2, 4, 8], None));
         assert_eq!(sets(&Sweep::new()), (Vec::new(), None));
+    }
+
+    #[test]
+    fn a_cell_stands_in_its_row_and_column_and_a_missing_one_is_left_out() {
+        let sweep = Sweep::from([((8, 1), vec![(1, 0.0)]), ((8, 2), vec![(2, 9.0)])]);
+        let out = finish(field("a & b", &sweep, 8, &[1, 2], Some(9.0)));
+        assert_eq!(out.matches("<rect").count(), 2, "{out}");
+        assert!(out.contains("class=\"m h0\"") && out.contains("x=\"0%\" y=\"1\" width=\"50%\""), "{out}");
+        assert!(out.contains("class=\"m h7\"") && out.contains("x=\"50%\" y=\"23\" width=\"50%\""), "{out}");
+        assert!(out.contains("aria-label=\"a &amp; b: misses"), "{out}");
+    }
+
+    #[test]
+    fn cells_without_a_column_are_left_out() {
+        let out = finish(field("", &Sweep::from([((8, 1), vec![(4, 9.0)])]), 8, &[], Some(9.0)));
+        assert!(!out.contains("<rect") && !out.contains("NaN"), "{out}");
     }
 
     #[test]

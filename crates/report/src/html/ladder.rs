@@ -1,86 +1,83 @@
 //! The ladder: every boundary on one logarithmic axis, cheapest first, with what could not be measured in its place.
 
 use super::runs::{PageRow, Runs};
-use crate::chart::figure::Figure;
-use crate::chart::mark;
-use crate::chart::rungs::{self, Point};
-use crate::chart::{Cell, Scale, Table, Unit};
-use crate::markup::{Element, Node, el};
+use super::{emulated, method};
+use crate::chart::mark::{self, Look};
+use crate::chart::scale::extent;
+use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
+use crate::markup::{clean, percent as width};
+use crate::remarks::{Remark, remarks, sentence};
 use crate::words;
-use std::collections::{BTreeMap, BTreeSet};
-use tollgate_record::number::percent;
-use tollgate_record::number::plural;
+use indexmap::{IndexMap, IndexSet};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+use tollgate_record::number::{per_crossing, percent, plural};
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// A sentence of so many bytes is not repeated in a family.
 const LONG: usize = 60;
 
-/// The boundaries of one family.
-struct Family<'a> {
-    title: String,
-    per: &'static str,
-    rows: Vec<PageRow<'a>>,
-}
-
-pub(super) fn section(runs: &Runs) -> Vec<Node> {
-    let rows = runs.rows(|result| super::runs::is_rung(result) && !super::emulated::is(result));
-    figure(runs, rows, lead(runs))
+pub(super) fn section(runs: &Runs) -> Markup {
+    let rows = runs.rows(|result| super::runs::is_rung(result) && !emulated::is(result));
+    figure(runs, rows, &lead(runs))
 }
 
 /// The rows that an emulator made: like those of the ladder, but never among them.
-pub(super) fn emulated(runs: &Runs) -> Vec<Node> {
+pub(super) fn emulated(runs: &Runs) -> Markup {
     let lead = "These figures are those of software that plays a processor, or a part of it. They say what the emulator \
                 takes, nothing of what this machine's hardware would, and no bill is split by them.";
-    figure(runs, runs.rows(super::emulated::is), lead.into())
+    figure(runs, runs.rows(emulated::is), lead)
 }
 
 /// The rows as boundaries on one axis, with a table behind them; nothing when there are none.
-fn figure(runs: &Runs, rows: Vec<PageRow>, lead: String) -> Vec<Node> {
+fn figure(runs: &Runs, rows: Vec<PageRow>, lead: &str) -> Markup {
     if rows.is_empty() {
-        return Vec::new();
+        return html! {};
     }
-    let numbers: Vec<f64> =
-        rows.iter().flat_map(|row| &row.results).filter_map(|(_, it)| Some(it.ns?.estimate)).collect();
-    let scale = Scale::decades(numbers.iter().copied());
+    let figures: Vec<Estimate> =
+        rows.iter().flat_map(|row| &row.results).filter_map(|(_, it)| it.ns).collect();
+    let scale = Scale::decades(figures.iter().map(|ns| ns.estimate));
     let common = common(&rows);
-    let table = table(runs, &rows);
-    let families = families(rows);
-    let mut figure = Figure::new("", table);
-    figure.lead = lead;
-    if !numbers.is_empty() {
-        if rows_have_wide_intervals(&families, &scale) {
-            let what = "the 95 % interval, where it is wider than the mark";
-            let key = el("li").with(mark::interval_swatch(runs.one(0).look)).words(what);
-            figure = figure.draw(el("ul").class("legend").with(key));
-        }
-        figure = figure.draw(rungs::axis_with(&scale, &Unit::Nanoseconds, runs.key()));
+    let mut figure = Figure::new("", lead, table(runs, &rows));
+    if figures.iter().any(|ns| rungs::is_drawn(&scale, ns.ci)) {
+        let look = runs.one(0).look;
+        let swatch = mark::small(
+            &look.class(),
+            28,
+            html! {
+                rect.interval x="1" y="4.5" width="26" height="5" {}
+                use href={ "#shape" (look.shape) } x="14" y="7" {}
+            },
+        );
+        let what = "the 95 % interval, where it is wider than the mark";
+        figure.picture.push(mark::legend([(swatch, what.into())]));
     }
-    let (low, high) = scale.ends();
-    let step = format!("--step:{}", crate::markup::percent(1.0 / (high / low).log10().max(1.0)));
-    for family in &families {
+    if !figures.is_empty() {
+        figure.picture.push(rungs::axis(&scale, &Unit::Nanoseconds, &runs.key()));
+    }
+    let step = format!("--step:{}", width(1.0 / (scale.high / scale.low).log10().max(1.0)));
+    for ((title, per), rows) in families(rows) {
         let mut told = BTreeMap::new();
-        let items =
-            family.rows.iter().map(|row| rung(runs, row, &scale, &common, &mut told)).collect::<Vec<_>>();
-        let title =
-            el("h3").text(&family.title).with(el("span").class("per").text(format!("per {}", family.per)));
-        let mut part = el("section").class("family").with(title);
-        let why = super::emulated::why(&family.rows);
-        if !why.is_empty() {
-            part = part.with(el("ul").class("why").all(why));
-        }
-        figure =
-            figure.draw(part.with(el("ol").class("rungs decades").set("style", step.as_str()).all(items)));
+        let why = emulated::why(&rows);
+        figure.picture.push(html! {
+            section.family {
+                h3 { (clean(&title)) span.per { "per " (per) } }
+                @if !why.is_empty() { ul.why { @for text in why { li.warning { (clean(&text)) } } } }
+                ol class="rungs decades" style=(step) {
+                    @for row in &rows { (rung(runs, row, &scale, &common, &mut told)) }
+                }
+            }
+        });
     }
-    let below = families.iter().flat_map(|family| &family.rows).flat_map(|row| &row.results);
-    let below = below.filter(|(_, it)| it.ns.is_some_and(|ns| ns.estimate <= 0.0)).count();
+    let below = figures.iter().filter(|ns| ns.estimate <= 0.0).count();
     if below > 0 {
         figure.notes.push(format!(
             "{} at or below zero: a logarithmic axis has no place for them; the numbers are in their rows.",
             plural(below, "figure is", "figures are"),
         ));
     }
-    figure.notes.extend(common.values().cloned());
-    vec![figure.element().into()]
+    figure.notes.extend(common.into_values());
+    figure.element()
 }
 
 fn lead(runs: &Runs) -> String {
@@ -98,119 +95,83 @@ fn lead(runs: &Runs) -> String {
 }
 
 /// Warnings of most rows, which are printed once: a mark on every row would hide the others. Code to sentence.
-fn common(rows: &[PageRow]) -> BTreeMap<String, String> {
-    let measured =
-        rows.iter().filter(|row| row.results.iter().any(|(_, it)| it.status == Status::Measured)).count();
-    let mut found: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
-    for row in rows {
-        let mut codes = BTreeSet::new();
-        let all = row.results.iter().flat_map(|(_, it)| &it.warnings);
+fn common<'a>(rows: &[PageRow<'a>]) -> BTreeMap<&'a str, String> {
+    let is_measured = |row: &&PageRow| row.results.iter().any(|(_, it)| it.status == Status::Measured);
+    let measured = rows.iter().filter(is_measured).count();
+    let mut found: BTreeMap<&str, (IndexSet<usize>, &str)> = BTreeMap::new();
+    for (row, (_, it)) in
+        rows.iter().enumerate().flat_map(|(n, row)| row.results.iter().map(move |it| (n, it)))
+    {
         // Where figures are emulated their heading says so.
-        for warning in all.filter(|warning| warning.code != words::EMULATED) {
-            if codes.insert(&warning.code) {
-                found.entry(&warning.code).or_insert((0, &warning.text)).0 += 1;
-            }
+        for warning in it.warnings.iter().filter(|it| it.code != words::EMULATED) {
+            found.entry(&warning.code).or_insert_with(|| (IndexSet::new(), &warning.text)).0.insert(row);
         }
     }
-    let often = found.into_iter().filter(|(_, (rows, _))| measured > 8 && rows * 2 > measured);
+    let often = found.into_iter().filter(|(_, (rows, _))| measured > 8 && rows.len() * 2 > measured);
     often
         .map(|(code, (rows, text))| {
-            (code.to_owned(), format!("In {rows} of {measured} rows ({code}), for example: {text}"))
+            (code, format!("In {} of {measured} rows ({code}), for example: {text}", rows.len()))
         })
         .collect()
 }
 
-/// The rows by boundary, cheapest boundary and cheapest row first.
-fn families(rows: Vec<PageRow>) -> Vec<Family> {
-    let mut families: Vec<Family> = Vec::new();
+/// The rows by boundary and what a figure stands for, cheapest boundary and cheapest row first.
+fn families<'a>(rows: Vec<PageRow<'a>>) -> IndexMap<(String, &'static str), Vec<PageRow<'a>>> {
+    let mut families: IndexMap<(String, &str), Vec<PageRow<'a>>> = IndexMap::new();
     for row in rows {
-        let per = words::per(row.results[0].1.per);
-        let title = super::emulated::title(row.results[0].1);
-        match families.iter_mut().find(|family| family.title == title && family.per == per) {
-            Some(family) => family.rows.push(row),
-            None => families.push(Family { title, per, rows: vec![row] }),
-        }
+        let first = row.results[0].1;
+        families.entry((emulated::title(first), words::per(first.per))).or_default().push(row);
     }
-    for family in &mut families {
-        family.rows.sort_by(|a, b| cheapest(a).total_cmp(&cheapest(b)));
+    for rows in families.values_mut() {
+        rows.sort_by(|a, b| cheapest(a).total_cmp(&cheapest(b)));
     }
-    families.sort_by(|a, b| cheapest(&a.rows[0]).total_cmp(&cheapest(&b.rows[0])));
+    families.sort_by(|_, a, _, b| cheapest(&a[0]).total_cmp(&cheapest(&b[0])));
     // Figures of one boundary that stand for other things follow its cheapest.
-    let mut order: Vec<String> = Vec::new();
-    for family in &families {
-        if !order.contains(&family.title) {
-            order.push(family.title.clone());
-        }
-    }
-    families.sort_by_key(|family| order.iter().position(|title| *title == family.title));
+    let order: IndexSet<String> = families.keys().map(|(title, _)| title.clone()).collect();
+    families.sort_by_key(|(title, _), _| order.get_index_of(title));
     families
-}
-
-/// Whether any interval is drawn, so that its bar needs a key.
-fn rows_have_wide_intervals(families: &[Family], scale: &Scale) -> bool {
-    let results = families.iter().flat_map(|family| &family.rows).flat_map(|row| &row.results);
-    results.filter_map(|(_, it)| it.ns).any(|ns| rungs::is_drawn(scale, ns.ci))
 }
 
 fn cheapest(row: &PageRow) -> f64 {
     row.results.iter().filter_map(|(_, it)| Some(it.ns?.estimate)).fold(f64::INFINITY, f64::min)
 }
 
-/// One row: name, track, numbers, and the remarks on them.
+/// One row: name, track, numbers, and the remarks on them. `told` has the long ones of the rows above.
 fn rung(
     runs: &Runs,
     row: &PageRow,
     scale: &Scale,
-    common: &BTreeMap<String, String>,
+    common: &BTreeMap<&str, String>,
     told: &mut BTreeMap<String, String>,
-) -> Element {
-    let figures: Vec<(usize, Estimate)> =
-        row.results.iter().filter_map(|(n, it)| Some((*n, it.ns?))).collect();
-    let points: Vec<Point> = figures
-        .iter()
-        .map(|(n, ns)| Point {
-            look: runs.one(*n).look,
-            number: ns.estimate,
-            interval: ns.ci,
-            words: format!("{}{} {}", runs.before(*n), row.name, said(ns)),
-        })
-        .collect();
-    let mut item = el("li").class("rung").set("data-name", row.name.as_str()).with(name(row));
-    if !figures.is_empty() {
-        item = item.with(rungs::track(scale, &points)).with(numbers(runs, &figures));
-    }
-    let notes = notes(runs, row, common).into_iter().map(|(class, text)| {
+) -> Markup {
+    let figure = |(n, it): &(usize, &Measurement)| {
+        let ns = it.ns?;
+        let shown = Unit::Nanoseconds.show(ns.estimate);
+        let words = format!("{}{} {shown} {}", runs.before(*n), row.name, plus_minus(&ns));
+        Some((runs.one(*n).look, ns, words))
+    };
+    let figures: Vec<(Look, Estimate, String)> = row.results.iter().filter_map(figure).collect();
+    let mut notes = notes(runs, row, common);
+    for (class, text) in notes.iter_mut().filter(|(_, text)| text.len() >= LONG) {
         // A long sentence that a row above has is not repeated.
-        let text = match (told.get(&text), class) {
-            _ if text.len() < LONG => text,
-            (None, _) => {
-                told.insert(text.clone(), row.short().to_owned());
-                text
-            }
-            (Some(first), "skipped") => format!("Skipped, as {first}"),
-            (Some(first), "failed") => format!("Failed, as {first}"),
-            (Some(first), _) => format!("The same warning as {first}"),
-        };
-        el("li").class(class).text(text)
-    });
-    let notes: Vec<Element> = notes.collect();
-    if notes.is_empty() { item } else { item.with(el("ul").class("why").all(notes)) }
-}
-
-/// The name, which leads to how the figure was obtained.
-fn name(row: &PageRow) -> Element {
-    let name = el("span").class("name");
-    match super::method::anchor(&row.results[0].1.probe) {
-        Some(id) if row.results.iter().any(|(_, it)| it.status == Status::Measured) => {
-            name.with(el("a").set("href", format!("#{id}")).text(row.short()))
+        match (told.get(text), *class) {
+            (None, _) => drop(told.insert(text.clone(), row.short().to_owned())),
+            (Some(first), "skipped") => *text = format!("Skipped, as {first}"),
+            (Some(first), "failed") => *text = format!("Failed, as {first}"),
+            (Some(first), _) => *text = format!("The same warning as {first}"),
         }
-        _ => name.text(row.short()),
     }
-}
-
-/// `159 ns ± 2.9 %`
-fn said(ns: &Estimate) -> String {
-    format!("{} {}", Unit::Nanoseconds.show(ns.estimate), plus_minus(ns))
+    // The name leads to how the figure was obtained.
+    let is_measured = row.results.iter().any(|(_, it)| it.status == Status::Measured);
+    let anchor = method::anchor(&row.results[0].1.probe).filter(|_| is_measured);
+    let short = clean(row.short());
+    html! {
+        li.rung data-name=(row.name) {
+            span.name { @if let Some(id) = anchor { a href={ "#" (id) } { (short) } } @else { (short) } }
+            @if !figures.is_empty() { (rungs::track(scale, &figures)) (numbers(runs, &figures)) }
+            @if !notes.is_empty() { ul.why { @for (class, text) in notes { li.(class) { (clean(&text)) } } } }
+        }
+    }
 }
 
 /// Half of the interval: a share where there is something to be a share of, otherwise nanoseconds.
@@ -223,109 +184,65 @@ fn plus_minus(ns: &Estimate) -> String {
 }
 
 /// The numbers at the right: of each run, or from the lowest to the highest when there are many.
-fn numbers(runs: &Runs, figures: &[(usize, Estimate)]) -> Element {
-    let mut list = el("span").class("figures");
-    if figures.len() > rungs::APART {
-        let low = figures.iter().map(|(_, ns)| ns.estimate).fold(f64::INFINITY, f64::min);
-        let high = figures.iter().map(|(_, ns)| ns.estimate).fold(f64::NEG_INFINITY, f64::max);
-        let unit = Unit::Nanoseconds;
-        return list.with(el("b").text(range(&unit.show(low), &unit.show(high)))).with(el("i").text(plural(
-            figures.len(),
-            "run",
-            "runs",
-        )));
-    }
-    for (n, ns) in figures {
-        let mut one = el("span").class("one");
-        if runs.are_several() {
-            one = one.with(mark::swatch(runs.one(*n).look));
-        }
-        list = list.with(
-            one.with(el("b").text(Unit::Nanoseconds.show(ns.estimate)))
-                .words(" ")
-                .with(el("i").text(plus_minus(ns))),
-        );
-    }
-    list
-}
-
-/// From one figure to the other; where both are written the same, that.
-pub(super) fn range(low: &str, high: &str) -> String {
-    if low == high { low.into() } else { format!("{low} – {high}") }
-}
-
-/// Why there is no figure, and warnings, each once for the runs that share it.
-fn notes(runs: &Runs, row: &PageRow, common: &BTreeMap<String, String>) -> Vec<(&'static str, String)> {
-    let mut said: Vec<(&'static str, String, Vec<usize>)> = Vec::new();
-    let mut say = |class, text: String, n: usize| match said.iter_mut().find(|(_, there, _)| *there == text) {
-        Some((_, _, of)) => of.push(n),
-        None => said.push((class, text, vec![n])),
-    };
-    for (n, result) in &row.results {
-        let reason = result.reason.as_deref().unwrap_or("no reason given");
-        match result.status {
-            Status::Skipped => {
-                let enable = result.enable.as_deref().map(|enable| format!(". To enable it: {enable}"));
-                say("skipped", format!("Skipped: {reason}{}", enable.unwrap_or_default()), *n);
+fn numbers(runs: &Runs, figures: &[(Look, Estimate, String)]) -> Markup {
+    let show = |ns: f64| Unit::Nanoseconds.show(ns);
+    html! {
+        span.figures {
+            @if figures.len() > rungs::APART {
+                b { (range(show, figures.iter().map(|(_, ns, _)| ns.estimate))) }
+                i { (plural(figures.len(), "run", "runs")) }
+            } @else {
+                @for (look, ns, _) in figures {
+                    span.one {
+                        @if runs.are_several() { (mark::swatch(*look)) }
+                        b { (show(ns.estimate)) } " " i { (plus_minus(ns)) }
+                    }
+                }
             }
-            Status::Failed => say("failed", format!("Failed: {reason}"), *n),
-            Status::Measured if result.ns.is_none() => {
-                say("skipped", "Counted, not timed: see its bill, and the table.".into(), *n);
-            }
-            Status::Measured => {}
         }
     }
-    for (text, of) in warnings(row, common) {
-        said.push(("warning", text, of));
-    }
-    let item = |(class, text, of): (&'static str, String, Vec<usize>)| {
-        let all = of.len() == runs.all.len();
-        let letters: Vec<&str> = of.iter().map(|n| runs.one(*n).letter.as_str()).collect();
-        let before = if all { String::new() } else { format!("{}: ", letters.join(", ")) };
-        (class, format!("{before}{text}"))
-    };
-    said.into_iter().map(item).collect()
 }
 
-/// The warnings of a row and the runs that carry each. Of many runs with the same warning and other figures the first
-/// speaks for all.
-fn warnings(row: &PageRow, common: &BTreeMap<String, String>) -> Vec<(String, Vec<usize>)> {
-    // Code, text, the runs with that text, and those with another.
-    let mut said: Vec<(&str, String, Vec<usize>, Vec<usize>)> = Vec::new();
+/// From the lowest figure to the highest; where both are written the same, that.
+pub(super) fn range(show: impl Fn(f64) -> String, figures: impl Iterator<Item = f64>) -> String {
+    let (low, high) = extent(figures);
+    let (low, high) = (show(low), show(high));
+    if low == high { low } else { format!("{low} – {high}") }
+}
+
+/// Why there is no figure, and warnings, each once for the runs that share it. Of many runs with the same warning and
+/// other figures the first speaks for all.
+fn notes(runs: &Runs, row: &PageRow, common: &BTreeMap<&str, String>) -> Vec<(&'static str, String)> {
     let many = row.results.len() > rungs::APART;
-    for (n, result) in &row.results {
-        for warning in result
-            .warnings
-            .iter()
-            .filter(|warning| warning.code != words::EMULATED && !common.contains_key(&warning.code))
-        {
-            let text = if warning.text.trim().is_empty() { &warning.code } else { &warning.text };
-            let same = |(code, there, _, _): &&mut (&str, String, Vec<usize>, Vec<usize>)| {
-                there == text || many && *code == warning.code
-            };
-            match said.iter_mut().find(same) {
-                Some((_, there, with, _)) if there == text => with.push(*n),
-                Some((_, _, _, others)) => others.push(*n),
-                None => said.push((&warning.code, text.clone(), vec![*n], Vec::new())),
-            }
-        }
+    let mut notes = remarks(row.results.iter().copied(), |it| {
+        let is_own = it.code != words::EMULATED && !common.contains_key(it.code.as_str());
+        is_own.then(|| if many { &it.code } else { sentence(it) })
+    });
+    let counted = row.results.iter().filter(|(_, it)| it.status == Status::Measured && it.ns.is_none());
+    let counted: IndexSet<usize> = counted.map(|(n, _)| *n).collect();
+    if !counted.is_empty() {
+        let text = "Counted, not timed: see its bill, and the table.".into();
+        notes.push(Remark { class: "skipped", text, varies: false, of: counted });
     }
-    let finish = |(_, mut text, mut of, others): (&str, String, Vec<usize>, Vec<usize>)| {
-        if !others.is_empty() {
-            text = format!("for example {text}");
-            of.extend(others);
-            of.sort_unstable();
-            of.dedup();
+    notes.sort_by_key(|it| (it.class == "warning", it.of.first().copied()));
+    let said = |it: Remark<usize>| {
+        let letters: Vec<&str> = it.of.iter().map(|n| runs.one(*n).letter.as_str()).collect();
+        let before =
+            if letters.len() == runs.all.len() { String::new() } else { format!("{}: ", letters.join(", ")) };
+        let mut text = it.words();
+        if let Some(first) = text.get_mut(..1).filter(|_| it.class != "warning") {
+            first.make_ascii_uppercase();
         }
-        (text, of)
+        (it.class, before + &text)
     };
-    said.into_iter().map(finish).collect()
+    notes.into_iter().map(said).collect()
 }
 
 /// Every number of every run.
 fn table(runs: &Runs, rows: &[PageRow]) -> Table {
-    let mut columns = vec![
+    let columns = [
         ("probe", false),
+        ("run", false),
         ("ns", true),
         ("low", true),
         ("high", true),
@@ -336,15 +253,17 @@ fn table(runs: &Runs, rows: &[PageRow]) -> Table {
         ("per", false),
         ("counted for each crossing", false),
     ];
-    if runs.are_several() {
-        columns.insert(1, ("run", false));
-    }
     let mut table = Table::new("Every boundary: headline, 95 % interval, and its evidence", &columns);
     for (row, (n, it)) in rows.iter().flat_map(|row| row.results.iter().map(move |result| (row, result))) {
         let ns = |of: fn(&Estimate) -> f64| Cell::maybe(it.ns.as_ref().map(of));
-        let mut cells = vec![
+        table.row(vec![
             Cell::text(&row.name),
-            ns(|ns| ns.estimate),
+            Cell::text(&runs.one(*n).letter),
+            match it.status {
+                Status::Measured => ns(|ns| ns.estimate),
+                Status::Skipped => Cell::text("skipped"),
+                Status::Failed => Cell::text("failed"),
+            },
             ns(|ns| ns.ci[0]),
             ns(|ns| ns.ci[1]),
             Cell::maybe(it.cycles.map(|cycles| cycles.estimate)),
@@ -353,22 +272,13 @@ fn table(runs: &Runs, rows: &[PageRow]) -> Table {
             Cell::count(it.samples),
             Cell::text(words::per(it.per)),
             Cell::text(proof(it)),
-        ];
-        if it.status != Status::Measured {
-            let word = if it.status == Status::Skipped { "skipped" } else { "failed" };
-            cells[1] = Cell::text(word);
-        }
-        if runs.are_several() {
-            cells.insert(1, Cell::text(&runs.one(*n).letter));
-        }
-        table.row(cells);
+        ]);
     }
-    table
+    if runs.are_several() { table } else { table.without(1) }
 }
 
 fn proof(result: &Measurement) -> String {
-    let one = |(key, count): (&String, &f64)| {
-        format!("{} {}", tollgate_record::number::per_crossing(*count, true), words::counted(key))
-    };
+    let one =
+        |(key, count): (&String, &f64)| format!("{} {}", per_crossing(*count, true), words::counted(key));
     result.proof.iter().chain(&result.counters).map(one).collect::<Vec<_>>().join(", ")
 }

@@ -4,7 +4,8 @@
 mod markdown;
 
 use super::runs::Runs;
-use crate::markup::{Element, Node, el};
+use crate::markup::clean;
+use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tollgate_record::Status;
 
@@ -36,65 +37,50 @@ const HIDES: &str = "What this hides";
 pub(super) fn anchor(probe: &str) -> Option<String> {
     let family = probe.split('/').next()?;
     let (_, page) = PAGES.iter().find(|(name, _)| *name == family)?;
-    let section = sections(page).into_iter().find(|(title, _)| title.trim_matches('`') == probe)?;
-    Some(format!("how-{}", section.0.trim_matches('`').replace(['/', ' '], "-")))
+    sections(page).find(|(name, _)| *name == probe).map(|(name, _)| id(name))
 }
 
-/// A page's sections of the second level: heading and text.
-fn sections(page: &'static str) -> Vec<(&'static str, &'static str)> {
-    let mut sections = Vec::new();
-    for piece in page.split("\n## ").skip(1) {
-        sections.push(piece.split_once('\n').unwrap_or((piece, "")));
-    }
-    sections.into_iter().map(|(title, text)| (title.trim(), text)).collect()
+fn id(name: &str) -> String {
+    format!("how-{}", name.replace(['/', ' '], "-"))
 }
 
-pub(super) fn section(runs: &Runs) -> Vec<Node> {
+/// A page's sections of the second level: the name in the heading, and the text.
+fn sections(page: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let section = |piece: &'static str| {
+        let (title, text) = piece.split_once('\n').unwrap_or((piece, ""));
+        (title.trim().trim_matches('`'), text)
+    };
+    page.split("\n## ").skip(1).map(section)
+}
+
+pub(super) fn section(runs: &Runs) -> Markup {
     let results =
         || runs.all.iter().flat_map(|one| &one.run.results).filter(|it| it.status == Status::Measured);
     let probes: BTreeSet<&str> = results().map(|it| it.probe.as_str()).collect();
     let families: BTreeSet<&str> = results().map(|it| it.family()).collect();
-    let lead = "The text is that of the program which made this page; the runs may be older. Links in the ladder lead \
-                to the section of each probe.";
-    let mut nodes: Vec<Node> = vec![el("p").class("lead").words(lead).into()];
     let shown = PAGES.iter().filter(|(family, _)| families.contains(family));
-    for (family, page) in shown {
-        let of_probe = |title: &str| probes.contains(title.trim_matches('`'));
-        let parts = sections(page).into_iter().filter(|(title, _)| of_probe(title) || *title == HIDES);
-        let parts: Vec<Element> = parts
-            .map(|(title, text)| {
-                let name = title.trim_matches('`');
-                let id = if name == HIDES {
-                    format!("hides-{family}")
-                } else {
-                    format!("how-{}", name.replace(['/', ' '], "-"))
-                };
-                el("section")
-                    .class("text")
-                    .set("id", id)
-                    .with(el("h4").words(name))
-                    .all(markdown::blocks(text, 5))
-            })
-            .collect();
-        nodes.push(folded(
-            &super::runs::family(family),
-            &format!("docs/reference/probes/{family}.md"),
-            parts,
-        ));
+    html! {
+        p.lead {
+            "The text is that of the program which made this page; the runs may be older. Links in the ladder lead to the \
+             section of each probe."
+        }
+        @for (family, page) in shown {
+            (folded(&super::runs::family(family), &format!("docs/reference/probes/{family}.md"), html! {
+                @for (name, text) in sections(page).filter(|(name, _)| probes.contains(name) || *name == HIDES) {
+                    section class="text" id=(if name == HIDES { format!("hides-{family}") } else { id(name) }) {
+                        h4 { (name) }
+                        (markdown::blocks(text, 5))
+                    }
+                }
+            }))
+        }
+        (folded("How a figure comes about", "METHOD.md", html! { section.text { (markdown::blocks(METHOD, 4)) } }))
     }
-    nodes.push(folded(
-        "How a figure comes about",
-        "METHOD.md",
-        vec![el("section").class("text").all(markdown::blocks(METHOD, 4))],
-    ));
-    nodes
 }
 
 /// A text behind its title, so that the figures stay near each other.
-fn folded(title: &str, file: &str, parts: Vec<Element>) -> Node {
-    let summary =
-        el("summary").with(el("h3").text(title)).words(" ").with(el("span").class("per").words(file));
-    el("details").class("method").with(summary).all(parts).into()
+fn folded(title: &str, file: &str, text: Markup) -> Markup {
+    html! { details.method { summary { h3 { (clean(title)) } " " span.per { (file) } } (text) } }
 }
 
 #[cfg(test)]
@@ -108,7 +94,7 @@ mod tests {
         assert_eq!(anchor("syscall/\"><script>"), None);
         assert_eq!(anchor("nothing/of-ours"), None);
         for (family, page) in PAGES {
-            assert!(sections(page).iter().any(|(title, _)| *title == HIDES), "{family}");
+            assert!(sections(page).any(|(name, _)| name == HIDES), "{family}");
         }
     }
 }

@@ -2,7 +2,11 @@
 
 use super::runs::{One, Runs};
 use crate::chart::mark;
-use crate::markup::{Element, Node, clean, el};
+use crate::markup::{clean, finish, own};
+use crate::remarks::sentence;
+use indexmap::IndexSet;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use tollgate_record::number::{plural, three};
 use tollgate_record::{Run, Status};
 
 /// The page's colors and layout.
@@ -11,9 +15,14 @@ const STYLE: &str = include_str!("page.css");
 /// Tooltip, filter, sorting and arrow keys. The page can be read without it.
 const SCRIPT: &str = include_str!("page.js");
 
-/// Nothing may be loaded from anywhere, whatever got into the page.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+/// What the browser must know first. Nothing may be loaded from anywhere, whatever got into the page; no icon is asked for.
+/// Closed, as XML wants it.
+const HEAD: PreEscaped<&str> = PreEscaped(concat!(
+    r#"<meta charset="utf-8"/><meta http-equiv="Content-Security-Policy" content="default-src 'none'; "#,
+    r#"style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"/>"#,
+    r#"<meta name="viewport" content="width=device-width, initial-scale=1"/>"#,
+    r#"<meta name="color-scheme" content="light dark"/><link rel="icon" href="data:,"/>"#,
+));
 
 /// A part of the page.
 pub(super) struct Section {
@@ -21,60 +30,42 @@ pub(super) struct Section {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     /// What is in it; nothing when the runs have nothing of the kind.
-    pub(super) build: fn(&Runs) -> Vec<Node>,
+    pub(super) build: fn(&Runs) -> Markup,
 }
 
-pub(super) fn page(runs: &Runs, sections: Vec<(&Section, Vec<Node>)>) -> String {
+pub(super) fn page(runs: &Runs, sections: &[(&Section, Markup)]) -> String {
     let title = title(runs);
-    let head = el("head")
-        .with(el("meta").set("charset", "utf-8"))
-        .with(el("meta").set("http-equiv", "Content-Security-Policy").set("content", POLICY))
-        .with(el("meta").set("name", "viewport").set("content", "width=device-width, initial-scale=1"))
-        .with(el("meta").set("name", "color-scheme").set("content", "light dark"))
-        // No icon is asked for.
-        .with(el("link").set("rel", "icon").set("href", "data:,"))
-        .with(el("title").text(format!("tollgate: {title}")))
-        .with(el("style").with(Node::Own(STYLE)));
-    let contents =
-        el("nav").set("aria-label", "Contents").with(el("ul").all(sections.iter().map(|(section, _)| {
-            el("li").with(el("a").set("href", format!("#{}", section.id)).words(section.title))
-        })));
-    let body = el("body")
-        .with(el("a").class("skip").set("href", "#content").words("Skip to the figures"))
-        .with(mark::shapes())
-        .with(header(runs, &title))
-        .with(contents)
-        .with(el("main").set("id", "content").all(sections.into_iter().map(|(section, content)| {
-            let heading = format!("{}-title", section.id);
-            el("section")
-                .class("part")
-                .set("id", section.id)
-                .set("aria-labelledby", heading.as_str())
-                .with(el("h2").set("id", heading).words(section.title))
-                .all(content)
-        })))
-        .with(footer(runs))
-        .with(el("script").with(Node::Own(SCRIPT)));
-    let mut out = String::from("<!DOCTYPE html>\n");
-    el("html")
-        .set("lang", "en")
-        .set("xmlns", "http://www.w3.org/1999/xhtml")
-        .with(head)
-        .with(body)
-        .write(&mut out);
-    out.push('\n');
-    out
+    finish(html! {
+        (DOCTYPE) "\n"
+        html lang="en" xmlns="http://www.w3.org/1999/xhtml" {
+            head { (HEAD) title { (clean(&format!("tollgate: {title}"))) } style { (own(STYLE)) } }
+            body {
+                a.skip href="#content" { "Skip to the figures" }
+                (mark::shapes())
+                (header(runs, &title))
+                nav aria-label="Contents" {
+                    ul { @for (section, _) in sections { li { a href={ "#" (section.id) } { (section.title) } } } }
+                }
+                main #content {
+                    @for (section, content) in sections {
+                        @let heading = format!("{}-title", section.id);
+                        section.part #(section.id) aria-labelledby=(heading) {
+                            h2 #(heading) { (section.title) }
+                            (content)
+                        }
+                    }
+                }
+                (footer(runs))
+                script { (own(SCRIPT)) }
+            }
+        }
+    })
 }
 
 /// The machine that was measured, by its processor; of several machines the first and how many others.
 fn title(runs: &Runs) -> String {
-    let mut models: Vec<String> = Vec::new();
-    for one in &runs.all {
-        let model = machine(&one.run);
-        if !model.is_empty() && !models.contains(&model) {
-            models.push(model);
-        }
-    }
+    let models: IndexSet<String> = runs.all.iter().map(|one| machine(&one.run)).collect();
+    let models: Vec<String> = models.into_iter().filter(|model| !model.is_empty()).collect();
     if models.is_empty() {
         "a machine that the record does not name".into()
     } else {
@@ -91,20 +82,21 @@ fn machine(run: &Run) -> String {
     if model.is_empty() { clean(&run.host.name) } else { model }
 }
 
-fn header(runs: &Runs, title: &str) -> Element {
-    let mut header = el("header")
-        .with(el("p").class("brand").words("tollgate"))
-        .with(el("h1").words("What it costs to cross a boundary on ").with(el("span").text(title)));
-    if let Some(line) = range(runs) {
-        header = header.with(el("p").class("summary").text(line));
+fn header(runs: &Runs, title: &str) -> Markup {
+    html! {
+        header {
+            p.brand { "tollgate" }
+            h1 { "What it costs to cross a boundary on " span { (clean(title)) } }
+            @if let Some(line) = range(runs) { p.summary { (clean(&line)) } }
+            @if runs.all.iter().all(|one| one.run.results.is_empty()) {
+                p.summary { "Nothing was measured: no probe was chosen, or none came to its end." }
+            }
+            // More than a few are set in columns.
+            ul class=(if runs.all.len() > 4 { "runs many" } else { "runs" }) {
+                @for one in &runs.all { (run(runs, one)) }
+            }
+        }
     }
-    if runs.all.iter().all(|one| one.run.results.is_empty()) {
-        let nothing = "Nothing was measured: no probe was chosen, or none came to its end.";
-        header = header.with(el("p").class("summary").words(nothing));
-    }
-    // More than a few are set in columns.
-    let class = if runs.all.len() > 4 { "runs many" } else { "runs" };
-    header.with(el("ul").class(class).all(runs.all.iter().map(|one| run(runs, one))))
 }
 
 /// From the cheapest to the most expensive, in words.
@@ -114,10 +106,8 @@ fn range(runs: &Runs) -> Option<String> {
         .iter()
         .flat_map(|one| &one.run.results)
         .filter(|it| it.probe != "null" && it.engine == "host");
-    let mut figures: Vec<(&str, f64)> = figures
-        .filter_map(|it| Some((it.probe.as_str(), it.ns?.estimate)))
-        .filter(|(_, ns)| *ns > 0.0)
-        .collect();
+    let figures = figures.filter_map(|it| Some((it.probe.as_str(), it.ns?.estimate)));
+    let mut figures: Vec<(&str, f64)> = figures.filter(|(_, ns)| *ns > 0.0).collect();
     figures.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (first, last) = (figures.first()?, figures.last()?);
     let ratio = last.1 / first.1;
@@ -125,7 +115,7 @@ fn range(runs: &Runs) -> Option<String> {
         return None;
     }
     let show = |ns| crate::chart::Unit::Nanoseconds.show(ns);
-    let times = tollgate_record::number::three(if ratio < 100.0 { ratio } else { two_digits(ratio) });
+    let times = three(if ratio < 100.0 { ratio } else { two_digits(ratio) });
     Some(format!(
         "From {} for {} to {} for {}: {times} times as much.",
         show(first.1),
@@ -141,19 +131,11 @@ fn two_digits(number: f64) -> f64 {
 }
 
 /// What a run was: its mark, its command, when and where.
-fn run(runs: &Runs, one: &One) -> Element {
+fn run(runs: &Runs, one: &One) -> Markup {
     let run = &one.run;
     let count = |status| run.results.iter().filter(|it| it.status == status).count();
-    let mut item = el("li");
-    if runs.are_several() {
-        item = item.with(mark::swatch(one.look)).with(el("b").text(&one.letter));
-    }
-    let command = if run.command.is_empty() {
-        "tollgate".into()
-    } else {
-        format!("tollgate {}", run.command.join(" "))
-    };
-    item = item.with(el("code").text(command)).with(el("span").class("when").text(when(&run.started)));
+    let command: Vec<&str> =
+        std::iter::once("tollgate").chain(run.command.iter().map(String::as_str)).collect();
     let mut facts: Vec<String> = Vec::new();
     if let Some(release) = Some(clean(&run.host.kernel.release)).filter(|it| !it.is_empty()) {
         facts.push(format!("Linux {release}"));
@@ -167,26 +149,24 @@ fn run(runs: &Runs, one: &One) -> Element {
             facts.push(format!("{} {word}", count(status)));
         }
     }
-    item = item.with(el("span").class("of").text(facts.join(" · ")));
-    let mut warnings: Vec<String> = Vec::new();
-    if !run.complete {
-        warnings.push("This run did not reach its end: interrupted, or still going on.".into());
+    let unfinished = "This run did not reach its end: interrupted, or still going on.";
+    let warnings: Vec<&str> =
+        (!run.complete).then_some(unfinished).into_iter().chain(run.warnings.iter().map(sentence)).collect();
+    let list = html! { ul.why { @for text in &warnings { li.warning { (clean(text)) } } } };
+    html! {
+        li {
+            @if runs.are_several() { (mark::swatch(one.look)) b { (one.letter) } }
+            code { (clean(&command.join(" "))) }
+            span.when { (when(&run.started)) }
+            span.of { (clean(&facts.join(" · "))) }
+            // The warnings of one run are visible; those of many would fill the screen.
+            @if !warnings.is_empty() && runs.are_several() {
+                details.data { summary { (plural(warnings.len(), "warning", "warnings")) } (list) }
+            } @else if !warnings.is_empty() {
+                (list)
+            }
+        }
     }
-    warnings.extend(
-        run.warnings
-            .iter()
-            .map(|it| if it.text.trim().is_empty() { it.code.clone() } else { it.text.clone() }),
-    );
-    if warnings.is_empty() {
-        return item;
-    }
-    let list = el("ul").class("why").all(warnings.iter().map(|text| el("li").class("warning").text(text)));
-    // The warnings of one run are visible; those of many would fill the screen.
-    if runs.are_several() {
-        let said = tollgate_record::number::plural(warnings.len(), "warning", "warnings");
-        return item.with(el("details").class("data").with(el("summary").text(said)).with(list));
-    }
-    item.with(list)
 }
 
 /// `2026-11-20T10:11:12Z` for a reader.
@@ -194,11 +174,12 @@ fn when(started: &str) -> String {
     clean(started).replacen('T', " ", 1).replace('Z', " UTC")
 }
 
-fn footer(runs: &Runs) -> Element {
+fn footer(runs: &Runs) -> Markup {
     let ids: Vec<String> =
         runs.all.iter().map(|one| clean(&one.run.id)).filter(|id| !id.is_empty()).collect();
-    el("footer").with(el("p").text(format!(
+    let said = format!(
         "Made by tollgate from the record alone ({}): nothing was measured for this page, and it loads nothing.",
         crate::text::list(&ids, 3)
-    )))
+    );
+    html! { footer { p { (clean(&said)) } } }
 }

@@ -1,10 +1,11 @@
 //! Ring sweeps: the cost of a hop over what the tasks touch, with this host's caches.
 
 use super::runs::Runs;
-use crate::chart::mark;
 use crate::chart::plot::{Axis, Plot, Point};
+use crate::chart::scale::extent;
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
-use crate::markup::{Node, clean};
+use crate::markup::clean;
+use maud::{Markup, html};
 use std::collections::BTreeMap;
 use tollgate_record::number::plural;
 use tollgate_record::{Estimate, Measurement, Status};
@@ -35,7 +36,7 @@ struct Line<'a> {
     cells: Vec<(f64, &'a Measurement)>,
 }
 
-pub(super) fn section(runs: &Runs) -> Vec<Node> {
+pub(super) fn section(runs: &Runs) -> Markup {
     let mut lines: Vec<Line> = Vec::new();
     for (run, one) in runs.all.iter().enumerate() {
         let cells = one.run.results.iter().filter(|it| it.family() == "ring" && it.probe != KNEE);
@@ -49,19 +50,17 @@ pub(super) fn section(runs: &Runs) -> Vec<Node> {
             }
         }
     }
-    if lines.is_empty() {
-        return absent(runs);
-    }
     for line in &mut lines {
         line.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
     let mut figures: Vec<Figure> = SWEEPS.iter().filter_map(|sweep| figure(runs, &lines, sweep)).collect();
-    // Below the picture in which the figures would be.
+    // Cells and knees without a figure, with the reason, and what warns of a cell: below the first picture.
+    let remarks = runs.remarks(|it| it.family() == "ring");
     match figures.first_mut() {
-        Some(first) => first.picture.extend(absent(runs)),
-        None => return absent(runs),
+        Some(first) => first.picture.push(remarks),
+        None => return remarks,
     }
-    figures.iter().map(|figure| figure.element().into()).collect()
+    html! { @for figure in &figures { (figure.element()) } }
 }
 
 fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figure> {
@@ -74,7 +73,7 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
     let caches = caches(runs);
     let sizes = cells().map(|(x, _)| x).filter(|x| *x > 0.0);
     // From the smallest footprint to the largest, and as far as the caches that lie between or next to them.
-    let (low, high) = sizes.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    let (low, high) = extent(sizes);
     let next = caches
         .keys()
         .map(|bytes| *bytes as f64)
@@ -95,9 +94,7 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
             &format!("{names} of this host: {shown}"),
         );
     }
-    let mut figure = Figure::new(*title, table(runs, lines, title, of));
-    figure.lead = (*lead).into();
-    let (mut lost, mut entries) = (0, Vec::new());
+    let mut figure = Figure::new(title, lead, table(runs, lines, title, of));
     for (n, line) in lines.iter().enumerate() {
         let look = runs.line(line.run, lines[..n].iter().filter(|other| other.run == line.run).count());
         let tasks = format!("{}{} tasks", runs.before(line.run), line.procs);
@@ -113,11 +110,11 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
         };
         let points: Vec<Point> = line.cells.iter().filter_map(point).collect();
         if !points.is_empty() {
-            lost += plot.line(look, "curve", &points);
-            entries.push((look, tasks));
+            plot.line(look, tasks, &points);
         }
     }
-    figure = figure.draw(mark::legend(entries)).draw(plot.element(&format!("{title} over the footprint")));
+    let (drawn, lost) = plot.finish(&format!("{title} over the footprint"));
+    figure.picture.extend(drawn);
     if lost > 0 {
         figure.notes.push(format!(
             "{} no place: a logarithmic axis begins above zero (an empty array has no footprint, and a difference can \
@@ -160,13 +157,9 @@ fn knees(runs: &Runs) -> Vec<String> {
     rows.filter(|(_, it)| it.probe == KNEE).filter_map(of).collect()
 }
 
-/// Cells and knees without a figure, with the reason, and what warns of a cell.
-fn absent(runs: &Runs) -> Vec<Node> {
-    super::absent::list(runs, |it| it.family() == "ring")
-}
-
 fn table(runs: &Runs, lines: &[Line], title: &str, of: &fn(&Measurement) -> Option<Estimate>) -> Table {
-    let mut columns = vec![
+    let columns = [
+        ("run", false),
         ("tasks", true),
         ("array", true),
         ("footprint", true),
@@ -174,27 +167,21 @@ fn table(runs: &Runs, lines: &[Line], title: &str, of: &fn(&Measurement) -> Opti
         ("low", true),
         ("high", true),
     ];
-    if runs.are_several() {
-        columns.insert(0, ("run", false));
-    }
     let mut table = Table::new(format!("{title}, nanoseconds for each hop"), &columns);
     for line in lines {
         for (footprint, it) in &line.cells {
             let Some(ns) = of(it) else { continue };
             let bytes = |bytes: f64| Cell::Number(Unit::Bytes.show(bytes), bytes);
-            let mut cells = vec![
+            table.row(vec![
+                Cell::text(&runs.one(line.run).letter),
                 Cell::count(line.procs.max(0.0) as u64),
                 bytes(it.asked.ring().map_or(f64::NAN, |ring| ring.size as f64)),
                 bytes(*footprint),
                 Cell::number(ns.estimate),
                 Cell::number(ns.ci[0]),
                 Cell::number(ns.ci[1]),
-            ];
-            if runs.are_several() {
-                cells.insert(0, Cell::text(&runs.one(line.run).letter));
-            }
-            table.row(cells);
+            ]);
         }
     }
-    table
+    if runs.are_several() { table } else { table.without(0) }
 }

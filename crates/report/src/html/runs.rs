@@ -3,12 +3,18 @@
 use crate::chart::Unit;
 use crate::chart::mark::{COLORS, Look};
 use crate::markup::clean;
+use crate::remarks::{Remark, remarks};
+use indexmap::IndexMap;
+use maud::{Markup, html};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tollgate_record::{Asked, Measurement, Run};
 
 /// The most runs of a key beside an axis; of more the looks cannot be told apart in passing.
 const KEYED: usize = 8;
+
+/// The most names before a reason; more are counted, since names of cells have commas of their own.
+const NAMED: usize = 2;
 
 /// All runs of a page.
 pub(super) struct Runs<'a> {
@@ -79,10 +85,27 @@ impl<'a> Runs<'a> {
         if self.are_several() { format!("{}: ", self.all[n].letter) } else { String::new() }
     }
 
+    /// Why figures are missing and what warns of them, for results without rows of their own: each once, with the names
+    /// of what it is of.
+    pub(super) fn remarks(&self, pass: impl Fn(&Measurement) -> bool) -> Markup {
+        let rows = self.rows(pass);
+        let named = rows.iter().flat_map(|row| {
+            row.results.iter().map(|(n, it)| (format!("{}{}", self.before(*n), row.name), *it))
+        });
+        let all = remarks(named, |it| Some(&it.code));
+        let said = |it: &Remark<String>| {
+            let names: Vec<String> = it.of.iter().cloned().collect();
+            let colon = if it.class == "warning" { ":" } else { "" };
+            clean(&format!("{}{colon} {}", crate::text::list(&names, NAMED), it.words()))
+        };
+        html! {
+            @if !all.is_empty() { ul.why { @for it in &all { li.(it.class) { (said(it)) } } } }
+        }
+    }
+
     /// The results that pass, by name, in the order in which the runs have them.
     pub(super) fn rows(&self, pass: impl Fn(&Measurement) -> bool) -> Vec<PageRow<'_>> {
-        let mut rows: Vec<PageRow<'_>> = Vec::new();
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut rows: IndexMap<String, PageRow<'_>> = IndexMap::new();
         for (n, one) in self.all.iter().enumerate() {
             let mut seen: BTreeMap<String, usize> = BTreeMap::new();
             for result in one.run.results.iter().filter(|result| pass(result)) {
@@ -93,14 +116,11 @@ impl<'a> Runs<'a> {
                 if *times > 1 {
                     name = format!("{name} ({times})");
                 }
-                let place = *places.entry(name.clone()).or_insert_with(|| {
-                    rows.push(PageRow { name, family: result.family(), results: Vec::new() });
-                    rows.len() - 1
-                });
-                rows[place].results.push((n, result));
+                let row = || PageRow { name: name.clone(), family: result.family(), results: Vec::new() };
+                rows.entry(name.clone()).or_insert_with(row).results.push((n, result));
             }
         }
-        rows
+        rows.into_values().collect()
     }
 }
 

@@ -2,7 +2,8 @@
 //! for screen readers.
 
 use super::words::{letter, modes, note};
-use crate::markup::{Element, Node, clean, el};
+use crate::markup::{clean, finish, own};
+use maud::{Markup, html};
 use tollgate_record::stages::{Scale, StageRow};
 
 const CELL: usize = 16;
@@ -25,96 +26,83 @@ pub(crate) fn picture(rows: &[StageRow], title: &str, description: &str) -> Stri
     let width = LABEL + (scale.width() + 1) * CELL + NOTE;
     let bottom = TOP + rows.len() * ROW;
     let height = bottom + 40;
-    let mut svg = el("svg")
-        .set("xmlns", "http://www.w3.org/2000/svg")
-        .set("width", width)
-        .set("height", height)
-        .set("viewBox", format!("0 0 {width} {height}"))
-        .set("role", "img")
-        .set("aria-labelledby", "title description")
-        .with(el("title").set("id", "title").text(title))
-        .with(el("desc").set("id", "description").text(description))
-        .with(el("style").with(Node::Own(STYLE)))
-        .with(rect("paper", (0, 0), (width, height)))
-        .with(text("head", (12, 22), title))
-        .all(ruler(&scale, bottom));
-    for (index, row) in rows.iter().enumerate() {
-        svg = svg.all(lane(row, &scale, TOP + index * ROW));
-    }
     let mut x = 12;
-    for (name, class) in
-        [("IF", "f"), ("ID", "d"), ("EX", "x"), ("MEM", "m"), ("WB", "w"), ("squashed", "gone")]
-    {
-        svg =
-            svg.with(rect(class, (x, bottom + 16), (12, 12))).with(text("note", (x + 17, bottom + 26), name));
+    let key = [("IF", "f"), ("ID", "d"), ("EX", "x"), ("MEM", "m"), ("WB", "w"), ("squashed", "gone")];
+    let key = key.map(|(name, class)| {
+        let at = x;
         x += 36 + name.len() * 8;
-    }
-    let modes = modes(rows).join("   ");
-    let mut out = String::new();
-    svg.with(text("note", (x + 12, bottom + 26), &modes)).write(&mut out);
-    out.push('\n');
-    out
+        (name, class, at)
+    });
+    finish(html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) }
+            role="img" aria-labelledby="title description" {
+            title #title { (clean(title)) }
+            desc #description { (clean(description)) }
+            style { (own(STYLE)) }
+            (rect("paper", (0, 0), (width, height)))
+            (text("head", (12, 22), title))
+            (ruler(&scale, bottom))
+            @for (index, row) in rows.iter().enumerate() { (lane(row, &scale, TOP + index * ROW)) }
+            @for (name, class, x) in key {
+                (rect(class, (x, bottom + 16), (12, 12)))
+                (text("note", (x + 17, bottom + 26), name))
+            }
+            (text("note", (x + 12, bottom + 26), &modes(rows).join("   ")))
+        }
+    })
 }
 
-fn rect(class: &str, (x, y): (usize, usize), (width, height): (usize, usize)) -> Element {
-    el("rect").class(class).set("x", x).set("y", y).set("width", width).set("height", height)
+fn rect(class: &str, (x, y): (usize, usize), (width, height): (usize, usize)) -> Markup {
+    html! { rect class=(class) x=(x) y=(y) width=(width) height=(height) {} }
 }
 
-fn text(class: &str, (x, y): (usize, usize), words: &str) -> Element {
-    el("text").class(class).set("x", x).set("y", y).text(words)
+fn text(class: &str, (x, y): (usize, usize), words: &str) -> Markup {
+    html! { text class=(class) x=(x) y=(y) { (clean(words)) } }
 }
 
-fn ruler(scale: &Scale, bottom: usize) -> Vec<Element> {
-    let mut all = Vec::new();
-    for column in 0..scale.width() {
-        let x = LABEL + column * CELL;
-        if scale.is_fold(column) {
-            all.push(rect("fold", (x, TOP), (CELL, bottom - TOP)));
-        } else if let Some(cycle) = scale.cycle(column)
-            && (column == 0 || column % 5 == 0 || scale.is_fold(column - 1))
-        {
-            all.push(text("tick", (x + 1, TOP - 6), &cycle.to_string()));
-            all.push(el("path").class("grid").set("d", format!("M{x} {TOP}V{bottom}")));
+fn ruler(scale: &Scale, bottom: usize) -> Markup {
+    let place = |column: usize| LABEL + column * CELL;
+    html! {
+        @for column in 0..scale.width() {
+            @let x = place(column);
+            @if scale.is_fold(column) {
+                (rect("fold", (x, TOP), (CELL, bottom - TOP)))
+            } @else if let Some(cycle) = scale.cycle(column)
+                && (column == 0 || column % 5 == 0 || scale.is_fold(column - 1)) {
+                (text("tick", (x + 1, TOP - 6), &cycle.to_string()))
+                path.grid d={ "M" (x) " " (TOP) "V" (bottom) } {}
+            }
+        }
+        (text("tick", (LABEL - 40, TOP - 6), "cycle"))
+        @for (cycles, column) in scale.folds() {
+            text.tick x=(place(*column) + CELL / 2) y=(TOP - 18) text-anchor="middle" { "+" (cycles) }
         }
     }
-    all.push(text("tick", (LABEL - 40, TOP - 6), "cycle"));
-    for &(cycles, column) in scale.folds() {
-        let x = LABEL + column * CELL + CELL / 2;
-        all.push(text("tick", (x, TOP - 18), &format!("+{cycles}")).set("text-anchor", "middle"));
-    }
-    all
 }
 
-fn lane(row: &StageRow, scale: &Scale, y: usize) -> Vec<Element> {
+fn lane(row: &StageRow, scale: &Scale, y: usize) -> Markup {
     let baseline = y + 14;
+    let column = |cycle| scale.column(cycle).min(scale.width());
     let (class, dead) = if row.squash.is_some() { ("insn dead", " dead") } else { ("insn", "") };
     let words: String = clean(&row.text).chars().take(TEXT).collect();
-    let mut all =
-        vec![text(class, (12, baseline), &format!("{} {:08x} {words}", clean(&row.mode), row.pc() as u32))];
-    for span in &row.stages {
-        let from = scale.column(span.first).min(scale.width());
-        let to = scale.column(span.last.max(span.first)).min(scale.width()) + 1;
-        let letter = letter(&span.name);
-        let x = LABEL + from * CELL;
-        let title = format!("{} cycle {} to {}", span.name, span.first, span.last);
-        all.push(
-            rect(
-                &format!("{}{dead}", letter.to_ascii_lowercase()),
-                (x, y + 2),
-                ((to - from) * CELL - 1, ROW - 4),
-            )
-            .with(el("title").text(title)),
-        );
-        all.push(text("stage", (x + 3, baseline), &letter.to_string()));
-    }
-    let x = LABEL + (scale.column(row.end().saturating_sub(1)).min(scale.width()) + 1) * CELL;
-    if row.squash.is_some() {
-        all.push(el("path").class("cross").set("d", format!("M{} {}l8 8m0 -8l-8 8", x + 3, y + 6)));
-    }
+    let end = LABEL + (column(row.end().saturating_sub(1)) + 1) * CELL;
     let note = note(row);
-    if !note.is_empty() {
-        let x = if row.squash.is_some() { x + CELL } else { x };
-        all.push(text("note", (x + 4, baseline), &note));
+    html! {
+        (text(class, (12, baseline), &format!("{} {:08x} {words}", clean(&row.mode), row.pc() as u32)))
+        @for span in &row.stages {
+            @let (from, to) = (column(span.first), column(span.last.max(span.first)) + 1);
+            @let (x, letter) = (LABEL + from * CELL, letter(&span.name));
+            rect class={ (letter.to_ascii_lowercase()) (dead) } x=(x) y=(y + 2) width=((to - from) * CELL - 1)
+                height=(ROW - 4) {
+                title { (clean(&format!("{} cycle {} to {}", span.name, span.first, span.last))) }
+            }
+            (text("stage", (x + 3, baseline), &letter.to_string()))
+        }
+        @if row.squash.is_some() {
+            path.cross d={ "M" (end + 3) " " (y + 6) "l8 8m0 -8l-8 8" } {}
+        }
+        @if !note.is_empty() {
+            (text("note", (if row.squash.is_some() { end + CELL } else { end } + 4, baseline), &note))
+        }
     }
-    all
 }

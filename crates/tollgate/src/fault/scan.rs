@@ -79,9 +79,9 @@ pub(crate) fn scan(args: &ScanArgs) -> anyhow::Result<ExitCode> {
     let mut session = Session::open(&sampling.destination, host, plan.seed)?;
     let stop = session.stop_on_signal()?;
     let scanned = tollgate_scan::scan(&plan, &stop, &mut |step| match step {
-        Step::Writing => session.progress(0.0, "writing the file"),
+        Step::Writing => session.progress.show(0.0, "writing the file"),
         Step::Touching { done, bytes } => {
-            session.progress(done as f64 / plan.sizes.len() as f64, format!("touching {bytes} bytes"));
+            session.progress.show(done as f64 / plan.sizes.len() as f64, format!("touching {bytes} bytes"));
         }
         Step::Measured(results) => {
             session.run.results = results.to_vec();

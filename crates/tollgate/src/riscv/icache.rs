@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tollgate_lab::icache::{self, Count, IcacheError, Settings};
 use tollgate_lab::plan::{IcachePlan, IcacheRequest};
 use tollgate_measure::host;
 use tollgate_riscv::cache::{Geometry, Policy};
 
-use crate::args::{Destination, Usage};
+use crate::args::{Destination, Usage, one_of};
 use crate::session::Session;
 
 /// `tollgate riscv icache`.
@@ -42,8 +42,8 @@ pub(super) struct IcacheArgs {
     seed: u64,
 
     /// What an access is: one for each instruction as in Spike, or one for each cycle as in Ripes
-    #[arg(long, value_enum, default_value_t = Counting::Fetch)]
-    count: Counting,
+    #[arg(long, value_parser = one_of(COUNTING), default_value = "fetch")]
+    count: Count,
 
     /// Cycles that a miss costs the pipeline which is timed
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=10_000))]
@@ -65,23 +65,17 @@ pub(super) struct IcacheArgs {
     destination: Destination,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Counting {
-    /// One for each instruction
-    Fetch,
-    /// One for each cycle of a five-stage pipeline
-    Cycle,
-}
+const COUNTING: [(&str, Count, &str); 2] = [
+    ("fetch", Count::Fetch, "One for each instruction"),
+    ("cycle", Count::Cycle, "One for each cycle of a five-stage pipeline"),
+];
 
 /// Measures each build.
 pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
     let settings = Settings {
         caches: args.icache.clone(),
         policy: args.policy,
-        count: match args.count {
-            Counting::Fetch => Count::Fetch,
-            Counting::Cycle => Count::Cycle,
-        },
+        count: args.count,
         sweep: args.sweep,
         miss_latency: args.miss_latency,
         max_instructions: args.max_instructions,
@@ -92,7 +86,7 @@ pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
             .map_err(Usage::error)?;
     let mut session = Session::open(&args.destination, host::here(), args.seed)?;
     for (done, build) in builds.iter().enumerate() {
-        session.progress(done as f64 / builds.len() as f64, &build.name);
+        session.progress.show(done as f64 / builds.len() as f64, &build.name);
         let report = icache::run(build, &settings).map_err(|error| match error {
             IcacheError::Trapped { .. } | IcacheError::Waits { .. } => error.into(),
             error => Usage::error(error),

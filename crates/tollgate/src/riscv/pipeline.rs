@@ -4,43 +4,30 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tollgate_lab::pipeline::Around;
 use tollgate_lab::plan::{PipelinePlan, PipelineRequest};
 use tollgate_measure::host;
 use tollgate_report::export;
 
-use crate::args::{Destination, Usage};
+use crate::args::{Destination, Usage, one_of};
 use crate::session::Session;
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Hazard {
-    /// A system call or a fault
-    Trap,
-    /// The timer or another interrupt
-    Interrupt,
-    /// A branch or jump that goes elsewhere than was fetched
-    Branch,
-}
+const HAZARDS: [(&str, Around, &str); 3] = [
+    ("trap", Around::Trap, "A system call or a fault"),
+    ("interrupt", Around::Interrupt, "The timer or another interrupt"),
+    ("branch", Around::Branch, "A branch or jump that goes elsewhere than was fetched"),
+];
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Format {
-    /// For the terminal
-    Text,
-    /// A picture
-    Svg,
-    /// A Kanata 0004 log, for Konata
-    Kanata,
-    /// gem5's O3PipeView trace
-    O3pipeview,
-}
+/// The exporter that writes the diagram; `None` for the terminal.
+type Exporter = Option<&'static export::Format>;
 
-impl Format {
-    /// The exporter that writes it; `None` for the terminal.
-    fn exported(self) -> Option<&'static export::Format> {
-        export::Format::named(self.to_possible_value()?.get_name())
-    }
-}
+const FORMATS: [(&str, &str); 4] = [
+    ("text", "For the terminal"),
+    ("svg", "A picture"),
+    ("kanata", "A Kanata 0004 log, for Konata"),
+    ("o3pipeview", "gem5's O3PipeView trace"),
+];
 
 /// `tollgate riscv pipeline`.
 #[derive(Args)]
@@ -60,8 +47,8 @@ pub(super) struct PipelineArgs {
     from: Option<String>,
 
     /// Draw around a hazard [default: trap]
-    #[arg(long, value_enum, value_name = "HAZARD")]
-    around: Option<Hazard>,
+    #[arg(long, value_parser = one_of(HAZARDS), value_name = "HAZARD")]
+    around: Option<Around>,
 
     /// Which one of its kind, from 1 [default: 1; a later one in the bundled programs, with warm caches]
     #[arg(long, value_name = "N")]
@@ -76,8 +63,8 @@ pub(super) struct PipelineArgs {
     core: String,
 
     /// How it is written
-    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
-    format: Format,
+    #[arg(long, value_parser = one_of(FORMATS.map(|(name, what)| (name, export::Format::named(name), what))), default_value = "text", conflicts_with = "json")]
+    format: Exporter,
 
     /// The machine's instructions
     #[arg(long, default_value = "rv64gc", value_name = "ISA")]
@@ -99,11 +86,9 @@ pub(super) struct PipelineArgs {
 pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
     let plan = PipelinePlan::new(PipelineRequest {
         elf: args.elf.as_deref(),
-        around: match (&args.from, args.around) {
+        around: match (&args.from, &args.around) {
             (Some(symbol), _) => Around::Symbol(symbol.clone()),
-            (None, Some(Hazard::Interrupt)) => Around::Interrupt,
-            (None, Some(Hazard::Branch)) => Around::Branch,
-            (None, _) => Around::Trap,
+            (None, around) => around.clone().unwrap_or(Around::Trap),
         },
         nth: args.nth,
         count: args.count,
@@ -116,9 +101,6 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.run.results = plan.measure().map_err(Usage::error)?;
     session.run.complete = true;
-    let Some(format) = args.format.exported() else { return session.finish() };
-    session.finish_with(|run, sink| {
-        sink.deliver(&format.export(run)?.text)?;
-        Ok(ExitCode::SUCCESS)
-    })
+    let Some(format) = args.format else { return session.finish() };
+    session.finish_with(|run, sink| sink.deliver(&format.export(run)?.text))
 }

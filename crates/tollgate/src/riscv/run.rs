@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tollgate_lab::plan::{ProgramPlan, ProgramRequest};
 use tollgate_lab::program::{self, Ending, Outcome, ProgramError, Watch};
 use tollgate_lab::{Trace, record};
@@ -13,17 +13,14 @@ use tollgate_measure::host;
 use tollgate_record::family::ProgramAsked;
 use tollgate_record::number::count;
 
-use crate::args::{Destination, Usage};
+use crate::args::{Destination, Usage, one_of};
 use crate::output::say;
 use crate::session::Session;
 
-#[derive(Clone, Copy, ValueEnum)]
-enum TraceKind {
-    /// Registers and memory written, one line for each instruction
-    Commit,
-    /// Assembly
-    Disasm,
-}
+const TRACES: [(&str, Trace, &str); 2] = [
+    ("commit", Trace::Commit, "Registers and memory written, one line for each instruction"),
+    ("disasm", Trace::Disasm, "Assembly"),
+];
 
 /// `tollgate riscv run`.
 #[derive(Args)]
@@ -64,8 +61,8 @@ pub(super) struct RunArgs {
     allow: Vec<PathBuf>,
 
     /// Write every instruction to standard error
-    #[arg(long, value_enum, value_name = "KIND", conflicts_with = "profile")]
-    trace: Option<TraceKind>,
+    #[arg(long, value_parser = one_of(TRACES), value_name = "KIND", conflicts_with = "profile")]
+    trace: Option<Trace>,
 
     /// Print and save a profile afterwards: instructions by function, by phase and by system call
     #[arg(long)]
@@ -94,8 +91,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
     })
     .map_err(Usage::error)?;
     let watch = match (args.trace, args.profile) {
-        (Some(TraceKind::Commit), _) => Watch::Trace(Trace::Commit),
-        (Some(TraceKind::Disasm), _) => Watch::Trace(Trace::Disasm),
+        (Some(trace), _) => Watch::Trace(trace),
         (None, true) => Watch::Profile,
         (None, false) => Watch::Nothing,
     };

@@ -1,12 +1,13 @@
-//! `tollgate riscv trap`: the bill of a trap.
+//! `tollgate riscv trap`: the bill of a trap, and with `--workload` what traps cost a program with a working set.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::DESIGNS;
-use tollgate_lab::plan::{TrapPlan, TrapRequest};
+use tollgate_lab::plan::{TrapPlan, TrapRequest, WorkloadPlan, WorkloadRequest};
+use tollgate_lab::{DESIGNS, record, workload};
 use tollgate_measure::host;
+use tollgate_record::number;
 
 use crate::args::{Destination, Usage};
 use crate::output::Sink;
@@ -41,21 +42,54 @@ pub(super) struct TrapArgs {
     core: Option<String>,
 
     #[command(flatten)]
-    workload: super::workload::WorkloadArgs,
+    workload: WorkloadArgs,
 
     #[command(flatten)]
     destination: Destination,
+}
+
+/// What makes a workload.
+#[derive(Args)]
+#[command(next_help_heading = "A program with a working set")]
+struct WorkloadArgs {
+    /// Trap again and again into a program: chase, walk or compute, or a C source with a function
+    /// 'void work(char *set, unsigned long bytes)', which is called again and again
+    #[arg(long, value_name = "PROG", conflicts_with_all = ["kernel", "calls", "iterations", "engine"])]
+    workload: Option<String>,
+
+    /// Instructions of the program from one trap to the next, as 1000,10000 [default: 10000]
+    #[arg(long, value_name = "K", value_delimiter = ',')]
+    every: Vec<u64>,
+
+    /// The program's working set in KiB [default: 4,16,64]
+    #[arg(long, value_name = "KIB", value_delimiter = ',')]
+    set: Vec<u64>,
+
+    /// What the kernel reads in each trap, in KiB [default: 0,4,16,64,256]
+    #[arg(long, value_name = "KIB", value_delimiter = ',')]
+    kernel_touch: Vec<u64>,
+
+    /// Traps to measure at each point [default: what takes a moment]
+    #[arg(long, value_name = "N")]
+    traps: Option<u64>,
 }
 
 /// Measures what the command line asks for.
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     if args.kernel == "list" {
         let list: String = DESIGNS.iter().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect();
-        Sink::open(&args.destination.output)?.deliver(&list)?;
-        return Ok(ExitCode::SUCCESS);
+        return Sink::open(&args.destination.output)?.deliver(&list);
     }
-    if let Some(plan) = args.workload.plan(args.core.as_deref())? {
-        return super::workload::run(&plan, &args.destination);
+    let workload = WorkloadPlan::new(&WorkloadRequest {
+        workload: args.workload.workload.as_deref(),
+        every: &args.workload.every,
+        set: &args.workload.set,
+        kernel_touch: &args.workload.kernel_touch,
+        traps: args.workload.traps,
+        core: args.core.as_deref(),
+    });
+    if let Some(plan) = workload.map_err(Usage::error)? {
+        return sweep(&plan, &args.destination);
     }
     let plan = TrapPlan::new(&TrapRequest {
         kernel: &args.kernel,
@@ -66,11 +100,26 @@ pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     })
     .map_err(Usage::error)?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
-    let results = plan.measure(|share, design| session.progress(share, design));
+    let results = plan.measure(|share, design| session.progress.show(share, design));
     if let Some(why) = plan.failure(&results) {
         session.fail(why);
     }
     session.run.results = results;
+    session.run.complete = true;
+    session.finish()
+}
+
+/// Measures every point of the sweep.
+fn sweep(plan: &WorkloadPlan, destination: &Destination) -> Result<ExitCode> {
+    let points = plan.points();
+    let mut session = Session::open(destination, host::here(), 0)?;
+    for (done, point) in points.iter().enumerate() {
+        let [set, touch] = [point.set, point.touch].map(|bytes| number::bytes(bytes as f64));
+        let what = format!("{} of {set}, the kernel reads {touch}", plan.workload.name);
+        session.progress.show(done as f64 / points.len() as f64, what);
+        let seen = workload::measure(point, &plan.core)?;
+        session.push(record::slowdown(&seen, &plan.core.name));
+    }
     session.run.complete = true;
     session.finish()
 }

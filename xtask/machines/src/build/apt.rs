@@ -1,12 +1,11 @@
 //! `apt-get` with its own lists, status and cache: downloads packages of any architecture from the package sources of
 //! this system, without privilege and without changing the system's state.
 
-use crate::command::printed;
 use anyhow::{Context, Result, ensure};
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tollgate_testkit::printed;
 
 /// Libraries that are not downloaded: the C and C++ run-time libraries must be those of this system, which everything
 /// else here uses.
@@ -15,7 +14,6 @@ const SYSTEM: &[&str] = &["libc6", "libgcc-s1", "libstdc++6", "libcrypt1", "gcc-
 /// An `apt-get` with its own state.
 pub(crate) struct Apt {
     folder: PathBuf,
-    options: Vec<OsString>,
 }
 
 impl Apt {
@@ -31,39 +29,38 @@ impl Apt {
         for part in ["lists/partial", "cache/archives/partial", "packages"] {
             fs::create_dir_all(folder.join(part)).with_context(|| folder.display().to_string())?;
         }
-        fs::write(folder.join("status"), "").with_context(|| folder.display().to_string())?;
-        let mut options: Vec<OsString> = Vec::new();
-        for other in [architecture].iter().chain(others) {
-            options.push(format!("-oAPT::Architectures::={other}").into());
-        }
-        options.push(format!("-oAPT::Architecture={architecture}").into());
-        for (name, place) in
-            [("Dir::State::Lists", "lists"), ("Dir::State::status", "status"), ("Dir::Cache", "cache")]
-        {
-            let mut option = OsString::from(format!("-o{name}="));
-            option.push(folder.join(place));
-            options.push(option);
-        }
-        if let Some(sources) = sources {
-            let mut option = OsString::from("-oDir::Etc::SourceList=");
-            option.push(sources);
-            options.extend([option, "-oDir::Etc::SourceParts=/dev/null".into()]);
-        }
-        for option in [
-            "Acquire::Languages=none",
-            "Acquire::Retries=2",
-            "Acquire::http::Timeout=30",
+        fs::write(folder.join("status"), "")?;
+        let state = folder.display();
+        let all = [&[architecture], others].concat().join("\"; \"");
+        let mut options = format!(
+            r#"
+            APT::Architecture "{architecture}";
+            APT::Architectures {{ "{all}"; }};
+            Dir::State::Lists "{state}/lists";
+            Dir::State::status "{state}/status";
+            Dir::Cache "{state}/cache";
+            Acquire::Languages "none";
+            Acquire::Retries "2";
+            Acquire::http::Timeout "30";
             // As root, apt-get would download as another user, who may not write here.
-            "APT::Sandbox::User=root",
-        ] {
-            options.push(format!("-o{option}").into());
+            APT::Sandbox::User "root";
+            "#
+        );
+        if let Some(sources) = sources {
+            options += &format!("Dir::Etc::SourceList {:?}; Dir::Etc::SourceParts \"/dev/null\";\n", sources);
         }
-        Ok(Self { folder, options })
+        fs::write(folder.join("options"), options)?;
+        Ok(Self { folder })
     }
 
     fn command(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(&self.options).args(args).current_dir(self.folder.join("packages"));
+        // After the options of the system, so that these decide.
+        command
+            .arg("-c")
+            .arg(self.folder.join("options"))
+            .args(args)
+            .current_dir(self.folder.join("packages"));
         command
     }
 

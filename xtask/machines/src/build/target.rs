@@ -1,15 +1,15 @@
 //! The targets, one row each: what compiles for them, what links, and what runs their programs here.
 
-use super::toolchain::{self, NoToolchain};
+use super::toolchain;
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tollgate_testkit::{program, workspace};
+use tollgate_testkit::{Missing, need, workspace};
 
 /// A profile of cargo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Profile {
+pub(crate) enum Profile {
     /// Quick to build: for tests
     Dev,
     /// For users
@@ -30,9 +30,9 @@ impl Profile {
 pub(super) const STATIC: &str = "-C target-feature=+crt-static";
 
 /// One target.
-pub struct Target {
+pub(crate) struct Target {
     /// The architecture as in `std::env::consts::ARCH`.
-    pub arch: &'static str,
+    pub(crate) arch: &'static str,
     pub(crate) triple: &'static str,
     /// Debian's name of the architecture, if Debian has Rust's standard library for it. Otherwise the library is built
     /// from its source.
@@ -46,7 +46,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub static TARGETS: &[Target] = &[
+pub(crate) static TARGETS: &[Target] = &[
     Target {
         arch: "x86_64",
         triple: "x86_64-unknown-linux-gnu",
@@ -106,48 +106,31 @@ impl Target {
         self.arch == std::env::consts::ARCH
     }
 
-    /// The program that runs its programs: `Ok(None)` on its own architecture; `Err` is the sentence that says which
-    /// program is missing.
-    pub(crate) fn emulator(&self) -> Result<Option<&'static str>, String> {
-        let (name, package) = self.emulator;
-        match (self.is_native(), program(name)) {
-            (true, _) => Ok(None),
-            (false, Some(_)) => Ok(Some(name)),
-            (false, None) => Err(install(name, package)),
+    /// The program that runs its programs; `None` on its own architecture.
+    pub(crate) fn emulator(&self) -> Result<Option<&'static str>, Missing> {
+        if self.is_native() {
+            return Ok(None);
         }
+        packaged(self.emulator).map(|()| Some(self.emulator.0))
     }
 
-    /// What a build needs of this system beside the Rust toolchain and does not find.
-    fn missing(&self) -> Option<String> {
-        let linker = (!self.is_native()).then_some(self.linker);
-        linker
-            .into_iter()
-            .chain([self.c_library])
-            .find(|(shown_by, _)| program(shown_by).is_none())
-            .map(|(shown_by, package)| install(shown_by, package))
+    /// Looks for what a build needs of this system beside the Rust toolchain.
+    fn needs(&self) -> Result<(), Missing> {
+        if !self.is_native() {
+            packaged(self.linker)?;
+        }
+        packaged(self.c_library)
     }
 
-    /// A cargo that builds static programs for this target, into its folder under `target/cross`. The inner `Err` is a
-    /// reason to skip: the sentence that says what is missing.
+    /// A cargo that builds static programs for this target, into its folder under `target/cross`.
     ///
     /// # Errors
-    /// When the toolchain exists and cannot be used.
-    pub(super) fn cargo(
-        &self,
-        root: &Path,
-        command: &str,
-        profile: Profile,
-    ) -> Result<Result<Command, String>> {
-        if let Some(missing) = self.missing() {
-            return Ok(Err(missing));
-        }
+    /// When the toolchain exists and cannot be used, or [`Missing`].
+    pub(super) fn cargo(&self, root: &Path, command: &str, profile: Profile) -> Result<Command> {
+        self.needs()?;
         let mut cargo = workspace::cargo(root);
         if !self.is_native() {
-            let toolchain = match toolchain::obtain(root, &libraries()) {
-                Ok(toolchain) => toolchain,
-                Err(NoToolchain::Skip(why)) => return Ok(Err(why)),
-                Err(NoToolchain::Broken(error)) => return Err(error),
-            };
+            let toolchain = toolchain::obtain(root, &packaged_libraries())?;
             cargo.env("RUSTC", toolchain.rustc()).env("LD_LIBRARY_PATH", toolchain.libraries());
             // For each target that shares the folder: a different environment would rebuild what runs on this machine.
             cargo.env("RUSTC_BOOTSTRAP", "1");
@@ -167,7 +150,7 @@ impl Target {
             // With `test`, which only tests need: another list would build everything a second time for them.
             cargo.arg("-Zbuild-std=std,panic_abort,test");
         }
-        Ok(Ok(cargo))
+        Ok(cargo)
     }
 
     /// Where cargo builds for it: one folder for each compiler, so that what runs on this machine (procedural macros) is
@@ -184,21 +167,19 @@ impl Target {
 
 /// Fetches the toolchain if one of these targets needs it. [`Target::cargo`] reports the error, if there is one.
 pub(crate) fn prepare(root: &Path, targets: &[&Target]) {
-    if targets.iter().any(|target| !target.is_native() && target.missing().is_none()) {
-        drop(toolchain::obtain(root, &libraries()));
+    if targets.iter().any(|target| !target.is_native() && target.needs().is_ok()) {
+        drop(toolchain::obtain(root, &packaged_libraries()));
     }
 }
 
-/// The standard libraries of all targets.
-fn libraries() -> toolchain::Libraries {
-    toolchain::Libraries {
-        architectures: TARGETS.iter().filter_map(|target| target.packaged).collect(),
-        source: TARGETS.iter().any(|target| target.packaged.is_none()),
-    }
+/// Debian's names of the architectures whose standard library it has.
+fn packaged_libraries() -> Vec<&'static str> {
+    TARGETS.iter().filter_map(|target| target.packaged).collect()
 }
 
-fn install(shown_by: &str, package: &str) -> String {
-    format!("{shown_by} is missing: apt-get install {package}")
+/// Looks for a program or file of a Debian package.
+fn packaged((shown_by, package): (&str, &str)) -> Result<(), Missing> {
+    need(shown_by, &format!("apt-get install {package}")).map(drop)
 }
 
 #[cfg(test)]

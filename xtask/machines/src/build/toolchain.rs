@@ -2,39 +2,17 @@
 //! package `rustc-web`, which Debian keeps current for its browsers, unpacked into a folder below `target/`.
 
 use super::apt::Apt;
-use crate::cache;
-use crate::command::printed;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use tollgate_testkit::program;
+use tollgate_testkit::cache;
+use tollgate_testkit::printed;
+use tollgate_testkit::{Missing, need};
 
 /// The minimum Rust version of the workspace.
 const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
-
-/// Standard libraries to fetch beside the compiler and this machine's own.
-pub(super) struct Libraries {
-    /// Debian's names of their architectures; this machine's own may be one.
-    pub(super) architectures: Vec<&'static str>,
-    /// Whether to fetch the source, for targets that Debian does not build the library for.
-    pub(super) source: bool,
-}
-
-/// Why there is no toolchain.
-pub(super) enum NoToolchain {
-    /// This system cannot fetch it: what needs it is skipped, with this reason.
-    Skip(String),
-    /// An error that is a failure.
-    Broken(anyhow::Error),
-}
-
-impl From<anyhow::Error> for NoToolchain {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Broken(error)
-    }
-}
 
 /// An unpacked toolchain.
 pub(super) struct Toolchain {
@@ -61,52 +39,45 @@ impl Toolchain {
 
     /// The release of the compiler, which shows that it runs.
     fn release(&self) -> Result<String> {
-        let output = Command::new(self.rustc())
-            .arg("-vV")
-            .env("LD_LIBRARY_PATH", self.libraries())
-            .output()
-            .context("Debian's compiler could not be started")?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let release = text.lines().find_map(|line| line.strip_prefix("release: ")).map(str::to_owned);
-        release.with_context(|| {
-            let text = String::from_utf8_lossy(&output.stderr);
-            format!("Debian's compiler does not run: {}", text.lines().next().unwrap_or("it gave no reason"))
-        })
+        let mut rustc = Command::new(self.rustc());
+        let text = printed(rustc.arg("-vV").env("LD_LIBRARY_PATH", self.libraries()))?;
+        let release = text.lines().find_map(|line| line.strip_prefix("release: "));
+        release.map(str::to_owned).context("Debian's compiler states no release")
     }
 }
 
 /// The toolchain in its folder below `target/`, fetched from the system's package sources if it is not there. One
 /// toolchain serves all targets, because most of the download is the compiler.
-pub(super) fn obtain(root: &Path, libraries: &Libraries) -> Result<Toolchain, NoToolchain> {
+///
+/// # Errors
+/// [`Missing`] if this system cannot fetch it.
+pub(super) fn obtain(root: &Path, architectures: &[&str]) -> Result<Toolchain> {
     // A second caller waits and finds what the first one has fetched.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    obtain_from(root, libraries, None)
+    obtain_from(root, architectures, None)
 }
 
 /// The same, from a list of package sources other than the system's.
-fn obtain_from(root: &Path, libraries: &Libraries, sources: Option<&Path>) -> Result<Toolchain, NoToolchain> {
+fn obtain_from(root: &Path, architectures: &[&str], sources: Option<&Path>) -> Result<Toolchain> {
     for name in ["apt-get", "apt-cache", "dpkg", "dpkg-deb"] {
-        if program(name).is_none() {
-            return Err(NoToolchain::Skip(format!(
-                "{name} is missing, and without rustup only Debian's packages have a compiler for this target"
-            )));
-        }
+        need(name, "without rustup only Debian's packages have a compiler for this target")?;
     }
     let architecture = printed(Command::new("dpkg").arg("--print-architecture"))?.trim_end().to_owned();
     let host = printed(Command::new("gcc").arg("-print-multiarch"))
         .map_or_else(|_| format!("{}-linux-gnu", std::env::consts::ARCH), |host| host.trim_end().to_owned());
     let store = root.join("target/toolchains");
     let folder = cache::obtain(&store, &architecture, |folder| {
-        fetch(&store, folder, &architecture, libraries, sources)
-            .map_err(|error| NoToolchain::Skip(format!("the compiler could not be downloaded: {error:#}")))?;
+        fetch(&store, folder, &architecture, architectures, sources)
+            .map_err(|error| Missing(format!("the compiler could not be downloaded: {error:#}")))?;
         let release = Toolchain { folder: folder.to_owned(), host: host.clone() }.release()?;
-        if numbers(&release) < numbers(MINIMUM) {
-            return Err(NoToolchain::Skip(format!(
+        ensure!(
+            numbers(&release) >= numbers(MINIMUM),
+            Missing(format!(
                 "this Debian's rustc-web is {release}, and the workspace needs {MINIMUM}: use a newer Debian, or its \
                  security updates"
-            )));
-        }
+            ))
+        );
         Ok(())
     })?;
     Ok(Toolchain { folder, host })
@@ -117,11 +88,11 @@ fn fetch(
     store: &Path,
     tree: &Path,
     architecture: &str,
-    libraries: &Libraries,
+    architectures: &[&str],
     sources: Option<&Path>,
 ) -> Result<()> {
-    let others: Vec<&str> =
-        libraries.architectures.iter().copied().filter(|other| *other != architecture).collect();
+    let others = architectures.iter().copied().filter(|other| *other != architecture);
+    let others: Vec<&str> = others.collect();
     println!("  downloading Debian's compiler for {}", [&[architecture], &others[..]].concat().join(" and "));
     let scratch = tempfile::Builder::new().prefix(".download-").tempdir_in(store)?;
     let apt = Apt::new(scratch.path(), architecture, &others, sources)?;
@@ -132,12 +103,10 @@ fn fetch(
         .find(|name| name.starts_with("libstd-rust-web-"))
         .context("libstd-rust-web-dev depends on no standard library")?;
     let mut packages = apt.libraries(&versioned)?;
-    packages.extend(["rustc-web", "libstd-rust-web-dev"].map(str::to_owned));
+    // The source is for targets that Debian does not build the library for.
+    packages.extend(["rustc-web", "libstd-rust-web-dev", "rust-web-src"].map(str::to_owned));
     // Without their dependencies: these are the compiler itself, as a library of the other architecture.
     packages.extend(others.iter().map(|other| format!("libstd-rust-web-dev:{other}")));
-    if libraries.source {
-        packages.push("rust-web-src".to_owned());
-    }
     for archive in apt.download(&packages)? {
         printed(Command::new("dpkg-deb").arg("--extract").arg(&archive).arg(tree))
             .with_context(|| format!("{} could not be unpacked", archive.display()))?;
@@ -152,7 +121,7 @@ fn numbers(release: &str) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Libraries, NoToolchain, numbers, obtain_from};
+    use super::{Missing, numbers, obtain_from};
 
     #[test]
     fn releases_compare_as_numbers() {
@@ -166,12 +135,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let sources = root.path().join("sources.list");
         std::fs::write(&sources, "deb [trusted=yes] file:/nowhere/at/all none main\n").unwrap();
-        let libraries = Libraries { architectures: vec!["arm64"], source: false };
-        match obtain_from(root.path(), &libraries, Some(&sources)) {
-            Err(NoToolchain::Skip(why)) => assert!(!why.is_empty() && !why.contains('\n'), "{why}"),
-            Err(NoToolchain::Broken(error)) => panic!("{error:#}"),
-            Ok(_) => panic!("the source has no packages"),
-        }
+        let error =
+            obtain_from(root.path(), &["arm64"], Some(&sources)).err().expect("the source has no packages");
+        let why = &error.downcast_ref::<Missing>().unwrap_or_else(|| panic!("{error:#}")).0;
+        assert!(!why.is_empty() && !why.contains('\n'), "{why}");
         let store = root.path().join("target/toolchains");
         let left = std::fs::read_dir(store).map_or(0, Iterator::count);
         assert_eq!(left, 0, "a failed download leaves nothing");

@@ -3,9 +3,9 @@
 
 use super::trial::RowsByCase;
 use crate::build::target::TARGETS;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use tollgate_record::{Measurement, Status};
+use tollgate_record::Status;
 use tollgate_testkit::Recorded;
 
 /// The table of the page.
@@ -21,7 +21,16 @@ const NOT_TRIED: &str = "not tried";
 
 /// The rows of each list (a case), by architecture.
 #[derive(Default)]
-pub(super) struct Table(BTreeMap<&'static str, BTreeMap<&'static str, Vec<Measurement>>>);
+pub(super) struct Table(BTreeMap<&'static str, BTreeMap<&'static str, Tried>>);
+
+/// What one list gave on one architecture.
+#[derive(Default)]
+struct Tried {
+    measured: usize,
+    all: usize,
+    /// Why each probe was skipped; `None` for one with a row that was measured.
+    skipped: BTreeMap<String, Option<String>>,
+}
 
 /// Which rows were not measured: list, row, architecture; with the reason.
 type Gaps = BTreeMap<(String, String, String), String>;
@@ -30,7 +39,14 @@ impl Table {
     /// Adds the rows of one architecture.
     pub(super) fn add(&mut self, arch: &'static str, lists: RowsByCase) {
         for (list, rows) in lists {
-            self.0.entry(list).or_default().insert(arch, rows);
+            let tried = self.0.entry(list).or_default().entry(arch).or_default();
+            for row in rows {
+                let reason = (row.status == Status::Skipped).then(|| row.reason.unwrap_or_default());
+                tried.all += 1;
+                tried.measured += usize::from(reason.is_none());
+                let known = tried.skipped.entry(row.probe).or_insert_with(|| reason.clone());
+                *known = known.take().and(reason);
+            }
         }
     }
 
@@ -50,10 +66,7 @@ impl Table {
             let _ = write!(out, "| {list} |");
             for target in TARGETS {
                 let _ = match by_arch.get(target.arch) {
-                    Some(rows) => {
-                        let measured = rows.iter().filter(|row| row.status != Status::Skipped).count();
-                        write!(out, " {measured} of {} |", rows.len())
-                    }
+                    Some(tried) => write!(out, " {} of {} |", tried.measured, tried.all),
                     None => write!(out, " {NOT_TRIED} |"),
                 };
             }
@@ -69,16 +82,9 @@ impl Table {
     fn gaps(&self) -> Gaps {
         let mut gaps = Gaps::new();
         for (list, by_arch) in &self.0 {
-            for (arch, rows) in by_arch {
-                for row in rows {
-                    // Some rows are measured by several engines.
-                    let other =
-                        rows.iter().any(|other| other.probe == row.probe && other.status != Status::Skipped);
-                    if row.status == Status::Skipped && !other {
-                        let key = ((*list).to_owned(), row.probe.clone(), (*arch).to_owned());
-                        gaps.insert(key, row.reason.clone().unwrap_or_default());
-                    }
-                }
+            for (arch, tried) in by_arch {
+                let skipped = tried.skipped.iter().filter_map(|(row, reason)| Some((row, reason.clone()?)));
+                gaps.extend(skipped.map(|(row, reason)| (key(list, row, arch), reason)));
             }
         }
         gaps
@@ -88,37 +94,35 @@ impl Table {
     /// out: there the machine differs (its CPUs, its kernel, the rights of its user), not the architecture.
     pub(super) fn drift(&self, page: &str) -> Vec<String> {
         let documented = read(page);
-        let found = self.gaps();
         let native = std::env::consts::ARCH;
         let mut drift = Vec::new();
         for (list, by_arch) in &self.0 {
             let Some(here) = by_arch.get(native) else { continue };
-            for (arch, rows) in by_arch.iter().filter(|(arch, _)| **arch != native) {
-                if untried(page, list, arch) {
+            let others = by_arch.iter().filter(|(arch, _)| **arch != native && !untried(page, list, arch));
+            for (arch, (probe, found)) in
+                others.flat_map(|(arch, tried)| tried.skipped.iter().map(move |row| (arch, row)))
+            {
+                let is_documented = documented.contains_key(&key(list, probe, native));
+                if here.skipped.get(probe).is_some_and(|here| here.is_some() != is_documented) {
                     continue;
                 }
-                let probes: BTreeSet<&str> = rows.iter().map(|row| row.probe.as_str()).collect();
-                for probe in probes {
-                    let key = |arch: &str| ((*list).to_owned(), probe.to_owned(), arch.to_owned());
-                    let known = here.iter().any(|row| row.probe == probe);
-                    if known && found.contains_key(&key(native)) != documented.contains_key(&key(native)) {
-                        continue;
+                match (found, documented.get(&key(list, probe, arch))) {
+                    // What an emulator does not do may depend on the host's kernel.
+                    (Some(reason), _) | (None, Some(reason)) if reason.starts_with(UNDONE) => {}
+                    (Some(reason), None) => {
+                        drift.push(format!("{list}: {probe} is skipped on {arch}: {reason}"));
                     }
-                    match (found.get(&key(arch)), documented.get(&key(arch))) {
-                        // What an emulator does not do may depend on the host's kernel.
-                        (Some(reason), _) if reason.starts_with(UNDONE) => {}
-                        (None, Some(reason)) if reason.starts_with(UNDONE) => {}
-                        (Some(reason), None) => {
-                            drift.push(format!("{list}: {probe} is skipped on {arch}: {reason}"))
-                        }
-                        (None, Some(_)) => drift.push(format!("{list}: {probe} is measured on {arch}")),
-                        _ => {}
-                    }
+                    (None, Some(_)) => drift.push(format!("{list}: {probe} is measured on {arch}")),
+                    _ => {}
                 }
             }
         }
         drift
     }
+}
+
+fn key(list: &str, row: &str, arch: &str) -> (String, String, String) {
+    (list.to_owned(), row.to_owned(), arch.to_owned())
 }
 
 /// Whether the page says that this list was not tried on this architecture.

@@ -1,19 +1,25 @@
-//! Running the cases on one program.
+//! Running the cases and the unit tests of one target.
 
 use super::cases::{CASES, Case};
 use crate::build::target::Target;
-use anyhow::{Context, Result, bail};
+use crate::build::{COUNTERS, TestProgram};
+use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use tollgate_record::Measurement;
+use tollgate_testkit::Missing;
 
 /// The limit of a case; the longest needs a third of it on a busy machine.
 const SECONDS: &str = "180";
 
+/// The modules whose code differs between architectures, as parts of the names of tests. The other modules are the same
+/// everywhere, and their property tests take minutes under an emulator.
+const MODULES: &[&str] = &["arch::", "clock::", "host::", "call::", "fiber::", "syscall::"];
+
 /// Runs the programs of a target on this machine, directly or under an emulator.
 pub(super) struct Runner {
-    pub(super) target: &'static Target,
+    target: &'static Target,
     emulator: Option<&'static str>,
 }
 
@@ -24,13 +30,12 @@ pub(super) type RowsByCase = BTreeMap<&'static str, Vec<Measurement>>;
 pub(super) type Here = BTreeMap<&'static str, String>;
 
 impl Runner {
-    /// `Err` is the sentence that says which emulator is missing.
-    pub(super) fn new(target: &'static Target) -> Result<Self, String> {
+    pub(super) fn new(target: &'static Target) -> Result<Self, Missing> {
         Ok(Self { target, emulator: target.emulator()? })
     }
 
     /// A call of a program, without arguments yet. It writes into `scratch` only and is ended after [`SECONDS`].
-    pub(super) fn command(&self, program: &Path, scratch: &Path) -> Command {
+    fn command(&self, program: &Path, scratch: &Path) -> Command {
         // `timeout` puts the program into a process group of its own and ends the group.
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", SECONDS]);
@@ -92,5 +97,27 @@ impl Runner {
             println!("  {:<8} {:<22} {:5.1} s", self.target.arch, case.name, begun.elapsed().as_secs_f64());
         }
         Ok((rows, wrong))
+    }
+
+    /// Runs the unit tests of [`MODULES`] in a test program, if it has unit tests.
+    ///
+    /// # Errors
+    /// When a test fails (with the output of the tests), or when none has such a name.
+    pub(super) fn unit_tests(&self, tests: &TestProgram) -> Result<()> {
+        if tests.name == COUNTERS {
+            return Ok(());
+        }
+        let scratch = tempfile::tempdir()?;
+        let mut command = self.command(&tests.program, scratch.path());
+        let command = command.args(MODULES).current_dir(&tests.folder).env("TOLLGATE_FAST", "1");
+        let output = command.output().context("timeout (coreutils) could not be started")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let result = text.lines().find(|line| line.starts_with("test result")).unwrap_or("no result");
+        println!("  {:<8} {:<22} {result}", self.target.arch, tests.name);
+        if !output.status.success() {
+            bail!("{}: {}\n{text}{}", tests.name, output.status, String::from_utf8_lossy(&output.stderr));
+        }
+        ensure!(!result.contains(" 0 passed"), "{}: no test has such a name", tests.name);
+        Ok(())
     }
 }

@@ -1,58 +1,39 @@
 //! The architectures of the guests, with the names that Debian, tollgate, QEMU and Linux use.
 
 /// The architecture of a guest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Arch {
-    Amd64,
-    Arm64,
-}
-
-impl Arch {
+#[derive(Debug)]
+pub(super) struct Arch {
     /// Debian's name.
-    pub(super) fn debian(self) -> &'static str {
-        match self {
-            Self::Amd64 => "amd64",
-            Self::Arm64 => "arm64",
-        }
-    }
-
+    pub(super) debian: &'static str,
     /// tollgate's name: `std::env::consts::ARCH`.
-    pub(super) fn ours(self) -> &'static str {
-        match self {
-            Self::Amd64 => "x86_64",
-            Self::Arm64 => "aarch64",
-        }
-    }
-
-    /// The program that emulates it.
-    pub(super) fn emulator(self) -> &'static str {
-        match self {
-            Self::Amd64 => "qemu-system-x86_64",
-            Self::Arm64 => "qemu-system-aarch64",
-        }
-    }
-
-    /// The package of that program.
-    pub(super) fn package(self) -> &'static str {
-        match self {
-            Self::Amd64 => "qemu-system-x86",
-            Self::Arm64 => "qemu-system-arm",
-        }
-    }
-
+    pub(super) ours: &'static str,
+    /// The program that emulates it, and its package.
+    pub(super) emulator: &'static str,
+    pub(super) package: &'static str,
     /// Linux's name of the serial port.
-    pub(super) fn console(self) -> &'static str {
-        match self {
-            Self::Amd64 => "ttyS0",
-            Self::Arm64 => "ttyAMA0",
-        }
-    }
-
+    pub(super) console: &'static str,
     /// The board that is emulated, without random numbers in its device tree.
-    pub(super) fn board(self) -> &'static str {
-        match self {
-            Self::Amd64 => "q35",
-            Self::Arm64 => "virt,dtb-randomness=off",
-        }
-    }
+    pub(super) board: &'static str,
+    /// Whether the emulator has hardware counters.
+    pub(super) has_counters: bool,
 }
+
+pub(super) static AMD64: Arch = Arch {
+    debian: "amd64",
+    ours: "x86_64",
+    emulator: "qemu-system-x86_64",
+    package: "qemu-system-x86",
+    console: "ttyS0",
+    board: "q35",
+    has_counters: false,
+};
+
+pub(super) static ARM64: Arch = Arch {
+    debian: "arm64",
+    ours: "aarch64",
+    emulator: "qemu-system-aarch64",
+    package: "qemu-system-arm",
+    console: "ttyAMA0",
+    board: "virt,dtb-randomness=off",
+    has_counters: true,
+};

@@ -1,10 +1,16 @@
-//! One boot: runs the emulator with a time limit, reads its output, and ends it with all processes that it started.
+//! One boot: writes the file system of a case, runs the emulator with a time limit, reads its output, and ends it with all
+//! processes that it started.
 
-use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use super::cases::Case;
+use super::initramfs::Archive;
+use super::parts::Parts;
+use anyhow::{Context, Result};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use tollgate_supervise::Tree;
 
 /// How a boot ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,77 +32,89 @@ pub(super) struct Booted {
     pub(super) seconds: f64,
 }
 
+/// Boots a case once.
+///
+/// # Errors
+/// When its file system cannot be written, or the emulator cannot be started.
+pub(super) fn boot_once(case: &Case, parts: &Parts, limit: Duration) -> Result<Booted> {
+    let folder = tempfile::tempdir().context("no folder for the guest's file system")?;
+    let file_system: &Path = &folder.path().join("initramfs");
+    file_system_of(case, parts, file_system)?;
+    boot(|| emulator(case, parts, file_system), limit)
+        .with_context(|| format!("{} could not be started", case.arch.emulator))
+}
+
+/// Writes the file system of a guest: the one that all guests of its kernel share, and the scripts of its case.
+///
+/// # Errors
+/// When something cannot be read or written.
+fn file_system_of(case: &Case, parts: &Parts, to: &Path) -> Result<()> {
+    let mut out = BufWriter::new(File::create(to)?);
+    let base = fs::read(&parts.base).with_context(|| parts.base.display().to_string())?;
+    out.write_all(&base)?;
+    // An archive begins at a multiple of four (buffer-format.rst).
+    out.write_all(&[0; 3][..base.len().next_multiple_of(4) - base.len()])?;
+    let mut archive = Archive::new(out);
+    for (at, script) in case.scripts.iter().enumerate() {
+        archive.file(&format!("case/{at:02}-{}", script.name), 0o644, script.line.as_bytes())?;
+    }
+    archive.finish()?;
+    Ok(())
+}
+
+/// The emulator's command line.
+fn emulator(case: &Case, parts: &Parts, file_system: &Path) -> Command {
+    let arch = case.arch;
+    let mut command = Command::new(arch.emulator);
+    command
+        .args(["-M", arch.board, "-cpu", case.cpu, "-accel", "tcg"])
+        .args(["-smp", &case.cpus.to_string(), "-m", &case.memory_mib.to_string()])
+        .args(["-nodefaults", "-no-user-config", "-display", "none", "-serial", "stdio", "-no-reboot"])
+        .args(case.machine)
+        .arg("-kernel")
+        .arg(&parts.kernel)
+        .arg("-initrd")
+        .arg(file_system)
+        .arg("-append")
+        .arg(format!("console={} rdinit=/init panic=-1 quiet {}", arch.console, case.boot));
+    command
+}
+
 /// Runs the emulator until it ends or the limit is reached. No process of it is left afterwards.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn boot(mut command: Command, limit: Duration) -> io::Result<Booted> {
+fn boot(command: impl Fn() -> Command, limit: Duration) -> io::Result<Booted> {
     let start = Instant::now();
     let (mut reader, writer) = io::pipe()?;
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
-    // SAFETY: prctl is async-signal-safe and takes no pointers here.
-    unsafe {
-        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        });
-    }
-    let mut group = Group(command.spawn()?);
-    // The command holds our copies of the writing end: while they are open, the output does not end.
-    drop(command);
-    let (sender, receiver) = mpsc::channel();
+    let copy = || writer.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
+    let both = || {
+        let mut command = command();
+        command.stdin(Stdio::null()).stdout(copy()).stderr(copy());
+        command
+    };
+    let mut tree = Tree::start(both, None)?;
+    // While a copy of the writing end is open here, the output does not end.
+    drop(writer);
     let listener = std::thread::spawn(move || {
-        let mut bytes = [0; 4096];
-        while let Ok(count @ 1..) = reader.read(&mut bytes) {
-            if sender.send(bytes[..count].to_vec()).is_err() {
-                break;
-            }
-        }
+        let mut console = Vec::new();
+        // After an error, what was read until then is the console.
+        let _ = reader.read_to_end(&mut console);
+        console
     });
-    let mut console = Vec::new();
-    let hung = loop {
-        match receiver.recv_timeout(limit.saturating_sub(start.elapsed())) {
-            Ok(bytes) => console.extend(bytes),
-            Err(RecvTimeoutError::Disconnected) => break false,
-            Err(RecvTimeoutError::Timeout) => break true,
+    let end = loop {
+        match tree.ended() {
+            Some(ended) if ended.status.success() => break End::Off,
+            Some(ended) => break End::Emulator(ended.status.to_string()),
+            None if start.elapsed() > limit => break End::Hung,
+            None => std::thread::sleep(Duration::from_millis(5)),
         }
     };
-    let end = if hung { End::Hung } else { group.ended(limit.saturating_sub(start.elapsed())) };
-    // Kills every process that may still hold the writing end, so that the listener ends.
-    drop(group);
-    console.extend(receiver.iter().flatten());
-    let _ = listener.join();
+    // Ends every process that may still hold the writing end, so that the listener ends.
+    drop(tree);
+    let console = listener.join().unwrap_or_default();
     let console = String::from_utf8_lossy(&console).into_owned();
     Ok(Booted { end, console, seconds: start.elapsed().as_secs_f64() })
-}
-
-/// A process that leads its group; dropping it kills the group.
-struct Group(Child);
-
-impl Group {
-    /// How the leader ended. Its output has ended before.
-    fn ended(&mut self, patience: Duration) -> End {
-        let start = Instant::now();
-        loop {
-            match self.0.try_wait() {
-                Ok(Some(status)) if status.success() => return End::Off,
-                Ok(Some(status)) => return End::Emulator(status.to_string()),
-                Err(error) => return End::Emulator(error.to_string()),
-                Ok(None) if start.elapsed() > patience => return End::Hung,
-                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
-            }
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // The leader was not waited for before this call or right before it: its number is not in use by others.
-        let group = self.0.id() as libc::pid_t;
-        // SAFETY: takes no pointers; the group is the one of our child.
-        unsafe { libc::kill(-group, libc::SIGKILL) };
-        let _ = self.0.wait();
-    }
 }
 
 #[cfg(test)]
@@ -106,8 +124,11 @@ mod tests {
     use std::time::Duration;
 
     fn shell(script: &str, seconds: u64) -> super::Booted {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
+        let command = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
         boot(command, Duration::from_secs(seconds)).expect("sh starts")
     }
 
@@ -139,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_child_that_is_left_behind_does_not_block_the_reader() {
-        let left = shell("sleep 1000 & exit 0", 2);
-        assert_eq!(left.end, End::Hung);
+        // It is ended with the program that started it, so the output ends too.
+        let left = shell("sleep 1000 & exit 0", 600);
+        assert_eq!(left.end, End::Off);
     }
 }

@@ -1,12 +1,55 @@
-//! The cases, one row each.
+//! The machines to try tollgate on, one row each.
 
-use super::arch::Arch;
-use super::case::{Case, Ending};
+use super::arch::{AMD64, ARM64, Arch};
 use super::checks;
 use super::console::Script;
-use super::debian::Line;
-use super::expect::Expect;
-use tollgate_record::Severity::{Info, Ok as Well, Spoils};
+use super::debian::{Line, V6_1, V6_12};
+use super::output::CaseOutput;
+use anyhow::Result;
+use tollgate_record::Severity::{self, Info, Ok as Well, Spoils};
+
+/// A machine, what runs on it, and what that must print.
+#[derive(Clone, Copy)]
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    /// What is special about the machine, for the table.
+    pub(super) what: &'static str,
+    pub(super) arch: &'static Arch,
+    pub(super) line: Line,
+    /// QEMU's name of the processor, with its features.
+    pub(super) cpu: &'static str,
+    pub(super) cpus: u32,
+    pub(super) memory_mib: u32,
+    /// More arguments of QEMU.
+    pub(super) machine: &'static [&'static str],
+    /// More words of the kernel's command line.
+    pub(super) boot: &'static str,
+    /// What the guest runs, in this order.
+    pub(super) scripts: &'static [Script],
+    /// Number of boots, one after the other, which must all print the same.
+    pub(super) boots: usize,
+    /// Seconds for one boot, if it is not the limit of the command line.
+    pub(super) limit: Option<u64>,
+    pub(super) ends: Ending,
+    /// Exactly these probes of `run` are skipped, each with a reason that contains this. A `*` at the end stands for the
+    /// rest of the name.
+    pub(super) skips: &'static [(&'static str, &'static str)],
+    /// Doctor has these findings, and the sentence of each contains this.
+    pub(super) doctor: &'static [(&'static str, Severity, &'static str)],
+    /// Anything else: the error is a sentence.
+    pub(super) check: fn(&CaseOutput) -> Result<()>,
+}
+
+/// How a guest must end. Guests that fail on purpose test that failures are reported and cleaned up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It runs its scripts and powers off.
+    Off,
+    /// Its kernel panics.
+    Panics,
+    /// It never ends.
+    Hangs,
+}
 
 const DOCTOR: Script = Script { name: "doctor", line: "tollgate doctor --json" };
 const RUN: Script = Script {
@@ -35,15 +78,15 @@ const LOAD_KVM_WITHOUT_NESTED: &str = "for name in irqbypass kvm; do test ! -e /
 
 const STATIC: (&str, &str) = ("call/dynamic", "statically linked");
 const ONE_CPU: (&str, &str) = ("core/*", "it needs two CPUs");
-const EMULATED: Expect = Expect::Doctor("emulated-cpu", Spoils, "emulated in software");
-const NO_PMU: Expect = Expect::Doctor("no-pmu", Info, "no counters exposed by the hypervisor");
+const EMULATED: (&str, Severity, &str) = ("emulated-cpu", Spoils, "emulated in software");
+const NO_PMU: (&str, Severity, &str) = ("no-pmu", Info, "no counters exposed by the hypervisor");
 
 /// A plain x86 machine.
 const X86: Case = Case {
     name: "",
     what: "",
-    arch: Arch::Amd64,
-    line: Line::V6_12,
+    arch: &AMD64,
+    line: V6_12,
     cpu: "EPYC",
     cpus: 1,
     memory_mib: 1024,
@@ -54,12 +97,14 @@ const X86: Case = Case {
     boots: 1,
     limit: None,
     ends: Ending::Off,
-    expects: &[],
+    skips: &[STATIC, ONE_CPU],
+    doctor: &[],
+    check: |_| Ok(()),
 };
 
 /// An Arm machine whose clocks are its instructions: one takes two nanoseconds, and two cycles.
 const ARM: Case = Case {
-    arch: Arch::Arm64,
+    arch: &ARM64,
     cpu: "cortex-a57",
     machine: &["-icount", "shift=1,sleep=off", "-rtc", "base=2026-01-01T00:00:00,clock=vm"],
     boot: "nokaslr norandmaps randomize_kstack_offset=off",
@@ -77,27 +122,23 @@ pub(super) static CASES: &[Case] = &[
         name: "two-cpus",
         what: "two CPUs",
         cpus: 2,
-        expects: &[
-            Expect::Skips(&[STATIC]),
+        skips: &[STATIC],
+        doctor: &[
             EMULATED,
             NO_PMU,
-            Expect::Doctor("one-cpu", Well, "2 CPUs can be used"),
-            Expect::Doctor("virtual-machine", Info, "QEMU TCG"),
-            Expect::Doctor("page-table-isolation", Well, "is off"),
-            Expect::Doctor("io-uring-disabled", Well, "may be used"),
+            ("one-cpu", Well, "2 CPUs can be used"),
+            ("virtual-machine", Info, "QEMU TCG"),
+            ("page-table-isolation", Well, "is off"),
+            ("io-uring-disabled", Well, "may be used"),
         ],
         ..X86
     },
     Case {
         name: "one-cpu",
         what: "one CPU",
-        line: Line::V6_1,
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            EMULATED,
-            Expect::Doctor("one-cpu", Info, "one CPU only"),
-            Expect::Check(checks::one_cpu_built_in),
-        ],
+        line: V6_1,
+        doctor: &[EMULATED, ("one-cpu", Info, "one CPU only")],
+        check: checks::one_cpu_built_in,
         ..X86
     },
     Case {
@@ -105,48 +146,36 @@ pub(super) static CASES: &[Case] = &[
         what: "two CPUs, one of them off (`maxcpus=1`)",
         cpus: 2,
         boot: "no_timer_check tsc=reliable maxcpus=1",
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            Expect::Doctor("one-cpu", Info, "one CPU only"),
-            Expect::Check(checks::the_other_cpu_can_be_switched_on),
-        ],
+        doctor: &[("one-cpu", Info, "one CPU only")],
+        check: checks::the_other_cpu_can_be_switched_on,
         ..X86
     },
     Case {
         name: "pti-on",
         what: "page-table isolation, which the processor needs",
-        line: Line::V6_1,
+        line: V6_1,
         cpu: "Nehalem",
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            Expect::Doctor("page-table-isolation", Info, "page-table isolation is on"),
-            Expect::Check(|output| checks::meltdown(output, "Mitigation: PTI", true)),
-        ],
+        doctor: &[("page-table-isolation", Info, "page-table isolation is on")],
+        check: |output| checks::meltdown(output, "Mitigation: PTI", true),
         ..X86
     },
     Case {
         name: "pti-off",
         what: "the same processor without it (`nopti`)",
-        line: Line::V6_1,
+        line: V6_1,
         cpu: "Nehalem",
         boot: "no_timer_check tsc=reliable nopti",
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            Expect::Doctor("page-table-isolation", Info, "is off though this processor needs it"),
-            Expect::Check(|output| checks::meltdown(output, "Vulnerable", false)),
-        ],
+        doctor: &[("page-table-isolation", Info, "is off though this processor needs it")],
+        check: |output| checks::meltdown(output, "Vulnerable", false),
         ..X86
     },
     Case {
         name: "pti-forced",
         what: "page-table isolation on a processor that does not need it (`pti=on`)",
-        line: Line::V6_1,
+        line: V6_1,
         boot: "no_timer_check tsc=reliable pti=on",
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            Expect::Doctor("page-table-isolation", Info, "was forced on"),
-            Expect::Check(|output| checks::meltdown(output, "Not affected", true)),
-        ],
+        doctor: &[("page-table-isolation", Info, "was forced on")],
+        check: |output| checks::meltdown(output, "Not affected", true),
         ..X86
     },
     Case {
@@ -154,24 +183,22 @@ pub(super) static CASES: &[Case] = &[
         what: "`perf_event_paranoid` 3, no privilege",
         boot: "no_timer_check tsc=reliable sysctl.kernel.perf_event_paranoid=3",
         scripts: NOBODY,
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            Expect::Doctor("no-pmu", Info, "refused: kernel.perf_event_paranoid is 3"),
-            Expect::Doctor("perf-event-paranoid", Spoils, "is 3: perf events of all kinds are refused"),
-            Expect::Doctor("unprivileged", Info, "user 65534"),
+        doctor: &[
+            ("no-pmu", Info, "refused: kernel.perf_event_paranoid is 3"),
+            ("perf-event-paranoid", Spoils, "is 3: perf events of all kinds are refused"),
+            ("unprivileged", Info, "user 65534"),
         ],
         ..X86
     },
     Case {
         name: "paranoid-4",
         what: "`perf_event_paranoid` 4, no privilege",
-        line: Line::V6_1,
+        line: V6_1,
         boot: "no_timer_check tsc=reliable sysctl.kernel.perf_event_paranoid=4",
         scripts: NOBODY,
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            Expect::Doctor("no-pmu", Info, "refused: kernel.perf_event_paranoid is 4"),
-            Expect::Doctor("perf-event-paranoid", Spoils, "is 4: perf events of all kinds are refused"),
+        doctor: &[
+            ("no-pmu", Info, "refused: kernel.perf_event_paranoid is 4"),
+            ("perf-event-paranoid", Spoils, "is 4: perf events of all kinds are refused"),
         ],
         ..X86
     },
@@ -179,40 +206,31 @@ pub(super) static CASES: &[Case] = &[
         name: "io-uring-disabled",
         what: "`kernel.io_uring_disabled` 2",
         boot: "no_timer_check tsc=reliable sysctl.kernel.io_uring_disabled=2",
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU, ("syscall/io_uring-nop", "io_uring_disabled = 2")]),
-            Expect::Doctor("io-uring-disabled", Spoils, "off for everyone"),
-        ],
+        skips: &[STATIC, ONE_CPU, ("syscall/io_uring-nop", "io_uring_disabled = 2")],
+        doctor: &[("io-uring-disabled", Spoils, "off for everyone")],
         ..X86
     },
     Case {
         name: "no-hypervisor-bit",
         what: "a hypervisor that hides",
         cpu: "EPYC,-hypervisor",
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            Expect::Doctor("virtual-machine", Info, "QEMU"),
-            Expect::Doctor("hidden-hypervisor", Info, "hypervisor bit"),
-        ],
+        doctor: &[("virtual-machine", Info, "QEMU"), ("hidden-hypervisor", Info, "hypervisor bit")],
         ..X86
     },
     Case {
         name: "small-memory",
         what: "128 MiB of memory",
         memory_mib: 128,
-        expects: &[
-            Expect::Skips(&[STATIC, ONE_CPU]),
-            Expect::Doctor("low-memory", Spoils, "MiB of memory are available"),
-        ],
+        doctor: &[("low-memory", Spoils, "MiB of memory are available")],
         ..X86
     },
     Case {
         name: "kvm-amd",
         what: "KVM on AMD's SVM, nested paging",
-        line: Line::V6_1,
+        line: V6_1,
         machine: &["-icount", "shift=2,sleep=off"],
         scripts: &[Script { name: "load", line: LOAD_KVM }, CROSSING],
-        expects: &[Expect::Check(|output| checks::kvm(output, true))],
+        check: |output| checks::kvm(output, true),
         ..X86
     },
     Case {
@@ -220,39 +238,37 @@ pub(super) static CASES: &[Case] = &[
         what: "the same without nested paging (`npt=0`)",
         machine: &["-icount", "shift=2,sleep=off"],
         scripts: &[Script { name: "load", line: LOAD_KVM_WITHOUT_NESTED }, CROSSING],
-        expects: &[Expect::Check(|output| checks::kvm(output, false))],
+        check: |output| checks::kvm(output, false),
         ..X86
     },
     Case {
         name: "kvm-without-svm",
         what: "no virtualization in the processor",
-        line: Line::V6_1,
+        line: V6_1,
         cpu: "EPYC,-svm",
         scripts: &[Script { name: "load", line: "insmod /mod/kvm-amd.ko || true" }, CROSSING],
-        expects: &[Expect::Check(checks::no_kvm)],
+        check: checks::no_kvm,
         ..X86
     },
     Case {
         name: "arm-counters",
         what: "Arm PMUv3, two boots alike; `perf_user_access` 0",
-        line: Line::V6_1,
+        line: V6_1,
         scripts: &[DOCTOR, COUNTED],
         boots: 2,
-        expects: &[
-            Expect::Doctor("no-pmu", Well, "hardware counters can be read"),
-            Expect::Doctor("perf-user-access", Info, "kernel.perf_user_access is 0"),
-            Expect::Check(checks::counters),
+        doctor: &[
+            ("no-pmu", Well, "hardware counters can be read"),
+            ("perf-user-access", Info, "kernel.perf_user_access is 0"),
         ],
+        check: checks::counters,
         ..ARM
     },
     Case {
         name: "arm-direct-reads",
         what: "the same with `perf_user_access` 1",
         scripts: &[ALLOW_DIRECT, DOCTOR, COUNTED],
-        expects: &[
-            Expect::Doctor("perf-user-access", Well, "kernel.perf_user_access is 1"),
-            Expect::Check(checks::counters),
-        ],
+        doctor: &[("perf-user-access", Well, "kernel.perf_user_access is 1")],
+        check: checks::counters,
         ..ARM
     },
     Case {
@@ -261,12 +277,9 @@ pub(super) static CASES: &[Case] = &[
         machine: &[],
         scripts: &[DOCTOR, COUNTED, RUN],
         cpus: 2,
-        expects: &[
-            Expect::Skips(&[STATIC, ("syscall/int80", "instruction of x86"), ("vm/cpuid", "no instruction")]),
-            Expect::Doctor("no-pmu", Well, "hardware counters can be read"),
-            Expect::Doctor("virtual-machine", Info, "QEMU"),
-            Expect::Check(checks::event_missing),
-        ],
+        skips: &[STATIC, ("syscall/int80", "instruction of x86"), ("vm/cpuid", "no instruction")],
+        doctor: &[("no-pmu", Well, "hardware counters can be read"), ("virtual-machine", Info, "QEMU")],
+        check: checks::event_missing,
         ..ARM
     },
     Case {

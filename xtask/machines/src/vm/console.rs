@@ -1,5 +1,8 @@
 //! What a guest runs, and its console: the output of each script between the marks of [`INIT`].
 
+use regex::Regex;
+use std::sync::LazyLock;
+
 /// A shell script for the guest.
 #[derive(Clone, Copy)]
 pub(super) struct Script {
@@ -20,20 +23,17 @@ mount -t tmpfs tmp /tmp
 mkdir -p /dev/shm
 mount -t tmpfs shm /dev/shm
 dmesg -n 1
-now() { cut -d' ' -f1 /proc/uptime; }
 for script in /case/*; do
   name=${script##*/}
-  begin=$(now)
   sh "$script" > /tmp/out 2> /tmp/err < /dev/null
   status=$?
-  end=$(now)
   echo "@@ begin $name"
   cat /tmp/out
   echo
   echo "@@ error $name"
   cat /tmp/err
   echo
-  echo "@@ end $name $status $begin $end"
+  echo "@@ end $name $status"
 done
 echo "@@ done"
 poweroff -f
@@ -48,57 +48,25 @@ pub(super) struct Section {
     pub(super) status: i32,
     pub(super) out: String,
     pub(super) error: String,
-    /// Seconds of the guest's clock that it took.
-    pub(super) seconds: f64,
 }
 
 /// The last line of a guest that has run all its scripts.
 pub(super) const DONE: &str = "@@ done";
 
+static SECTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?s)@@ begin (\S+)\n(.*?)\n@@ error \S+\n(.*?)\n@@ end \S+ (\d+)\n")
+        .expect("a valid pattern")
+});
+
 /// The sections in their order. A section without its end is left out.
 pub(super) fn sections(console: &str) -> Vec<Section> {
-    enum At {
-        Outside,
-        Out,
-        Error,
-    }
-    let (mut all, mut at, mut out, mut error) = (Vec::new(), At::Outside, String::new(), String::new());
-    for line in console.lines() {
-        // The terminal adds a carriage return to each line; the firmware prints control characters before the first mark.
-        let line = line.trim_end_matches('\r');
-        let mark = line.find("@@ ").map(|place| &line[place + 3..]).unwrap_or_default();
-        let mut words = mark.split(' ');
-        match words.next() {
-            Some("begin") => (at, out, error) = (At::Out, String::new(), String::new()),
-            Some("error") if matches!(at, At::Out) => at = At::Error,
-            Some("end") if matches!(at, At::Error) => {
-                let words: Vec<&str> = words.collect();
-                let number = |place: usize| words.get(place).and_then(|word| word.parse::<f64>().ok());
-                if let (Some(name), Some(status), Some(begin), Some(end)) =
-                    (words.first(), number(1), number(2), number(3))
-                {
-                    all.push(Section {
-                        name: (*name).to_owned(),
-                        status: status as i32,
-                        out: std::mem::take(&mut out).trim_end().to_owned(),
-                        error: std::mem::take(&mut error).trim_end().to_owned(),
-                        seconds: end - begin,
-                    });
-                }
-                at = At::Outside;
-            }
-            _ => {
-                let text = match at {
-                    At::Outside => continue,
-                    At::Out => &mut out,
-                    At::Error => &mut error,
-                };
-                text.push_str(line);
-                text.push('\n');
-            }
-        }
-    }
-    all
+    // The terminal adds a carriage return to each line.
+    let console = console.replace('\r', "");
+    let section = |[name, out, error, status]: [&str; 4]| {
+        let [name, out, error] = [name, out, error].map(|text| text.trim_end().to_owned());
+        Some(Section { name, status: status.parse().ok()?, out, error })
+    };
+    SECTION.captures_iter(&console).filter_map(|found| section(found.extract().1)).collect()
 }
 
 /// The last `count` lines that are not blank.
@@ -113,17 +81,11 @@ mod tests {
 
     #[test]
     fn only_the_text_between_marks_is_read() {
-        let console = "SeaBIOS\x1b[2J@@ begin a\r\n{\r\n \"x\": 1 }\r\n\r\n@@ error a\r\noh\r\n\r\n@@ end a 3 1.50 2.25\r\n\
+        let console = "SeaBIOS\x1b[2J@@ begin a\r\n{\r\n \"x\": 1 }\r\n\r\n@@ error a\r\noh\r\n\r\n@@ end a 3\r\n\
                        noise\r\n@@ begin b\r\nhalf";
         assert_eq!(
             sections(console),
-            [Section {
-                name: "a".into(),
-                status: 3,
-                out: "{\n \"x\": 1 }".into(),
-                error: "oh".into(),
-                seconds: 0.75
-            }]
+            [Section { name: "a".into(), status: 3, out: "{\n \"x\": 1 }".into(), error: "oh".into() }]
         );
         assert_eq!(tail(console, 2), ["@@ begin b", "half"]);
         assert_eq!(tail("one\n", 20), ["one"]);

@@ -2,8 +2,6 @@
 
 use super::arch::Arch;
 use crate::build::apt::Apt;
-use crate::cache;
-use crate::command::printed;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,31 +9,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
+use tollgate_testkit::cache;
+use tollgate_testkit::printed;
 
-/// A line of kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Line {
-    /// The kernel of Debian 12.
-    V6_1,
-    /// The kernel of Debian 13, which is also available for Debian 12.
-    V6_12,
-}
+/// A line of kernels: the beginning of their version.
+pub(super) type Line = &'static str;
 
-impl Line {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::V6_1 => "6.1",
-            Self::V6_12 => "6.12",
-        }
-    }
+/// The kernel of Debian 12.
+pub(super) const V6_1: Line = "6.1";
+/// The kernel of Debian 13, which is also available for Debian 12.
+pub(super) const V6_12: Line = "6.12";
 
-    /// The packages that depend on the newest kernel of the line; a release has one of them.
-    fn packages(self, arch: Arch) -> Vec<String> {
-        let arch = arch.debian();
-        let own = format!("linux-image-{}-cloud-{arch}", self.name());
-        // The package of a release's default kernel has no number in its name.
-        vec![own, format!("linux-image-cloud-{arch}")]
-    }
+/// The packages that depend on the newest kernel of a line; a release has one of them.
+fn packages(line: Line, arch: &Arch) -> [String; 2] {
+    let arch = arch.debian;
+    // The package of a release's default kernel has no number in its name.
+    [format!("linux-image-{line}-cloud-{arch}"), format!("linux-image-cloud-{arch}")]
 }
 
 /// The modules that cases load, in the order of loading. A module that a kernel does not have is built in.
@@ -65,7 +54,7 @@ impl Kernel {
 pub(super) struct Debian {
     cache: PathBuf,
     /// One for each architecture, with its temporary folder.
-    apts: BTreeMap<Arch, (Apt, TempDir)>,
+    apts: BTreeMap<&'static str, (Apt, TempDir)>,
 }
 
 impl Debian {
@@ -77,20 +66,21 @@ impl Debian {
     ///
     /// # Errors
     /// When it cannot be downloaded or unpacked.
-    pub(super) fn kernel(&mut self, line: Line, arch: Arch) -> Result<Kernel> {
-        let (cache, name) = (self.cache.clone(), format!("linux-{}-{}", line.name(), arch.debian()));
-        let folder = cache::obtain(&cache, &name, |folder| -> Result<()> {
+    pub(super) fn kernel(&mut self, line: Line, arch: &'static Arch) -> Result<Kernel> {
+        let (cache, name) = (self.cache.clone(), format!("linux-{line}-{}", arch.debian));
+        let folder = cache::obtain(&cache, &name, |folder| {
             let apt = self.apt(arch)?;
             let package = newest(apt, line, arch)?;
             let unpacked = tempfile::tempdir_in(&cache)?;
             unpack(&download(apt, &package)?, unpacked.path())?;
-            fs::rename(sole(&unpacked.path().join("boot"), "vmlinuz-")?, folder.join("vmlinuz"))?;
+            let images = found(&unpacked.path().join("boot"), "vmlinuz-*")?;
+            ensure!(images.len() == 1, "{package} has {} images of a kernel", images.len());
+            fs::rename(&images[0], folder.join("vmlinuz"))?;
             let modules = folder.join("modules");
             fs::create_dir(&modules)?;
             for name in MODULES {
-                if let Some(file) = find(unpacked.path(), &[&format!("{name}.ko"), &format!("{name}.ko.xz")])?
-                {
-                    plain(&file, &modules.join(format!("{name}.ko")))?;
+                if let Some(file) = found(unpacked.path(), &format!("{name}.ko*"))?.first() {
+                    plain(file, &modules.join(format!("{name}.ko")))?;
                 }
             }
             Ok(())
@@ -102,9 +92,9 @@ impl Debian {
     ///
     /// # Errors
     /// As [`Debian::kernel`].
-    pub(super) fn busybox(&mut self, arch: Arch) -> Result<PathBuf> {
+    pub(super) fn busybox(&mut self, arch: &'static Arch) -> Result<PathBuf> {
         let cache = self.cache.clone();
-        let folder = cache::obtain(&cache, &format!("busybox-{}", arch.debian()), |folder| -> Result<()> {
+        let folder = cache::obtain(&cache, &format!("busybox-{}", arch.debian), |folder| {
             let unpacked = tempfile::tempdir_in(&cache)?;
             unpack(&download(self.apt(arch)?, "busybox-static")?, unpacked.path())?;
             // The folder depends on the release; other folders contain files of the same name that are not the program.
@@ -117,13 +107,13 @@ impl Debian {
     }
 
     /// apt with the lists of an architecture.
-    fn apt(&mut self, arch: Arch) -> Result<&Apt> {
-        match self.apts.entry(arch) {
+    fn apt(&mut self, arch: &'static Arch) -> Result<&Apt> {
+        match self.apts.entry(arch.debian) {
             Entry::Occupied(known) => Ok(&known.into_mut().0),
             Entry::Vacant(new) => {
-                println!("  downloading Debian's lists, kernels and busybox for {}", arch.debian());
+                println!("  downloading Debian's lists, kernels and busybox for {}", arch.debian);
                 let folder = tempfile::tempdir_in(&self.cache)?;
-                let apt = Apt::new(folder.path(), arch.debian(), &[], None)?;
+                let apt = Apt::new(folder.path(), arch.debian, &[], None)?;
                 // A package source that fails must not stop the others; the download reports what is missing.
                 let _ = apt.update();
                 Ok(&new.insert((apt, folder)).0)
@@ -138,9 +128,9 @@ fn download(apt: &Apt, package: &str) -> Result<PathBuf> {
 }
 
 /// The newest kernel package of a line.
-fn newest(apt: &Apt, line: Line, arch: Arch) -> Result<String> {
+fn newest(apt: &Apt, line: Line, arch: &'static Arch) -> Result<String> {
     let mut why = None;
-    for package in line.packages(arch) {
+    for package in packages(line, arch) {
         match apt.dependencies(&package) {
             Ok(dependencies) => {
                 if let Some(name) = dependencies.iter().find_map(|name| of_line(name, line)) {
@@ -151,13 +141,13 @@ fn newest(apt: &Apt, line: Line, arch: Arch) -> Result<String> {
         }
     }
     let error = why.unwrap_or_else(|| anyhow::anyhow!("no package depends on it"));
-    Err(error.context(format!("this system's package sources have no kernel {}", line.name())))
+    Err(error.context(format!("this system's package sources have no kernel {line}")))
 }
 
 /// The package of a kernel, if the kernel is of this line.
 fn of_line(package: &str, line: Line) -> Option<String> {
     let name = package.strip_prefix("linux-image-")?;
-    let version = name.strip_prefix(line.name())?;
+    let version = name.strip_prefix(line)?;
     // 6.12 is not of the line 6.1.
     (!version.starts_with(|next: char| next.is_ascii_digit())).then(|| format!("linux-image-{name}"))
 }
@@ -170,32 +160,10 @@ fn unpack(package: &Path, folder: &Path) -> Result<()> {
     Ok(fs::remove_file(package)?)
 }
 
-/// The only file of a folder whose name begins with this.
-fn sole(folder: &Path, prefix: &str) -> Result<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
-            found.push(entry.path());
-        }
-    }
-    ensure!(found.len() == 1, "{} files in {} begin with {prefix:?}", found.len(), folder.display());
-    Ok(found.remove(0))
-}
-
-/// The first file below a folder that has one of these names.
-fn find(folder: &Path, names: &[&str]) -> Result<Option<PathBuf>> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            if let Some(found) = find(&entry.path(), names)? {
-                return Ok(Some(found));
-            }
-        } else if entry.file_type()?.is_file() && names.iter().any(|name| entry.file_name() == *name) {
-            return Ok(Some(entry.path()));
-        }
-    }
-    Ok(None)
+/// The files below a folder whose names match a pattern.
+fn found(folder: &Path, pattern: &str) -> Result<Vec<PathBuf>> {
+    let list = printed(Command::new("find").arg(folder).args(["-type", "f", "-name", pattern]))?;
+    Ok(list.lines().map(PathBuf::from).collect())
 }
 
 /// Writes a module without its compression.
@@ -215,17 +183,17 @@ fn plain(file: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Path, cache, of_line, unpack};
+    use super::{Path, V6_1, V6_12, cache, of_line, unpack};
     use std::fs;
     use std::process::Command;
 
     #[test]
     fn a_line_takes_its_own_kernels_only() {
         let newest = "linux-image-6.12.117+deb12-cloud-arm64";
-        assert_eq!(of_line(newest, Line::V6_12).unwrap(), newest);
-        assert_eq!(of_line(newest, Line::V6_1), None);
-        assert!(of_line("linux-image-6.1.0-56-cloud-amd64", Line::V6_1).is_some());
-        assert_eq!(of_line("linux-headers-6.1.0", Line::V6_1), None);
+        assert_eq!(of_line(newest, V6_12).unwrap(), newest);
+        assert_eq!(of_line(newest, V6_1), None);
+        assert!(of_line("linux-image-6.1.0-56-cloud-amd64", V6_1).is_some());
+        assert_eq!(of_line("linux-headers-6.1.0", V6_1), None);
     }
 
     #[test]

@@ -1,31 +1,18 @@
 //! What a case must print.
 
+use super::cases::Case;
 use super::output::CaseOutput;
 use tollgate_record::{Severity, Status};
 
-/// One expectation.
-#[derive(Clone, Copy)]
-pub(super) enum Expect {
-    /// Exactly these probes of `run` are skipped, each with a reason that contains this. A `*` at the end stands for the
-    /// rest of the name.
-    Skips(&'static [(&'static str, &'static str)]),
-    /// Doctor has this finding, and its sentence contains this.
-    Doctor(&'static str, Severity, &'static str),
-    /// Anything else: the error is a sentence.
-    Check(fn(&CaseOutput) -> Result<(), String>),
-}
-
-impl Expect {
-    /// A sentence for each way in which the output differs.
-    pub(super) fn problems(&self, output: &CaseOutput) -> Vec<String> {
-        match self {
-            Self::Skips(wanted) => skips(output, wanted),
-            Self::Doctor(code, severity, words) => {
-                doctor(output, code, *severity, words).into_iter().collect()
-            }
-            Self::Check(check) => check(output).err().into_iter().collect(),
-        }
+/// A sentence for each way in which the output differs from what the case expects.
+pub(super) fn problems(case: &Case, output: &CaseOutput) -> Vec<String> {
+    let mut problems = Vec::new();
+    if case.scripts.iter().any(|script| script.name == "run") {
+        problems = skips(output, case.skips);
     }
+    problems.extend(case.doctor.iter().filter_map(|it| doctor(output, it.0, it.1, it.2)));
+    problems.extend((case.check)(output).err().map(|error| error.to_string()));
+    problems
 }
 
 fn skips(output: &CaseOutput, wanted: &[(&str, &str)]) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use super::console::{Script, Section};
 use crate::rows;
+use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use tollgate_record::{Finding, Host, Measurement, Run, Status, document};
 
@@ -28,59 +29,48 @@ impl CaseOutput {
     ///
     /// # Errors
     /// When a script did not run, failed, or printed an invalid record.
-    pub(super) fn read(scripts: &[Script], boots: &[Vec<Section>]) -> Result<Self, String> {
+    pub(super) fn read(scripts: &[Script], boots: &[Vec<Section>]) -> Result<Self> {
         let mut output = Self { host: None, findings: Vec::new(), runs: BTreeMap::new(), texts: Vec::new() };
         for sections in boots {
-            let mut texts = BTreeMap::new();
+            output.texts.push(BTreeMap::new());
             for (at, script) in scripts.iter().enumerate() {
-                let file = format!("{at:02}-{}", script.name);
-                let Some(section) = sections.iter().find(|section| section.name == file) else {
-                    return Err(format!("{} did not run to its end", script.name));
-                };
-                if section.status != 0 {
-                    return Err(format!(
-                        "{} ended with status {}: {}",
-                        script.name, section.status, section.error
-                    ));
-                }
-                let wrong = |error: &dyn std::fmt::Display| {
-                    format!("the output of {} cannot be read ({error}): {}", script.name, section.out)
-                };
-                match script.name {
-                    "doctor" => {
-                        let mut value: serde_json::Value =
-                            serde_json::from_str(&section.out).map_err(|error| wrong(&error))?;
-                        let findings = serde_json::from_value(value["findings"].take());
-                        output.findings = findings.map_err(|error| wrong(&error))?;
-                        let host =
-                            serde_json::from_value(value["host"].take()).map_err(|error| wrong(&error))?;
-                        output.host = Some(host);
-                    }
-                    name if section.out.starts_with('{') => {
-                        let run =
-                            document::from_json(section.out.as_bytes()).map_err(|error| wrong(&error))?;
-                        output.runs.insert(name.to_owned(), run);
-                    }
-                    name => {
-                        texts.insert(name.to_owned(), section.out.clone());
-                    }
-                }
+                let (name, file) = (script.name, format!("{at:02}-{}", script.name));
+                let section = sections.iter().find(|section| section.name == file);
+                let section = section.with_context(|| format!("{name} did not run to its end"))?;
+                ensure!(
+                    section.status == 0,
+                    "{name} ended with status {}: {}",
+                    section.status,
+                    section.error
+                );
+                let read = output.section(name, &section.out);
+                read.with_context(|| format!("the output of {name} cannot be read: {}", section.out))?;
             }
-            output.texts.push(texts);
         }
         Ok(output)
     }
 
+    fn section(&mut self, name: &str, out: &str) -> Result<()> {
+        if name == "doctor" {
+            let mut value: serde_json::Value = serde_json::from_str(out)?;
+            self.findings = serde_json::from_value(value["findings"].take())?;
+            self.host = Some(serde_json::from_value(value["host"].take())?);
+        } else if out.starts_with('{') {
+            self.runs.insert(name.to_owned(), document::from_json(out.as_bytes())?);
+        } else if let Some(texts) = self.texts.last_mut() {
+            texts.insert(name.to_owned(), out.to_owned());
+        }
+        Ok(())
+    }
+
     /// What is wrong on any machine.
     pub(super) fn problems(&self) -> Vec<String> {
-        let mut problems: Vec<String> = Vec::new();
-        for (name, run) in &self.runs {
-            if !run.complete {
-                problems.push(format!("{name} is not complete"));
-            }
-            problems.extend(run.results.iter().filter_map(rows::problem));
-        }
-        problems
+        let incomplete = self.runs.iter().filter(|(_, run)| !run.complete);
+        let rows = self.runs.values().flat_map(|run| &run.results);
+        incomplete
+            .map(|(name, _)| format!("{name} is not complete"))
+            .chain(rows.filter_map(rows::problem))
+            .collect()
     }
 
     pub(super) fn counts(&self) -> Counts {
@@ -99,9 +89,9 @@ impl CaseOutput {
     ///
     /// # Errors
     /// When there is no such row.
-    pub(super) fn row(&self, probe: &str, engine: &str) -> Result<&Measurement, String> {
+    pub(super) fn row(&self, probe: &str, engine: &str) -> Result<&Measurement> {
         let mut rows = self.runs.values().flat_map(|run| &run.results);
         let row = rows.find(|row| row.probe == probe && row.engine == engine);
-        row.ok_or_else(|| format!("there is no row {probe} of {engine}"))
+        row.with_context(|| format!("there is no row {probe} of {engine}"))
     }
 }

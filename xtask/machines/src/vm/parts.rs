@@ -5,16 +5,15 @@ use super::console::INIT;
 use super::debian::{Debian, Kernel, Line};
 use super::initramfs::Archive;
 use crate::build::target::{Profile, Target};
-use crate::build::{Build, COUNTERS, tests, tollgate};
+use crate::build::{COUNTERS, tests, tollgate};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
-use tollgate_testkit::program;
+use tollgate_testkit::{Missing, need};
 
 /// The parts of one guest.
 #[derive(Clone, Debug)]
@@ -28,14 +27,22 @@ pub(super) struct Parts {
 /// A part, or one sentence that says why the cases that need it are skipped.
 type OrSkip<T> = Result<T, String>;
 
+/// Makes a missing program a reason to skip; other errors are failures.
+fn or_skip<T>(part: Result<T>) -> Result<OrSkip<T>> {
+    match part {
+        Ok(part) => Ok(Ok(part)),
+        Err(error) => error.downcast().map(|Missing(why)| Err(why)),
+    }
+}
+
 /// Obtains each part once.
 pub(super) struct Store<'a> {
     root: &'a Path,
     debian: Debian,
     /// Files of this run only.
     scratch: TempDir,
-    programs: BTreeMap<Arch, OrSkip<Vec<(String, PathBuf)>>>,
-    parts: BTreeMap<(Line, Arch), OrSkip<Parts>>,
+    programs: BTreeMap<&'static str, OrSkip<Vec<(String, PathBuf)>>>,
+    parts: BTreeMap<(Line, &'static str), OrSkip<Parts>>,
 }
 
 impl<'a> Store<'a> {
@@ -51,40 +58,31 @@ impl<'a> Store<'a> {
     ///
     /// # Errors
     /// When our own program does not build, or the file system cannot be written: these are failures, not skips.
-    pub(super) fn parts(&mut self, arch: Arch, line: Line) -> Result<OrSkip<Parts>> {
-        if program(arch.emulator()).is_none() {
-            return Ok(Err(format!("{} is missing: apt-get install {}", arch.emulator(), arch.package())));
+    pub(super) fn parts(&mut self, arch: &'static Arch, line: Line) -> Result<OrSkip<Parts>> {
+        let key = (line, arch.debian);
+        if !self.parts.contains_key(&key) {
+            let parts = or_skip(self.made(arch, line))?;
+            self.parts.insert(key, parts);
         }
+        Ok(self.parts[&key].clone())
+    }
+
+    fn made(&mut self, arch: &'static Arch, line: Line) -> Result<Parts> {
+        need(arch.emulator, &format!("apt-get install {}", arch.package))?;
         for name in ["apt-get", "apt-cache", "dpkg", "xz", "gzip"] {
-            if program(name).is_none() {
-                return Ok(Err(format!("{name} is missing: guests are made from Debian's packages")));
-            }
+            need(name, "guests are made from Debian's packages")?;
         }
-        if !self.programs.contains_key(&arch) {
-            let built = programs(self.root, arch)?;
-            self.programs.insert(arch, built);
+        if !self.programs.contains_key(arch.debian) {
+            let built = or_skip(programs(self.root, arch))?;
+            self.programs.insert(arch.debian, built);
         }
-        let programs = match &self.programs[&arch] {
-            Ok(programs) => programs,
-            Err(why) => return Ok(Err(why.clone())),
-        };
-        let parts = match self.parts.entry((line, arch)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let packages =
-                    self.debian.kernel(line, arch).and_then(|k| Ok((k, self.debian.busybox(arch)?)));
-                new.insert(match packages {
-                    Ok((kernel, busybox)) => {
-                        let name = format!("{}-{}.cpio.gz", line.name(), arch.debian());
-                        let base = self.scratch.path().join(name);
-                        write_base(&kernel, &busybox, programs, &base)?;
-                        Ok(Parts { kernel: kernel.image, base })
-                    }
-                    Err(error) => Err(format!("no guest to boot: {error:#}")),
-                })
-            }
-        };
-        Ok(parts.clone())
+        let programs = self.programs[arch.debian].as_ref().map_err(|why| Missing(why.clone()))?;
+        let none = |error: anyhow::Error| Missing(format!("no guest to boot: {error:#}"));
+        let kernel = self.debian.kernel(line, arch).map_err(none)?;
+        let busybox = self.debian.busybox(arch).map_err(none)?;
+        let base = self.scratch.path().join(format!("{}-{}.cpio.gz", line, arch.debian));
+        write_base(&kernel, &busybox, programs, &base)?;
+        Ok(Parts { kernel: kernel.image, base })
     }
 }
 
@@ -126,22 +124,14 @@ fn write_base(kernel: &Kernel, busybox: &Path, programs: &[(String, PathBuf)], t
 }
 
 /// Our own programs: tollgate, and the test of the counters.
-fn programs(root: &Path, arch: Arch) -> Result<OrSkip<Vec<(String, PathBuf)>>> {
-    let target = Target::named(arch.ours()).context("there is no such target")?;
+fn programs(root: &Path, arch: &Arch) -> Result<Vec<(String, PathBuf)>> {
+    let target = Target::named(arch.ours).context("there is no such target")?;
     println!("  building for {}", target.triple);
-    let program = match tollgate(root, target, Profile::Dev)? {
-        Build::Done(program) => program,
-        Build::Skipped(why) => return Ok(Err(why)),
-    };
-    let mut programs = vec![("tollgate".to_owned(), program)];
-    if arch == Arch::Arm64 {
-        let built = match tests(root, target)? {
-            Build::Done(built) => built,
-            Build::Skipped(why) => return Ok(Err(why)),
-        };
-        let counters = built.into_iter().find(|test| test.name == COUNTERS);
+    let mut programs = vec![("tollgate".to_owned(), tollgate(root, target, Profile::Dev)?)];
+    if arch.has_counters {
+        let counters = tests(root, target)?.into_iter().find(|test| test.name == COUNTERS);
         let counters = counters.context("cargo did not build the test of the counters")?;
         programs.push((counters.name, counters.program));
     }
-    Ok(Ok(programs))
+    Ok(programs)
 }

@@ -1,6 +1,6 @@
 //! The table of all cases, on the terminal and in the documentation.
 
-use super::case::Case;
+use super::cases::Case;
 use super::output::Counts;
 use std::fmt::Write;
 use tollgate_testkit::Recorded;
@@ -49,7 +49,7 @@ pub(super) fn terminal(rows: &[CaseResult]) -> String {
 }
 
 fn kernel(case: &Case) -> String {
-    format!("{} {}", case.line.name(), case.arch.debian())
+    format!("{} {}", case.line, case.arch.debian)
 }
 
 fn cells(counts: Option<Counts>) -> (String, String, String) {

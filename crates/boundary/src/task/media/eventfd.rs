@@ -2,9 +2,9 @@
 
 use super::{Ends, Give, Medium, Passed, Take, closed, errno};
 use crate::task::{Tasks, refusal};
+use rustix::event::{EventfdFlags, eventfd};
 use std::{
-    io,
-    os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
+    os::fd::{AsRawFd, OwnedFd, RawFd},
     sync::Arc,
 };
 use tollgate_measure::Refusal;
@@ -21,13 +21,8 @@ impl Medium for Eventfd {
 
     fn ring(len: usize, _: Tasks) -> Result<Ends<Self>, Refusal> {
         let link = |_| {
-            // SAFETY: no memory is involved.
-            let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
-            if fd < 0 {
-                return Err(refusal("eventfd", &io::Error::last_os_error()));
-            }
-            // SAFETY: the descriptor was just opened and nothing else owns it.
-            let fd = Arc::new(unsafe { OwnedFd::from_raw_fd(fd) });
+            let fd = eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| refusal("eventfd", &error.into()))?;
+            let fd = Arc::new(fd);
             Ok((Counter(Arc::clone(&fd)), Counter(fd)))
         };
         closed(len, link)

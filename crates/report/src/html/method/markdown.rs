@@ -1,80 +1,62 @@
 //! Our own pages, written in Markdown, as elements. Links lead nowhere from a page without the others, so their text
 //! stays; HTML in a page would be shown as text.
 
-use crate::markup::{Element, Node, el};
+use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+/// What begins a table: a box that scrolls by itself.
+const TABLE: &str =
+    r#"<div class="scroll" role="group" tabindex="0" aria-label="Table in the method"><table>"#;
+
 /// The blocks of a text whose headings of the second level become `top`.
-pub(super) fn blocks(text: &'static str, top: usize) -> Vec<Node> {
-    let mut open: Vec<Element> = vec![el("div")];
-    let mut head = false;
-    // The title of the page is the title of what it is shown in.
-    let mut titles = 0;
+pub(super) fn blocks(text: &'static str, top: usize) -> Markup {
+    let mut out = String::new();
+    let (mut in_title, mut in_head) = (false, false);
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
         match event {
-            Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => titles += 1,
-            Event::End(TagEnd::Heading(HeadingLevel::H1)) => titles -= 1,
-            _ if titles > 0 => {}
+            // The title of the page is the title of what it is shown in.
+            Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => in_title = true,
+            Event::End(TagEnd::Heading(HeadingLevel::H1)) => in_title = false,
+            _ if in_title => {}
             Event::Start(tag) => {
-                head |= matches!(tag, Tag::TableHead);
-                open.push(element(&tag, top, head));
+                in_head |= tag == Tag::TableHead;
+                out += tags(tag.to_end(), top, in_head).0;
             }
             Event::End(end) => {
-                let Some(done) = open.pop() else { break };
-                let done = match end {
-                    TagEnd::TableHead => {
-                        head = false;
-                        el("thead").with(el("tr").all(done.into_children()))
-                    }
-                    TagEnd::Table => el("div")
-                        .class("scroll")
-                        .set("role", "group")
-                        .set("tabindex", "0")
-                        .set("aria-label", "Table in the method")
-                        .with(done),
-                    _ => done,
-                };
-                match open.last_mut() {
-                    Some(parent) => parent.push(done),
-                    None => open.push(done),
-                }
+                out += tags(end, top, in_head).1;
+                in_head &= end != TagEnd::TableHead;
             }
-            Event::Text(text) => push(&mut open, Node::Text(text.into_string())),
-            Event::Code(code) => push(&mut open, el("code").words(code.into_string()).into()),
-            Event::Html(text) | Event::InlineHtml(text) => push(&mut open, Node::Text(text.into_string())),
-            Event::SoftBreak | Event::HardBreak => push(&mut open, Node::Text("\n".into())),
+            Event::Code(code) => out += &html! { code { (&*code) } }.0,
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => out += &html! { (&*text) }.0,
+            Event::SoftBreak | Event::HardBreak => out.push('\n'),
             _ => {}
         }
     }
-    open.into_iter().next().map(Element::into_children).unwrap_or_default()
+    PreEscaped(out)
 }
 
-fn push(open: &mut [Element], node: Node) {
-    if let Some(last) = open.last_mut() {
-        last.push(node);
-    }
-}
-
-fn element(tag: &Tag, top: usize, head: bool) -> Element {
-    match tag {
-        Tag::Paragraph => el("p"),
-        Tag::Heading { level, .. } => el(match *level as usize + top - 2 {
-            ..=3 => "h3",
-            4 => "h4",
-            5 => "h5",
-            _ => "h6",
-        }),
-        Tag::CodeBlock(_) => el("pre").set("tabindex", "0"),
-        Tag::List(None) => el("ul"),
-        Tag::List(Some(_)) => el("ol"),
-        Tag::Item => el("li"),
-        Tag::Table(_) => el("table"),
-        Tag::TableRow => el("tr"),
-        Tag::TableCell if head => el("th").set("scope", "col"),
-        Tag::TableCell => el("td"),
-        Tag::Emphasis => el("em"),
-        Tag::Strong => el("strong"),
-        _ => el("span"),
+/// What begins an element and what ends it.
+fn tags(of: TagEnd, top: usize, in_head: bool) -> (&'static str, &'static str) {
+    match of {
+        TagEnd::Paragraph => ("<p>", "</p>"),
+        TagEnd::Heading(level) => match level as usize + top - 2 {
+            ..=3 => ("<h3>", "</h3>"),
+            4 => ("<h4>", "</h4>"),
+            5 => ("<h5>", "</h5>"),
+            _ => ("<h6>", "</h6>"),
+        },
+        TagEnd::CodeBlock => ("<pre tabindex=\"0\">", "</pre>"),
+        TagEnd::List(false) => ("<ul>", "</ul>"),
+        TagEnd::List(true) => ("<ol>", "</ol>"),
+        TagEnd::Item => ("<li>", "</li>"),
+        TagEnd::Table => (TABLE, "</table></div>"),
+        TagEnd::TableHead => ("<thead><tr>", "</tr></thead>"),
+        TagEnd::TableRow => ("<tr>", "</tr>"),
+        TagEnd::TableCell if in_head => ("<th scope=\"col\">", "</th>"),
+        TagEnd::TableCell => ("<td>", "</td>"),
+        TagEnd::Emphasis => ("<em>", "</em>"),
+        TagEnd::Strong => ("<strong>", "</strong>"),
+        _ => ("<span>", "</span>"),
     }
 }
 
@@ -85,10 +67,7 @@ mod tests {
     #[test]
     fn the_blocks_that_our_pages_use() {
         let text = "# Title\n\nA *b* `c<d>` [link](x.md).\n\n## Two\n\n- one\n\n    code &\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
-        let mut out = String::new();
-        for node in blocks(text, 4) {
-            node.write(&mut out);
-        }
+        let out = blocks(text, 4).into_string();
         for piece in [
             "<p>A <em>b</em> <code>c&lt;d&gt;</code> <span>link</span>.</p>",
             "<h4>Two</h4>",

@@ -9,11 +9,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// The error of `make`, or of the file system.
-pub(crate) fn obtain<E: From<anyhow::Error>>(
-    root: &Path,
-    name: &str,
-    make: impl FnOnce(&Path) -> Result<(), E>,
-) -> Result<PathBuf, E> {
+pub fn obtain(root: &Path, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let complete = root.join(name);
     if complete.is_dir() {
         return Ok(complete);
@@ -22,9 +18,9 @@ pub(crate) fn obtain<E: From<anyhow::Error>>(
     make(unfinished.path())?;
     match fs::rename(unfinished.path(), &complete) {
         // Another process may have been faster.
-        Err(error) if !complete.is_dir() => Err(anyhow::Error::new(error)
-            .context(format!("{} cannot be put into place", complete.display()))
-            .into()),
+        Err(error) if !complete.is_dir() => {
+            Err(error).with_context(|| format!("{} cannot be put into place", complete.display()))
+        }
         _ => Ok(complete),
     }
 }

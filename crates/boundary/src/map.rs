@@ -1,6 +1,5 @@
-//! Mappings for the kinds of fault, anonymous or of a file. They show which of their pages are in the page table.
+//! Mappings, anonymous or of a file. They show which of their pages are in the page table.
 
-use crate::region::page_bytes;
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
@@ -10,7 +9,7 @@ use std::ptr;
 use tollgate_measure::Refusal;
 
 /// A mapping of whole pages, unmapped when dropped.
-pub(super) struct Map {
+pub(crate) struct Map {
     base: *mut u8,
     bytes: usize,
     page: usize,
@@ -23,22 +22,22 @@ const PRESENT: u64 = 1 << 63;
 
 impl Map {
     /// Private memory; no page is mapped yet.
-    pub(super) fn private(pages: usize) -> Result<Self, Refusal> {
+    pub(crate) fn private(pages: usize) -> Result<Self, Refusal> {
         Self::new(pages, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, None, true)
     }
 
     /// Memory that can be shared with a child.
-    pub(super) fn shared(pages: usize) -> Result<Self, Refusal> {
+    pub(crate) fn shared(pages: usize) -> Result<Self, Refusal> {
         Self::new(pages, libc::MAP_SHARED | libc::MAP_ANONYMOUS, None, true)
     }
 
     /// The first pages of a file, to read.
-    pub(super) fn of_file(file: &File, pages: usize) -> Result<Self, Refusal> {
+    pub(crate) fn of_file(file: &File, pages: usize) -> Result<Self, Refusal> {
         Self::new(pages, libc::MAP_SHARED, Some(file), false)
     }
 
     /// With these flags of `mmap(2)`; anonymous without a file.
-    pub(super) fn new(
+    pub(crate) fn new(
         pages: usize,
         flags: libc::c_int,
         file: Option<&File>,
@@ -57,24 +56,24 @@ impl Map {
     }
 
     /// The size of a page in bytes.
-    pub(super) fn page_bytes(&self) -> usize {
+    pub(crate) fn page_bytes(&self) -> usize {
         self.page
     }
 
     /// How many pages there are.
-    pub(super) fn pages(&self) -> usize {
+    pub(crate) fn pages(&self) -> usize {
         self.bytes / self.page
     }
 
     /// Address of a page, which may be the end.
-    pub(super) fn page(&self, index: usize) -> *mut u8 {
+    pub(crate) fn page(&self, index: usize) -> *mut u8 {
         assert!(index <= self.pages(), "page {index} of {}", self.pages());
         // SAFETY: inside the mapping or one past its end, checked above.
         unsafe { self.base.add(index * self.page) }
     }
 
     /// Advice about some pages, as the system answers it.
-    pub(super) fn try_advise(&self, first: usize, pages: usize, advice: libc::c_int) -> io::Result<()> {
+    pub(crate) fn try_advise(&self, first: usize, pages: usize, advice: libc::c_int) -> io::Result<()> {
         assert!(first + pages <= self.pages(), "{pages} pages from {first} of {}", self.pages());
         // SAFETY: the range is inside our own mapping, checked above. Advice may discard the contents, plain
         // bytes that nobody holds a reference to.
@@ -85,7 +84,7 @@ impl Map {
     }
 
     /// Advice about some pages; `what` says what for.
-    pub(super) fn advise(
+    pub(crate) fn advise(
         &self,
         first: usize,
         pages: usize,
@@ -96,12 +95,26 @@ impl Map {
     }
 
     /// Takes pages out of the page table; private ones are lost.
-    pub(super) fn forget(&self, first: usize, pages: usize) -> Result<(), Refusal> {
+    pub(crate) fn forget(&self, first: usize, pages: usize) -> Result<(), Refusal> {
         self.advise(first, pages, libc::MADV_DONTNEED, "give pages back")
     }
 
+    /// Forbids all access to a page.
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")),
+        allow(dead_code, reason = "used where a touch and a fiber switch are written")
+    )]
+    pub(crate) fn forbid(&mut self, index: usize) -> Result<(), Refusal> {
+        assert!(index < self.pages(), "page {index} of {}", self.pages());
+        // SAFETY: the page is inside our own mapping, checked above; nobody holds a reference into it.
+        match unsafe { libc::mprotect(self.page(index).cast(), self.page, libc::PROT_NONE) } {
+            0 => Ok(()),
+            _ => Err(Refusal::os("forbid all access to a page")),
+        }
+    }
+
     /// One fault must be one page. A kernel without huge pages does not know the advice.
-    pub(super) fn small_pages(&self) -> Result<(), Refusal> {
+    pub(crate) fn small_pages(&self) -> Result<(), Refusal> {
         match self.try_advise(0, self.pages(), libc::MADV_NOHUGEPAGE) {
             Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
                 Err(Refusal::Failed(format!("switch huge pages off: {error}")))
@@ -111,7 +124,7 @@ impl Map {
     }
 
     /// How many of the first `pages` pages of private anonymous memory are mapped. Needs no /proc.
-    pub(super) fn resident_count(&self, pages: usize) -> Option<u64> {
+    pub(crate) fn resident_count(&self, pages: usize) -> Option<u64> {
         let mut resident = vec![0_u8; pages.min(self.pages())];
         let bytes = resident.len() * self.page;
         // SAFETY: the range is inside our own mapping, and there is a byte for each page.
@@ -120,7 +133,7 @@ impl Map {
     }
 
     /// Which of the first `pages` pages are in the page table; `None` if the kernel does not say.
-    pub(super) fn present(&self, pages: usize) -> Option<Vec<bool>> {
+    pub(crate) fn present(&self, pages: usize) -> Option<Vec<bool>> {
         let mut entries = vec![0_u8; pages.min(self.pages()) * 8];
         let at = self.base as u64 / self.page as u64 * 8;
         let pagemap = self.pagemap.get_or_init(|| File::open("/proc/self/pagemap").ok());
@@ -130,7 +143,7 @@ impl Map {
     }
 
     /// How many of them.
-    pub(super) fn present_count(&self, pages: usize) -> Option<u64> {
+    pub(crate) fn present_count(&self, pages: usize) -> Option<u64> {
         self.present(pages).map(|pages| pages.iter().filter(|&&there| there).count() as u64)
     }
 }
@@ -140,4 +153,11 @@ impl Drop for Map {
         // SAFETY: exactly the mapping that was made; nothing refers to it any more.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
+}
+
+/// The size of a page on this system.
+pub(crate) fn page_bytes() -> usize {
+    // SAFETY: sysconf has no memory arguments.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).unwrap_or(4096)
 }
