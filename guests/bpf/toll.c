@@ -117,12 +117,14 @@ static inline void count_call(struct task *t, s64 result)
 SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
 {
     struct task *t = current();
-    if (!t || t->mode == BORN)
+    if (!t)
+        return 0;
+    t->call = (u32)args[1];
+    if (t->mode == BORN)
         return 0;
     charge(t, now_ns());
     t->in_fault = 0;
     t->mode = CALL;
-    t->call = (u32)args[1];
     t->call_ns = t->call_off = 0;
     return 0;
 }

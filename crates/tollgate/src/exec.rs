@@ -9,7 +9,6 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 use tollgate_measure::host;
 use tollgate_record::{Host, Run, document};
-use tollgate_report::view;
 use tollgate_toll::{Limits, PRICING, Prices, StartError, Wanted, bill};
 
 #[derive(clap::Args)]
@@ -110,10 +109,7 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     session.run.results = bill::rows(&bill::Input { command, counted: &counted, prices: prices.as_ref() });
     session.run.complete = true;
     let status = counted.account.end.exit_status();
-    session.finish_with(|run, sink| {
-        sink.deliver(&if sink.json() { document::to_json(run)? } else { view(run, &sink.style()) })?;
-        Ok(ExitCode::SUCCESS)
-    })?;
+    session.finish()?;
     Ok(status)
 }
 
