@@ -133,7 +133,7 @@ struct Within {
 }
 
 impl Within {
-    /// A call that does nothing is all way in and out, so that what is between its stamps is no work. A bare fault is its
+    /// A call that does nothing is all way in and out, so its stamps enclose nothing else. A bare fault is its
     /// toll and its work, so that what is between its stamps beyond that work was added.
     fn of(overhead: &Overhead, prices: &Prices) -> Self {
         let [call, fault] = overhead.inside.map(Estimate::point);

@@ -20,7 +20,7 @@ mod watch;
 pub use account::{Account, End};
 pub use bpf::Overhead;
 pub use count::{Counts, Kind, Source, Stamped, Tally};
-pub use price::{PRICING, Prices};
+pub use price::{PRICING, Prices, When};
 pub use run::{Counted, Wanted, run};
 pub use start::StartError;
 pub use watch::Limits;

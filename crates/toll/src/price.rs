@@ -3,6 +3,26 @@
 use crate::count::Kind;
 use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, phase};
 
+/// When prices are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Before and after the command.
+    Now,
+    /// In an earlier run of this machine and kernel.
+    Saved,
+    /// Never: counts alone.
+    None,
+}
+
+impl When {
+    /// The names of the command line, with what each means.
+    pub const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("now", Self::Now, "measured before and after the command"),
+        ("saved", Self::Saved, "from the newest saved run of this machine and kernel"),
+        ("none", Self::None, "counts without prices"),
+    ];
+}
+
 /// Prices of one crossing in and out, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {

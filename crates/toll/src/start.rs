@@ -20,7 +20,7 @@ pub enum StartError {
         /// The kernel's reason.
         error: io::Error,
     },
-    /// What stands before the execution failed.
+    /// A step before the execution failed.
     #[error("cannot {what}: {error}")]
     System {
         /// What was to be done.

@@ -16,6 +16,22 @@ pub struct Limits {
     pub time: Option<Duration>,
 }
 
+impl Limits {
+    /// A time with its unit, as the command line takes it.
+    ///
+    /// # Errors
+    /// A sentence that says what a time looks like.
+    pub fn time(text: &str) -> Result<Duration, String> {
+        const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+        let seconds = UNITS.iter().find_map(|(unit, scale)| {
+            text.strip_suffix(unit)?.parse().ok().map(|number: f64| number * scale)
+        });
+        let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        time.filter(|time| !time.is_zero())
+            .ok_or_else(|| "a time is a number and its unit, for example 10s, 500ms or 2m".into())
+    }
+}
+
 /// What counts while a command runs.
 pub(crate) trait Counter {
     /// What the child does itself before it executes the command.
@@ -92,5 +108,22 @@ pub(crate) fn next_change(options: libc::c_int) -> Option<(libc::pid_t, libc::c_
         let (mut status, mut usage) = (0, mem::zeroed());
         let pid = libc::wait4(-1, &mut status, options | libc::__WALL | libc::__WNOTHREAD, &mut usage);
         (pid > 0).then_some((pid, status, usage))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+    use std::time::Duration;
+
+    #[test]
+    fn a_time_has_a_unit() {
+        for (text, ms) in [("10s", 10_000), ("500ms", 500), ("2m", 120_000), ("0.5s", 500), ("1h", 3_600_000)]
+        {
+            assert_eq!(Limits::time(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for wrong in ["", "10", "s", "-1s", "0s", "1e400s", "NaNs", "ten s"] {
+            assert!(Limits::time(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 use tollgate_measure::host;
 use tollgate_record::{Host, Run, document};
-use tollgate_toll::{Limits, PRICING, Prices, StartError, Wanted, bill};
+use tollgate_toll::{Limits, PRICING, Prices, StartError, Wanted, When, bill};
 
 #[derive(clap::Args)]
 #[command(
@@ -25,45 +25,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SOURCE", value_parser = one_of(Wanted::NAMES), default_value = "auto")]
     count: Wanted,
     /// Where the prices are from
-    #[arg(long, value_name = "WHEN", value_parser = one_of(PRICES))]
-    price: Option<Price>,
+    #[arg(long, value_name = "WHEN", value_parser = one_of(When::NAMES))]
+    price: Option<When>,
     /// End the command after this time: 10s, 500ms, 2m
-    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
     time: Option<Duration>,
     #[command(flatten)]
     destination: Destination,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Price {
-    Now,
-    Saved,
-    None,
-}
-
-const PRICES: &[(&str, Price, &str)] = &[
-    ("now", Price::Now, "measured before and after the command"),
-    ("saved", Price::Saved, "from the newest saved run of this machine and kernel"),
-    ("none", Price::None, "counts without prices"),
-];
-
-/// A time with its unit.
-fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || "a time is a number and its unit, for example 10s, 500ms or 2m".to_owned();
-    let digits = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(digits);
-    let scale = match unit {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(wrong()),
-    };
-    let seconds: f64 = number.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(seconds * scale).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
 }
 
 /// The exit status of a wrong command line: `exec` has that of `env`.
@@ -87,11 +58,11 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     session.aside();
     let host = session.run.host.clone();
     let saved = match args.price {
-        None | Some(Price::Saved) => saved(args, &host),
+        None | Some(When::Saved) => saved(args, &host),
         _ => None,
     };
-    let now = matches!(args.price, Some(Price::Now)) || (args.price.is_none() && saved.is_none());
-    if args.price == Some(Price::Saved) && saved.is_none() {
+    let now = matches!(args.price, Some(When::Now)) || (args.price.is_none() && saved.is_none());
+    if args.price == Some(When::Saved) && saved.is_none() {
         bail!(
             "--price saved: no saved run of this machine and kernel has prices; 'tollgate crossing' measures them, or use --price now"
         );
@@ -104,7 +75,7 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     if now {
         measured.push(prices_now()?);
     }
-    let prices = (args.price != Some(Price::None)).then(|| saved.unwrap_or_else(|| Prices::from(&measured)));
+    let prices = (args.price != Some(When::None)).then(|| saved.unwrap_or_else(|| Prices::from(&measured)));
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     session.run.results = bill::rows(&bill::Input { command, counted: &counted, prices: prices.as_ref() });
     session.run.complete = true;
