@@ -5,9 +5,11 @@ use crate::bpf::Overhead;
 use crate::count::{Counts, Kind, Stamped, Tally};
 use crate::price::Prices;
 use crate::run::Counted;
+use crate::saving::savings;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tollgate_record::family::{Asked, ExecAsked, ExecFound, Found, TollFound};
+use tollgate_record::number::percent;
 use tollgate_record::{
     Estimate, Evidence, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase, warning,
 };
@@ -21,6 +23,9 @@ pub struct Input<'a> {
     /// What crossings cost here, unless counts alone are wanted.
     pub prices: Option<&'a Prices>,
 }
+
+/// A larger share of the CPU time that no part explains is a warning.
+const UNATTRIBUTED: f64 = 0.1;
 
 /// The rows of the bill: the program as a whole first, then each boundary, the most expensive first.
 #[must_use]
@@ -63,6 +68,7 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
         counting_slowdown: counted.slowdown,
         left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0),
         priced_by: prices.runs.clone(),
+        savings: savings(boundaries, prices.vdso),
         ..ExecFound::default()
     };
     match account.end {
@@ -95,13 +101,21 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
         Some((counts, stamped, overhead)) => {
             let mut parts = stamped_parts(counts, &stamped, &overhead, boundaries);
             let sum = Estimate::sum(parts.iter().filter_map(|part| part.ns));
-            parts.push(part(phase::UNATTRIBUTED, Evidence::Difference, cpu.minus(&sum)));
+            let rest = cpu.minus(&sum);
+            parts.push(part(phase::UNATTRIBUTED, Evidence::Difference, rest));
+            if rest.estimate.abs() > UNATTRIBUTED * cpu.estimate {
+                let share = percent(rest.estimate / cpu.estimate);
+                let text = format!(
+                    "{share} of the CPU time is unattributed: the machine changed its speed, or its accounts are coarse"
+                );
+                row.warnings.push(Warning::new(warning::UNATTRIBUTED, text));
+            }
             parts.extend(waiting(counts, &stamped));
             parts
         }
         None => accounted(account, tolls),
     };
-    row.warnings.clone_from(&counted.warnings);
+    row.warnings.extend(counted.warnings.iter().cloned());
     if input.prices.is_some() {
         unpriced(&mut row, boundaries);
     }

@@ -12,6 +12,7 @@ mod events;
 mod launch;
 mod price;
 mod run;
+mod saving;
 mod signals;
 mod start;
 mod trace;

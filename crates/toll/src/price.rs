@@ -30,6 +30,8 @@ pub struct Prices {
     pub runs: Vec<String>,
     call: Option<Estimate>,
     fault: Option<Estimate>,
+    /// A clock that is read in user mode.
+    pub(crate) vdso: Option<Estimate>,
 }
 
 /// The words of the command that measures the prices: a call that does nothing, and a fault with its way in and out.
@@ -54,7 +56,12 @@ impl Prices {
         let price =
             |of: fn(&Run) -> Option<Estimate>| runs.iter().filter_map(of).reduce(|a, b| spanned(&a, &b));
         let ids = runs.iter().map(|run| run.id.clone()).collect();
-        Self { runs: ids, call: price(|run| measured(run, "syscall/getppid")?.ns), fault: price(fault) }
+        Self {
+            runs: ids,
+            call: price(|run| measured(run, "syscall/getppid")?.ns),
+            fault: price(fault),
+            vdso: price(|run| measured(run, "vdso/clock_gettime")?.ns),
+        }
     }
 
     /// From the newest saved run that was made on this machine, with this kernel, and that has every price.
