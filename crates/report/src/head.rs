@@ -13,7 +13,7 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
         processor(run, style),
         system(run, style),
         placement(run, style),
-        (!imported(run)).then(|| format!("seed {}", run.seed)),
+        (!imported(run) && !is_exec(run)).then(|| format!("seed {}", run.seed)),
     ];
     let mut lines: Vec<String> = Vec::new();
     for fact in facts.into_iter().flatten() {
@@ -31,6 +31,11 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
 /// Whether the run comes from another tool's file, whose silence about its host means nothing.
 fn imported(run: &Run) -> bool {
     run.warnings.iter().any(|it| it.code == warning::IMPORTED)
+}
+
+/// Whether it is the toll of a program, in which nothing is random.
+fn is_exec(run: &Run) -> bool {
+    run.results.first().is_some_and(|result| result.family() == "exec")
 }
 
 fn processor(run: &Run, style: &Style) -> Option<String> {
