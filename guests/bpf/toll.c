@@ -94,10 +94,10 @@ static inline void charge(struct task *t, u64 now)
         t->fault_ns += ns;
     else if (t->mode == CALL)
         t->call_ns += ns;
-    else if (t->mode == USER)
-        t->user_ns += ns;
-    else
+    else if (t->mode == CHILD)
         add(BIRTH_NS, ns);
+    else  // a task that was found running is in user mode unless it shows otherwise
+        t->user_ns += ns;
 }
 
 // The call is over, or the task is.

@@ -68,7 +68,8 @@ fn ended(found: &ExecFound) -> String {
     match (found.status, found.signal) {
         (Some(status), _) => format!("exit status {status}"),
         (_, Some(signal)) => format!("killed by signal {signal}"),
-        _ => "its time was up".into(),
+        _ if found.time_up => "its time was up".into(),
+        _ => "watched while it ran".into(),
     }
 }
 

@@ -13,6 +13,8 @@ pub enum End {
     Killed(i32),
     /// Its time was up, and it was ended.
     TimeUp,
+    /// It was only watched for some time.
+    Watched,
 }
 
 impl End {
@@ -23,6 +25,7 @@ impl End {
             Self::Exited(status) => status as u8,
             Self::Killed(signal) => 128 + signal as u8,
             Self::TimeUp => 124,
+            Self::Watched => 0,
         }
     }
 }
@@ -85,6 +88,13 @@ impl Account {
             involuntary_switches: (usage.ru_nivcsw as u64).saturating_sub(before.involuntary_switches),
             resident_bytes: Some(usage.ru_maxrss).filter(|kib| *kib > own_kib).map(|kib| kib as u64 * 1024),
         }
+    }
+
+    /// Of a process of which this one is not the parent: only the time is known.
+    pub(crate) fn of_other(wall: Duration) -> Self {
+        // SAFETY: rusage is plain data for which all zeroes is valid.
+        let usage = unsafe { std::mem::zeroed() };
+        Self::new(End::Watched, wall, &usage, &Used::default(), None)
     }
 
     /// The share of user mode in the CPU time.

@@ -18,6 +18,8 @@ use tollgate_record::{
 pub struct Input<'a> {
     /// The command and its arguments.
     pub command: Vec<String>,
+    /// Whether the process was already running.
+    pub attached: bool,
     /// What its runs gave.
     pub counted: &'a Counted,
     /// What crossings cost here, unless counts alone are wanted.
@@ -30,7 +32,7 @@ const UNATTRIBUTED: f64 = 0.1;
 /// The rows of the bill: the program as a whole first, then each boundary, the most expensive first.
 #[must_use]
 pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
-    let asked = Asked::Exec(ExecAsked { command: input.command.clone(), attached: false });
+    let asked = Asked::Exec(ExecAsked { command: input.command.clone(), attached: input.attached });
     let counted = input.counted;
     // What was measured right beside the command is a better price than any other.
     let prices = match (input.prices, &counted.overhead) {
@@ -66,7 +68,7 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
     let mut found = ExecFound {
         source: counted.source.name().into(),
         counting_slowdown: counted.slowdown,
-        left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0),
+        left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0 && !input.attached),
         priced_by: prices.runs.clone(),
         savings: savings(boundaries, prices.vdso),
         ..ExecFound::default()
@@ -75,20 +77,27 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
         End::Exited(status) => found.status = Some(status),
         End::Killed(signal) => found.signal = Some(signal),
         End::TimeUp => found.time_up = true,
+        End::Watched => {}
     }
     row.found = Found::Exec(found);
     let seconds = |time: Duration| time.as_secs_f64();
     for (counter, value) in [
         (counter::ELAPSED, seconds(account.wall)),
         (counter::CPU_SECONDS, seconds(account.cpu)),
+        (counter::CPU_SHARE, seconds(account.cpu) / seconds(account.wall).max(1e-9)),
+    ] {
+        row.count(counter, value);
+    }
+    // Only the parent of a process has its accounts.
+    let accounts = [
         (counter::USER_SECONDS, seconds(account.user)),
         (counter::SYSTEM_SECONDS, seconds(account.system)),
-        (counter::CPU_SHARE, seconds(account.cpu) / seconds(account.wall).max(1e-9)),
         (counter::MINOR_FAULTS, account.minor_faults as f64),
         (counter::MAJOR_FAULTS, account.major_faults as f64),
         (counter::VOLUNTARY_SWITCHES, account.voluntary_switches as f64),
         (counter::INVOLUNTARY_SWITCHES, account.involuntary_switches as f64),
-    ] {
+    ];
+    for (counter, value) in accounts.into_iter().filter(|_| !input.attached) {
         row.count(counter, value);
     }
     if let Some(bytes) = account.resident_bytes {

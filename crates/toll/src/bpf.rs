@@ -12,6 +12,7 @@ use aya::util::online_cpus;
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 use perf_event_open_sys::bindings::{PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_PAGE_FAULTS_MIN};
 use std::{fs, io, mem};
+use tollgate_measure::clock::monotonic_ns;
 
 static OBJECT: &[u8] = include_bytes_aligned!("../../../guests/bpf/images/toll.o");
 
@@ -123,7 +124,14 @@ enum Total {
 const FAULTS: [&str; 7] = ["anonymous", "zero page", "copy on write", "file", "major", "huge", "protection"];
 /// Modes of a task in the program: its next execution begins the command, or it is in the middle of something.
 const BORN: u8 = 0;
+const USER: u8 = 1;
 const UNKNOWN: u8 = 4;
+/// Places in [`Task`].
+const SINCE: usize = 0;
+const USER_NS: usize = 1;
+const ON_SINCE: usize = 6;
+const MODE: usize = 0;
+const OFF: usize = 3;
 
 /// Everything in the maps at one moment.
 #[derive(Clone, Default)]
@@ -198,6 +206,30 @@ impl Bpf {
         Some(Overhead { bare, counted, inside })
     }
 
+    /// Counts these tasks, which run already, from now on.
+    pub(crate) fn join(&mut self, tasks: &[libc::pid_t]) -> Result<(), StartError> {
+        let what = "count the process by BPF";
+        let entered = tasks.iter().try_for_each(|task| self.enter(*task, UNKNOWN));
+        entered.map_err(|error| StartError::System { what, error: io::Error::other(error) })
+    }
+
+    /// What was counted until now.
+    pub(crate) fn finish(&mut self) -> Counts {
+        let mut counts = self.snapshot().minus(&self.before).counts();
+        let now = monotonic_ns();
+        let tasks: Vec<Task> = self.tasks().into_iter().flat_map(|map| values(&map)).collect();
+        // What a task did since it came to its CPU is not in the sums yet.
+        for task in tasks.iter().filter(|task| task.flags[OFF] == 0 && task.flags[MODE] != BORN) {
+            let Some(stamped) = &mut counts.stamped else { break };
+            stamped.cpu_ns += now.saturating_sub(task.times[ON_SINCE]);
+            stamped.user_ns += task.times[USER_NS];
+            if [USER, UNKNOWN].contains(&task.flags[MODE]) {
+                stamped.user_ns += now.saturating_sub(task.times[SINCE]);
+            }
+        }
+        counts
+    }
+
     /// What was counted.
     pub(crate) fn take_counts(&mut self) -> Counts {
         mem::take(&mut self.counts)
@@ -205,7 +237,9 @@ impl Bpf {
 
     fn enter(&mut self, pid: libc::pid_t, mode: u8) -> Result<(), MapError> {
         let mut task = Task::default();
-        task.flags[0] = mode;
+        task.flags[MODE] = mode;
+        // A task that is on a CPU is so from now on, as far as it is counted.
+        (task.times[SINCE], task.times[ON_SINCE]) = (monotonic_ns(), monotonic_ns());
         self.tasks()?.insert(pid as u32, task, 0)
     }
 
@@ -231,6 +265,10 @@ impl Bpf {
     }
 }
 
+fn values(map: &HashMap<&mut MapData, u32, Task>) -> Vec<Task> {
+    map.iter().filter_map(|task| Some(task.ok()?.1)).collect()
+}
+
 impl Counter for Bpf {
     fn attach(&mut self, pid: libc::pid_t) -> Result<(), StartError> {
         let what = "count the command by BPF";
@@ -238,7 +276,7 @@ impl Counter for Bpf {
     }
 
     fn ended(&mut self, _: libc::pid_t) {
-        self.counts = self.snapshot().minus(&self.before).counts();
+        self.counts = self.finish();
     }
 }
 

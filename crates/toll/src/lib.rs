@@ -4,6 +4,7 @@
 //! [`Source`]s. [`bill`] makes a record of the counts and of the prices of this machine.
 
 mod account;
+mod attach;
 pub mod bill;
 mod bpf;
 mod calibrate;
@@ -19,9 +20,10 @@ mod trace;
 mod watch;
 
 pub use account::{Account, End};
+pub use attach::command_of;
 pub use bpf::Overhead;
 pub use count::{Counts, Kind, Source, Stamped, Tally};
-pub use price::{PRICING, Prices, When};
-pub use run::{Counted, Wanted, run};
+pub use price::{PriceError, Prices, When};
+pub use run::{Counted, Wanted, join, run};
 pub use start::StartError;
 pub use watch::Limits;

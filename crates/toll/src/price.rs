@@ -1,7 +1,8 @@
 //! What a crossing costs on this machine, from saved runs.
 
 use crate::count::Kind;
-use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, phase};
+use std::process::{Command, Stdio};
+use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, document, phase};
 
 /// When prices are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,13 @@ pub struct Prices {
     pub(crate) vdso: Option<Estimate>,
 }
 
+/// The prices could not be measured.
+#[derive(Debug, thiserror::Error)]
+#[error("the prices could not be measured: {0} (--price none omits them)")]
+pub struct PriceError(String);
+
 /// The words of the command that measures the prices: a call that does nothing, and a fault with its way in and out.
-pub const PRICING: [&str; 5] = ["crossing", "--quick", "--budget-ms", "500", "--no-guest"];
+const PRICING: [&str; 7] = ["crossing", "--quick", "--budget-ms", "500", "--no-guest", "--json", "--no-save"];
 
 /// As many of the newest saved runs are searched for prices.
 const LOOKED_AT: usize = 30;
@@ -73,6 +79,19 @@ impl Prices {
         let runs = newest.iter().take(LOOKED_AT).filter_map(|id| store.load(id).ok());
         let mut priced = runs.filter(|run| is_here(&run.host, here)).map(|run| Self::from(&[run]));
         priced.find(|prices| prices.call.is_some() && prices.fault.is_some())
+    }
+
+    /// Measures what the prices need, by this program in a process of its own.
+    ///
+    /// # Errors
+    /// The program does not run or leaves no record.
+    pub fn measure() -> Result<Run, PriceError> {
+        let why = |error: &dyn std::fmt::Display| PriceError(error.to_string());
+        let program = std::env::current_exe().map_err(|error| why(&error))?;
+        let mut command = Command::new(program);
+        command.args(PRICING).stdin(Stdio::null()).stderr(Stdio::null());
+        let output = command.output().map_err(|error| why(&error))?;
+        document::from_json(&output.stdout).map_err(|error| why(&error))
     }
 
     /// The same with a call as it was measured beside the command.

@@ -1,14 +1,16 @@
 //! One bill's runs of the command: which source counts, and how many passes that takes.
 
 use crate::account::{Account, End};
-use crate::bpf::{Bpf, Overhead};
+use crate::attach::Process;
+use crate::bpf::{Bpf, BpfError, Overhead};
 use crate::calibrate::Yardstick;
 use crate::count::{Counts, Kind, Source};
 use crate::start::StartError;
 use crate::trace::Tracer;
 use crate::watch::{Limits, Uncounted, watch};
 use std::ffi::OsString;
-use std::time::Duration;
+use std::io;
+use std::time::{Duration, Instant};
 use tollgate_record::{Warning, warning};
 
 /// Which source is to count.
@@ -58,29 +60,13 @@ pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Count
         Wanted::Only(only) => only == source,
     };
     if wants(Source::Bpf) {
-        let mut yardstick = Yardstick::start()?;
-        let bare = yardstick.measure();
-        match Bpf::open() {
-            Ok(mut bpf) => {
-                let mut overhead = bare.and_then(|bare| bpf.calibrate(&mut yardstick, bare));
-                let mut account = watch(command, limits, &mut bpf)?;
-                let counts = bpf.take_counts();
+        match Counting::open()? {
+            Ok(mut counting) => {
+                let mut account = watch(command, limits, &mut counting.bpf)?;
+                let counts = counting.bpf.take_counts();
                 let before = counts.stamped.map_or(0, |stamped| stamped.before_ns);
                 account.cpu = account.cpu.saturating_sub(Duration::from_nanos(before));
-                let counts = Some(counts);
-                drop(bpf);
-                // The machine may have changed its speed meanwhile.
-                if let (Some(before), Some(after)) = (&mut overhead, yardstick.measure()) {
-                    before.bare = before.bare.spanned(&after);
-                }
-                return Ok(Counted {
-                    account,
-                    source: Source::Bpf,
-                    counts,
-                    overhead,
-                    slowdown: None,
-                    warnings,
-                });
+                return Ok(counting.close(account, counts));
             }
             Err(error) => warnings.push(Warning::new(warning::COUNTED_LESS, error.to_string())),
         }
@@ -115,6 +101,58 @@ pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Count
     Ok(Counted { account, source: Source::Ptrace, counts: Some(counts), overhead: None, slowdown, warnings })
 }
 
+/// Counts a process that runs already, with what it starts, until it ends, the time is up or a signal arrives.
+///
+/// # Errors
+/// There is no such process, or BPF is refused.
+pub fn join(pid: libc::pid_t, limits: Limits) -> Result<Counted, StartError> {
+    let what = "count a process that runs already";
+    let mut counting =
+        Counting::open()?.map_err(|error| StartError::System { what, error: io::Error::other(error) })?;
+    let process = Process::open(pid)?;
+    counting.bpf.join(&process.tasks())?;
+    let started = Instant::now();
+    process.wait(limits.time);
+    let counts = counting.bpf.finish();
+    let mut account = Account::of_other(started.elapsed());
+    account.cpu = Duration::from_nanos(counts.stamped.map_or(0, |stamped| stamped.cpu_ns));
+    Ok(counting.close(account, counts))
+}
+
+/// The programs in the kernel, and the child that measures what they add.
+struct Counting {
+    bpf: Bpf,
+    yardstick: Yardstick,
+    overhead: Option<Overhead>,
+}
+
+impl Counting {
+    fn open() -> Result<Result<Self, BpfError>, StartError> {
+        let mut yardstick = Yardstick::start()?;
+        let bare = yardstick.measure();
+        Ok(Bpf::open().map(|mut bpf| {
+            let overhead = bare.and_then(|bare| bpf.calibrate(&mut yardstick, bare));
+            Self { bpf, yardstick, overhead }
+        }))
+    }
+
+    /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
+    fn close(mut self, account: Account, counts: Counts) -> Counted {
+        drop(self.bpf);
+        if let (Some(overhead), Some(after)) = (&mut self.overhead, self.yardstick.measure()) {
+            overhead.bare = overhead.bare.spanned(&after);
+        }
+        Counted {
+            account,
+            source: Source::Bpf,
+            counts: Some(counts),
+            overhead: self.overhead,
+            slowdown: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// What the accounts of an undisturbed run count.
 fn add_accounts(counts: &mut Counts, account: &Account) {
     for (kind, name, count) in [
@@ -136,7 +174,7 @@ fn not_repeatable(first: &Account, second: &Account) -> Option<Warning> {
     let end = |end: End| match end {
         End::Exited(status) => format!("exit status {status}"),
         End::Killed(signal) => format!("signal {signal}"),
-        End::TimeUp => "its time was up".into(),
+        End::TimeUp | End::Watched => "its time was up".into(),
     };
     let faults = |it: &Account| (it.minor_faults + it.major_faults) as f64;
     let (one, two) = (faults(first), faults(second));

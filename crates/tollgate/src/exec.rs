@@ -9,14 +9,14 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 use tollgate_measure::host;
 use tollgate_record::{Host, Run, document};
-use tollgate_toll::{Limits, PRICING, Prices, StartError, Wanted, When, bill};
+use tollgate_toll::{Limits, Prices, StartError, Wanted, When, bill};
 
 #[derive(clap::Args)]
 #[command(
     after_help = "The bill goes to standard error or to --out FILE; the output of the command is untouched.\n\n\
                   Exit status: that of the command; 124 its time was up (--for); 125 tollgate itself failed; \
                   126 the command cannot be executed; 127 it was not found; 128 + N signal N killed it.\n\n\
-                  Examples:\n  tollgate exec -- git status\n  tollgate exec --for 10s -- ./server\n  \
+                  Examples:\n  tollgate exec -- git status\n  tollgate exec --for 10s -- ./server\n  tollgate exec --pid 1234 --for 10s\n  \
                   tollgate exec --count ptrace --json --out bill.json -- make\n\n\
                   How to read it: docs/howto/exec.md"
 )]
@@ -27,13 +27,16 @@ pub(crate) struct Args {
     /// Where the prices are from
     #[arg(long, value_name = "WHEN", value_parser = one_of(When::NAMES))]
     price: Option<When>,
+    /// Count a process that runs already, in place of a command (as root; --for or Ctrl-C ends the counting)
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "count"])]
+    pid: Option<libc::pid_t>,
     /// End the command after this time: 10s, 500ms, 2m
     #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
     time: Option<Duration>,
     #[command(flatten)]
     destination: Destination,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "pid", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -69,30 +72,33 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     }
     let mut measured = Vec::new();
     if now {
-        measured.push(prices_now()?);
+        measured.push(Prices::measure()?);
     }
-    let counted = tollgate_toll::run(&args.command, args.count, Limits { time: args.time })?;
+    let limits = Limits { time: args.time };
+    let (counted, command) = match args.pid {
+        Some(pid) => (tollgate_toll::join(pid, limits)?, tollgate_toll::command_of(pid)),
+        None => (tollgate_toll::run(&args.command, args.count, limits)?, words(&args.command)),
+    };
     if now {
-        measured.push(prices_now()?);
+        measured.push(Prices::measure()?);
     }
     let prices = (args.price != Some(When::None)).then(|| saved.unwrap_or_else(|| Prices::from(&measured)));
-    let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    session.run.results = bill::rows(&bill::Input { command, counted: &counted, prices: prices.as_ref() });
+    session.run.results = bill::rows(&bill::Input {
+        command,
+        attached: args.pid.is_some(),
+        counted: &counted,
+        prices: prices.as_ref(),
+    });
     session.run.complete = true;
     let status = counted.account.end.exit_status();
     session.finish()?;
     Ok(status)
 }
 
-fn saved(args: &Args, host: &Host) -> Option<Prices> {
-    Prices::saved(&output::store(&args.destination.store).ok()??, host)
+fn words(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Measures what the prices need, in a tollgate of its own.
-fn prices_now() -> anyhow::Result<Run> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(PRICING).args(["--json", "--no-save"]);
-    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let output = output.context("cannot start tollgate to measure prices")?;
-    document::from_json(&output.stdout).context("the prices could not be measured (--price none omits them)")
+fn saved(args: &Args, host: &Host) -> Option<Prices> {
+    Prices::saved(&output::store(&args.destination.store).ok()??, host)
 }

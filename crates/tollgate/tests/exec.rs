@@ -174,6 +174,35 @@ fn ten_thousand_children_are_counted() {
 }
 
 #[test]
+fn a_process_that_runs_already_is_counted() {
+    let dir = TempDir::new().unwrap();
+    let script = "while :; do read -r line < /proc/self/stat; done";
+    let mut other = Command::new("sh").args(["-c", script]).spawn().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    command.args(["exec", "--price", "none", "--no-save", "--json", "--for", "300ms", "--out"]);
+    command.arg(dir.path().join("bill")).args(["--pid", &other.id().to_string()]);
+    let output = command.output().unwrap();
+    let ended = other.try_wait().unwrap();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    if output.status.code() == Some(125) {
+        return skip!("{}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    assert!(ended.is_none(), "the process goes on");
+    let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
+    assert!(bill.contains("exec/system-call/openat") && bill.contains("\"attached\": true"), "{bill}");
+}
+
+#[test]
+fn a_process_that_does_not_exist_is_125() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    let output =
+        command.args(["exec", "--price", "none", "--no-save", "--pid", "99999999"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(!output.stderr.is_empty());
+}
+
+#[test]
 fn exec_runs_in_exec() {
     for source in SOURCES {
         let dir = TempDir::new().unwrap();
