@@ -1,12 +1,10 @@
 //! `cargo xtask bench`: measures the figures that the project promises. Tests check no times: speed and repeatability are
 //! checked here.
 
-mod crossing;
-mod fault;
+mod families;
 mod figures;
 mod page;
 mod riscv;
-mod switch;
 
 use crate::tool::Tool;
 use anyhow::{Context, Result};
@@ -35,12 +33,11 @@ static BENCHES: &[Bench] = &[
     ("harness", harness),
     ("proof", proof),
     ("same-cpu", on_spinner),
-    ("riscv", |_, _| riscv::programs()),
-    ("cache", |_, _| riscv::cache()),
-    ("fault", |tool, _| fault::fault(tool)),
+    ("riscv", |_, _| riscv::speed()),
+    ("fault", |tool, _| families::fault(tool)),
     ("export", |tool, _| page::export(tool)),
-    ("switch", |tool, _| switch::switch(tool)),
-    ("crossing", crossing::crossing),
+    ("switch", |tool, _| families::switch(tool)),
+    ("crossing", families::crossing),
     ("page", |tool, _| page::in_browser(tool)),
     ("report", |tool, _| page::report(tool)),
     ("compare", compare),

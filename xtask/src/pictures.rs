@@ -4,8 +4,7 @@ use crate::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
-use tollgate_testkit::Browser;
-use tollgate_testkit::workspace;
+use tollgate_testkit::{Browser, printed, workspace};
 
 /// The limit of a picture, in bytes.
 const LARGEST: u64 = 150_000;
@@ -54,10 +53,7 @@ impl Args {
         let page = |name: &str, of: &[&str]| -> Result<PathBuf> {
             let page = scratch.path().join(name);
             let of = of.iter().map(|run| runs.join(format!("{run}.json")));
-            let written = tool.command(&["report", "--out"]).arg(&page).args(of).status()?;
-            if !written.success() {
-                bail!("tollgate report failed");
-            }
+            printed(tool.command(&["report", "--out"]).arg(&page).args(of))?;
             Ok(page)
         };
         let ladder = page("ladder.html", &["ladder"])?;

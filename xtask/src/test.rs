@@ -17,66 +17,29 @@ pub(crate) struct Args {
     fast: bool,
 }
 
-/// One step. `--fast` leaves out the slow ones.
-struct Step {
-    name: &'static str,
-    what: &'static str,
-    slow: bool,
-    /// [`Missing`] is a reason to skip; any other error is a failure.
-    run: fn(&mut Session) -> Result<()>,
-}
+/// One step: its name, what it does, whether `--fast` leaves it out, and the function: [`Missing`] is a reason to skip it, any
+/// other error is a failure.
+type Step = (&'static str, &'static str, bool, fn(&mut Session) -> Result<()>);
+
+const SLOW: bool = true;
+const FAST: bool = false;
 
 /// The steps in their order. A step that fails does not stop the next one.
 static STEPS: &[Step] = &[
-    Step { name: "set-up", what: "programs that the tests need", slow: false, run: setup::run },
-    Step { name: "fmt", what: "cargo fmt --all --check", slow: false, run: steps::fmt },
-    Step {
-        name: "clippy",
-        what: "cargo clippy --workspace --all-targets -- -D warnings",
-        slow: false,
-        run: steps::clippy,
-    },
-    Step {
-        name: "test",
-        what: "cargo test --workspace: unit, property, snapshot, end-to-end and doc tests",
-        slow: false,
-        run: steps::test,
-    },
-    Step {
-        name: "fuzz",
-        what: "cargo xtask fuzz --seconds 120",
-        slow: true,
-        run: |session| steps::fuzz(session, 120),
-    },
-    Step { name: "guests", what: "cargo xtask guests --check", slow: true, run: steps::guests },
-    Step {
-        name: "cross",
-        what: "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user",
-        slow: true,
-        run: steps::cross,
-    },
-    Step {
-        name: "vm",
-        what: "cargo xtask vm: Debian kernels under software emulation",
-        slow: true,
-        run: steps::vm,
-    },
-    Step {
-        name: "minimum",
-        what: "cargo check with the minimum Rust version",
-        slow: true,
-        run: steps::minimum,
-    },
-    Step {
-        name: "doc",
-        what: "cargo doc --no-deps --workspace, warnings denied",
-        slow: true,
-        run: steps::doc,
-    },
-    Step { name: "book", what: "cargo xtask book: the HTML of docs", slow: true, run: steps::book },
-    Step { name: "deny", what: "cargo deny check", slow: true, run: steps::deny },
-    Step { name: "typos", what: "typos", slow: true, run: steps::typos },
-    Step { name: "tidy", what: "cargo xtask tidy", slow: false, run: steps::tidy },
+    ("set-up", "programs that the tests need", FAST, setup::run),
+    ("fmt", "cargo fmt --all --check", FAST, steps::fmt),
+    ("clippy", "cargo clippy --workspace --all-targets -- -D warnings", FAST, steps::clippy),
+    ("test", "cargo test --workspace: unit, property, snapshot, end-to-end and doc tests", FAST, steps::test),
+    ("fuzz", "cargo xtask fuzz --seconds 120", SLOW, |session| steps::fuzz(session, 120)),
+    ("guests", "cargo xtask guests --check", SLOW, steps::guests),
+    ("cross", "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user", SLOW, steps::cross),
+    ("vm", "cargo xtask vm: Debian kernels under software emulation", SLOW, steps::vm),
+    ("minimum", "cargo check with the minimum Rust version", SLOW, steps::minimum),
+    ("doc", "cargo doc --no-deps --workspace, warnings denied", SLOW, steps::doc),
+    ("book", "cargo xtask book: the HTML of docs", SLOW, steps::book),
+    ("deny", "cargo deny check", SLOW, steps::deny),
+    ("typos", "typos", SLOW, steps::typos),
+    ("tidy", "cargo xtask tidy", FAST, steps::tidy),
 ];
 
 impl Args {
@@ -89,15 +52,15 @@ impl Args {
         let mut session =
             Session { root: workspace::root()?, fast: self.fast, tally: Tally::default(), skips: Vec::new() };
         let mut reports = Vec::new();
-        for step in STEPS {
+        for &(name, what, slow, run) in STEPS {
             let begun = Instant::now();
-            let outcome = if step.slow && self.fast {
+            let outcome = if slow && self.fast {
                 Err(Missing("left out by --fast".to_owned()).into())
             } else {
-                println!("[{:6.1} s] {}: {}", start.elapsed().as_secs_f64(), step.name, step.what);
-                (step.run)(&mut session)
+                println!("[{:6.1} s] {name}: {what}", start.elapsed().as_secs_f64());
+                run(&mut session)
             };
-            reports.push(Report { name: step.name, outcome, seconds: begun.elapsed().as_secs_f64() });
+            reports.push(Report { name, outcome, seconds: begun.elapsed().as_secs_f64() });
         }
         summary::print(&reports, &session.tally, &session.skips, start.elapsed().as_secs_f64())
     }

@@ -6,7 +6,6 @@
 //! task 0 of its ring, so that one lap starts and ends inside the caller's clock.
 
 pub(crate) mod death;
-mod kind;
 mod mapping;
 mod on_call;
 mod peers;
@@ -20,9 +19,8 @@ mod work;
 
 pub mod media;
 
-pub use kind::Tasks;
 pub use mapping::{Mapping, Zeroed};
-pub use media::{End, Ends, Give, Medium, Passed, Take};
+pub use media::{End, Ends, Give, Medium, Passed, Take, Tasks};
 pub use ring::Ring;
 pub use switches::Switches;
 pub use work::Work;

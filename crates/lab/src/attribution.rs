@@ -5,38 +5,13 @@ use tollgate_riscv::{Access, AccessKind, Elf, Observer, Privilege, Retired, Trap
 use crate::bill::{Cost, Phases, Spread};
 use crate::call::Crossing;
 use crate::phase::Phase;
+use crate::symbols::Marks;
 
-/// Which phase each address belongs to: from one mark to the next.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Map {
-    /// Sorted by address; the first begins at 0.
-    marks: Vec<(u64, Phase)>,
-    /// Index of the mark found last: most instructions follow their predecessor.
-    last: usize,
-}
-
-impl Map {
-    /// Reads the marks from a program's symbols.
-    pub(crate) fn new(elf: &Elf) -> Self {
-        let mut marks = vec![(0, Phase::Other)];
-        for symbol in &elf.symbols {
-            if let Some(phase) = Phase::of_symbol(&symbol.name) {
-                marks.push((symbol.address, phase));
-            }
-        }
-        // Stable: of two marks at one address, the later symbol holds, which is the phase that has code.
-        marks.sort_by_key(|mark| mark.0);
-        Self { marks, last: 0 }
-    }
-
-    /// The phase of the instruction at `pc`.
-    pub(crate) fn at(&mut self, pc: u64) -> Phase {
-        let holds = |i: usize| self.marks[i].0 <= pc && self.marks.get(i + 1).is_none_or(|next| pc < next.0);
-        if !holds(self.last) {
-            self.last = self.marks.partition_point(|mark| mark.0 <= pc).saturating_sub(1);
-        }
-        self.marks[self.last].1
-    }
+/// Which phase each address belongs to, by the marks in a program's symbols. Of two marks at one address, the later
+/// symbol holds, which is the phase that has code.
+pub(crate) fn phases(elf: &Elf) -> Marks<Phase> {
+    let marks = elf.symbols.iter().filter_map(|it| Some((it.address, Phase::of_symbol(&it.name)?)));
+    Marks::new(Phase::Other, marks)
 }
 
 /// Where a crossing begins and ends.
@@ -50,7 +25,7 @@ enum Window {
 
 /// Watches a guest and writes one bill for each crossing.
 pub(crate) struct Attribution {
-    map: Map,
+    map: Marks<Phase>,
     window: Window,
     /// The crossing that is going on.
     open: Option<Phases>,
@@ -75,7 +50,7 @@ impl Attribution {
             _ => Window::Between { begin: marks("toll.begin."), end: marks("toll.end.") },
         };
         Self {
-            map: Map::new(elf),
+            map: phases(elf),
             window,
             open: None,
             data: Cost::default(),

@@ -1,7 +1,6 @@
 //! The bill: what a crossing cost, by phase.
 
-use std::iter::Sum;
-use std::ops::{Add, AddAssign, Index, IndexMut};
+use std::ops::{AddAssign, Index, IndexMut};
 
 use crate::call::Crossing;
 use crate::design::Design;
@@ -23,14 +22,6 @@ pub struct Cost {
     pub traps: u64,
 }
 
-impl Add for Cost {
-    type Output = Self;
-    fn add(mut self, other: Self) -> Self {
-        self += other;
-        self
-    }
-}
-
 impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.instructions += other.instructions;
@@ -41,30 +32,24 @@ impl AddAssign for Cost {
     }
 }
 
-impl Sum for Cost {
-    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
-        costs.fold(Self::default(), Add::add)
-    }
-}
-
 /// A cost for each phase. The total is their sum and nothing else, so a bill cannot fail to add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases([Cost; Phase::COUNT]);
 
 impl Phases {
     /// The sum of all phases.
-    #[must_use]
     pub fn total(&self) -> Cost {
-        self.0.iter().copied().sum()
+        let mut total = Cost::default();
+        self.0.iter().for_each(|&cost| total += cost);
+        total
     }
 
     /// The phases in which anything happened, in the order of a bill.
     pub fn iter(&self) -> impl Iterator<Item = (Phase, Cost)> + '_ {
-        Phase::ALL.into_iter().map(|phase| (phase, self[phase])).filter(|(_, cost)| *cost != Cost::default())
+        Phase::ALL.iter().map(|&phase| (phase, self[phase])).filter(|(_, cost)| *cost != Cost::default())
     }
 
     /// Bytes written in order to have the registers back later: by the save phase and by the trap hardware.
-    #[must_use]
     pub fn bytes_saved(&self) -> u64 {
         self[Phase::Save].bytes_stored + self[Phase::HardwareTrap].bytes_stored
     }
@@ -107,7 +92,6 @@ pub struct Spread {
 
 impl Spread {
     /// The first crossing, and no loop yet.
-    #[must_use]
     pub fn new(single: u64) -> Self {
         Self { single, min: u64::MAX, max: 0, sum: 0, count: 0 }
     }
@@ -121,7 +105,6 @@ impl Spread {
     }
 
     /// Mean of the loop.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         self.sum as f64 / self.count as f64
     }
@@ -166,12 +149,11 @@ pub struct TrapBill {
 
 impl TrapBill {
     /// The phases of one crossing of the loop, when all of them were alike.
-    #[must_use]
     pub fn each(&self) -> Option<Phases> {
         let [_, all] = &**self.phases.as_ref()?;
         let count = self.spread.count;
         let mut each = Phases::default();
-        for phase in Phase::ALL {
+        for &phase in Phase::ALL {
             let Cost { instructions, loads, stores, bytes_stored, traps } = all[phase];
             let numbers = [instructions, loads, stores, bytes_stored, traps];
             if numbers.iter().any(|n| n % count != 0) {
@@ -211,7 +193,7 @@ mod tests {
     #[test]
     fn the_total_is_the_sum_of_the_phases() {
         let mut phases = Phases::default();
-        for (n, phase) in Phase::ALL.into_iter().enumerate() {
+        for (n, phase) in Phase::ALL.iter().copied().enumerate() {
             phases[phase] = Cost { instructions: 1 << n, loads: 1, stores: 2, bytes_stored: 16, traps: 0 };
         }
         let total = phases.total();

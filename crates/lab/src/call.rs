@@ -58,13 +58,11 @@ impl Crossing {
     }
 
     /// The name of the call with a number.
-    #[must_use]
     pub fn call_name(number: u16) -> Option<&'static str> {
         NAMED.iter().find(|(_, n)| *n == number).map(|(name, _)| *name)
     }
 
     /// The number of a call.
-    #[must_use]
     pub fn number(self) -> Option<u16> {
         match self {
             Self::Call(number) => Some(number),
@@ -73,7 +71,6 @@ impl Crossing {
     }
 
     /// The name in the probe's id of a record: no spaces, no number.
-    #[must_use]
     pub fn slug(self) -> String {
         match self {
             Self::Call(number) => {
@@ -86,7 +83,6 @@ impl Crossing {
     }
 
     /// Whether the crossing goes to another task and does not come back.
-    #[must_use]
     pub fn is_switch(self) -> bool {
         matches!(self, Self::Yield | Self::Timer)
     }

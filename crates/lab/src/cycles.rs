@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_riscv::timing::{Cause, Causes, Core, CoreError, Timed};
+use tollgate_riscv::timing::{Cause, Causes, Core, CoreError, Ledger, Timed};
 use tollgate_riscv::{Access, Observer, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use crate::attribution::Attribution;
@@ -16,57 +16,39 @@ use crate::phase::Phase;
 /// The timing model without a diagram.
 pub(crate) type Model = Timed<(), ()>;
 
-/// A core that is as after power-on.
-pub(crate) fn model(core: &Core) -> Result<Model, CoreError> {
-    Timed::new(core, (), ())
+/// The model of a core, and its cycles when they were last read.
+#[derive(Clone)]
+pub(crate) struct Clock {
+    pub(crate) model: Model,
+    at: Causes,
+}
+
+impl Clock {
+    /// A core that is as after power-on.
+    pub(crate) fn new(core: &Core) -> Result<Self, CoreError> {
+        let model = Timed::new(core, (), ())?;
+        Ok(Self { at: causes(&model), model })
+    }
+
+    /// The cycles since the last time, by cause.
+    pub(crate) fn step(&mut self) -> Causes {
+        let now = causes(&self.model);
+        let spent = since(&now, &self.at);
+        self.at = now;
+        spent
+    }
+
+    /// How often the core had to fetch: lines and translations.
+    pub(crate) fn fetched(&self) -> [u64; 5] {
+        let counts = self.model.counts().memory;
+        [counts.l1i_misses, counts.l1d_misses, counts.l2_misses, counts.itlb_misses, counts.dtlb_misses]
+    }
 }
 
 /// Crossings of the loop that are run before the caches count as warm.
 const WARMING: u64 = 8;
 /// Crossings that are followed beyond their return: each needs a copy of the core.
 const FOLLOWED: u64 = 32;
-
-/// Cycles by phase and cause, of some crossings together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
-    rows: [Causes; Phase::COUNT],
-}
-
-impl Table {
-    /// Cycles of a phase by cause.
-    #[must_use]
-    pub fn row(&self, phase: Phase) -> &Causes {
-        &self.rows[phase as usize]
-    }
-
-    /// Cycles of a phase.
-    #[must_use]
-    pub fn of_phase(&self, phase: Phase) -> u64 {
-        self.row(phase).iter().sum()
-    }
-
-    /// Cycles of a cause.
-    #[must_use]
-    pub fn of_cause(&self, cause: Cause) -> u64 {
-        self.rows.iter().map(|row| row[cause as usize]).sum()
-    }
-
-    /// All cycles.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.rows.iter().flatten().sum()
-    }
-
-    fn charge(&mut self, phase: Phase, cause: Cause, cycles: u64) {
-        self.rows[phase as usize][cause as usize] += cycles;
-    }
-
-    fn add(&mut self, other: &Self) {
-        for (row, other) in self.rows.iter_mut().flatten().zip(other.rows.iter().flatten()) {
-            *row += other;
-        }
-    }
-}
 
 /// What the program paid after its returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,16 +84,16 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Adds what the real core fetched beyond the twin.
-    pub(crate) fn add(&mut self, real: [u64; 5], twin: [u64; 5]) {
+    /// Adds what the real core fetched beyond the twin, from their counts before and now.
+    pub(crate) fn add(&mut self, before: [[u64; 5]; 2], now: [[u64; 5]; 2]) {
         let own = [&mut self.l1i, &mut self.l1d, &mut self.l2, &mut self.itlb, &mut self.dtlb];
-        for (sum, (real, twin)) in own.into_iter().zip(real.into_iter().zip(twin)) {
-            *sum += real as i64 - twin as i64;
+        for (i, sum) in own.into_iter().enumerate() {
+            let [real, twin] = [0, 1].map(|core| (now[core][i] - before[core][i]) as i64);
+            *sum += real - twin;
         }
     }
 
     /// With the names that a record uses.
-    #[must_use]
     pub fn named(&self) -> [(&'static str, i64); 5] {
         [
             ("l1i-lines", self.l1i),
@@ -125,7 +107,6 @@ impl Lost {
 
 impl After {
     /// Cycles more in all.
-    #[must_use]
     pub fn total(&self) -> i64 {
         self.more.iter().sum()
     }
@@ -134,10 +115,10 @@ impl After {
 /// The cost of crossings in cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cycles {
-    /// The first crossing, on a core on which nothing is cached, translated or predicted.
-    pub cold: Table,
+    /// The first crossing, on a core on which nothing is cached, translated or predicted, by [`Phase`].
+    pub cold: Ledger,
     /// The crossings of the loop behind the warming ones, together.
-    pub warm: Table,
+    pub warm: Ledger,
     /// How many those are.
     pub crossings: u64,
     /// Cycles of each of them: how often each number occurred.
@@ -146,14 +127,8 @@ pub struct Cycles {
     pub after: Option<After>,
 }
 
-/// How often a model had to fetch: lines and translations.
-pub(crate) fn fetched(model: &Model) -> [u64; 5] {
-    let counts = model.counts().memory;
-    [counts.l1i_misses, counts.l1d_misses, counts.l2_misses, counts.itlb_misses, counts.dtlb_misses]
-}
-
 /// The cycles so far by cause.
-pub(crate) fn causes(model: &Model) -> Causes {
+fn causes(model: &Model) -> Causes {
     let mut causes = [0; Cause::COUNT];
     for row in model.ledger().rows() {
         for (sum, cycles) in causes.iter_mut().zip(row) {
@@ -177,8 +152,7 @@ enum Emptied {
 
 /// A copy of the core as if this trap had not occurred.
 struct Twin {
-    model: Model,
-    at: Causes,
+    clock: Clock,
     /// Whether the program goes on.
     resumed: bool,
     instructions: u64,
@@ -192,10 +166,9 @@ struct Twin {
 /// Watches a guest, charges its instructions and the cycles that they take.
 pub(crate) struct CycleAttribution {
     pub(crate) bill: Attribution,
-    model: Model,
-    at: Causes,
+    clock: Clock,
     emptied: Emptied,
-    open: Table,
+    open: Ledger,
     cycles: Cycles,
     warming: u64,
     twin: Option<Twin>,
@@ -210,13 +183,11 @@ impl CycleAttribution {
         iterations: u64,
         follows: bool,
     ) -> Result<Self, CoreError> {
-        let model = model(core)?;
         Ok(Self {
             bill,
-            at: causes(&model),
-            model,
+            clock: Clock::new(core)?,
             emptied: Emptied::Nothing,
-            open: Table::default(),
+            open: Ledger::default(),
             cycles: Cycles { after: follows.then(After::default), ..Cycles::default() },
             warming: WARMING.min(iterations.saturating_sub(1)),
             twin: None,
@@ -230,16 +201,8 @@ impl CycleAttribution {
         (self.bill, self.cycles)
     }
 
-    /// The cycles since the last time, by cause.
-    fn step(&mut self) -> Causes {
-        let now = causes(&self.model);
-        let spent = since(&now, &self.at);
-        self.at = now;
-        spent
-    }
-
     fn charge(&mut self, phase: Phase, spent: &Causes) {
-        for cause in Cause::ALL {
+        for &cause in Cause::ALL {
             let cycles = spent[cause as usize];
             // Refilling the pipe is what the trap and the return do, wherever the refilled instruction belongs.
             let to = match (cause, self.emptied) {
@@ -247,7 +210,7 @@ impl CycleAttribution {
                 (Cause::TrapFlush, Emptied::Return) => Phase::Return,
                 _ => phase,
             };
-            self.open.charge(to, cause, cycles);
+            self.open.charge(to as u8, cause, cycles);
         }
     }
 
@@ -279,9 +242,7 @@ impl CycleAttribution {
             *sum += more;
         }
         after.steady += twin.steady;
-        let grown = |now: [u64; 5], before: [u64; 5]| std::array::from_fn(|i| now[i] - before[i]);
-        let [real, unharmed] = twin.fetched;
-        after.lost.add(grown(fetched(&self.model), real), grown(fetched(&twin.model), unharmed));
+        after.lost.add(twin.fetched, [self.clock.fetched(), twin.clock.fetched()]);
     }
 
     /// Compares one of the program's instructions with the twin's.
@@ -289,17 +250,15 @@ impl CycleAttribution {
         let Some(twin) = self.twin.as_mut().filter(|twin| twin.resumed) else { return };
         if retired.privilege != Privilege::User {
             // The returning instruction is the kernel's.
-            twin.fetched = [fetched(&self.model), fetched(&twin.model)];
+            twin.fetched = [self.clock.fetched(), twin.clock.fetched()];
             return;
         }
-        twin.model.retire(retired);
-        let now = causes(&twin.model);
-        let steady = since(&now, &twin.at);
-        twin.at = now;
+        twin.clock.model.retire(retired);
+        let steady = twin.clock.step();
         twin.instructions += 1;
         twin.steady += steady.iter().sum::<u64>();
         let mut differs = false;
-        for cause in Cause::ALL {
+        for &cause in Cause::ALL {
             let i = cause as usize;
             // The return itself is in the bill.
             let more = if cause == Cause::TrapFlush { 0 } else { spent[i] as i64 - steady[i] as i64 };
@@ -319,22 +278,22 @@ impl Observer for CycleAttribution {
     const WALK: bool = true;
 
     fn walk(&mut self, walk: &Walk) {
-        self.model.walk(walk);
+        self.clock.model.walk(walk);
         if let Some(twin) = &mut self.twin {
-            twin.model.walk(walk);
+            twin.clock.model.walk(walk);
         }
     }
 
     fn address_space(&mut self, satp: u64) {
-        self.model.address_space(satp);
+        self.clock.model.address_space(satp);
     }
 
     fn access(&mut self, access: &Access) {
         self.bill.access(access);
-        self.model.access(access);
+        self.clock.model.access(access);
         // Between the trap and the return the twin sees nothing.
         if let Some(twin) = self.twin.as_mut().filter(|twin| twin.resumed) {
-            twin.model.access(access);
+            twin.clock.model.access(access);
         }
     }
 
@@ -343,11 +302,11 @@ impl Observer for CycleAttribution {
         self.bill.retire(retired);
         let ended = was_open && (!self.bill.is_open() || self.bill.closed() != closed);
         let begins = self.bill.begun() != begun;
-        let before = *self.model.stacking();
-        self.model.retire(retired);
-        let mut spent = self.step();
+        let before = *self.clock.model.stacking();
+        self.clock.model.retire(retired);
+        let mut spent = self.clock.step();
         // What the hardware does on a return belongs to the hardware, not to the returning instruction.
-        let stacking = since(self.model.stacking(), &before);
+        let stacking = since(self.clock.model.stacking(), &before);
         spent = since(&spent, &stacking);
         if self.bill.is_open() {
             self.charge(Phase::HardwareTrap, &stacking);
@@ -363,7 +322,7 @@ impl Observer for CycleAttribution {
             if self.bill.closed() != closed {
                 self.close();
             }
-            self.open = Table::default();
+            self.open = Ledger::default();
         } else if was_open {
             let phase = self.bill.phase(retired.pc);
             self.charge(phase, &spent);
@@ -372,10 +331,10 @@ impl Observer for CycleAttribution {
             self.emptied = Emptied::Nothing;
         }
         if begins {
-            self.open = Table::default();
+            self.open = Ledger::default();
             if self.bill.closed() == 0 {
                 // The first crossing is the cold one.
-                self.model.make_cold();
+                self.clock.model.make_cold();
             }
         }
     }
@@ -387,8 +346,7 @@ impl Observer for CycleAttribution {
             self.settle();
             if warm && followed && self.follows {
                 self.twin = Some(Twin {
-                    model: self.model.untrapped(),
-                    at: self.at,
+                    clock: Clock { model: self.clock.model.untrapped(), at: self.clock.at },
                     resumed: false,
                     instructions: 0,
                     steady: 0,
@@ -399,16 +357,16 @@ impl Observer for CycleAttribution {
             }
         }
         self.bill.trap(trap);
-        self.model.trap(trap);
+        self.clock.model.trap(trap);
         self.emptied = Emptied::Trap;
-        let spent = self.step();
+        let spent = self.clock.step();
         if self.bill.is_open() {
             self.charge(Phase::HardwareTrap, &spent);
         }
     }
 
     fn trap_return(&mut self, ret: &TrapReturn) {
-        self.model.trap_return(ret);
+        self.clock.model.trap_return(ret);
         if ret.to == Privilege::User
             && let Some(twin) = &mut self.twin
         {

@@ -22,13 +22,11 @@ pub struct Design {
 
 impl Design {
     /// The design of that name.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         DESIGNS.iter().find(|design| design.name == name)
     }
 
     /// Whether the machine needs one of our own extensions, which no other engine has.
-    #[must_use]
     pub fn is_custom(&self) -> bool {
         self.isa != GC
     }

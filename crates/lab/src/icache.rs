@@ -9,7 +9,7 @@
 //! let plan = Settings { caches: vec!["4:1:8".parse().unwrap()], count: Count::Cycle, ..Settings::default() };
 //! let rates: Vec<f64> = BUNDLED[..2]
 //!     .iter()
-//!     .map(|bundled| run(&bundled.build(), &plan).unwrap().caches[0].counts.hit_rate().unwrap())
+//!     .map(|bundled| run(&bundled.build(), &plan).unwrap().caches[0].cache.counts().hit_rate().unwrap())
 //!     .collect();
 //! assert_eq!(format!("{:.2} {:.2}", rates[0], rates[1]), "0.50 0.75");
 //! ```
@@ -19,7 +19,6 @@ mod code;
 mod error;
 mod fetches;
 pub mod record;
-mod report;
 mod seen;
 mod settings;
 mod timed;
@@ -30,8 +29,7 @@ pub use build::{BUNDLED, Bundled, compile};
 pub(crate) use build::{bundled, compile_at};
 pub use code::{Code, Mix};
 pub use error::IcacheError;
-pub use report::Report;
-pub use seen::{CacheReport, SweepPoint};
+pub use seen::{CacheReport, Report};
 pub use settings::{Build, Count, Settings};
 pub use timed::Timing;
 
@@ -46,14 +44,11 @@ const RAM_BASE: u64 = 0x8000_0000;
 const ABOVE_STACK: u64 = 16;
 
 /// Runs a program and counts its fetches. A program without start-up code gets a stack, and ends when it returns.
-///
-/// # Errors
-/// A program that cannot be loaded or run, or an invalid cache.
 pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
     let elf = Elf::parse(&build.elf).map_err(|error| unloadable(build, error))?;
     let code = Code::of(&build.elf, &elf, build.isa);
     let mut running = machine(build, &elf)?;
-    let mut fetches = Fetches::new(&code, plan.count, Seen::new(plan)?);
+    let mut fetches = Fetches::new(code, plan.count, Seen::new(plan)?);
     let mut left = plan.max_instructions;
     let ended = loop {
         let slice = SLICE.min(left);
@@ -77,7 +72,7 @@ pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
     let mut report = fetches.finish(build, ended);
     let instructions = report.dynamic_mix.instructions;
     for cache in &mut report.caches {
-        cache.timing = timed::time(&mut machine(build, &elf)?, cache.geometry, plan, instructions)?;
+        cache.timing = timed::time(&mut machine(build, &elf)?, cache.cache.geometry(), plan, instructions)?;
     }
     Ok(report)
 }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use tollgate_record::stages::StageRow;
 use tollgate_riscv::timing::Core;
-use tollgate_riscv::{Isa, MachineKind};
 
 use crate::image;
 use crate::pipeline::{self, Around, Hazard, PipelineError, View, Wanted};
@@ -36,60 +35,18 @@ pub struct Latency {
     pub view: View,
 }
 
-impl Latency {
-    /// The smallest.
-    #[must_use]
-    pub fn min(&self) -> u64 {
-        self.cycles.keys().next().copied().unwrap_or(0)
-    }
-
-    /// The largest.
-    #[must_use]
-    pub fn max(&self) -> u64 {
-        self.cycles.keys().next_back().copied().unwrap_or(0)
-    }
-
-    /// The smallest that at least half of the cycles do not exceed.
-    #[must_use]
-    pub fn median(&self) -> u64 {
-        let mut seen = 0;
-        let half = self.period.div_ceil(2);
-        let middle = self.cycles.iter().find(|&(_, &count)| {
-            seen += count;
-            seen >= half
-        });
-        middle.map_or(0, |(&latency, _)| latency)
-    }
-
-    /// The mean.
-    #[must_use]
-    pub fn mean(&self) -> f64 {
-        let sum: u64 = self.cycles.iter().map(|(latency, count)| latency * count).sum();
-        sum as f64 / self.period as f64
-    }
-}
-
 /// The bundled loop, interrupted so many instructions later in it.
 ///
 /// # Panics
 /// Never: the image is part of the program and has the parameter.
-#[must_use]
 pub fn job(offset: u64) -> Job {
     Job {
-        isa: isa(),
-        machine: MachineKind::Spike,
         ram_bytes: 1 << 20,
-        bootargs: String::new(),
         program: image::with_words(IMAGE, "latency_offset", &[MAGIC, offset]).unwrap_or_default(),
-        proxy_kernel: None,
         arguments: vec!["latency".into()],
-        files: Vec::new(),
         max_instructions: 1_000_000,
+        ..Job::default()
     }
-}
-
-fn isa() -> Isa {
-    "rv64gc".parse().unwrap_or_default()
 }
 
 /// The cycle in which a row's instruction retires.
@@ -98,9 +55,6 @@ fn retires(row: &StageRow) -> u64 {
 }
 
 /// Tries every cycle of the bundled loop on a core.
-///
-/// # Errors
-/// An invalid core.
 pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
     // For each instruction of the loop that an interrupt can follow: how far the handler is behind it.
     let mut behind: BTreeMap<u64, (u64, View)> = BTreeMap::new();

@@ -39,9 +39,9 @@ pub mod workload;
 
 pub use bill::{Cost, Engine, Experiment, Phases, Spread, TrapBill};
 pub use call::{Crossing, USUAL};
-pub use cycles::{After, Cycles, Lost, Table};
+pub use cycles::{After, Cycles, Lost};
 pub use design::{DESIGNS, Design};
-pub use engine::{CycleBill, Embedded, Qemu, Spike};
+pub use engine::{CycleBill, Embedded, External, QEMU, SPIKE};
 pub use error::LabError;
 pub use image::prepare;
 pub use phase::Phase;

@@ -1,19 +1,23 @@
 //! The phases of a crossing, marked in the guests by symbols: the instructions from `phase.NAME.K` to the next mark
 //! belong to NAME.
 
+use strum::VariantArray;
 use tollgate_record::phase;
 
-/// A named part of a crossing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A named part of a crossing; in a mark, its name in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray, strum::EnumString)]
+#[strum(serialize_all = "lowercase")]
 #[repr(u8)]
 pub enum Phase {
     /// The program's own instructions around the trap.
+    #[strum(serialize = "user")]
     UserStub,
     /// What the hardware does between the trapping instruction and the first one of the handler.
     HardwareTrap,
     /// Machine mode, between the hardware and a supervisor kernel.
     Firmware,
     /// To the kernel's stack and back.
+    #[strum(serialize = "stack")]
     StackSwitch,
     /// Registers to memory.
     Save,
@@ -34,27 +38,13 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// All phases, in the order of a bill.
+    pub const ALL: &'static [Self] = Self::VARIANTS;
+
     /// How many there are.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// All phases, in the order of a bill.
-    pub const ALL: [Self; 12] = [
-        Self::UserStub,
-        Self::HardwareTrap,
-        Self::Firmware,
-        Self::StackSwitch,
-        Self::Save,
-        Self::Dispatch,
-        Self::Handler,
-        Self::Schedule,
-        Self::Space,
-        Self::Restore,
-        Self::Return,
-        Self::Other,
-    ];
-
     /// Its name in a record.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::UserStub => phase::USER_STUB,
@@ -74,22 +64,9 @@ impl Phase {
     }
 
     /// The phase that a symbol begins, if it is a mark.
-    #[must_use]
     pub fn of_symbol(symbol: &str) -> Option<Self> {
         let name = symbol.strip_prefix("phase.")?.split('.').next()?;
-        Some(match name {
-            "user" => Self::UserStub,
-            "firmware" => Self::Firmware,
-            "stack" => Self::StackSwitch,
-            "save" => Self::Save,
-            "dispatch" => Self::Dispatch,
-            "handler" => Self::Handler,
-            "schedule" => Self::Schedule,
-            "space" => Self::Space,
-            "restore" => Self::Restore,
-            "return" => Self::Return,
-            _ => Self::Other,
-        })
+        Some(name.parse().unwrap_or(Self::Other))
     }
 }
 
@@ -99,7 +76,7 @@ mod tests {
 
     #[test]
     fn all_lists_every_phase_at_its_own_index() {
-        for (index, phase) in Phase::ALL.into_iter().enumerate() {
+        for (index, phase) in Phase::ALL.iter().copied().enumerate() {
             assert_eq!(phase as usize, index);
         }
     }

@@ -12,7 +12,7 @@ use tollgate_record::text::{nearest, suggestion};
 use tollgate_riscv::timing::{Core, CoreError, Passage, Stage, Timed};
 use tollgate_riscv::{Decoder, Stop, text};
 
-use finder::{Finder, Place, Watch, is_trapping};
+use finder::{Finder, Handlers, Place, is_trapping};
 use row::Known;
 
 use crate::program::{self, Booted, Job, ProgramError};
@@ -33,7 +33,6 @@ pub enum Around {
 
 impl Around {
     /// Its name in a sentence.
-    #[must_use]
     pub fn name(&self) -> &str {
         match self {
             Self::Trap => "trap",
@@ -58,37 +57,18 @@ pub struct Wanted {
 /// Why there is no diagram.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum PipelineError {
-    /// The program could not be run.
     #[error("{0}")]
     Program(#[from] ProgramError),
-    /// An invalid core.
     #[error("{0}")]
     Core(#[from] CoreError),
-    /// No such symbol.
     #[error("no symbol is called '{name}'{}", suggestion(nearest.as_deref()))]
-    Symbol {
-        /// The name that was given.
-        name: String,
-        /// The most similar name, if one is similar.
-        nearest: Option<String>,
-    },
-    /// It did not happen, or not so often.
+    Symbol { name: String, nearest: Option<String> },
     #[error(
         "the program {how} after {instructions} instructions, with {seen} of the {nth} asked for of kind: {what}"
     )]
-    NotSeen {
-        /// What was waited for.
-        what: String,
-        /// How often it happened.
-        seen: u64,
-        /// How often it should have.
-        nth: u64,
-        /// How far the program came.
-        instructions: u64,
-        /// How it ended.
-        how: String,
-    },
+    NotSeen { what: String, seen: u64, nth: u64, instructions: u64, how: String },
 }
 
 /// The most rows of a diagram.
@@ -144,13 +124,14 @@ fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result
     let after = wanted.count.saturating_sub(before).max(2);
     let finder = Rc::new(RefCell::new(Finder::new(place, target, wanted.nth, before, after)));
     let taker = Rc::clone(&finder);
-    let timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
-    let mut watch = Watch { timed, finder: Rc::clone(&finder) };
+    let mut timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
+    // The first to observe a trap: the model may report a passage of its handler at once.
+    let mut handlers = Handlers(Rc::clone(&finder));
     let machine = &mut booted.machine;
     let mut left = limit;
     let how = loop {
         let slice = left.min(SLICE);
-        let stop = machine.run(slice, &mut watch);
+        let stop = machine.run(slice, &mut (&mut handlers, &mut timed));
         machine.take_console();
         left -= slice;
         if finder.borrow().done {
@@ -192,10 +173,6 @@ fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
 }
 
 /// Runs a job on a core and returns the instructions around the wanted place.
-///
-/// # Errors
-/// A program that cannot be run, an invalid core, an unknown symbol, and a program that ends or uses up its instructions
-/// before the place is reached.
 pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineError> {
     let mut booted = program::boot(job)?;
     let found = find(&mut booted, job.max_instructions, core, wanted)?;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use tollgate_riscv::{Class, Elf, Insn, Observer, Privilege, RegClass, Retired, Trap};
 
-use crate::attribution::Map;
+use crate::attribution;
 use crate::bill::{Cost, Phases};
 use crate::phase::Phase;
-use crate::symbols::Symbols;
+use crate::symbols::{Marks, Symbols};
 
 /// The register that holds a system call's number.
 const A7: u8 = 17;
@@ -28,7 +28,7 @@ pub struct CallProfile {
 /// Counts instructions by function and phase while a program runs.
 pub struct Profile {
     symbols: Symbols,
-    marks: Option<Map>,
+    marks: Option<Marks<Phase>>,
     proxy_kernel: bool,
     by_function: Vec<u64>,
     /// All instructions by phase.
@@ -43,14 +43,13 @@ pub struct Profile {
 
 impl Profile {
     /// For a program and, if it runs on one, the proxy kernel.
-    #[must_use]
     pub fn new(program: &Elf, proxy_kernel: Option<&Elf>) -> Self {
         let symbols = Symbols::new(program, proxy_kernel);
         let marked = program.symbols.iter().any(|symbol| Phase::of_symbol(&symbol.name).is_some());
         Self {
             by_function: vec![0; symbols.names().len()],
             proxy_kernel: proxy_kernel.is_some(),
-            marks: marked.then(|| Map::new(program)),
+            marks: marked.then(|| attribution::phases(program)),
             symbols,
             phases: Phases::default(),
             calls: BTreeMap::new(),
@@ -60,7 +59,6 @@ impl Profile {
     }
 
     /// Functions with their instructions, most first.
-    #[must_use]
     pub fn functions(&self) -> Vec<(&str, u64)> {
         let names = self.symbols.names().iter().map(String::as_str);
         let mut all: Vec<_> = names.zip(self.by_function.iter().copied()).filter(|(_, n)| *n > 0).collect();
@@ -69,7 +67,6 @@ impl Profile {
     }
 
     /// Whether phases are known: by marks in the program, or because it runs on the proxy kernel.
-    #[must_use]
     pub fn has_phases(&self) -> bool {
         self.marks.is_some() || self.proxy_kernel
     }

@@ -1,18 +1,16 @@
 //! Runs a user's program on the embedded machine: bare, or a static Linux program on the proxy kernel.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tollgate_riscv::{
-    Config, ConfigError, Elf, Errno, HostCalls, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
-    Stat, Stop, Xlen,
+    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Stop, Xlen,
 };
 
 use crate::profile::Profile;
 use crate::trace::{Trace, Tracer};
 
 /// What to run, on what.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Job {
     /// The machine's instructions.
     pub isa: Isa,
@@ -71,23 +69,18 @@ pub struct Outcome {
 /// Why a program was not run, or not to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum ProgramError {
-    /// The program's file is not a program for this machine.
     #[error("{0}")]
     Program(LoadError),
-    /// The proxy kernel's file is not a program for this machine.
     #[error("as the proxy kernel: {0}")]
     ProxyKernel(LoadError),
-    /// The proxy kernel speaks HTIF, which only Spike's machine has.
     #[error("the proxy kernel needs Spike's devices: use --machine spike")]
     ProxyKernelMachine,
-    /// No such machine.
     #[error("{0}")]
     Machine(#[from] ConfigError),
-    /// This computer has less memory than the machine should have.
     #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
     NoMemory(u64),
-    /// What the program wrote could not be passed on.
     #[error("cannot write the program's output: {0}")]
     Output(#[from] io::Error),
 }
@@ -102,7 +95,6 @@ pub(crate) struct Booted {
     pub(crate) machine: Machine,
     pub(crate) program: Elf,
     pub(crate) kernel: Option<Elf>,
-    files: Files,
 }
 
 /// Builds the machine that a job asks for.
@@ -119,11 +111,10 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
     };
     spare(job.ram_bytes)?;
     let mut machine = Machine::new(config)?;
-    let files = Files::default();
+    let mut files = MemoryFiles::new();
     for (path, bytes) in &job.files {
-        files.with(|files| files.insert(path.as_str(), bytes.clone()));
+        files.insert(path.as_str(), bytes.clone());
     }
-    machine.set_host(Box::new(files.clone()));
     match &kernel {
         None => machine.load(&program).map_err(ProgramError::Program)?,
         Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
@@ -134,14 +125,15 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
                 return Err(ProgramError::Program(LoadError::WrongWidth { found, expected }));
             }
             if let Some(path) = job.arguments.first() {
-                files.with(|files| files.insert(path.as_str(), job.program.clone()));
+                files.insert(path.as_str(), job.program.clone());
             }
             // As in Spike, the first argument is the proxy kernel itself, which skips it.
             machine.set_args(std::iter::once("pk").chain(job.arguments.iter().map(String::as_str)));
             machine.load(kernel).map_err(ProgramError::ProxyKernel)?;
         }
     }
-    Ok(Booted { machine, program, kernel, files })
+    machine.set_host(Box::new(files));
+    Ok(Booted { machine, program, kernel })
 }
 
 /// Runs a job. What the program writes goes to `console`, a trace to `trace`.
@@ -151,7 +143,7 @@ pub fn run(
     console: &mut dyn Write,
     trace: &mut dyn Write,
 ) -> Result<Outcome, ProgramError> {
-    let Booted { mut machine, program, kernel, files } = boot(job)?;
+    let Booted { mut machine, program, kernel } = boot(job)?;
     let mut profile = None;
     let ending = match watch {
         Watch::Nothing => drive(&mut machine, job, &mut (), SLICE, console, &mut |(): &mut ()| Ok(()))?,
@@ -170,8 +162,7 @@ pub fn run(
         }
     };
     // An empty path asks about an open descriptor; no file could be allowed for it.
-    let refused =
-        files.with(|files| files.refused().iter().filter(|path| !path.is_empty()).cloned().collect());
+    let refused = machine.host().refused().iter().filter(|path| !path.is_empty()).cloned().collect();
     Ok(Outcome { ending, instructions: machine.instret(), refused, profile })
 }
 
@@ -221,42 +212,5 @@ fn drive<O: Observer>(
             Stop::Budget if left == 0 => return Ok(Ending::Budget),
             _ => {}
         }
-    }
-}
-
-/// The files that a program may read, shared with the machine so that refusals can be reported afterwards.
-#[derive(Clone, Default)]
-struct Files(Arc<Mutex<MemoryFiles>>);
-
-impl Files {
-    fn with<R>(&self, what: impl FnOnce(&mut MemoryFiles) -> R) -> R {
-        // Nothing panics while it is held, and if it did, the files would still be right.
-        what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl HostCalls for Files {
-    fn open(&mut self, path: &str, flags: u64, mode: u64) -> Result<u64, Errno> {
-        self.with(|files| files.open(path, flags, mode))
-    }
-
-    fn close(&mut self, fd: u64) -> Result<(), Errno> {
-        self.with(|files| files.close(fd))
-    }
-
-    fn read(&mut self, fd: u64, at: Option<u64>, buffer: &mut [u8]) -> Result<u64, Errno> {
-        self.with(|files| files.read(fd, at, buffer))
-    }
-
-    fn seek(&mut self, fd: u64, offset: i64, whence: u64) -> Result<u64, Errno> {
-        self.with(|files| files.seek(fd, offset, whence))
-    }
-
-    fn stat(&mut self, fd: u64) -> Result<Stat, Errno> {
-        self.with(|files| files.stat(fd))
-    }
-
-    fn stat_path(&mut self, path: &str) -> Result<Stat, Errno> {
-        self.with(|files| files.stat_path(path))
     }
 }

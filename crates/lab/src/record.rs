@@ -10,11 +10,10 @@ use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
     Warning, counter, phase as record_phase, warning,
 };
-use tollgate_riscv::timing::Cause;
+use tollgate_riscv::timing::{Cause, Ledger};
 
 use crate::bill::{Experiment, TrapBill};
 use crate::call::Crossing;
-use crate::cycles::Table;
 use crate::engine::CycleBill;
 use crate::error::LabError;
 use crate::latency::Latency;
@@ -24,7 +23,6 @@ use crate::profile::Profile;
 use crate::workload::Slowdown;
 
 /// The entry for a bill. Instructions are counters; there are no cycles without a timing model.
-#[must_use]
 pub fn measured(bill: &TrapBill) -> Measurement {
     let mut entry = empty(&bill.experiment, bill.engine, Status::Measured);
     let spread = bill.spread;
@@ -53,8 +51,7 @@ pub fn measured(bill: &TrapBill) -> Measurement {
             ] {
                 entry.counters.insert(counter::PHASE.part(&format!("{name}/{what}")), each(n));
             }
-            let instructions = Some(each(cost.instructions));
-            entry.phases.push(RecordPhase { instructions, ..RecordPhase::new(name, Evidence::Simulated) });
+            entry.phases.push(self::phase(phase, each(cost.instructions)));
         }
         entry.proof.insert("traps_per_crossing".into(), each(total.traps));
     }
@@ -69,7 +66,6 @@ pub fn measured(bill: &TrapBill) -> Measurement {
 ///
 /// Cycles are exact: the interval is the figure itself. Counters that begin with `after/` are what the program
 /// pays for each trap once it has returned.
-#[must_use]
 pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     let cycles = &bill.cycles;
     let mut warm = measured(&bill.bill);
@@ -92,7 +88,7 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
         counter("returns", after.returns as f64);
         counter("recovery-instructions", after.recovery as f64);
         counter("steady-cpi", after.steady as f64 / after.instructions.max(1) as f64);
-        for (cause, &more) in Cause::ALL.into_iter().zip(&after.more) {
+        for (cause, &more) in Cause::ALL.iter().zip(&after.more) {
             if more != 0 {
                 counter(cause.name(), each(more));
             }
@@ -109,21 +105,17 @@ pub fn measured_cycles(bill: &CycleBill) -> [Measurement; 2] {
     cold.count(counter::INSTRUCTIONS, bill.bill.spread.single as f64);
     cold.phases.clear();
     if let Some(phases) = &bill.bill.phases {
-        for (phase, cost) in phases[0].iter() {
-            let instructions = Some(cost.instructions as f64);
-            cold.phases
-                .push(RecordPhase { instructions, ..RecordPhase::new(phase.name(), Evidence::Simulated) });
-        }
+        cold.phases.extend(phases[0].iter().map(|(name, cost)| phase(name, cost.instructions as f64)));
     }
     charge(&mut cold, &cycles.cold, 1);
     [warm, cold]
 }
 
 /// Adds the cycles to an entry's phases; each is a mean over the crossings, and their sum is that of the total.
-fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
+fn charge(entry: &mut Measurement, ledger: &Ledger, crossings: u64) {
     let crossings = crossings.max(1) as f64;
-    for phase in Phase::ALL {
-        let cycles = table.of_phase(phase);
+    for &phase in Phase::ALL {
+        let cycles = ledger.of_phase(phase as u8);
         let name = phase.name();
         if cycles == 0 && entry.phases.iter().all(|known| known.name != name) {
             continue;
@@ -134,7 +126,8 @@ fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
         });
         let known = &mut entry.phases[at];
         known.cycles = Some(Estimate::point(cycles as f64 / crossings));
-        for (cause, &cycles) in Cause::ALL.into_iter().zip(table.row(phase)) {
+        for &cause in Cause::ALL {
+            let cycles = ledger.get(phase as u8, cause);
             if cycles > 0 {
                 known.causes.insert(cause.name().into(), cycles as f64 / crossings);
             }
@@ -142,15 +135,24 @@ fn charge(entry: &mut Measurement, table: &Table, crossings: u64) {
     }
 }
 
+/// An entry of the embedded machine.
+fn embedded(probe: &str, per: Per, crossings: u64) -> Measurement {
+    let entry = Measurement::empty(probe, "embedded", per, Status::Measured);
+    Measurement { samples: crossings, crossings, ..entry }
+}
+
+/// A phase of so many instructions.
+fn phase(phase: Phase, instructions: f64) -> RecordPhase {
+    let instructions = Some(instructions);
+    RecordPhase { instructions, ..RecordPhase::new(phase.name(), Evidence::Simulated) }
+}
+
 /// What the traps of a workload cost, each.
-#[must_use]
 pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     let point = &seen.point;
     let probe = format!("riscv-workload/{}", point.workload.name);
-    let mut entry = Measurement::empty(&probe, "embedded", Per::Trap, Status::Measured);
+    let mut entry = embedded(&probe, Per::Trap, seen.traps);
     let each = |n: f64| n / seen.traps.max(1) as f64;
-    entry.samples = seen.traps;
-    entry.crossings = seen.traps;
     entry.asked = Asked::Workload(WorkloadAsked {
         core: core.into(),
         kernel: "full".into(),
@@ -171,7 +173,7 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     direct.cycles = Some(Estimate::point(each(seen.direct() as f64)));
     let mut refill = RecordPhase::new(record_phase::REFILL, Evidence::Simulated);
     refill.cycles = Some(Estimate::point(each(seen.refill() as f64)));
-    for cause in Cause::ALL {
+    for &cause in Cause::ALL {
         for (phase, cycles) in [
             (&mut direct, seen.direct[cause as usize] as f64),
             (&mut refill, seen.refill[cause as usize] as f64),
@@ -188,7 +190,6 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
 }
 
 /// A stage diagram. The figure is what the hazard costs in cycles, where there is one.
-#[must_use]
 pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measurement {
     let (kind, per) = match wanted.around {
         Around::Trap => ("trap", Per::Trap),
@@ -196,7 +197,7 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
         Around::Branch => ("branch", Per::Instruction),
         Around::Symbol(_) => ("symbol", Per::Instruction),
     };
-    let mut entry = Measurement::empty(&format!("riscv-pipeline/{kind}"), "embedded", per, Status::Measured);
+    let mut entry = embedded(&format!("riscv-pipeline/{kind}"), per, 1);
     entry.asked = Asked::Pipeline(PipelineAsked {
         core: core.into(),
         from: match &wanted.around {
@@ -206,8 +207,6 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
         program: program.into(),
         nth: Some(wanted.nth),
     });
-    entry.samples = 1;
-    entry.crossings = 1;
     if let Some(hazard) = &view.hazard {
         entry.cycles = Some(Estimate::point(hazard.lost as f64));
         entry.count(counter::SQUASHED, hazard.squashed as f64);
@@ -220,12 +219,9 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
 }
 
 /// Where a program's instructions went.
-#[must_use]
 pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
-    let mut entry = Measurement::empty("riscv-program/profile", "embedded", Per::Pass, Status::Measured);
+    let mut entry = embedded("riscv-program/profile", Per::Pass, 1);
     entry.asked = Asked::Program(asked);
-    entry.samples = 1;
-    entry.crossings = 1;
     let functions: Vec<FunctionFound> = profile
         .functions()
         .into_iter()
@@ -234,10 +230,7 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
     let all: u64 = functions.iter().map(|function| function.instructions).sum();
     entry.count(counter::INSTRUCTIONS, all as f64);
     if profile.has_phases() {
-        entry.phases.extend(profile.phases.iter().map(|(phase, cost)| RecordPhase {
-            instructions: Some(cost.instructions as f64),
-            ..RecordPhase::new(phase.name(), Evidence::Simulated)
-        }));
+        entry.phases.extend(profile.phases.iter().map(|(name, cost)| phase(name, cost.instructions as f64)));
     }
     let calls = profile.calls.iter().map(|(&number, call)| CallFound {
         number,
@@ -252,13 +245,9 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
 }
 
 /// How long the timer interrupt takes to its handler, over the cycles of a loop: the figure is the mean.
-#[must_use]
 pub fn latency(latency: &Latency, core: &str) -> Measurement {
-    let mut entry =
-        Measurement::empty("riscv-pipeline/interrupt-latency", "embedded", Per::Trap, Status::Measured);
+    let mut entry = embedded("riscv-pipeline/interrupt-latency", Per::Trap, latency.period);
     entry.asked = Asked::Latency(LatencyAsked { core: core.into() });
-    entry.samples = latency.period;
-    entry.crossings = latency.period;
     entry.cycles = Some(exact(&latency.cycles));
     entry.count(counter::FIRST_FETCH_MIN, latency.first_fetch as f64);
     entry.series.push(Series {
@@ -295,7 +284,6 @@ fn exact(each: &BTreeMap<u64, u64>) -> Estimate {
 }
 
 /// The entry for an experiment that gave no bill: skipped when nothing is wrong, failed otherwise.
-#[must_use]
 pub fn not_measured(experiment: &Experiment, engine: &str, why: &LabError) -> Measurement {
     let status = if why.is_skip() { Status::Skipped } else { Status::Failed };
     let mut entry = empty(experiment, engine, status);

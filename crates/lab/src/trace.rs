@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tollgate_riscv::{Access, Observer, Privilege, RegClass, Retired, Trap, text};
+use tollgate_riscv::{Access, Observer, RegClass, Retired, Trap, text};
 
 /// What a trace contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,6 @@ pub struct Tracer {
 
 impl Tracer {
     /// A tracer for registers of `xlen` bits.
-    #[must_use]
     pub fn new(kind: Trace, xlen: u32) -> Self {
         Self { kind, lines: String::new(), accesses: Vec::new(), digits: xlen as usize / 4 }
     }
@@ -31,14 +30,6 @@ impl Tracer {
     /// The lines since the last time.
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.lines)
-    }
-}
-
-fn mode(privilege: Privilege) -> u8 {
-    match privilege {
-        Privilege::User => 0,
-        Privilege::Supervisor => 1,
-        Privilege::Machine => 3,
     }
 }
 
@@ -66,9 +57,7 @@ impl Observer for Tracer {
                 let _ = write!(
                     out,
                     "core   0: {} 0x{:0width$x} (0x{:0word_digits$x})",
-                    mode(retired.privilege),
-                    retired.pc,
-                    retired.word
+                    retired.privilege as u8, retired.pc, retired.word
                 );
                 let rd = insn.rd;
                 let _ = match insn.row().format.rd() {

@@ -14,7 +14,7 @@ use tollgate_riscv::{
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::cycles::{Lost, Model, causes, fetched, model};
+use crate::cycles::{Clock, Lost};
 use crate::error::LabError;
 use crate::icache::{self, IcacheError};
 use crate::image;
@@ -41,17 +41,12 @@ pub static WORKLOADS: &[Workload] = &[
 
 impl Workload {
     /// The workload of that name.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
 
     /// A user's own: a C source with `void work(char *set, unsigned long bytes)`, which is one step. It is built
     /// with `-O2` for RV64GC, without libraries.
-    ///
-    /// # Errors
-    /// Without a compiler, with the compiler's words when it refuses the source, when there is no `work` or the
-    /// program does not fit into its place, and when it does not come to its end.
     pub fn own(source: &Path) -> Result<Self, OwnError> {
         let isa = Isa::default();
         let built = icache::compile_at(source, "rv64gc", isa, "2", OWN_BASE, &["work"])?;
@@ -83,20 +78,14 @@ const OWN: u64 = 3;
 /// Why a user's program cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum OwnError {
-    /// It was not built.
     #[error("{0}")]
     Build(#[from] IcacheError),
-    /// It does not define `work`.
     #[error("it has no function work; write one: void work(char *set, unsigned long bytes)")]
     NoWork,
-    /// It is too large.
     #[error("it is too large: code and data may take {most} bytes")]
-    Place {
-        /// Bytes that there are.
-        most: u64,
-    },
-    /// It was built and does not run.
+    Place { most: u64 },
     #[error(
         "work() does not come back: {0} (it may use the set, its own data and its stack, and must return)"
     )]
@@ -148,13 +137,11 @@ pub struct Slowdown<'w> {
 
 impl Slowdown<'_> {
     /// Cycles of all traps outside the program.
-    #[must_use]
     pub fn direct(&self) -> u64 {
         self.direct.iter().sum()
     }
 
     /// Cycles of all traps inside the program.
-    #[must_use]
     pub fn refill(&self) -> i64 {
         self.refill.iter().sum()
     }
@@ -164,10 +151,9 @@ impl Slowdown<'_> {
 struct Meter {
     begin: u64,
     end: u64,
-    model: Model,
-    twin: Option<Model>,
-    twin_at: Causes,
-    at: Causes,
+    clock: Clock,
+    /// As it was at the first mark, then with the program's instructions only.
+    twin: Option<Clock>,
     returned: bool,
     user: Causes,
     direct: Causes,
@@ -180,13 +166,6 @@ struct Meter {
 }
 
 impl Meter {
-    fn step(&mut self) -> Causes {
-        let now = causes(&self.model);
-        let spent = std::array::from_fn(|i| now[i] - self.at[i]);
-        self.at = now;
-        spent
-    }
-
     fn measuring(&self) -> bool {
         self.twin.is_some() && !self.done
     }
@@ -205,37 +184,37 @@ impl Observer for Meter {
     const WALK: bool = true;
 
     fn walk(&mut self, walk: &Walk) {
-        self.model.walk(walk);
+        self.clock.model.walk(walk);
         if let Some(twin) = &mut self.twin {
-            twin.walk(walk);
+            twin.model.walk(walk);
         }
     }
 
     fn address_space(&mut self, satp: u64) {
-        self.model.address_space(satp);
+        self.clock.model.address_space(satp);
         if let Some(twin) = &mut self.twin {
-            twin.address_space(satp);
+            twin.model.address_space(satp);
         }
     }
 
     fn access(&mut self, access: &Access) {
-        self.model.access(access);
+        self.clock.model.access(access);
         // Which mode it was is known when the instruction retires; one that traps makes no access.
         if let Some(twin) = &mut self.twin
             && self.returned
         {
-            twin.access(access);
+            twin.model.access(access);
         }
     }
 
     fn retire(&mut self, retired: &Retired) {
         if self.measuring() && retired.pc == self.end {
-            self.cycles = self.model.cycles() - self.cycles;
+            self.cycles = self.clock.model.cycles() - self.cycles;
             self.done = true;
         }
-        let before = fetched(&self.model);
-        self.model.retire(retired);
-        let mut spent = self.step();
+        let before = self.clock.fetched();
+        self.clock.model.retire(retired);
+        let mut spent = self.clock.step();
         if self.measuring() {
             if retired.privilege == Privilege::User {
                 let flush = std::mem::take(&mut spent[Cause::TrapFlush as usize]);
@@ -243,28 +222,24 @@ impl Observer for Meter {
                 add(&mut self.user, &spent);
                 self.instructions[0] += 1;
                 if let Some(twin) = &mut self.twin {
-                    let unharmed = fetched(twin);
-                    twin.retire(retired);
-                    let grown = |now: [u64; 5], old: [u64; 5]| std::array::from_fn(|i| now[i] - old[i]);
-                    self.user_fetched
-                        .add(grown(fetched(&self.model), before), grown(fetched(twin), unharmed));
+                    let before = [before, twin.fetched()];
+                    twin.model.retire(retired);
+                    self.user_fetched.add(before, [self.clock.fetched(), twin.fetched()]);
                 }
             } else {
                 add(&mut self.direct, &spent);
                 self.instructions[1] += 1;
             }
         } else if retired.pc == self.begin {
-            self.cycles = self.model.cycles();
-            let twin = self.model.clone();
-            self.twin_at = causes(&twin);
-            self.twin = Some(twin);
+            self.cycles = self.clock.model.cycles();
+            self.twin = Some(self.clock.clone());
             self.returned = true;
         }
     }
 
     fn trap(&mut self, trap: &Trap) {
-        self.model.trap(trap);
-        let spent = self.step();
+        self.clock.model.trap(trap);
+        let spent = self.clock.step();
         if self.measuring() {
             self.traps += u64::from(trap.from == Privilege::User);
             add(&mut self.direct, &spent);
@@ -273,7 +248,7 @@ impl Observer for Meter {
     }
 
     fn trap_return(&mut self, ret: &TrapReturn) {
-        self.model.trap_return(ret);
+        self.clock.model.trap_return(ret);
         self.returned = ret.to == Privilege::User;
     }
 }
@@ -284,9 +259,6 @@ const RAM: u64 = 8 << 20;
 const BUDGET: u64 = 50_000_000;
 
 /// Runs one point on a core.
-///
-/// # Errors
-/// An invalid core, and a guest that does not do what it was built for.
 pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabError> {
     let steps = (point.every / point.workload.step).max(1);
     let own = point.workload.own.as_deref().map(Elf::parse).transpose();
@@ -304,14 +276,11 @@ pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabEr
     }
     let mark =
         |name: &str| elf.symbol(name).ok_or_else(|| LabError::Image(format!("it has no symbol {name}")));
-    let model = model(core)?;
     let mut meter = Meter {
         begin: mark("toll.begin.work")?,
         end: mark("toll.end.work")?,
-        at: causes(&model),
+        clock: Clock::new(core)?,
         twin: None,
-        twin_at: [0; Cause::COUNT],
-        model,
         returned: false,
         user: [0; Cause::COUNT],
         direct: [0; Cause::COUNT],
@@ -334,8 +303,7 @@ pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabEr
             meter.traps, point.traps
         )));
     }
-    let twin = meter.twin.as_ref().map_or([0; Cause::COUNT], causes);
-    let alone: Causes = std::array::from_fn(|i| twin[i] - meter.twin_at[i]);
+    let alone = meter.twin.as_mut().map_or([0; Cause::COUNT], Clock::step);
     let alone_total: u64 = alone.iter().sum();
     let with_traps = meter.user.iter().chain(&meter.direct).sum();
     if with_traps != meter.cycles {

@@ -135,7 +135,7 @@ fn calls_do_what_they_say() {
     assert_eq!(bill_of("switch-same", None).result, None);
     // Only the handler differs between calls.
     let bills: Vec<_> = USUAL[..5].iter().map(|&call| each(&bill_of("full", Some(call)))).collect();
-    for phase in Phase::ALL.into_iter().filter(|phase| *phase != Phase::Handler) {
+    for &phase in Phase::ALL.iter().filter(|phase| **phase != Phase::Handler) {
         assert!(bills.iter().all(|bill| bill[phase] == bills[0][phase]), "{phase:?}");
     }
 }

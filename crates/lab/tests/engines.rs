@@ -1,6 +1,6 @@
 //! The same images on other engines, where they are installed.
 
-use tollgate_lab::{Crossing, DESIGNS, Embedded, Engine, Experiment, LabError, Qemu, Spike, USUAL};
+use tollgate_lab::{Crossing, DESIGNS, Embedded, Engine, Experiment, LabError, QEMU, SPIKE, USUAL};
 use tollgate_testkit::{program, skip};
 
 /// Every design with its own crossing, and all calls on the first.
@@ -41,7 +41,7 @@ fn qemu_counts_one_more_for_each_trapping_ecall() {
     if program("qemu-system-riscv64").is_none() {
         return skip!("qemu-system-riscv64 is missing: apt-get install qemu-system-misc");
     }
-    agrees(&Qemu, 1);
+    agrees(&QEMU, 1);
 }
 
 #[test]
@@ -49,12 +49,12 @@ fn spike_counts_the_same() {
     if program("spike").is_none() {
         return skip!("spike is missing: build riscv-isa-sim and put spike on PATH");
     }
-    agrees(&Spike, 0);
+    agrees(&SPIKE, 0);
 }
 
 #[test]
 fn what_an_engine_cannot_do_is_skipped_and_not_guessed() {
-    for engine in [&Qemu as &dyn Engine, &Spike] {
+    for engine in [&QEMU as &dyn Engine, &SPIKE] {
         for name in ["bank", "stack", "timer-same"] {
             let design = DESIGNS.iter().find(|design| design.name == name).expect("a design");
             let crossing = design.crossing.unwrap_or(Crossing::Call(172));

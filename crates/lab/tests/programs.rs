@@ -4,7 +4,6 @@ use std::fs;
 
 use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
 use tollgate_lab::{Profile, Trace};
-use tollgate_riscv::{Isa, MachineKind};
 use tollgate_testkit::fast;
 
 fn image(name: &str) -> Vec<u8> {
@@ -14,15 +13,11 @@ fn image(name: &str) -> Vec<u8> {
 
 fn job(program: Vec<u8>) -> Job {
     Job {
-        isa: Isa::default(),
-        machine: MachineKind::Spike,
         ram_bytes: 8 << 20,
-        bootargs: String::new(),
         program,
-        proxy_kernel: None,
         arguments: vec!["program".into()],
-        files: Vec::new(),
         max_instructions: 1_000_000,
+        ..Job::default()
     }
 }
 

@@ -149,6 +149,9 @@ pub trait Bench {
     /// [`Lost`] when it cannot be started.
     fn restart(&mut self) -> Result<(), Lost>;
 
+    /// Ends what is open, so that another bench can work meanwhile; [`Bench::restart`] is the next call.
+    fn pause(&mut self) {}
+
     /// Nanoseconds since some fixed moment, for keeping to a budget and not for measuring.
     fn elapsed_ns(&self) -> u64;
 }

@@ -3,18 +3,14 @@
 //! [`Ticks`] are periods of whatever counter timed, [`Nanos`] are time, [`CoreCycles`] are periods of
 //! the core's own clock. They convert through [`Scale`] and [`CoreClock`] only.
 
-mod counter;
 mod moment;
-mod os;
 mod scripted;
 mod source;
 mod units;
 
-pub use counter::Counter;
 pub use moment::Moment;
-pub use os::{Os, monotonic_ns, monotonic_raw_ns};
 pub use scripted::Scripted;
-pub use source::Source;
+pub use source::{Counter, Os, Source, monotonic_ns, monotonic_raw_ns};
 pub use units::{CoreClock, CoreCycles, Nanos, Scale, Ticks};
 
 /// Reads a clock from plain code, without a [`Clock`] at hand.

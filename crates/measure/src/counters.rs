@@ -7,12 +7,10 @@
 mod event;
 mod judge;
 mod kernel;
-mod reading;
 
 pub use event::{Counter, Event, Mode, groups};
-pub use judge::{Counted, CounterError};
+pub use judge::{Counted, CounterError, Counters, Reading, Refused};
 pub use kernel::Kernel;
-pub use reading::{Counters, Reading, Refused};
 
 use judge::judge;
 

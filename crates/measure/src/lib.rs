@@ -13,6 +13,7 @@ pub mod knees;
 pub mod local;
 pub mod noise;
 pub mod other;
+mod perf;
 pub mod placement;
 pub mod probe;
 mod refusal;

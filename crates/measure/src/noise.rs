@@ -2,7 +2,7 @@
 //!
 //! Around each batch only two cheap things are read (`batch.rs`): whether the thread was pushed off its CPU, and
 //! whether it ended on another. Around a longer span (a round, the whole run) the system's own books are read
-//! (`span.rs`): time stolen by the hypervisor, interrupts, and time that the CPU spent on tasks which are
+//! (`span.rs`): time stolen by the hypervisor, interrupts of devices, and time that the CPU spent on tasks which are
 //! not ours. All of it is read outside the clock; what a system does not show is `None`.
 
 mod batch;
@@ -12,11 +12,11 @@ mod span;
 mod stat;
 mod warn;
 
+use crate::clock::monotonic_ns;
 use crate::host::files::Files;
 use std::path::Path;
 
 pub use batch::{BatchMark, BatchNoise};
-pub use interrupts::Interrupts;
 pub use own::{OwnMark, ThreadTime};
 pub use span::{CpuMark, CpuNoise, Mark, Share, SpanNoise};
 pub use stat::CpuTimes;
@@ -29,7 +29,6 @@ pub struct Watch {
     peer: Option<usize>,
     tick_ns: u64,
     process: u32,
-    thread: Option<u32>,
 }
 
 impl Watch {
@@ -39,58 +38,36 @@ impl Watch {
         // SAFETY: sysconf reads no memory of ours.
         let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
         let tick_ns = 1_000_000_000 / u64::try_from(ticks).ok().filter(|&hz| hz > 0).unwrap_or(100);
-        Self {
-            files: Files::below(Path::new("/")),
-            cpu,
-            peer,
-            tick_ns,
-            process: std::process::id(),
-            thread: None,
-        }
+        Self { tick_ns, ..Self::recorded(Path::new("/"), cpu, peer, std::process::id()) }
     }
 
     /// A watch of a recorded tree, as `process` would have seen it, with the usual 100 ticks a second.
     #[must_use]
     pub fn recorded(root: &Path, cpu: usize, peer: Option<usize>, process: u32) -> Self {
-        Self { files: Files::below(root), cpu, peer, tick_ns: 10_000_000, process, thread: None }
-    }
-
-    /// The same watch, with the queueing time of that thread (or process of one thread) instead of the
-    /// thread that takes the marks: for a controller whose workers measure.
-    #[must_use]
-    pub fn measuring(mut self, thread: u32) -> Self {
-        self.thread = Some(thread);
-        self
+        Self { files: Files::below(root), cpu, peer, tick_ns: 10_000_000, process }
     }
 
     /// What the books say now. It reads a file of every process of the system, so take it seconds
     /// apart, not around a batch. The time stamp is CLOCK_MONOTONIC.
     #[must_use]
     pub fn mark(&self) -> Mark {
-        self.mark_at(span::now_ns())
+        self.mark_at(monotonic_ns())
     }
 
     /// What the books say, with a time stamp (nanoseconds) that the caller has taken.
     #[must_use]
     pub fn mark_at(&self, at_ns: u64) -> Mark {
         let stat = self.files.text("proc/stat").unwrap_or_default();
-        let hard = self.files.text("proc/interrupts").unwrap_or_default();
-        let soft = self.files.text("proc/softirqs").unwrap_or_default();
+        let interrupts = self.files.text("proc/interrupts").unwrap_or_default();
         let one = |cpu| CpuMark {
             cpu,
             times: stat::parse(&stat, cpu),
-            interrupts: interrupts::parse(&hard, cpu),
-            softirqs: interrupts::parse(&soft, cpu).map(|counts| counts.total()),
+            device_interrupts: interrupts::of_devices(&interrupts, cpu),
         };
-        let thread = self.thread.map_or_else(|| "thread-self".into(), |id| id.to_string());
         Mark {
             at_ns,
             measured: one(self.cpu),
             peer: self.peer.map(one),
-            queued_ns: self
-                .files
-                .text(&format!("proc/{thread}/schedstat"))
-                .and_then(|text| stat::queued_ns(&text)),
             own: own::family(&self.files, self.process, self.tick_ns),
         }
     }
@@ -116,17 +93,12 @@ mod tests {
         };
         write("proc/stat", "cpu0 1 0 0 0 0 0 0 0 0 0\ncpu1 2 0 0 0 0 0 0 9 0 0\n");
         write("proc/interrupts", " CPU0 CPU1\n 1: 3 4 IO-APIC\nLOC: 5 6 Local timer\n");
-        write("proc/softirqs", " CPU0 CPU1\n TIMER: 1 2\n RCU: 3 4\n");
-        write("proc/thread-self/schedstat", "1 11 1\n");
-        write("proc/77/schedstat", "1 22 1\n");
         let mark = Watch::recorded(root.path(), 1, Some(0), 5).mark_at(3);
-        assert_eq!((mark.at_ns, mark.queued_ns, mark.own), (3, Some(11), None));
+        assert_eq!((mark.at_ns, mark.own), (3, None));
         assert_eq!(mark.measured.times.unwrap().steal, 9);
-        assert_eq!(mark.measured.interrupts, Some(Interrupts { timer: 6, device: 4, other: 0 }));
-        assert_eq!(mark.measured.softirqs, Some(6));
+        assert_eq!(mark.measured.device_interrupts, Some(4));
         assert_eq!(mark.peer.unwrap().times.unwrap().user, 1);
-        let other = Watch::recorded(root.path(), 1, None, 5).measuring(77).mark_at(3);
-        assert_eq!((other.queued_ns, other.peer), (Some(22), None));
+        assert_eq!(Watch::recorded(root.path(), 1, None, 5).mark_at(3).peer, None);
     }
 
     #[test]
@@ -136,7 +108,6 @@ mod tests {
         assert_eq!(noise.elapsed_ns, 1_000_000_000);
         assert_eq!(noise.measured, CpuNoise { cpu: 1, ..CpuNoise::default() });
         assert_eq!(noise.peer, Some(CpuNoise::default()));
-        assert_eq!(noise.queued_ns, None);
         assert!(warnings(&noise, true).is_empty());
     }
 }

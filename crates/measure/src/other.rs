@@ -3,7 +3,6 @@
 use crate::bench::{Bench, Lost, PROTOCOL, Reply, Request};
 use crate::probe::Meta;
 use crate::samples::ProbeState;
-use crate::turns::PausableBench;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::process::{Command, Stdio};
@@ -53,26 +52,16 @@ pub enum OtherError {
     /// It could not be started.
     #[error("`{0}` cannot be started: {1}")]
     Start(String, io::Error),
-    /// It did not answer as a tollgate does.
-    #[error("`{command}` is not a tollgate that can take turns{}; build one that supports 'tollgate run --against'",
-        message.as_ref().map(|line| format!(" (its message: {line})")).unwrap_or_default())]
-    NoProtocol {
-        /// What was started.
-        command: String,
-        /// The first line of its standard error.
-        message: Option<String>,
-    },
+    /// It did not answer as a tollgate does, but with this first line of its standard error.
+    #[error("`{}` is not a tollgate that can take turns{}; build one that supports 'tollgate run --against'", .0,
+        .1.as_ref().map(|line| format!(" (its message: {line})")).unwrap_or_default())]
+    NoProtocol(String, Option<String>),
     /// Its worker has another protocol.
     #[error(
-        "`{command}` speaks version {theirs} of the worker's protocol and this tollgate speaks {PROTOCOL}; build both \
+        "`{0}` speaks version {1} of the worker's protocol and this tollgate speaks {PROTOCOL}; build both \
          from versions with the same protocol, or measure one after the other and use tollgate compare"
     )]
-    Version {
-        /// What was started.
-        command: String,
-        /// Its version.
-        theirs: u32,
-    },
+    Version(String, u32),
 }
 
 /// The other program.
@@ -97,10 +86,10 @@ impl OtherProgram {
         let output = command.output().map_err(|error| OtherError::Start(name.clone(), error))?;
         let protocol: Protocol = serde_json::from_slice(&output.stdout).map_err(|_| {
             let message = String::from_utf8_lossy(&output.stderr).lines().next().map(str::to_owned);
-            OtherError::NoProtocol { command: name.clone(), message }
+            OtherError::NoProtocol(name.clone(), message)
         })?;
         if protocol.protocol != PROTOCOL {
-            return Err(OtherError::Version { command: name, theirs: protocol.protocol });
+            return Err(OtherError::Version(name, protocol.protocol));
         }
         let places = protocol.places(metas);
         Ok(Self { words, tool: Tool { version: protocol.version, commit: protocol.commit }, places })
@@ -155,14 +144,12 @@ impl<B: Bench> Bench for Renumbered<'_, B> {
         self.bench.restart()
     }
 
-    fn elapsed_ns(&self) -> u64 {
-        self.bench.elapsed_ns()
-    }
-}
-
-impl<B: PausableBench> PausableBench for Renumbered<'_, B> {
     fn pause(&mut self) {
         self.bench.pause();
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.bench.elapsed_ns()
     }
 }
 

@@ -47,13 +47,6 @@ impl<F: FnMut() -> Command> Remote<F> {
         self.guarded = false;
         self
     }
-
-    /// Ends the worker, if there is one; the next is started by [`Bench::restart`].
-    pub fn end(&mut self) {
-        if let Some(worker) = self.worker.take() {
-            worker.end(false);
-        }
-    }
 }
 
 impl<F: FnMut() -> Command> Bench for Remote<F> {
@@ -65,8 +58,8 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
             Ok(Reply::Unusable { reason }) => Err(Lost(reason)),
             Ok(reply) => Ok(reply),
             Err(error) => {
-                let fate =
-                    self.worker.take().map(|worker| worker.end(error.kind() == io::ErrorKind::TimedOut));
+                let fate = worker.end(error.kind() == io::ErrorKind::TimedOut);
+                self.worker = None;
                 Err(Lost(match (error.kind(), fate) {
                     (io::ErrorKind::TimedOut, _) => {
                         format!(
@@ -74,7 +67,7 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
                             self.patience.as_secs_f64()
                         )
                     }
-                    (_, Some(Some(fate))) => format!("the worker process {fate}"),
+                    (_, Some(fate)) => format!("the worker process {fate}"),
                     _ => format!("the worker process is gone: {error}"),
                 }))
             }
@@ -82,7 +75,7 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
     }
 
     fn restart(&mut self) -> Result<(), Lost> {
-        self.end();
+        self.pause();
         let mut command = || {
             let mut command = (self.command)();
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -99,16 +92,18 @@ impl<F: FnMut() -> Command> Bench for Remote<F> {
         Ok(())
     }
 
+    fn pause(&mut self) {
+        drop(self.worker.take());
+    }
+
     fn elapsed_ns(&self) -> u64 {
         monotonic_raw_ns()
     }
 }
 
-impl<F> Drop for Remote<F> {
+impl Drop for Worker {
     fn drop(&mut self) {
-        if let Some(worker) = self.worker.take() {
-            worker.end(false);
-        }
+        self.end(false);
     }
 }
 
@@ -153,7 +148,7 @@ impl Worker {
     }
 
     /// Ends the worker with all its processes; says how the worker had ended by itself, if it had.
-    fn end(mut self, hung: bool) -> Option<String> {
+    fn end(&mut self, hung: bool) -> Option<String> {
         drop(self.requests.take());
         // A worker whose input has ended closes its probes and leaves.
         let looks = if hung { 0 } else { LEAVING_LOOKS };

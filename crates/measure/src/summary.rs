@@ -10,7 +10,7 @@ mod units;
 mod warnings;
 
 pub use headline::{HEADLINE_QUANTILE, headline, levels, of_levels, relative_half_width};
-pub use singles::histogram_of;
+pub use singles::{histogram_of, single_of};
 pub use units::Units;
 
 use crate::arch;

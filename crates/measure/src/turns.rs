@@ -5,8 +5,6 @@
 //! affects both runs alike.
 
 use crate::bench::{Bench, Lost, Reply, Request};
-use crate::remote::Remote;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -47,20 +45,8 @@ impl Alternation {
     }
 }
 
-/// A bench that can close what is open.
-pub trait PausableBench: Bench {
-    /// Ends what is open; [`Bench::restart`] is the next call.
-    fn pause(&mut self);
-}
-
-impl<F: FnMut() -> Command> PausableBench for Remote<F> {
-    fn pause(&mut self) {
-        self.end();
-    }
-}
-
 /// One of the two benches.
-pub struct AlternatingBench<'t, B: PausableBench> {
+pub struct AlternatingBench<'t, B: Bench> {
     bench: B,
     turns: &'t Alternation,
     me: usize,
@@ -70,7 +56,7 @@ pub struct AlternatingBench<'t, B: PausableBench> {
     waited_ns: u64,
 }
 
-impl<'t, B: PausableBench> AlternatingBench<'t, B> {
+impl<'t, B: Bench> AlternatingBench<'t, B> {
     /// The bench of side `me`, 0 or 1; side 0 begins. The caller sets `begins` on
     /// [`Event::Epoch`](crate::sampler::Event::Epoch).
     pub fn new(bench: B, turns: &'t Alternation, me: usize, begins: &'t AtomicBool) -> Self {
@@ -78,7 +64,7 @@ impl<'t, B: PausableBench> AlternatingBench<'t, B> {
     }
 }
 
-impl<B: PausableBench> Bench for AlternatingBench<'_, B> {
+impl<B: Bench> Bench for AlternatingBench<'_, B> {
     fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
         self.bench.ask(request)
     }
@@ -103,7 +89,7 @@ impl<B: PausableBench> Bench for AlternatingBench<'_, B> {
     }
 }
 
-impl<B: PausableBench> Drop for AlternatingBench<'_, B> {
+impl<B: Bench> Drop for AlternatingBench<'_, B> {
     fn drop(&mut self) {
         self.bench.pause();
         self.turns.pass(self.me, true);
@@ -136,9 +122,7 @@ mod tests {
         fn elapsed_ns(&self) -> u64 {
             0
         }
-    }
 
-    impl PausableBench for Noting<'_> {
         fn pause(&mut self) {
             self.note('-');
         }

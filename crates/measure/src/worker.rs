@@ -21,30 +21,20 @@ use tollgate_supervise::end_with_parent;
 pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> io::Result<()> {
     end_with_parent(parent)?;
     if let Err(error) = placement::pin(site.cpu) {
-        return answer(&mut Unpinned(unpinned(&error)));
+        // Exiting early would race with the first request.
+        let reason = unpinned(&error);
+        return answer(|_| Ok(Reply::Unusable { reason: reason.clone() }));
     }
     be_threaded();
     match source {
-        Source::Counter => answer(&mut Local::new(Counter, probes, site)),
-        Source::Os => answer(&mut Local::new(Os, probes, site)),
-    }
-}
-
-/// Answers every request with the reason why nothing can be measured. Exiting early would race with the first
-/// request.
-struct Unpinned(String);
-
-impl Bench for Unpinned {
-    fn ask(&mut self, _: &Request) -> Result<Reply, Lost> {
-        Ok(Reply::Unusable { reason: self.0.clone() })
-    }
-
-    fn restart(&mut self) -> Result<(), Lost> {
-        Ok(())
-    }
-
-    fn elapsed_ns(&self) -> u64 {
-        0
+        Source::Counter => {
+            let mut bench = Local::new(Counter, probes, site);
+            answer(|request| bench.ask(request))
+        }
+        Source::Os => {
+            let mut bench = Local::new(Os, probes, site);
+            answer(|request| bench.ask(request))
+        }
     }
 }
 
@@ -80,11 +70,11 @@ fn be_threaded() {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
 }
 
-fn answer(bench: &mut impl Bench) -> io::Result<()> {
+fn answer(mut ask: impl FnMut(&Request) -> Result<Reply, Lost>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line?)?;
-        let reply = bench.ask(&request).map_err(io::Error::other)?;
+        let reply = ask(&request).map_err(io::Error::other)?;
         let mut text = serde_json::to_vec(&reply)?;
         text.push(b'\n');
         out.write_all(&text)?;

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use tollgate_measure::doctor::{Observed, findings};
 use tollgate_measure::host;
-use tollgate_measure::noise::{CpuNoise, Interrupts, Share, SpanNoise, Watch, warnings};
+use tollgate_measure::noise::{CpuNoise, Share, SpanNoise, Watch, warnings};
 use tollgate_measure::placement::choose;
 use tollgate_record::{Finding, Host, Severity};
 
@@ -253,7 +253,7 @@ fn garbage_is_no_fact() {
     codes(&judged(&host), Severity::Ok);
     let watch = Watch::recorded(root.path(), 0, Some(1), 1);
     let noise = watch.span(&watch.mark_at(0), &watch.mark_at(1));
-    assert_eq!(noise.measured.busy_ns, None);
+    assert_eq!((noise.measured.steal_ns, noise.measured.other), (None, None));
     assert!(warnings(&noise, true).is_empty());
 }
 
@@ -296,7 +296,7 @@ fn what_was_watched_is_judged() {
             cpu: 1,
             steal_ns: Some(0),
             other: Some(Share { estimate: 0.0, low: -0.01, high: 0.01 }),
-            interrupts: Some(Interrupts::default()),
+            device_interrupts: Some(0),
             ..CpuNoise::default()
         },
         ..SpanNoise::default()
@@ -313,7 +313,7 @@ fn what_was_watched_is_judged() {
     }
     span.measured.steal_ns = Some(90_000_000);
     span.measured.other = Some(Share { estimate: 0.5, low: 0.4, high: 0.6 });
-    span.measured.interrupts = Some(Interrupts { device: 5_000, ..Interrupts::default() });
+    span.measured.device_interrupts = Some(5_000);
     assert_eq!(spoils(span).0, ["other-task", "steal", "interrupts"]);
 }
 

@@ -16,12 +16,9 @@ pub enum RunError {
     /// It ended without announcing its end.
     #[error("the guest {0}")]
     Ended(String),
-    /// It did not end, and was stopped.
-    #[error("the guest did not end within {milliseconds} ms and was stopped")]
-    Hung {
-        /// The time limit.
-        milliseconds: u128,
-    },
+    /// It did not end within so many milliseconds, and was stopped.
+    #[error("the guest did not end within {0} ms and was stopped")]
+    Hung(u128),
     /// It announced its end and left an invalid table.
     #[error("the guest's table is unusable: {0}")]
     Table(#[from] TableError),

@@ -96,7 +96,9 @@ impl<'a> Hardware<'a> {
                 }
                 Err(error) if visits.is_empty() => return refused(engine, &error),
                 Err(error) => {
-                    return failed(engine, &format!("a later virtual machine failed: {error}"));
+                    let later = format!("a later virtual machine failed: {error}");
+                    let of = |row| empty(row, engine, Status::Failed, &later, None);
+                    return HARDWARE_ROWS.iter().map(of).collect();
                 }
             }
         }
@@ -151,31 +153,29 @@ fn touches(row: &HardwareRow, hung: &[usize]) -> bool {
 
 /// Every row of an engine that gave no table.
 fn refused(engine: Engine, error: &RunError) -> Vec<Measurement> {
-    let RunError::NotHere { reason, enable } = error else { return failed(engine, &error.to_string()) };
-    let skipped = |row: &HardwareRow| {
-        let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Skipped);
-        result.reason = Some(reason.clone());
-        result.enable = Some(enable.clone());
-        result
+    let of = |row| match error {
+        RunError::NotHere { reason, enable } => empty(row, engine, Status::Skipped, reason, Some(enable)),
+        error => empty(row, engine, Status::Failed, &error.to_string(), None),
     };
-    HARDWARE_ROWS.iter().map(skipped).collect()
+    HARDWARE_ROWS.iter().map(of).collect()
 }
 
-fn failed(engine: Engine, reason: &str) -> Vec<Measurement> {
-    let failed = |row: &HardwareRow| {
-        let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Failed);
-        result.reason = Some(reason.into());
-        result
-    };
-    HARDWARE_ROWS.iter().map(failed).collect()
+/// A row without figures.
+fn empty(
+    row: &HardwareRow,
+    engine: Engine,
+    status: Status,
+    reason: &str,
+    enable: Option<&str>,
+) -> Measurement {
+    let (reason, enable) = (Some(reason.into()), enable.map(Into::into));
+    Measurement { reason, enable, ..Measurement::empty(row.probe, engine.name(), row.per, status) }
 }
 
 /// The skipped row of an exit from the guest, under an engine without exits.
 fn no_exit(row: &HardwareRow, engine: Engine) -> Measurement {
-    let mut result = Measurement::empty(row.probe, engine.name(), row.per, Status::Skipped);
-    result.reason = Some("QEMU's translator has no exit: guest and hypervisor are one program".into());
-    result.enable = Some("KVM".into());
-    result
+    let reason = "QEMU's translator has no exit: guest and hypervisor are one program";
+    empty(row, engine, Status::Skipped, reason, Some("KVM"))
 }
 
 /// Number of the guest's phases; the mask of [`Params`] has one bit for each.

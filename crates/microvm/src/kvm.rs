@@ -55,7 +55,7 @@ pub fn run(device: &Path, params: &Params, patience: Duration) -> Result<Visit, 
             Ok(table) if table.rows.iter().any(|row| row.outcome != crate::Outcome::NotRun) => {
                 Ok(Visit { table, stays })
             }
-            _ => Err(RunError::Hung { milliseconds: patience.as_millis() }),
+            _ => Err(RunError::Hung(patience.as_millis())),
         },
         Err(error) => Err(error),
     }

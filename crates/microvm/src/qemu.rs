@@ -80,7 +80,7 @@ fn wait(
         }
         if since.elapsed() > wait {
             let more = patience.after(since.elapsed(), tree.id());
-            wait = more.ok_or(RunError::Hung { milliseconds })?;
+            wait = more.ok_or(RunError::Hung(milliseconds))?;
             since = Instant::now();
         }
         thread::sleep(Duration::from_millis(2));

@@ -9,9 +9,6 @@ pub const FIGURE: usize = 11;
 /// The fewest columns that [`fit`] can be held to.
 pub const SHORT: usize = 8;
 
-/// The most columns that [`percent`] takes.
-pub const PERCENT: usize = 7;
-
 const KIB: f64 = 1024.0;
 /// Powers of 1,024, largest first.
 const BINARY: [&str; 6] = ["E", "P", "T", "G", "M", "K"];
@@ -238,6 +235,9 @@ fn separate(number: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The most columns that [`percent`] takes.
+    const PERCENT: usize = 7;
 
     fn back(text: &str) -> f64 {
         let plain = text.replace(',', "").replace('M', "e6").replace('G', "e9").replace('T', "e12");

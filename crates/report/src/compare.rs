@@ -8,7 +8,6 @@
 mod explain;
 mod facts;
 mod markdown;
-mod options;
 mod pairs;
 mod result;
 mod spread;
@@ -20,15 +19,16 @@ pub use explain::{Counter, Part};
 pub use facts::{Difference, Weight};
 pub(crate) use facts::{changed, effort};
 pub use markdown::comparison_markdown;
-pub use options::{MARGIN, Options};
-pub use result::{ComparedProbe, Comparison, Side, Verdict};
+pub use result::{ComparedProbe, Comparison, MARGIN, Options, Side, Verdict};
 pub use table::comparison;
 
+use crate::text::list;
+use crate::words::per;
 use pairs::short;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use tollgate_record::{Run, Status};
 
-/// What the JSON of a comparison says it is.
 const SCHEMA: &str = "tollgate-compare/1";
 
 /// Why there is nothing to compare.
@@ -58,10 +58,8 @@ pub enum CompareError {
 /// # Errors
 /// [`CompareError`] when there is nothing to compare.
 pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, CompareError> {
-    for (side, runs) in [('A', a), ('B', b)] {
-        if runs.is_empty() {
-            return Err(CompareError::NoRun(side));
-        }
+    if let Some((side, _)) = [('A', a), ('B', b)].iter().find(|(_, runs)| runs.is_empty()) {
+        return Err(CompareError::NoRun(*side));
     }
     if let Some(twice) = a.iter().find(|of_a| b.iter().any(|of_b| of_a.id == of_b.id)) {
         return Err(CompareError::Twice(short(&twice.id)));
@@ -74,12 +72,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     let at_one_frequency = facts::one_host(&a, &b) && !options.by_time;
     let pairs = pairs::pairs(&a, &b);
     if let Some(pair) = pairs.iter().find(|pair| pair.per_a != pair.per_b) {
-        let name = short(pair.probe);
-        return Err(CompareError::OtherUnit(
-            name,
-            crate::words::per(pair.per_a),
-            crate::words::per(pair.per_b),
-        ));
+        return Err(CompareError::OtherUnit(short(pair.probe), per(pair.per_a), per(pair.per_b)));
     }
     if pairs.is_empty() {
         return Err(CompareError::NothingInCommon { a: measured(&a), b: measured(&b) });
@@ -180,15 +173,10 @@ fn core_hz(runs: &[Run]) -> Option<f64> {
 
 /// Some of the probes that were measured, for a sentence.
 fn measured(runs: &[Run]) -> String {
-    let mut names: Vec<String> = runs
-        .iter()
-        .flat_map(|run| &run.results)
-        .filter(|result| result.status == Status::Measured)
-        .map(|result| short(&result.probe))
-        .collect();
-    names.sort();
-    names.dedup();
-    if names.is_empty() { "no figure".into() } else { crate::text::list(&names, 3) }
+    let results = runs.iter().flat_map(|run| &run.results);
+    let measured = results.filter(|result| result.status == Status::Measured);
+    let names: BTreeSet<String> = measured.map(|result| short(&result.probe)).collect();
+    if names.is_empty() { "no figure".into() } else { list(&Vec::from_iter(names), 3) }
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@ pub(crate) mod bills;
 mod calls;
 mod hardware;
 mod literature;
-mod parts;
 
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::Style;
-use crate::text::{clean, lines, wrap};
+use crate::text::{clean, lines, list, wrap};
+use crate::words::reason;
+use indexmap::IndexMap;
 use tollgate_record::{Measurement, Run, Status};
 
 /// The tables of a `crossing` run, and the notes. What was skipped or failed is listed with its reason.
@@ -21,7 +22,7 @@ pub(crate) fn crossing(run: &Run, style: &Style) -> String {
     text.extend(calls::table(&ours, style));
     text.extend(bills::table(&ours, style));
     text.extend(hardware::table(&guests, style));
-    text.extend(parts::table(&guests, style));
+    text.extend(hardware::parts(&guests, style));
     text.extend(literature::table(style));
     text.push(String::new());
     text.extend(notes(run, style));
@@ -29,25 +30,21 @@ pub(crate) fn crossing(run: &Run, style: &Style) -> String {
     lines(text)
 }
 
-/// Why rows are missing, and what would enable them.
+/// Why rows are missing, and what would enable them. One reason stands for all rows that share it.
 fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
-    let mut text = Vec::new();
-    // One reason stands for all rows that share it.
-    let mut told: Vec<&str> = Vec::new();
+    let mut reasons: IndexMap<Option<&str>, Vec<&Measurement>> = IndexMap::new();
     for result in results.iter().filter(|result| result.status != Status::Measured) {
-        let reason = result.reason.as_deref().unwrap_or("no reason given");
-        if told.contains(&reason) {
-            continue;
-        }
-        told.push(reason);
-        let same = results.iter().filter(|it| it.reason.as_deref() == Some(reason));
-        let names: Vec<String> = same.map(|it| name(it, style)).collect();
-        let what = if result.status == Status::Skipped { "skipped" } else { "failed" };
-        let enable = result.enable.as_deref().map(|it| format!("; {}", clean(it, style))).unwrap_or_default();
-        let line = format!("{what}: {}: {}{enable}", crate::text::list(&names, 3), clean(reason, style));
-        text.extend(wrap(&line, style.prose(), "  - "));
+        reasons.entry(result.reason.as_deref()).or_default().push(result);
     }
-    text
+    let line = |same: Vec<&Measurement>| {
+        let first = same[0];
+        let names: Vec<String> = same.iter().map(|it| name(it, style)).collect();
+        let what = if first.status == Status::Skipped { "skipped" } else { "failed" };
+        let enable = first.enable.as_deref().map_or_else(String::new, |it| format!("; {}", clean(it, style)));
+        let line = format!("{what}: {}: {}{enable}", list(&names, 3), reason(first, style));
+        wrap(&line, style.prose(), "  - ")
+    };
+    reasons.into_values().flat_map(line).collect()
 }
 
 /// The probe, and what ran it where that was not the host.

@@ -9,7 +9,7 @@ mod bencher;
 mod benchstat;
 mod chrome_trace;
 mod csv;
-mod format;
+mod diagram;
 mod github;
 mod google;
 mod hdr;
@@ -18,26 +18,41 @@ mod markdown;
 mod o3pipeview;
 mod openmetrics;
 mod rows;
-mod stage_svg;
 
-pub use format::{ExportError, Exported, Format};
-use rows::rows;
+pub use rows::{ExportError, Exported, Format};
+use rows::{format, rows};
 use tollgate_record::Run;
 
 /// Every format, in the order of the help.
 pub static FORMATS: &[Format] = &[
-    csv::FORMAT,
-    google::FORMAT,
-    benchstat::FORMAT,
-    bencher::FORMAT,
-    github::FORMAT,
-    openmetrics::FORMAT,
-    hdr::FORMAT,
-    chrome_trace::FORMAT,
-    markdown::FORMAT,
-    stage_svg::FORMAT,
-    kanata::FORMAT,
-    o3pipeview::FORMAT,
+    format("csv", "csv", "spreadsheets, data frames: everything, one line for each figure", csv::write),
+    format("google-benchmark", "json", "google-benchmark's compare.py (JSON)", google::write),
+    format(
+        "benchstat",
+        "txt",
+        "Go's benchstat (benchmark text; simulated counts as exact)",
+        benchstat::write,
+    ),
+    format("bencher", "json", "Bencher (Bencher Metric Format)", bencher::write),
+    format(
+        "github-action-benchmark",
+        "json",
+        "the GitHub action of that name (tool: customSmallerIsBetter)",
+        github::write,
+    ),
+    format("openmetrics", "txt", "Prometheus and others (OpenMetrics text)", openmetrics::write),
+    format("hdr", "hlog", "HdrHistogram's log readers: single crossings, in ns", hdr::write),
+    format("chrome-trace", "json", "Perfetto, chrome://tracing, speedscope (JSON)", chrome_trace::write),
+    format("markdown", "md", "issues and pull requests: one table", markdown::write),
+    format("svg", "svg", "a page: the picture of a RISC-V stage diagram", |_, rows| {
+        diagram::write(rows, "svg", diagram::svg)
+    }),
+    format("kanata", "kanata", "Konata: a RISC-V stage diagram (Kanata 0004)", |_, rows| {
+        diagram::write(rows, "kanata", kanata::log)
+    }),
+    format("o3pipeview", "o3", "gem5's o3-pipeview.py and Konata: a RISC-V stage diagram", |_, rows| {
+        diagram::write(rows, "o3pipeview", o3pipeview::trace)
+    }),
 ];
 
 impl Format {
@@ -52,7 +67,6 @@ impl Format {
     /// [`ExportError::Nothing`] where readers refuse an empty document.
     pub fn export(&self, run: &Run) -> Result<Exported, ExportError> {
         let run = run.without_non_finite();
-        let rows = rows(&run);
-        (self.write)(&run, &rows)
+        (self.write)(&run, &rows(&run))
     }
 }

@@ -1,11 +1,8 @@
 //! The head of a table: which machine, which CPU, which seed.
 
 use crate::style::{Paint, Style};
-use crate::text::{clean, width, wrap};
+use crate::text::{clean, flow};
 use tollgate_record::{Run, number, warning};
-
-/// Between two facts of one line.
-const GAP: &str = "   ";
 
 /// The lines of the head. A fact that the record does not contain is left out.
 pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
@@ -15,16 +12,7 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
         placement(run, style),
         (!imported(run) && !is_exec(run)).then(|| format!("seed {}", run.seed)),
     ];
-    let mut lines: Vec<String> = Vec::new();
-    for fact in facts.into_iter().flatten() {
-        match lines.last_mut() {
-            Some(line) if width(line) + GAP.len() + width(&fact) <= style.columns() => {
-                line.push_str(GAP);
-                line.push_str(&fact);
-            }
-            _ => lines.extend(wrap(&fact, style.columns(), "")),
-        }
-    }
+    let lines = flow(facts.into_iter().flatten(), style.columns());
     lines.iter().map(|line| style.paint(Paint::Dim, line)).collect()
 }
 

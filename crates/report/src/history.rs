@@ -6,11 +6,12 @@ mod table;
 pub use table::history_table;
 
 use crate::compare::stats::median;
+use indexmap::IndexMap;
+use points::Division;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Run, Status};
 
-/// What the JSON of a history says it is.
 const SCHEMA: &str = "tollgate-history/1";
 /// The newest runs of a series that are looked at; the search for changes takes the square of it.
 const MOST_RUNS: usize = 200;
@@ -114,17 +115,13 @@ pub fn history(runs: &[Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> Hi
 }
 
 fn series(runs: &[&Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> Vec<Series> {
-    /// One probe's results with the places of their runs.
-    type Found<'r> = Vec<((&'r str, &'r str), Vec<(usize, &'r Measurement)>)>;
-    let mut found: Found<'_> = Vec::new();
+    let mut found: IndexMap<(&str, &str), Vec<(usize, &Measurement)>> = IndexMap::new();
     for (place, run) in runs.iter().enumerate() {
         for result in run.results.iter().filter(|it| it.status == Status::Measured && wanted(&it.probe)) {
-            let name = (result.probe.as_str(), result.engine.as_str());
-            match found.iter_mut().find(|(other, _)| *other == name) {
-                // Rows of one probe that differ only in parameters are not a series in time.
-                Some((_, all)) if all.last().is_some_and(|(last, _)| *last == place) => {}
-                Some((_, all)) => all.push((place, result)),
-                None => found.push((name, vec![(place, result)])),
+            let all = found.entry((&result.probe, &result.engine)).or_default();
+            // Rows of one probe that differ only in parameters are not a series in time.
+            if all.last().is_none_or(|(last, _)| *last != place) {
+                all.push((place, result));
             }
         }
     }
@@ -137,48 +134,40 @@ fn one(
     runs: &[&Run],
     by_time: bool,
 ) -> Option<Series> {
-    let usable = |value: &f64| value.is_finite() && *value > 0.0;
-    let values = |of: &dyn Fn(&Run, &Measurement) -> Option<f64>| -> Vec<Option<f64>> {
-        results.iter().map(|(place, result)| of(runs[*place], result).filter(usable)).collect()
+    let usable = |of: fn(&Measurement) -> Option<f64>, result: &Measurement| {
+        of(result).filter(|value| value.is_finite() && *value > 0.0)
     };
-    let in_cycles = values(&cycles);
-    let across = probe.starts_with("core/");
-    let (unit, values) = if !by_time && !across && in_cycles.iter().all(Option::is_some) {
-        ("cycles", in_cycles)
-    } else {
-        ("ns", values(&|_, result| result.ns.map(|ns| ns.estimate)))
-    };
-    let (mut points, mut places) = (Vec::new(), Vec::new());
-    for (value, (place, _)) in values.into_iter().zip(results) {
-        let Some(value) = value else { continue };
-        let run = runs[*place];
-        points.push(Point { run: run.id.clone(), started: run.started.clone(), value });
-        places.push(*place);
-    }
-    if points.is_empty() {
-        return None;
-    }
-    let logs: Vec<f64> = points.iter().map(|point| point.value.ln()).collect();
+    let in_cycles = !by_time
+        && !probe.starts_with("core/")
+        && results.iter().all(|(_, result)| usable(cycles, result).is_some());
+    let value = if in_cycles { cycles } else { |result: &Measurement| result.ns.map(|ns| ns.estimate) };
+    let known = results.iter().filter_map(|(place, result)| Some((runs[*place], usable(value, result)?)));
+    let (runs, values): (Vec<&Run>, Vec<f64>) = known.unzip();
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let found = points::changes(&logs);
     let bounds: Vec<usize> =
         std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([logs.len()]).collect();
-    let changes = found
-        .iter()
-        .zip(bounds.windows(3))
-        .map(|(change, bounds)| Change {
-            run: points[change.at].run.clone(),
-            started: points[change.at].started.clone(),
-            at: change.at,
-            ratio: (median(&logs[bounds[1]..bounds[2]]) - median(&logs[bounds[0]..bounds[1]])).exp(),
-            chance: change.chance,
-            with: crate::compare::changed(runs[places[change.at - 1]], runs[places[change.at]]),
-        })
-        .collect();
-    Some(Series { probe: probe.into(), engine: engine.into(), unit, points, changes })
+    let change = |(change, bounds): (&Division, &[usize])| Change {
+        run: runs[change.at].id.clone(),
+        started: runs[change.at].started.clone(),
+        at: change.at,
+        ratio: (median(&logs[bounds[1]..bounds[2]]) - median(&logs[bounds[0]..bounds[1]])).exp(),
+        chance: change.chance,
+        with: crate::compare::changed(runs[change.at - 1], runs[change.at]),
+    };
+    let point =
+        |(run, value): (&&Run, f64)| Point { run: run.id.clone(), started: run.started.clone(), value };
+    (!values.is_empty()).then(|| Series {
+        probe: probe.into(),
+        engine: engine.into(),
+        unit: if in_cycles { "cycles" } else { "ns" },
+        points: runs.iter().zip(values).map(point).collect(),
+        changes: found.iter().zip(bounds.windows(3)).map(change).collect(),
+    })
 }
 
 /// Core cycles at the frequency of each process; of records that keep none, at that of the run.
-fn cycles(_: &Run, result: &Measurement) -> Option<f64> {
+fn cycles(result: &Measurement) -> Option<f64> {
     let by_process: Option<Vec<f64>> =
         result.epochs.iter().map(|epoch| epoch.core_hz.map(|hz| epoch.ns * hz / 1e9)).collect();
     match by_process {

@@ -16,28 +16,27 @@ mod ring;
 mod runs;
 mod stages;
 
-use page::Section;
 use runs::Runs;
 use tollgate_record::Run;
 
 /// The parts of the page in their order.
-static SECTIONS: &[Section] = &[
-    Section { id: "ladder", title: "The ladder", build: ladder::section },
-    Section { id: "emulated", title: "Emulated: not this machine's hardware", build: ladder::emulated },
-    Section { id: "ring", title: "The ring", build: ring::section },
-    Section { id: "curves", title: "Curves", build: curves::section },
-    Section { id: "pipeline", title: "In the pipeline", build: stages::section },
-    Section { id: "icache", title: "The instruction cache", build: heatmap::section },
-    Section { id: "bills", title: "Bills", build: bills::section },
-    Section { id: "distributions", title: "Distributions", build: distribution::section },
-    Section { id: "host", title: "The machine", build: facts::section },
-    Section { id: "method", title: "How each number was obtained", build: method::section },
+static SECTIONS: &[page::Section] = &[
+    ("ladder", "The ladder", ladder::section),
+    ("emulated", "Emulated: not this machine's hardware", ladder::emulated),
+    ("ring", "The ring", ring::section),
+    ("curves", "Curves", curves::section),
+    ("pipeline", "In the pipeline", stages::section),
+    ("icache", "The instruction cache", heatmap::section),
+    ("bills", "Bills", bills::section),
+    ("distributions", "Distributions", distribution::section),
+    ("host", "The machine", facts::section),
+    ("method", "How each number was obtained", method::section),
 ];
 
 /// The page for these runs, in their order; several are laid over each other. Figures that are not finite are
 /// left out and noted, as everywhere.
 pub fn html(runs: &[Run]) -> String {
     let runs = Runs::new(runs);
-    let sections = SECTIONS.iter().map(|section| (section, (section.build)(&runs)));
-    page::page(&runs, &sections.filter(|(_, content)| !content.0.is_empty()).collect::<Vec<_>>())
+    let sections = SECTIONS.iter().map(|(id, title, build)| (*id, *title, build(&runs)));
+    page::page(&runs, &sections.filter(|(.., content)| !content.0.is_empty()).collect::<Vec<_>>())
 }

@@ -8,11 +8,10 @@
 mod core_to_core;
 mod figures;
 mod hyperfine;
-mod importer;
 mod lmbench;
 mod perf_bench;
 
-pub use importer::{ImportError, Imported, Importer, Told};
+pub use figures::{ImportError, Imported, Importer, Told};
 
 /// The largest file that is read, in bytes.
 pub const MOST_BYTES: u64 = 64 << 20;
@@ -21,20 +20,10 @@ pub const MOST_BYTES: u64 = 64 << 20;
 pub static IMPORTERS: &[Importer] =
     &[hyperfine::IMPORTER, lmbench::IMPORTER, perf_bench::IMPORTER, core_to_core::IMPORTER];
 
-fn names() -> String {
-    let names: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
-    names.join(", ")
-}
-
 impl Importer {
     /// The importer of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         IMPORTERS.iter().find(|importer| importer.name == name)
-    }
-
-    /// The first that knows the text.
-    fn of(text: &str) -> Option<&'static Self> {
-        IMPORTERS.iter().find(|importer| (importer.detect)(text))
     }
 }
 
@@ -52,11 +41,15 @@ pub fn import(
     if text.trim().is_empty() {
         return Err(ImportError::Empty);
     }
-    let importer = importer.or_else(|| Importer::of(text)).ok_or_else(|| ImportError::Unknown(names()))?;
-    let imported = (importer.read)(text, told)?;
+    let detected = || IMPORTERS.iter().find(|importer| (importer.detect)(text));
+    let unknown = || {
+        let names: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
+        ImportError::Unknown(names.join(", "))
+    };
+    let importer = importer.or_else(detected).ok_or_else(unknown)?;
+    let imported = (importer.read)(text, told).map_err(|what| ImportError::Wrong(importer.name, what))?;
     if imported.results.is_empty() {
-        let why = "no line is a latency that tollgate imports".to_owned();
-        return Err(ImportError::Nothing { format: importer.name, why });
+        return Err(ImportError::Nothing(importer.name));
     }
     Ok((importer, imported))
 }

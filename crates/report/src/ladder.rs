@@ -116,17 +116,15 @@ fn families(run: &Run, style: &Style) -> Vec<Family> {
 /// mark on every row tells nothing, and would hide those that do.
 fn common_codes(run: &Run) -> BTreeSet<&str> {
     const LONG: usize = 8;
-    let measured = || run.results.iter().filter(|result| result.status == Status::Measured);
-    let rows = measured().count();
-    let is_common = |code: &&str| {
-        rows > LONG
-            && measured().filter(|result| result.warnings.iter().any(|it| it.code == **code)).count() * 2
-                > rows
-    };
-    // Looked up once for each code, however often it occurs.
-    let codes: BTreeSet<&str> =
-        measured().flat_map(|result| &result.warnings).map(|warning| warning.code.as_str()).collect();
-    codes.into_iter().filter(is_common).collect()
+    let measured = run.results.iter().filter(|result| result.status == Status::Measured);
+    let rows = measured.clone().count();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for result in measured {
+        let codes: BTreeSet<&str> = result.warnings.iter().map(|warning| warning.code.as_str()).collect();
+        codes.into_iter().for_each(|code| *counts.entry(code).or_default() += 1);
+    }
+    counts.retain(|_, count| rows > LONG && *count * 2 > rows);
+    counts.into_keys().collect()
 }
 
 fn family(name: &str, results: &[&Measurement], common: &BTreeSet<&str>, style: &Style) -> Family {
@@ -139,10 +137,8 @@ fn family(name: &str, results: &[&Measurement], common: &BTreeSet<&str>, style: 
     if known.is_none_or(|(_, usual)| usual != per) {
         title = format!("{title}, per {}", words::per(per));
     }
-    let mut rows: Vec<Rung> = results
-        .iter()
-        .map(|result| Rung::new(result, &row::Neighbors { family: results, per, common }, style))
-        .collect();
+    let mut rows: Vec<Rung> =
+        results.iter().map(|result| Rung::new(result, results, per, common, style)).collect();
     rows.sort_by(|a, b| a.order.total_cmp(&b.order));
     Family { title, rows }
 }

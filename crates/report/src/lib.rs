@@ -18,6 +18,7 @@ pub mod import;
 mod ladder;
 mod markup;
 mod notes;
+mod plot;
 mod probes;
 mod remarks;
 mod ring;

@@ -34,21 +34,15 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
     ]);
     for row in rows {
         let here = if row.reason.is_none() { "yes" } else { "no" };
-        let what = match clean(&row.what, style) {
-            what if what.is_empty() => "-".into(),
-            what => what,
-        };
+        let or = |text: String, other: &str| if text.is_empty() { other.into() } else { text };
+        let what = or(clean(&row.what, style), "-");
         let paint = if row.reason.is_none() { Paint::Plain } else { Paint::Dim };
         let cells =
             [&clean(&row.id, style), words::per(row.per), here].map(|cell| TextCell::from(cell).paint(paint));
         table.prose(cells, what, paint);
         if let Some(reason) = row.reason.as_ref().filter(|_| why) {
             // Far to the left, so that a command stays in one line.
-            let reason = match clean(reason, style) {
-                reason if reason.is_empty() => "no reason given".into(),
-                reason => reason,
-            };
-            table.text("    why:    ", reason, Paint::Warn);
+            table.text("    why:    ", or(clean(reason, style), "no reason given"), Paint::Warn);
             let enable = clean(row.enable.as_deref().unwrap_or_default(), style);
             if !enable.is_empty() {
                 table.text("    enable: ", enable, Paint::Plain);

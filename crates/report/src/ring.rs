@@ -1,16 +1,19 @@
 //! The ring: one row for each cell with its bill, the knees, and a plot over the footprint.
 
 mod cell;
-mod counters;
-mod knees;
-mod plot;
 
 use crate::head::head;
 use crate::notes::notes;
+use crate::plot::{Plot, SIGNS, figure, has_place};
 use crate::style::{Paint, Style};
-use crate::text::{clean, lines, painted};
-use cell::RingCell;
-use tollgate_record::{Run, Status};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, cut, lines, painted, wrap};
+use crate::words::reason;
+use cell::{footprint, procs, switch};
+use std::collections::BTreeSet;
+use tollgate_record::host::Cache;
+use tollgate_record::number::{fit, percent, size};
+use tollgate_record::{Measurement, Run, Status};
 
 /// The name under which a fit's rows are in the record.
 const KNEE: &str = "ring/knee";
@@ -18,8 +21,8 @@ const KNEE: &str = "ring/knee";
 /// The matrix of a `ring` run: each cell's total and parts, what the fit found, the plot, and the notes.
 /// Cells that failed are rows with their reason.
 pub(crate) fn ring(run: &Run, style: &Style) -> String {
-    let (knees, cells): (Vec<_>, Vec<_>) = run.results.iter().partition(|result| result.probe == KNEE);
-    let cells: Vec<RingCell> = cells.into_iter().map(|result| RingCell::of(result, style)).collect();
+    let (fits, cells): (Vec<&Measurement>, Vec<_>) =
+        run.results.iter().partition(|result| result.probe == KNEE);
     let mut text = head(run, style);
     text.push(String::new());
     text.extend(title(run, style));
@@ -28,9 +31,9 @@ pub(crate) fn ring(run: &Run, style: &Style) -> String {
     } else {
         text.extend(cell::table(&cells, style));
     }
-    text.extend(counters::table(&cells, style));
-    text.extend(plot::plot(&cells, &run.host.caches, style));
-    text.extend(knees::list(&knees, style));
+    text.extend(counters(&cells, style));
+    text.extend(plot(&cells, &run.host.caches, style));
+    text.extend(knees(&fits, style));
     text.push(String::new());
     text.extend(notes(&without_knees(run), style));
     lines(text)
@@ -67,8 +70,122 @@ fn without_knees(run: &Run) -> Run {
         if result.status != Status::Failed
             && let Some(ring) = result.asked.ring()
         {
-            result.probe = format!("{} x {}", ring.procs, tollgate_record::number::size(ring.size as f64));
+            result.probe = format!("{} x {}", ring.procs, size(ring.size as f64));
         }
     }
     run
+}
+
+/// The width of one counter's column, with the gap before it.
+const COLUMN: usize = 17;
+
+/// One block for as many counters as fit side by side; nothing when none was read.
+fn counters(cells: &[&Measurement], style: &Style) -> Vec<String> {
+    let names: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.counters.keys()).collect();
+    let names: Vec<&String> = names.into_iter().collect();
+    let mut lines = Vec::new();
+    for block in names.chunks(((style.columns() - 12) / COLUMN).max(1)) {
+        lines.push(String::new());
+        lines.push(style.paint(Paint::Bold, "Events for each hop"));
+        let events =
+            block.iter().map(|name| Column::right(event(&clean(name, style))).most(24).least(COLUMN - 2));
+        let columns = [Column::right("procs"), Column::right("size")].into_iter().chain(events);
+        let mut table = TextTable::new(columns).indent(1);
+        for cell in cells.iter().filter(|cell| !cell.counters.is_empty()) {
+            let value =
+                |name: &&String| cell.counters.get(*name).map_or("-".into(), |it| fit(*it, COLUMN - 2));
+            table
+                .row([size(procs(cell)), size(cell::bytes(cell))].into_iter().chain(block.iter().map(value)));
+        }
+        lines.extend(table.lines(style));
+    }
+    lines
+}
+
+/// The event of `cache-misses:u` and, below it, where it was counted.
+fn event(name: &str) -> String {
+    match name.rsplit_once(':') {
+        Some((event, "u")) => format!("{event}\nuser"),
+        Some((event, "k")) => format!("{event}\nkernel"),
+        _ => name.into(),
+    }
+}
+
+/// Numbers of tasks that have a sign of their own.
+const SIGNED: usize = 8;
+
+/// A switch and its refill over the footprint, with the caches marked.
+fn plot(cells: &[&Measurement], caches: &[Cache], style: &Style) -> Vec<String> {
+    let mut known: Vec<f64> = Vec::new();
+    let mut dots = Vec::new();
+    for cell in cells {
+        let (x, Some(y)) = (footprint(cell), switch(cell)) else { continue };
+        if !has_place(x, y) {
+            continue;
+        }
+        let at = known.iter().position(|there| *there == procs(cell)).unwrap_or_else(|| {
+            known.push(procs(cell));
+            known.len() - 1
+        });
+        dots.push((x, y, SIGNS[at % SIGNED]));
+    }
+    let marks = caches.iter().filter(|cache| cache.kind != "Instruction");
+    let marks = marks.map(|cache| (cache.bytes as f64, format!("L{}", cache.level.min(9))));
+    let legend: Vec<String> = known
+        .iter()
+        .zip(SIGNS)
+        .take(SIGNED)
+        .map(|(procs, sign)| format!("{sign} {}", size(*procs)))
+        .collect();
+    let plot = Plot {
+        title: "Switch and refill (total less hot work), ns, over the footprint N x S",
+        dots,
+        marks: Some(marks.collect()),
+        labels: [size, figure],
+        legend: format!("tasks: {}", legend.join("  ")),
+    };
+    plot.lines(style)
+}
+
+/// What the fit found of each cache, and how well it predicts.
+fn knees(rows: &[&Measurement], style: &Style) -> Vec<String> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), style.paint(Paint::Bold, "Knees: footprints at which refill begins")];
+    for row in rows {
+        let cache = row.asked.knee().and_then(|knee| knee.cache.as_deref());
+        let text = cache.map_or("?".into(), |it| cut(&clean(it, style), 4, style));
+        lines.extend(wrap(&knee(row, style), style.prose(), &format!("  {text:<3} ")));
+    }
+    if let Some(left_out) = rows[0].found.knee().and_then(|knee| knee.left_out.as_ref()) {
+        let text = format!(
+            "Each of {} cells predicted from the others: off by {} of its total in the median, {} at worst.",
+            left_out.cells,
+            percent(left_out.median_error),
+            percent(left_out.worst_error)
+        );
+        lines.extend(wrap(&text, style.prose(), "  "));
+    }
+    lines
+}
+
+fn knee(row: &Measurement, style: &Style) -> String {
+    let found = row.found.knee();
+    let bytes = |bytes: Option<u64>| size(bytes.map_or(f64::NAN, |bytes| bytes as f64));
+    let expected = bytes(found.map(|knee| knee.expected_bytes));
+    if row.status != Status::Measured {
+        let why = reason(row, style);
+        return if found.is_some() { format!("expected at {expected}; {why}") } else { why };
+    }
+    let bound = |at: usize| bytes(found.and_then(|knee| knee.knee_interval).map(|bounds| bounds[at]));
+    let ns = row.ns.map_or("?".into(), |ns| {
+        format!("{} {} {}", fit(ns.estimate, 8), style.plus_minus(), fit(ns.half_width(), 8))
+    });
+    format!(
+        "expected at {expected}, found at {} ({} to {}); beyond it {ns} ns more for each KiB",
+        bytes(found.and_then(|knee| knee.knee_bytes)),
+        bound(0),
+        bound(1)
+    )
 }

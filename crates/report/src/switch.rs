@@ -1,6 +1,5 @@
 //! The runtimes: one row for each mechanism and number of tasks, versions and clocks, and the curves.
 
-mod behind;
 mod growth;
 mod row;
 
@@ -8,7 +7,11 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::text::{clean, lines, wrap};
-use row::{Layout, SwitchRow, short};
+use crate::words::reason;
+use indexmap::{IndexMap, IndexSet};
+use row::{Layout, short, tasks};
+use std::collections::BTreeSet;
+use tollgate_record::number::figure;
 use tollgate_record::{Measurement, Run, Status};
 
 /// The view of a `switch` run: tables by kind of task, versions and clocks, curves where several numbers of tasks
@@ -16,20 +19,18 @@ use tollgate_record::{Measurement, Run, Status};
 pub(crate) fn switch(run: &Run, style: &Style) -> String {
     let mut text = head(run, style);
     text.push(String::new());
-    let mut rows: Vec<SwitchRow> = run.results.iter().map(|result| SwitchRow::of(result, style)).collect();
-    let mut numbers: Vec<u64> = rows.iter().map(|row| row.tasks).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
+    let numbers: BTreeSet<u64> = run.results.iter().map(tasks).collect();
     // A few numbers of tasks compare runtimes; many are a curve of each.
     let layout = if numbers.len() > 3 { Layout::Curves } else { Layout::Ranks };
-    rows.sort_by(|a, b| a.order(b, layout));
+    let mut rows: Vec<&Measurement> = run.results.iter().collect();
+    rows.sort_by(|a, b| row::order(a, b, layout, style));
     if rows.is_empty() {
         text.push("Nothing was measured.".into());
     } else {
         text.extend(row::table(&rows, layout, style));
     }
     text.extend(growth::plots(&run.results, style));
-    text.extend(behind::block(&run.results, style));
+    text.extend(versions(&run.results, style));
     text.push(String::new());
     text.extend(absent(&run.results, style));
     text.extend(notes(&named(run), style));
@@ -38,27 +39,22 @@ pub(crate) fn switch(run: &Run, style: &Style) -> String {
 
 /// What was skipped, each with its reason and what would change that.
 fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut said: IndexMap<String, IndexSet<String>> = IndexMap::new();
     for result in results.iter().filter(|result| result.status == Status::Skipped) {
-        let reason = clean(result.reason.as_deref().unwrap_or("no reason given"), style);
-        let name = short(result, style);
+        let (mut why, name) = (reason(result, style), short(result, style));
         // A limit of this row, which says itself what to do; the larger numbers of tasks meet it too.
-        if reason.starts_with(&name) {
-            if !said.iter().any(|(why, _)| why.starts_with(&name)) {
-                said.push((reason, vec![name]));
+        if why.starts_with(&name) {
+            if said.keys().any(|known| known.starts_with(&name)) {
+                continue;
             }
-            continue;
+        } else if let Some(enable) = &result.enable {
+            why += &format!(": {}", clean(enable, style));
         }
-        let enable = result.enable.as_deref().map(|enable| format!(": {}", clean(enable, style)));
-        let why = format!("{reason}{}", enable.unwrap_or_default());
-        match said.iter_mut().find(|(there, _)| *there == why) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => said.push((why, vec![name])),
-        }
+        said.entry(why).or_default().insert(name);
     }
-    let line = |(why, names): (String, Vec<String>)| {
+    let line = |(why, names): (String, IndexSet<String>)| {
         // A reason that begins with the name needs no other.
+        let names = Vec::from_iter(names);
         let text = if why.starts_with(&names[0]) { why } else { format!("{}: {why}", names.join(", ")) };
         wrap(&text, style.prose(), "  skipped ")
     };
@@ -76,4 +72,45 @@ fn named(run: &Run) -> Run {
         };
     }
     run
+}
+
+/// An entry for each runtime that was measured, in the order of the results, then one for each clock.
+fn versions(results: &[Measurement], style: &Style) -> Vec<String> {
+    let mut seen: IndexSet<String> = IndexSet::new();
+    let mut clocks: IndexMap<String, Vec<String>> = IndexMap::new();
+    let mut lines = vec![String::new(), style.paint(Paint::Bold, "Versions")];
+    for result in results.iter().filter(|result| result.status == Status::Measured) {
+        let asked = result.asked.runtime();
+        let name = clean(asked.map_or(&result.probe, |asked| &asked.runtime), style);
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        let found = result.found.runtime();
+        let mut parts = vec![found.map_or("version unknown".into(), |found| clean(&found.version, style))];
+        parts.extend(found.iter().flat_map(|found| &found.notes).map(|note| clean(note, style)));
+        lines.extend(wrap(&parts.join("; "), style.prose(), &format!("  {name}: ")));
+        clocks.entry(clock(result, style)).or_default().push(name);
+    }
+    if clocks.is_empty() {
+        return Vec::new();
+    }
+    lines.push(style.paint(Paint::Bold, "Clocks"));
+    for (clock, names) in clocks {
+        lines.extend(wrap(&format!("{clock}: {}", names.join(", ")), style.prose(), "  "));
+    }
+    lines
+}
+
+/// The clock that the program used, its step, and what a pair of readings takes.
+fn clock(result: &Measurement, style: &Style) -> String {
+    let mut text = "unknown".to_owned();
+    if let Some(found) = result.found.runtime() {
+        let step = figure(found.clock_resolution_ns);
+        text = format!("{}, steps of {step} ns", clean(&found.clock, style));
+    }
+    if let Some(single) = result.single {
+        let (pair, error) = (figure(single.pair_overhead_ns), figure(single.pair_overhead_error_ns));
+        text += &format!(", a pair takes {pair} {} {error} ns", style.plus_minus());
+    }
+    text
 }

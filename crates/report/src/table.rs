@@ -18,13 +18,9 @@ pub(crate) struct TextTable {
 pub(crate) struct Column {
     title: TextCell,
     align: Align,
-    /// Columns of the terminal that it takes at most.
     most: usize,
-    /// The width to which it is shortened before another column is dropped.
     least: usize,
-    /// The width that it takes even where its cells need less.
     reserved: usize,
-    /// Columns with a rank are dropped where the terminal is narrow, the highest rank first.
     rank: usize,
 }
 
@@ -34,7 +30,6 @@ enum Align {
     Right,
 }
 
-/// What is in one place of a table.
 pub(crate) struct TextCell {
     content: Content,
     paint: Paint,
@@ -54,7 +49,6 @@ enum TableRow {
     Prose(Vec<TextCell>, String, Paint),
     /// A text across all columns: what begins its first line, and the text.
     Text(String, String, Paint),
-    Blank,
 }
 
 impl<T: Into<String>> From<T> for TextCell {
@@ -177,7 +171,7 @@ impl TextTable {
     }
 
     pub(crate) fn blank(&mut self) {
-        self.rows.push(TableRow::Blank);
+        self.text("", "", Paint::Plain);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -203,42 +197,29 @@ impl TextTable {
                     let room = if first.is_empty() { style.columns() } else { style.columns().min(120) };
                     lines.extend(wrap(text, room, first).iter().map(|line| style.paint(*paint, line)));
                 }
-                TableRow::Blank => lines.push(String::new()),
             }
         }
         lines
     }
 
     fn header(&self, widths: &[Option<usize>], style: &Style) -> Vec<String> {
-        let height = |column: &Column| match &column.title.content {
-            Content::Text(text) => text.lines().count(),
-            Content::Drawn(_) => 1,
-        };
-        let most = self.columns.iter().map(height).max().unwrap_or(0);
-        let title = |column: &Column, line: usize| -> TextCell {
-            // Titles of fewer lines are at the bottom.
-            let Some(line) = (line + height(column)).checked_sub(most) else { return "".into() };
+        let title = |(column, width): (&Column, &Option<usize>)| -> Vec<String> {
             match &column.title.content {
-                Content::Text(text) => text.lines().nth(line).unwrap_or_default().into(),
-                Content::Drawn(_) => "".into(),
+                Content::Text(text) => text.lines().map(str::to_owned).collect(),
+                Content::Drawn(draw) => width.map(draw).into_iter().collect(),
             }
         };
-        (0..most)
-            .map(|line| {
-                let mut titles: Vec<TextCell> =
-                    self.columns.iter().map(|column| title(column, line)).collect();
-                if line + 1 == most {
-                    for ((place, width), column) in widths.iter().enumerate().zip(&self.columns) {
-                        if let (Content::Drawn(draw), Some(width)) = (&column.title.content, width) {
-                            titles[place] = draw(*width).into();
-                        }
-                    }
-                }
-                self.line(&titles, widths, style)
-            })
-            .filter(|line| !line.is_empty())
-            .map(|line| style.paint(Paint::Dim, &line))
-            .collect()
+        let titles: Vec<Vec<String>> = self.columns.iter().zip(widths).map(title).collect();
+        let most = titles.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |line: usize| {
+            // Titles of fewer lines are at the bottom.
+            let cell = |title: &Vec<String>| {
+                (line + title.len()).checked_sub(most).map_or("", |at| &title[at]).into()
+            };
+            self.line(&titles.iter().map(cell).collect::<Vec<TextCell>>(), widths, style)
+        };
+        let lines = (0..most).map(line).filter(|line| !line.is_empty());
+        lines.map(|line| style.paint(Paint::Dim, &line)).collect()
     }
 
     /// One line of cells. Blanks are written before a text, never after the last one.
@@ -314,21 +295,15 @@ impl TextTable {
         }
         let mut widths = natural.clone();
         let mut excess = total(&shown, &|place| natural[place]).saturating_sub(columns);
-        // Drawings give way first, then the texts, the widest first.
+        // Drawings give way first, then the texts, the widest first. Where even that is not enough, the texts are
+        // shortened further.
         let is_drawn = |place: usize| matches!(self.columns[place].title.content, Content::Drawn(_));
-        for place in shown.iter().copied().filter(|place| is_drawn(*place)) {
-            let give = excess.min(widths[place] - least(place));
-            widths[place] -= give;
-            excess -= give;
-        }
-        // Where even that is not enough, what can be shortened is shortened further.
-        for floor in [0, 1] {
-            let least = |place: usize| if floor == 0 { least(place) } else { least(place).min(SHORTEST) };
-            let can_give = |place: &usize| self.columns[*place].least < usize::MAX && !is_drawn(*place);
+        for (drawn, shortest) in [(true, usize::MAX), (false, usize::MAX), (false, SHORTEST)] {
+            let gives = |place: &usize| self.columns[*place].least < usize::MAX && is_drawn(*place) == drawn;
+            let floor = |place: usize| least(place).min(shortest);
             let wide = |widths: &[usize]| {
-                let places =
-                    shown.iter().copied().filter(can_give).filter(|place| widths[*place] > least(*place));
-                places.max_by_key(|place| widths[*place])
+                let places = shown.iter().copied().filter(gives);
+                places.filter(|place| widths[*place] > floor(*place)).max_by_key(|place| widths[*place])
             };
             while excess > 0
                 && let Some(place) = wide(&widths)
@@ -345,7 +320,7 @@ impl TextTable {
         let column = &self.columns[place];
         let cells = self.rows.iter().filter_map(|row| match row {
             TableRow::Cells(cells, _) | TableRow::Prose(cells, ..) => cells.get(place),
-            TableRow::Text(..) | TableRow::Blank => None,
+            TableRow::Text(..) => None,
         });
         let content = cells.map(TextCell::width).max().unwrap_or(0).max(column.reserved);
         if content == 0 { 0 } else { content.max(column.title.width()).min(column.most) }

@@ -2,6 +2,7 @@
 
 use crate::style::{Paint, Style};
 use textwrap::{Options, WordSplitter};
+use tollgate_record::number::plural;
 use tollgate_record::text::printable;
 use unicode_width::UnicodeWidthChar;
 
@@ -12,7 +13,7 @@ const MOST: usize = 1000;
 pub(crate) fn clean(text: &str, style: &Style) -> String {
     let mut text: String = printable(text).chars().take(MOST).collect();
     if !style.unicode && !text.is_ascii() {
-        text = text.chars().map(ascii).collect();
+        text = text.replace('±', "+-").chars().map(ascii).collect();
     }
     text.trim().to_owned()
 }
@@ -68,6 +69,21 @@ pub(crate) fn wrap(text: &str, columns: usize, first: &str) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
+/// The pieces side by side with a gap between, in as many lines as they take; a piece that is too long is wrapped.
+pub(crate) fn flow(pieces: impl IntoIterator<Item = String>, columns: usize) -> Vec<String> {
+    const GAP: &str = "   ";
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces {
+        match lines.last_mut() {
+            Some(line) if width(line) + GAP.len() + width(&piece) <= columns => {
+                *line += &(GAP.to_owned() + &piece)
+            }
+            _ => lines.extend(wrap(&piece, columns, "")),
+        }
+    }
+    lines
+}
+
 /// A paragraph in one color.
 pub(crate) fn painted(paint: Paint, text: &str, style: &Style) -> Vec<String> {
     wrap(text, style.prose(), "").iter().map(|line| style.paint(paint, line)).collect()
@@ -78,6 +94,13 @@ pub(crate) fn title(text: &str, style: &Style) -> Vec<String> {
     let mut lines = painted(Paint::Bold, text, style);
     lines.insert(0, String::new());
     lines
+}
+
+/// A character for each share of the whole, the later ones of `marks` for the larger.
+pub(crate) fn marked(shares: impl Iterator<Item = f64>, marks: &str, whole: fn(f64) -> f64) -> String {
+    let marks: Vec<char> = marks.chars().collect();
+    let most = marks.len() - 1;
+    shares.map(|share| marks[(whole(share.clamp(0.0, 1.0) * most as f64) as usize).min(most)]).collect()
 }
 
 /// The lines as one text with a newline after each.
@@ -93,16 +116,23 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> String {
 /// `a`, `a and b`, `a, b and c`; beyond `most` the number of others.
 pub(crate) fn list(items: &[String], most: usize) -> String {
     let (shown, others) = items.split_at(items.len().min(most));
-    let others = match others.len() {
-        0 => None,
-        1 => Some("1 other".to_owned()),
-        n => Some(format!("{} others", tollgate_record::number::count(n))),
-    };
-    let mut parts = shown.to_vec();
-    parts.extend(others);
+    let others = (!others.is_empty()).then(|| plural(others.len(), "other", "others"));
+    let parts: Vec<String> = shown.iter().cloned().chain(others).collect();
     match parts.split_last() {
         None => String::new(),
         Some((only, [])) => only.clone(),
         Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ascii_has_a_form_for_the_signs_of_warnings() {
+        let text = "for 61 ± 10 % of 3 µs";
+        assert_eq!(clean(text, &Style::default()), "for 61 +- 10 % of 3 us");
+        assert_eq!(clean(text, &Style { unicode: true, ..Style::default() }), text);
     }
 }

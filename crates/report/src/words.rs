@@ -1,9 +1,16 @@
 //! The field's words for what the record names by a key.
 
+use crate::style::Style;
+use crate::text::clean;
 use tollgate_record::{Measurement, Per, WarningKind, warning};
 
 /// The code of the warning that a figure is an emulator's own.
 pub(crate) const EMULATED: WarningKind = warning::EMULATED;
+
+/// Why there is no figure.
+pub(crate) fn reason(result: &Measurement, style: &Style) -> String {
+    clean(result.reason.as_deref().unwrap_or("no reason given"), style)
+}
 
 /// Whether a result says nothing of hardware: an emulator made it, or would have.
 pub(crate) fn is_emulated(result: &Measurement) -> bool {

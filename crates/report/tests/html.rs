@@ -409,6 +409,15 @@ fn nothing_at_all_is_still_a_page() {
 }
 
 #[test]
+fn a_range_beyond_what_a_number_holds_is_not_told() {
+    let page = read(&[run(vec![measured_at("call/a", 5e-324), measured_at("call/b", 1e299)])]);
+    let told: Vec<&str> = page.all("p", "summary").map(|it| it.text.as_str()).collect();
+    assert!(told.is_empty(), "{told:?}");
+    let page = read(&[run(vec![measured_at("call/a", 2.0), measured_at("call/b", 240.0)])]);
+    assert!(page.all("p", "summary").any(|it| it.text.ends_with("for call/b: 120 times as much.")));
+}
+
+#[test]
 fn headings_go_down_one_step_at_a_time() {
     let page = read(&[ladder()]);
     let levels = page.elements.iter().filter_map(|it| it.tag.strip_prefix('h')?.parse::<u32>().ok());

@@ -3,7 +3,8 @@
 use crate::isa::Isa;
 
 /// A memory map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = ConfigError, parse_err_fn = unknown_machine)]
 pub enum MachineKind {
     /// Spike's: CLINT and HTIF.
     #[default]
@@ -12,16 +13,8 @@ pub enum MachineKind {
     Virt,
 }
 
-impl std::str::FromStr for MachineKind {
-    type Err = ConfigError;
-
-    fn from_str(s: &str) -> Result<Self, ConfigError> {
-        match s {
-            "spike" => Ok(MachineKind::Spike),
-            "virt" => Ok(MachineKind::Virt),
-            _ => Err(ConfigError::Machine(s.to_string())),
-        }
-    }
+fn unknown_machine(name: &str) -> ConfigError {
+    ConfigError::Machine(name.to_string())
 }
 
 /// What kind of machine to build.
@@ -65,17 +58,14 @@ impl Default for Config {
 /// Why a machine cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum ConfigError {
-    /// No such memory map.
     #[error("unknown machine \"{0}\": spike or virt")]
     Machine(String),
-    /// An invalid size of RAM.
     #[error("{0} bytes of RAM: must be a multiple of 4096, from 4096 to 64 GiB (1 GiB on RV32)")]
     RamSize(u64),
-    /// The device tree is larger than its read-only memory.
     #[error("the device tree takes {0} bytes, and there is room for {1}: shorten the boot arguments")]
     DeviceTree(usize, usize),
-    /// The device tree cannot be written.
     #[error("the device tree cannot be written: {0}")]
     DeviceTreeContent(String),
 }

@@ -26,8 +26,6 @@ pub struct Symbol {
     pub address: u64,
     /// Its size in bytes; 0 when the program does not declare it.
     pub size: u64,
-    /// Whether the program declares it a function.
-    pub function: bool,
 }
 
 /// A program that can be loaded.
@@ -46,63 +44,37 @@ pub struct Elf {
 /// Why a program was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum LoadError {
-    /// No bytes at all.
     #[error("the file is empty")]
     Empty,
-    /// Another kind of file.
     #[error("not an ELF file")]
     NotElf,
-    /// ELF, but for another machine.
     #[error("an ELF file for another machine (e_machine {0}), not for RISC-V (243)")]
     WrongMachine(u16),
-    /// Big-endian.
     #[error("a big-endian ELF file; RISC-V programs here are little-endian")]
     BigEndian,
-    /// Built for the other register width.
     #[error(
         "the program is for {found:?}, the machine is {expected:?}: choose the ISA that fits the program"
     )]
-    WrongWidth {
-        /// What the program was built for.
-        found: Xlen,
-        /// What the machine is.
-        expected: Xlen,
-    },
-    /// Not an executable.
+    WrongWidth { found: Xlen, expected: Xlen },
     #[error("not an executable (e_type {0}): link it first")]
     NotExecutable(u16),
-    /// Needs a dynamic linker, or is position-independent.
     #[error("position-independent or dynamically linked: link it with -static and without -pie")]
     NotStatic,
-    /// A header that contradicts itself or the file's length.
     #[error("damaged ELF file: {0}")]
     Damaged(String),
-    /// Nothing to load.
     #[error("no loadable segment")]
     NoSegments,
-    /// A segment that is not in RAM.
     #[error(
         "the segment at {address:#x}, {size:#x} bytes long, is outside RAM ({ram_base:#x} to {ram_end:#x}): \
          link the program to run there, or give the machine more memory"
     )]
-    OutsideRam {
-        /// Start of the segment.
-        address: u64,
-        /// Its length in memory.
-        size: u64,
-        /// Start of RAM.
-        ram_base: u64,
-        /// First address after RAM.
-        ram_end: u64,
-    },
-    /// Two segments on the same address.
+    OutsideRam { address: u64, size: u64, ram_base: u64, ram_end: u64 },
     #[error("segments at {0:#x} and {1:#x} overlap")]
     Overlap(u64, u64),
-    /// The entry point is in no segment.
     #[error("the entry point {0:#x} is in no loaded segment")]
     Entry(u64),
-    /// More symbols or segments than a real program has.
     #[error("too many {0}")]
     TooMany(&'static str),
 }
@@ -129,20 +101,6 @@ impl Elf {
             _ if bytes.starts_with(b"\x7fELF") => Err(LoadError::Damaged("truncated header".into())),
             _ => Err(LoadError::NotElf),
         }
-    }
-
-    /// The symbol that an address belongs to, with the offset in it.
-    ///
-    /// A symbol without a size reaches to the next symbol.
-    pub fn symbol_at(&self, address: u64) -> Option<(&Symbol, u64)> {
-        let end = self.symbols.partition_point(|s| s.address <= address);
-        let start = self.symbols[..end].last()?.address;
-        // Among several names for one address the function's is the best known.
-        let first = self.symbols[..end].partition_point(|s| s.address < start);
-        let candidates = &self.symbols[first..end];
-        let symbol = candidates.iter().find(|s| s.function).or(candidates.first())?;
-        let offset = address - symbol.address;
-        (symbol.size == 0 || offset < symbol.size).then_some((symbol, offset))
     }
 
     /// The address of a symbol.
@@ -257,7 +215,6 @@ fn symbols<H: FileHeader<Endian = Endianness>>(
             name: name.into_owned(),
             address: symbol.st_value(endian).into(),
             size: symbol.st_size(endian).into(),
-            function: kind == elf::STT_FUNC,
         });
     }
     out.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));

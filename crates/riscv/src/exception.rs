@@ -1,52 +1,57 @@
 //! Exceptions and interrupts: their causes, and what observers see of a trap and a return.
 
-use std::fmt;
-
 use crate::privilege::Privilege;
 
 /// Why a trap was taken; exceptions by the specification's numbers (privileged specification, table 3.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display)]
 #[repr(u8)]
+#[expect(missing_docs, reason = "the names are the specification's")]
 pub enum Cause {
-    /// Jump to an address that is not aligned for an instruction.
+    #[strum(to_string = "instruction address misaligned")]
     InstructionMisaligned = 0,
     /// Fetch from an address without memory, or that may not be fetched.
+    #[strum(to_string = "instruction access fault")]
     InstructionAccessFault = 1,
     /// Not an instruction, or not allowed here.
+    #[strum(to_string = "illegal instruction")]
     IllegalInstruction = 2,
-    /// `ebreak`.
+    #[strum(to_string = "breakpoint")]
     Breakpoint = 3,
     /// Misaligned load on a machine that does not support it.
+    #[strum(to_string = "load address misaligned")]
     LoadMisaligned = 4,
     /// Load from an address without memory, or that may not be read.
+    #[strum(to_string = "load access fault")]
     LoadAccessFault = 5,
     /// Misaligned store or atomic.
+    #[strum(to_string = "store address misaligned")]
     StoreMisaligned = 6,
     /// Store to an address without memory, or that may not be written.
+    #[strum(to_string = "store access fault")]
     StoreAccessFault = 7,
-    /// `ecall` in U-mode.
+    #[strum(to_string = "environment call from U-mode")]
     UserEcall = 8,
-    /// `ecall` in S-mode.
+    #[strum(to_string = "environment call from S-mode")]
     SupervisorEcall = 9,
-    /// `ecall` in M-mode.
+    #[strum(to_string = "environment call from M-mode")]
     MachineEcall = 11,
-    /// The page tables forbid the fetch.
+    #[strum(to_string = "instruction page fault")]
     InstructionPageFault = 12,
-    /// The page tables forbid the load.
+    #[strum(to_string = "load page fault")]
     LoadPageFault = 13,
-    /// The page tables forbid the store.
+    #[strum(to_string = "store page fault")]
     StorePageFault = 15,
-    /// Supervisor software interrupt.
+    #[strum(to_string = "supervisor software interrupt")]
     SupervisorSoftware = 0x81,
-    /// Machine software interrupt.
+    #[strum(to_string = "machine software interrupt")]
     MachineSoftware = 0x83,
-    /// Supervisor timer interrupt.
+    #[strum(to_string = "supervisor timer interrupt")]
     SupervisorTimer = 0x85,
-    /// Machine timer interrupt.
+    #[strum(to_string = "machine timer interrupt")]
     MachineTimer = 0x87,
-    /// Supervisor external interrupt.
+    #[strum(to_string = "supervisor external interrupt")]
     SupervisorExternal = 0x89,
-    /// Machine external interrupt.
+    #[strum(to_string = "machine external interrupt")]
     MachineExternal = 0x8b,
 }
 
@@ -59,33 +64,6 @@ impl Cause {
     /// The number in `xcause`, without the interrupt bit.
     pub fn code(self) -> u64 {
         u64::from(self as u8 & 0x7f)
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Cause::InstructionMisaligned => "instruction address misaligned",
-            Cause::InstructionAccessFault => "instruction access fault",
-            Cause::IllegalInstruction => "illegal instruction",
-            Cause::Breakpoint => "breakpoint",
-            Cause::LoadMisaligned => "load address misaligned",
-            Cause::LoadAccessFault => "load access fault",
-            Cause::StoreMisaligned => "store address misaligned",
-            Cause::StoreAccessFault => "store access fault",
-            Cause::UserEcall => "environment call from U-mode",
-            Cause::SupervisorEcall => "environment call from S-mode",
-            Cause::MachineEcall => "environment call from M-mode",
-            Cause::InstructionPageFault => "instruction page fault",
-            Cause::LoadPageFault => "load page fault",
-            Cause::StorePageFault => "store page fault",
-            Cause::SupervisorSoftware => "supervisor software interrupt",
-            Cause::MachineSoftware => "machine software interrupt",
-            Cause::SupervisorTimer => "supervisor timer interrupt",
-            Cause::MachineTimer => "machine timer interrupt",
-            Cause::SupervisorExternal => "supervisor external interrupt",
-            Cause::MachineExternal => "machine external interrupt",
-        })
     }
 }
 
@@ -108,31 +86,21 @@ pub enum AccessType {
 }
 
 impl AccessType {
+    /// What raises one of three causes: for a fetch, a load, a store.
+    fn raise(self, tval: u64, causes: [Cause; 3]) -> Exception {
+        Exception { cause: causes[self as usize], tval }
+    }
+
     pub(crate) fn page_fault(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionPageFault,
-            AccessType::Load => Cause::LoadPageFault,
-            AccessType::Store => Cause::StorePageFault,
-        };
-        Exception { cause, tval: va }
+        self.raise(va, [Cause::InstructionPageFault, Cause::LoadPageFault, Cause::StorePageFault])
     }
 
     pub(crate) fn access_fault(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionAccessFault,
-            AccessType::Load => Cause::LoadAccessFault,
-            AccessType::Store => Cause::StoreAccessFault,
-        };
-        Exception { cause, tval: va }
+        self.raise(va, [Cause::InstructionAccessFault, Cause::LoadAccessFault, Cause::StoreAccessFault])
     }
 
     pub(crate) fn misaligned(self, va: u64) -> Exception {
-        let cause = match self {
-            AccessType::Fetch => Cause::InstructionMisaligned,
-            AccessType::Load => Cause::LoadMisaligned,
-            AccessType::Store => Cause::StoreMisaligned,
-        };
-        Exception { cause, tval: va }
+        self.raise(va, [Cause::InstructionMisaligned, Cause::LoadMisaligned, Cause::StoreMisaligned])
     }
 }
 

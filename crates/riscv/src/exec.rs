@@ -218,6 +218,11 @@ impl Machine {
         Exception { cause: Cause::IllegalInstruction, tval: u64::from(self.word) }
     }
 
+    /// An error unless a privileged instruction is allowed here: never in U-mode.
+    fn check_privileged(&self, trapped: bool) -> Outcome<()> {
+        if trapped || self.hart.privilege == Privilege::User { Err(self.illegal_now()) } else { Ok(()) }
+    }
+
     /// Executes one instruction at `hart.pc` and yields the address of the next one. On `Err` nothing of the
     /// machine's state has changed.
     pub(crate) fn execute<O: Observer>(&mut self, insn: &Insn, obs: &mut O) -> Outcome<u64> {
@@ -225,140 +230,125 @@ impl Machine {
         let next = self.hart.canonical(pc.wrapping_add(u64::from(insn.len)));
         let (rd, rs1, rs2) = (insn.rd, usize::from(insn.rs1), usize::from(insn.rs2));
 
-        macro_rules! interpret {
-            (
-                upper { $($u:ident $um:literal $uw:ident $ue:ident $uf:ident $ub:literal |$upc:ident, $ui:ident| $ux:expr;)* }
-                alu_imm { $($ai:ident $aim:literal $aiw:ident $aie:ident $aif:ident $aib:literal |$aia:ident, $aibb:ident| $aix:expr;)* }
-                alu_reg { $($ar:ident $arm:literal $arw:ident $are:ident $arf:ident $arb:literal |$ara:ident, $arbb:ident| $arx:expr;)* }
-                load { $($l:ident $lm:literal $lw:ident $le:ident $lf:ident $lb:literal $ls:literal |$lv:ident| $lx:expr;)* }
-                store { $($s:ident $sm:literal $sw:ident $se:ident $sf:ident $sb:literal $ss:literal;)* }
-                fp_load { $($fl:ident $flm:literal $flw:ident $fle:ident $flf:ident $flb:literal $fls:literal |$flv:ident| $flx:expr;)* }
-                fp_store { $($fs:ident $fsm:literal $fsw:ident $fse:ident $fsf:ident $fsb:literal $fss:literal;)* }
-                branch { $($b:ident $bm:literal $bw:ident $be:ident $bf:ident $bb:literal |$ba:ident, $bbb:ident| $bx:expr;)* }
-                jump { $($j:ident $jm:literal $jw:ident $je:ident $jf:ident $jb:literal;)* }
-                jump_reg { $($jr:ident $jrm:literal $jrw:ident $jre:ident $jrf:ident $jrb:literal;)* }
-                nop { $($n:ident $nm:literal $nw:ident $ne:ident $nf:ident $nb:literal;)* }
-                amo { $($a:ident $am:literal $aw:ident $ae:ident $af:ident $ab:literal $as_:literal |$aold:ident, $abb:ident| $ax:expr;)* }
-                load_reserved { $($lr:ident $lrm:literal $lrw:ident $lre:ident $lrf:ident $lrb:literal $lrs:literal;)* }
-                store_conditional { $($sc:ident $scm:literal $scw:ident $sce:ident $scf:ident $scb:literal $scs:literal;)* }
-                fp_fp { $($ff:ident $ffm:literal $ffw:ident $ffe:ident $fff:ident $ffb:literal |$ffen:ident, $ffa:ident, $ffbb:ident, $ffc:ident| $ffx:expr;)* }
-                fp_int { $($fi:ident $fim:literal $fiw:ident $fie:ident $fif:ident $fib:literal |$fien:ident, $fia:ident, $fibb:ident| $fix:expr;)* }
-                int_fp { $($if_:ident $ifm:literal $ifw:ident $ife:ident $iff:ident $ifb:literal |$ifen:ident, $ifa:ident| $ifx:expr;)* }
-                csr { $($c:ident $cm:literal $cw:ident $ce:ident $cf:ident $cb:literal |$cold:ident, $cbb:ident| $cx:expr;)* }
-                system { $($y:ident $ym:literal $yw:ident $ye:ident $yf:ident $yb:literal $yx:ident;)* }
-            ) => {
-                match insn.op {
-                    $(Op::$u => {
-                        let ($upc, $ui) = (pc, insn.imm as u64);
-                        self.hart.set_x(rd, $ux);
-                    })*
-                    $(Op::$ai => {
-                        let ($aia, $aibb) = (self.hart.x[rs1], insn.imm as u64);
-                        self.hart.set_x(rd, $aix);
-                    })*
-                    $(Op::$ar => {
-                        let ($ara, $arbb) = (self.hart.x[rs1], self.hart.x[rs2]);
-                        self.hart.set_x(rd, $arx);
-                    })*
-                    $(Op::$l => {
-                        let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
-                        let $lv = self.read_data(va, $ls, AccessType::Load, AccessKind::Data, obs)?;
-                        self.hart.set_x(rd, $lx);
-                    })*
-                    $(Op::$s => {
-                        let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
-                        self.write_data(va, $ss, self.hart.x[rs2], AccessKind::Data, obs)?;
-                    })*
-                    $(Op::$fl => {
-                        if !self.hart.fp_enabled() {
-                            return Err(self.illegal_now());
-                        }
-                        let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
-                        let $flv = self.read_data(va, $fls, AccessType::Load, AccessKind::Data, obs)?;
-                        self.hart.f[usize::from(rd)] = $flx;
-                        self.hart.mstatus |= status::FS;
-                    })*
-                    $(Op::$fs => {
-                        if !self.hart.fp_enabled() {
-                            return Err(self.illegal_now());
-                        }
-                        let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
-                        self.write_data(va, $fss, self.hart.f[rs2], AccessKind::Data, obs)?;
-                    })*
-                    $(Op::$b => {
-                        let ($ba, $bbb) = (self.hart.x[rs1], self.hart.x[rs2]);
-                        if $bx {
-                            return self.target(pc.wrapping_add(insn.imm as u64));
-                        }
-                    })*
-                    $(Op::$j => {
-                        let target = self.target(pc.wrapping_add(insn.imm as u64))?;
-                        self.hart.set_x(rd, next);
-                        return Ok(target);
-                    })*
-                    $(Op::$jr => {
-                        let target = self.target(self.hart.x[rs1].wrapping_add(insn.imm as u64) & !1)?;
-                        self.hart.set_x(rd, next);
-                        return Ok(target);
-                    })*
-                    $(Op::$n => {})*
-                    $(Op::$a => {
-                        let va = self.hart.x[rs1];
-                        self.atomic_address(va, $as_, AccessType::Store)?;
-                        let value = self.read_data(va, $as_, AccessType::Store, AccessKind::Atomic, obs)?;
-                        let old = if $as_ == 4 { sext32(value) } else { value };
-                        let new = {
-                            let ($aold, $abb) = (old, self.hart.x[rs2]);
-                            $ax
-                        };
-                        self.write_data(va, $as_, new, AccessKind::Atomic, obs)?;
-                        self.hart.set_x(rd, old);
-                    })*
-                    $(Op::$lr => {
-                        let va = self.hart.x[rs1];
-                        let pa = self.atomic_address(va, $lrs, AccessType::Load)?;
-                        let value = self.read_data(va, $lrs, AccessType::Load, AccessKind::Atomic, obs)?;
-                        self.hart.reservation = Some(pa);
-                        self.hart.set_x(rd, if $lrs == 4 { sext32(value) } else { value });
-                    })*
-                    $(Op::$sc => {
-                        let va = self.hart.x[rs1];
-                        let pa = self.atomic_address(va, $scs, AccessType::Store)?;
-                        let holds = self.hart.reservation == Some(pa);
-                        if holds {
-                            self.write_data(va, $scs, self.hart.x[rs2], AccessKind::Atomic, obs)?;
-                        }
-                        // The reservation is lost whether it succeeds or not.
-                        self.hart.reservation = None;
-                        self.hart.set_x(rd, u64::from(!holds));
-                    })*
-                    $(Op::$ff => {
-                        let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
-                        let f = &mut self.hart.f;
-                        let ($ffen, $ffa, $ffbb, $ffc) = (&mut fpu, f[rs1], f[rs2], f[usize::from(insn.rs3)]);
-                        f[usize::from(rd)] = $ffx;
-                        self.fp_done(fpu.flags);
-                    })*
-                    $(Op::$fi => {
-                        let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
-                        let ($fien, $fia, $fibb) = (&mut fpu, self.hart.f[rs1], self.hart.f[rs2]);
-                        self.hart.set_x(rd, $fix);
-                        self.fp_done(fpu.flags);
-                    })*
-                    $(Op::$if_ => {
-                        let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
-                        let ($ifen, $ifa) = (&mut fpu, self.hart.x[rs1]);
-                        self.hart.f[usize::from(rd)] = $ifx;
-                        self.fp_done(fpu.flags);
-                    })*
-                    $(Op::$c => {
-                        self.csr_instruction(insn, |$cold, $cbb| $cx)?;
-                        if O::WALK && insn.imm == i64::from(crate::csr::SATP) {
-                            obs.address_space(self.hart.satp);
-                        }
-                    })*
-                    $(Op::$y => return self.$yx(insn, next, obs),)*
+        macro_rules! one {
+            (Upper |$pc:ident, $imm:ident| $value:expr) => {{
+                let ($pc, $imm) = (pc, insn.imm as u64);
+                self.hart.set_x(rd, $value);
+            }};
+            (AluImm |$a:ident, $b:ident| $value:expr) => {{
+                let ($a, $b) = (self.hart.x[rs1], insn.imm as u64);
+                self.hart.set_x(rd, $value);
+            }};
+            (AluReg |$a:ident, $b:ident| $value:expr) => {{
+                let ($a, $b) = (self.hart.x[rs1], self.hart.x[rs2]);
+                self.hart.set_x(rd, $value);
+            }};
+            (Load $size:literal |$v:ident| $value:expr) => {{
+                let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
+                let $v = self.read_data(va, $size, AccessType::Load, AccessKind::Data, obs)?;
+                self.hart.set_x(rd, $value);
+            }};
+            (Store $size:literal) => {{
+                let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
+                self.write_data(va, $size, self.hart.x[rs2], AccessKind::Data, obs)?;
+            }};
+            (FpLoad $size:literal |$v:ident| $value:expr) => {{
+                if !self.hart.fp_enabled() {
+                    return Err(self.illegal_now());
                 }
+                let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
+                let $v = self.read_data(va, $size, AccessType::Load, AccessKind::Data, obs)?;
+                self.hart.f[usize::from(rd)] = $value;
+                self.hart.mstatus |= status::FS;
+            }};
+            (FpStore $size:literal) => {{
+                if !self.hart.fp_enabled() {
+                    return Err(self.illegal_now());
+                }
+                let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
+                self.write_data(va, $size, self.hart.f[rs2], AccessKind::Data, obs)?;
+            }};
+            (Branch |$a:ident, $b:ident| $taken:expr) => {{
+                let ($a, $b) = (self.hart.x[rs1], self.hart.x[rs2]);
+                if $taken {
+                    return self.target(pc.wrapping_add(insn.imm as u64));
+                }
+            }};
+            (Jump) => {{
+                let target = self.target(pc.wrapping_add(insn.imm as u64))?;
+                self.hart.set_x(rd, next);
+                return Ok(target);
+            }};
+            (JumpReg) => {{
+                let target = self.target(self.hart.x[rs1].wrapping_add(insn.imm as u64) & !1)?;
+                self.hart.set_x(rd, next);
+                return Ok(target);
+            }};
+            (Nop) => {{}};
+            (Amo $size:literal |$old:ident, $b:ident| $new:expr) => {{
+                let va = self.hart.x[rs1];
+                self.atomic_address(va, $size, AccessType::Store)?;
+                let value = self.read_data(va, $size, AccessType::Store, AccessKind::Atomic, obs)?;
+                let old = if $size == 4 { sext32(value) } else { value };
+                let new = {
+                    let ($old, $b) = (old, self.hart.x[rs2]);
+                    $new
+                };
+                self.write_data(va, $size, new, AccessKind::Atomic, obs)?;
+                self.hart.set_x(rd, old);
+            }};
+            (LoadReserved $size:literal) => {{
+                let va = self.hart.x[rs1];
+                let pa = self.atomic_address(va, $size, AccessType::Load)?;
+                let value = self.read_data(va, $size, AccessType::Load, AccessKind::Atomic, obs)?;
+                self.hart.reservation = Some(pa);
+                self.hart.set_x(rd, if $size == 4 { sext32(value) } else { value });
+            }};
+            (StoreConditional $size:literal) => {{
+                let va = self.hart.x[rs1];
+                let pa = self.atomic_address(va, $size, AccessType::Store)?;
+                let holds = self.hart.reservation == Some(pa);
+                if holds {
+                    self.write_data(va, $size, self.hart.x[rs2], AccessKind::Atomic, obs)?;
+                }
+                // The reservation is lost whether it succeeds or not.
+                self.hart.reservation = None;
+                self.hart.set_x(rd, u64::from(!holds));
+            }};
+            (FpFp |$e:ident, $a:ident, $b:ident, $c:ident| $value:expr) => {{
+                let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
+                let f = &mut self.hart.f;
+                let ($e, $a, $b, $c) = (&mut fpu, f[rs1], f[rs2], f[usize::from(insn.rs3)]);
+                f[usize::from(rd)] = $value;
+                self.fp_done(fpu.flags);
+            }};
+            (FpInt |$e:ident, $a:ident, $b:ident| $value:expr) => {{
+                let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
+                let ($e, $a, $b) = (&mut fpu, self.hart.f[rs1], self.hart.f[rs2]);
+                self.hart.set_x(rd, $value);
+                self.fp_done(fpu.flags);
+            }};
+            (IntFp |$e:ident, $a:ident| $value:expr) => {{
+                let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
+                let ($e, $a) = (&mut fpu, self.hart.x[rs1]);
+                self.hart.f[usize::from(rd)] = $value;
+                self.fp_done(fpu.flags);
+            }};
+            (Csr |$old:ident, $b:ident| $new:expr) => {{
+                self.csr_instruction(insn, |$old, $b| $new)?;
+                if O::WALK && insn.imm == i64::from(crate::csr::SATP) {
+                    obs.address_space(self.hart.satp);
+                }
+            }};
+            (System $function:ident) => {
+                return self.$function(insn, next, obs)
+            };
+        }
+        macro_rules! interpret {
+            ($($section:ident { $($class:ident {
+                $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)*
+            })* })*) => {
+                match insn.op { $($($(Op::$op => one!($class $($size)? $($call)? $(|$($arg),+| $x)?),)*)*)* }
             };
         }
         instruction_table!(interpret);
@@ -388,27 +378,21 @@ impl Machine {
     }
 
     fn system_mret<O: Observer>(&mut self, _: &Insn, _: u64, obs: &mut O) -> Outcome<u64> {
-        if self.hart.privilege != Privilege::Machine {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(self.hart.privilege != Privilege::Machine)?;
         Ok(trap::return_from(&mut self.hart, &mut self.bus, Privilege::Machine, obs))
     }
 
     fn system_sret<O: Observer>(&mut self, _: &Insn, _: u64, obs: &mut O) -> Outcome<u64> {
         // 3.1.6.5: TSR makes sret illegal in S-mode.
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TSR != 0;
-        if self.hart.privilege == Privilege::User || trapped {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(trapped)?;
         Ok(trap::return_from(&mut self.hart, &mut self.bus, Privilege::Supervisor, obs))
     }
 
     fn system_wfi<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
         // 3.1.6.5: TW makes wfi illegal below M-mode; in U-mode it is illegal when S-mode is there.
         let trapped = self.hart.privilege != Privilege::Machine && self.hart.mstatus & status::TW != 0;
-        if trapped || self.hart.privilege == Privilege::User {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(trapped)?;
         // Wakes up when an interrupt is pending and enabled in mie, whether or not it will be taken (3.3.3).
         self.waiting = self.hart.mip & self.hart.mie & interrupt::ALL == 0;
         Ok(next)
@@ -416,26 +400,20 @@ impl Machine {
 
     fn system_sfence_vma<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TVM != 0;
-        if self.hart.privilege == Privilege::User || trapped {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(trapped)?;
         self.engine.flush_translations();
         Ok(next)
     }
 
     fn system_bank_from<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
-        if self.hart.privilege == Privilege::User {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(false)?;
         let value = self.hart.custom.other[usize::from(insn.rs1)];
         self.hart.set_x(insn.rd, value);
         Ok(next)
     }
 
     fn system_bank_to<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
-        if self.hart.privilege == Privilege::User {
-            return Err(self.illegal_now());
-        }
+        self.check_privileged(false)?;
         if insn.rd != 0 {
             self.hart.custom.other[usize::from(insn.rd)] = self.hart.x[usize::from(insn.rs1)];
         }

@@ -41,45 +41,43 @@ pub struct Stat {
 /// implementation that touches the host.
 pub trait HostCalls: Send {
     /// Opens `path` with Linux's `flags`; yields a number from 3 up.
-    fn open(&mut self, path: &str, flags: u64, mode: u64) -> Result<u64, Errno> {
-        let _ = (path, flags, mode);
+    fn open(&mut self, _path: &str, _flags: u64, _mode: u64) -> Result<u64, Errno> {
         Err(Errno::EACCES)
     }
 
     /// Closes a file.
-    fn close(&mut self, fd: u64) -> Result<(), Errno> {
-        let _ = fd;
+    fn close(&mut self, _fd: u64) -> Result<(), Errno> {
         Err(Errno::EBADF)
     }
 
     /// Reads from the file's position (`at` is `None`) or from `at`.
-    fn read(&mut self, fd: u64, at: Option<u64>, buffer: &mut [u8]) -> Result<u64, Errno> {
-        let _ = (fd, at, buffer);
+    fn read(&mut self, _fd: u64, _at: Option<u64>, _buffer: &mut [u8]) -> Result<u64, Errno> {
         Err(Errno::EBADF)
     }
 
     /// Writes at the file's position (`at` is `None`) or at `at`.
-    fn write(&mut self, fd: u64, at: Option<u64>, bytes: &[u8]) -> Result<u64, Errno> {
-        let _ = (fd, at, bytes);
+    fn write(&mut self, _fd: u64, _at: Option<u64>, _bytes: &[u8]) -> Result<u64, Errno> {
         Err(Errno::EBADF)
     }
 
     /// Moves the file's position; `whence` is 0 from the start, 1 from here, 2 from the end.
-    fn seek(&mut self, fd: u64, offset: i64, whence: u64) -> Result<u64, Errno> {
-        let _ = (fd, offset, whence);
+    fn seek(&mut self, _fd: u64, _offset: i64, _whence: u64) -> Result<u64, Errno> {
         Err(Errno::EBADF)
     }
 
     /// Describes an open file.
-    fn stat(&mut self, fd: u64) -> Result<Stat, Errno> {
-        let _ = fd;
+    fn stat(&mut self, _fd: u64) -> Result<Stat, Errno> {
         Err(Errno::EBADF)
     }
 
     /// Describes a file by its path.
-    fn stat_path(&mut self, path: &str) -> Result<Stat, Errno> {
-        let _ = path;
+    fn stat_path(&mut self, _path: &str) -> Result<Stat, Errno> {
         Err(Errno::EACCES)
+    }
+
+    /// The first few paths that the guest asked for and did not get.
+    fn refused(&self) -> &[String] {
+        &[]
     }
 }
 
@@ -123,11 +121,6 @@ impl MemoryFiles {
     /// Adds a file.
     pub fn insert(&mut self, path: impl Into<String>, bytes: Vec<u8>) {
         self.files.insert(path.into(), bytes);
-    }
-
-    /// The first few paths that the guest asked for and did not get.
-    pub fn refused(&self) -> &[String] {
-        &self.refused
     }
 
     fn refuse(&mut self, path: &str) -> Errno {
@@ -186,5 +179,9 @@ impl HostCalls for MemoryFiles {
             Some(bytes) => Ok(Stat { mode: S_IFREG_555, size: bytes.len() as u64 }),
             None => Err(self.refuse(path)),
         }
+    }
+
+    fn refused(&self) -> &[String] {
+        &self.refused
     }
 }

@@ -96,63 +96,22 @@ impl Row {
 }
 
 macro_rules! define {
-    (
-        upper { $($u:ident $um:literal $uw:ident $ue:ident $uf:ident $ub:literal |$upc:ident, $ui:ident| $ux:expr;)* }
-        alu_imm { $($ai:ident $aim:literal $aiw:ident $aie:ident $aif:ident $aib:literal |$aia:ident, $aibb:ident| $aix:expr;)* }
-        alu_reg { $($ar:ident $arm:literal $arw:ident $are:ident $arf:ident $arb:literal |$ara:ident, $arbb:ident| $arx:expr;)* }
-        load { $($l:ident $lm:literal $lw:ident $le:ident $lf:ident $lb:literal $ls:literal |$lv:ident| $lx:expr;)* }
-        store { $($s:ident $sm:literal $sw:ident $se:ident $sf:ident $sb:literal $ss:literal;)* }
-        fp_load { $($fl:ident $flm:literal $flw:ident $fle:ident $flf:ident $flb:literal $fls:literal |$flv:ident| $flx:expr;)* }
-        fp_store { $($fs:ident $fsm:literal $fsw:ident $fse:ident $fsf:ident $fsb:literal $fss:literal;)* }
-        branch { $($b:ident $bm:literal $bw:ident $be:ident $bf:ident $bb:literal |$ba:ident, $bbb:ident| $bx:expr;)* }
-        jump { $($j:ident $jm:literal $jw:ident $je:ident $jf:ident $jb:literal;)* }
-        jump_reg { $($jr:ident $jrm:literal $jrw:ident $jre:ident $jrf:ident $jrb:literal;)* }
-        nop { $($n:ident $nm:literal $nw:ident $ne:ident $nf:ident $nb:literal;)* }
-        amo { $($a:ident $am:literal $aw:ident $ae:ident $af:ident $ab:literal $as_:literal |$aold:ident, $abb:ident| $ax:expr;)* }
-        load_reserved { $($lr:ident $lrm:literal $lrw:ident $lre:ident $lrf:ident $lrb:literal $lrs:literal;)* }
-        store_conditional { $($sc:ident $scm:literal $scw:ident $sce:ident $scf:ident $scb:literal $scs:literal;)* }
-        fp_fp { $($ff:ident $ffm:literal $ffw:ident $ffe:ident $fff:ident $ffb:literal |$ffen:ident, $ffa:ident, $ffbb:ident, $ffc:ident| $ffx:expr;)* }
-        fp_int { $($fi:ident $fim:literal $fiw:ident $fie:ident $fif:ident $fib:literal |$fien:ident, $fia:ident, $fibb:ident| $fix:expr;)* }
-        int_fp { $($if_:ident $ifm:literal $ifw:ident $ife:ident $iff:ident $ifb:literal |$ifen:ident, $ifa:ident| $ifx:expr;)* }
-        csr { $($c:ident $cm:literal $cw:ident $ce:ident $cf:ident $cb:literal |$cold:ident, $cbb:ident| $cx:expr;)* }
-        system { $($y:ident $ym:literal $yw:ident $ye:ident $yf:ident $yb:literal $yx:ident;)* }
-    ) => {
-        define! { @rows
-            Upper { $($u $um $uw $ue $uf $ub;)* }
-            AluImm { $($ai $aim $aiw $aie $aif $aib;)* }
-            AluReg { $($ar $arm $arw $are $arf $arb;)* }
-            Load { $($l $lm $lw $le $lf $lb;)* }
-            Store { $($s $sm $sw $se $sf $sb;)* }
-            FpLoad { $($fl $flm $flw $fle $flf $flb;)* }
-            FpStore { $($fs $fsm $fsw $fse $fsf $fsb;)* }
-            Branch { $($b $bm $bw $be $bf $bb;)* }
-            Jump { $($j $jm $jw $je $jf $jb;)* }
-            JumpReg { $($jr $jrm $jrw $jre $jrf $jrb;)* }
-            Nop { $($n $nm $nw $ne $nf $nb;)* }
-            Amo { $($a $am $aw $ae $af $ab;)* }
-            LoadReserved { $($lr $lrm $lrw $lre $lrf $lrb;)* }
-            StoreConditional { $($sc $scm $scw $sce $scf $scb;)* }
-            FpFp { $($ff $ffm $ffw $ffe $fff $ffb;)* }
-            FpInt { $($fi $fim $fiw $fie $fif $fib;)* }
-            IntFp { $($if_ $ifm $ifw $ife $iff $ifb;)* }
-            Csr { $($c $cm $cw $ce $cf $cb;)* }
-            System { $($y $ym $yw $ye $yf $yb;)* }
-        }
-    };
-    (@rows $($class:ident { $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal;)* })*) => {
+    ($($section:ident { $($class:ident {
+        $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)*
+    })* })*) => {
         /// Every instruction; a name that ends in `32` is RV32's version of an instruction whose result
         /// differs from RV64's.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         #[allow(missing_docs)]
-        pub enum Op { $($($op,)*)* }
+        pub enum Op { $($($($op,)*)*)* }
 
         /// The table, one row for each [`Op`], in the same order.
         pub static INSTRUCTIONS: &[Row] = &[
-            $($(Row {
+            $($($(Row {
                 op: Op::$op, mnemonic: $m, width: Width::$w, extension: Extension::$e, format: Format::$f,
                 bits: $b, class: Class::$class,
-            },)*)*
+            },)*)*)*
         ];
     };
 }

@@ -59,50 +59,38 @@ pub struct Isa {
 /// Why an ISA string was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum IsaError {
-    /// It does not begin with `rv32` or `rv64`.
     #[error("ISA string \"{0}\" must begin with rv32 or rv64, as in rv64gc")]
     Width(String),
-    /// The base is neither `i` nor `g`.
     #[error("ISA string \"{isa}\" must continue with i or g after the width, not '{letter}'")]
-    Base {
-        /// The string.
-        isa: String,
-        /// The letter in place of the base.
-        letter: char,
-    },
-    /// A single-letter extension that this machine does not support.
+    Base { isa: String, letter: char },
     #[error(
         "unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c, and g for imafd"
     )]
-    Letter {
-        /// The string.
-        isa: String,
-        /// The letter.
-        letter: char,
-    },
-    /// A multi-letter extension that this machine does not support.
+    Letter { isa: String, letter: char },
     #[error(
         "unknown extension \"{name}\" in ISA string \"{isa}\": after the letters come zicsr, zifencei, zicntr, \
          zihpm, zmmul, xtollbank and xtollstack, each behind an underscore"
     )]
-    Name {
-        /// The string.
-        isa: String,
-        /// The name.
-        name: String,
-    },
-    /// An extension without the one that it builds on.
+    Name { isa: String, name: String },
     #[error("ISA string \"{isa}\" has '{extension}' without '{needs}'")]
-    Needs {
-        /// The string.
-        isa: String,
-        /// The extension named.
-        extension: &'static str,
-        /// The one it needs.
-        needs: &'static str,
-    },
+    Needs { isa: String, extension: &'static str, needs: &'static str },
 }
+
+/// What an ISA string calls each extension, in the order of the string.
+const NAMES: [(Extension, &str); 10] = [
+    (Extension::I, "i"),
+    (Extension::M, "m"),
+    (Extension::A, "a"),
+    (Extension::F, "f"),
+    (Extension::D, "d"),
+    (Extension::C, "c"),
+    (Extension::Zicsr, "_zicsr"),
+    (Extension::Zifencei, "_zifencei"),
+    (Extension::XTollBank, "_xtollbank"),
+    (Extension::XTollStack, "_xtollstack"),
+];
 
 impl Isa {
     /// The register width.
@@ -144,16 +132,11 @@ impl Isa {
             Xlen::Rv64 => 2 << 62,
         };
         let mut bit = |c: u8| v |= 1u64 << (c - b'a');
-        for (e, c) in [
-            (Extension::I, b'i'),
-            (Extension::M, b'm'),
-            (Extension::A, b'a'),
-            (Extension::F, b'f'),
-            (Extension::D, b'd'),
-            (Extension::C, b'c'),
-        ] {
-            if self.has(e) {
-                bit(c);
+        for (extension, name) in NAMES {
+            if let [letter] = name.as_bytes()
+                && self.has(extension)
+            {
+                bit(*letter);
             }
         }
         bit(b's');
@@ -278,23 +261,8 @@ fn strip_version(s: &str) -> &str {
 
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_rv64() { "rv64i" } else { "rv32i" })?;
-        for (e, name) in [
-            (Extension::M, "m"),
-            (Extension::A, "a"),
-            (Extension::F, "f"),
-            (Extension::D, "d"),
-            (Extension::C, "c"),
-            (Extension::Zicsr, "_zicsr"),
-            (Extension::Zifencei, "_zifencei"),
-            (Extension::XTollBank, "_xtollbank"),
-            (Extension::XTollStack, "_xtollstack"),
-        ] {
-            if self.has(e) {
-                f.write_str(name)?;
-            }
-        }
-        Ok(())
+        f.write_str(if self.is_rv64() { "rv64" } else { "rv32" })?;
+        NAMES.iter().filter(|(extension, _)| self.has(*extension)).try_for_each(|(_, name)| f.write_str(name))
     }
 }
 

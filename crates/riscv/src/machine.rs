@@ -197,6 +197,11 @@ impl Machine {
         self.host = host;
     }
 
+    /// The handler of proxied system calls.
+    pub fn host(&self) -> &dyn HostCalls {
+        &*self.host
+    }
+
     /// Runs until `budget` steps are done or the machine stops. A step is an instruction that retires, a trap,
     /// or a wait; so a guest that does nothing but trap ends as well.
     ///

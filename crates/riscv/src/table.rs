@@ -1,20 +1,33 @@
 //! The instruction table. Each instruction is one row; the rows make the [`Op`] enum, the decoder, the
 //! disassembler, the reference interpreter, the block handlers and the tests, so that they cannot diverge.
 //!
-//! A row of a group has the shape that the group's instructions share. `a` and `b` are the values of the
-//! source registers (or the immediate), sign-extended to 64 bits on RV32; what the expression yields goes to
-//! the destination register. Where RV32 gives another result than RV64 on such values, it has a row of its own.
+//! A group is a `Class`. Its section says who does its instructions for the block engine: they are `folded` when a
+//! block is built, done `in_blocks`, or `stepped` by the reference interpreter.
+//!
+//! A row is `Op "mnemonic" Width Extension Format bits`, then if the group has them the bytes of its access, the
+//! function that does it, and its value as a closure: one pattern matches all. `a` and `b` are the values of the source
+//! registers (or the immediate), sign-extended to 64 bits on RV32; what the expression yields goes to the destination
+//! register. Where RV32 gives another result than RV64 on such values, it has a row of its own.
 
 /// Hands the whole table to the macro named `$then`.
 macro_rules! instruction_table {
     ($then:ident) => {
         $then! {
-upper {
+folded {
+Upper {
     Lui "lui" Any I U 0x0000_0037 |_pc, imm| imm;
     Auipc "auipc" Rv64 I U 0x0000_0017 |pc, imm| pc.wrapping_add(imm);
     Auipc32 "auipc" Rv32 I U 0x0000_0017 |pc, imm| sext32(pc.wrapping_add(imm));
 }
-alu_imm {
+Jump {
+    Jal "jal" Any I J 0x0000_006f;
+}
+Nop {
+    Fence "fence" Any I Fence 0x0000_000f;
+}
+}
+in_blocks {
+AluImm {
     Addi "addi" Rv64 I I 0x0000_0013 |a, b| a.wrapping_add(b);
     Slti "slti" Any I I 0x0000_2013 |a, b| u64::from((a as i64) < b as i64);
     Sltiu "sltiu" Any I I 0x0000_3013 |a, b| u64::from(a < b);
@@ -33,7 +46,7 @@ alu_imm {
     Srli32 "srli" Rv32 I Shift32 0x0000_5013 |a, b| sext32(u64::from(a as u32 >> (b & 31)));
     Srai32 "srai" Rv32 I Shift32 0x4000_5013 |a, b| (a as i32 >> (b & 31)) as u64;
 }
-alu_reg {
+AluReg {
     Add "add" Rv64 I R 0x0000_0033 |a, b| a.wrapping_add(b);
     Sub "sub" Rv64 I R 0x4000_0033 |a, b| a.wrapping_sub(b);
     Sll "sll" Rv64 I R 0x0000_1033 |a, b| a << (b & 63);
@@ -76,7 +89,7 @@ alu_reg {
     Rem32 "rem" Rv32 M R 0x0200_6033 |a, b| rem32(a as i32, b as i32);
     Remu32 "remu" Rv32 M R 0x0200_7033 |a, b| remu32(a as u32, b as u32);
 }
-load {
+Load {
     Lb "lb" Any I Load 0x0000_0003 1 |v| v as i8 as u64;
     Lh "lh" Any I Load 0x0000_1003 2 |v| v as i16 as u64;
     Lw "lw" Any I Load 0x0000_2003 4 |v| v as i32 as u64;
@@ -85,21 +98,21 @@ load {
     Lhu "lhu" Any I Load 0x0000_5003 2 |v| v;
     Lwu "lwu" Rv64 I Load 0x0000_6003 4 |v| v;
 }
-store {
+Store {
     Sb "sb" Any I Store 0x0000_0023 1;
     Sh "sh" Any I Store 0x0000_1023 2;
     Sw "sw" Any I Store 0x0000_2023 4;
     Sd "sd" Rv64 I Store 0x0000_3023 8;
 }
-fp_load {
+FpLoad {
     Flw "flw" Any F FLoad 0x0000_2007 4 |v| v | NAN_BOX;
     Fld "fld" Any D FLoad 0x0000_3007 8 |v| v;
 }
-fp_store {
+FpStore {
     Fsw "fsw" Any F FStore 0x0000_2027 4;
     Fsd "fsd" Any D FStore 0x0000_3027 8;
 }
-branch {
+Branch {
     Beq "beq" Any I B 0x0000_0063 |a, b| a == b;
     Bne "bne" Any I B 0x0000_1063 |a, b| a != b;
     Blt "blt" Any I B 0x0000_4063 |a, b| (a as i64) < b as i64;
@@ -107,44 +120,10 @@ branch {
     Bltu "bltu" Any I B 0x0000_6063 |a, b| a < b;
     Bgeu "bgeu" Any I B 0x0000_7063 |a, b| a >= b;
 }
-jump {
-    Jal "jal" Any I J 0x0000_006f;
-}
-jump_reg {
+JumpReg {
     Jalr "jalr" Any I Jalr 0x0000_0067;
 }
-nop {
-    Fence "fence" Any I Fence 0x0000_000f;
-}
-amo {
-    AmoswapW "amoswap.w" Any A Amo 0x0800_202f 4 |_old, b| b;
-    AmoaddW "amoadd.w" Any A Amo 0x0000_202f 4 |old, b| old.wrapping_add(b);
-    AmoxorW "amoxor.w" Any A Amo 0x2000_202f 4 |old, b| old ^ b;
-    AmoandW "amoand.w" Any A Amo 0x6000_202f 4 |old, b| old & b;
-    AmoorW "amoor.w" Any A Amo 0x4000_202f 4 |old, b| old | b;
-    AmominW "amomin.w" Any A Amo 0x8000_202f 4 |old, b| (old as i32).min(b as i32) as u64;
-    AmomaxW "amomax.w" Any A Amo 0xa000_202f 4 |old, b| (old as i32).max(b as i32) as u64;
-    AmominuW "amominu.w" Any A Amo 0xc000_202f 4 |old, b| u64::from((old as u32).min(b as u32));
-    AmomaxuW "amomaxu.w" Any A Amo 0xe000_202f 4 |old, b| u64::from((old as u32).max(b as u32));
-    AmoswapD "amoswap.d" Rv64 A Amo 0x0800_302f 8 |_old, b| b;
-    AmoaddD "amoadd.d" Rv64 A Amo 0x0000_302f 8 |old, b| old.wrapping_add(b);
-    AmoxorD "amoxor.d" Rv64 A Amo 0x2000_302f 8 |old, b| old ^ b;
-    AmoandD "amoand.d" Rv64 A Amo 0x6000_302f 8 |old, b| old & b;
-    AmoorD "amoor.d" Rv64 A Amo 0x4000_302f 8 |old, b| old | b;
-    AmominD "amomin.d" Rv64 A Amo 0x8000_302f 8 |old, b| (old as i64).min(b as i64) as u64;
-    AmomaxD "amomax.d" Rv64 A Amo 0xa000_302f 8 |old, b| (old as i64).max(b as i64) as u64;
-    AmominuD "amominu.d" Rv64 A Amo 0xc000_302f 8 |old, b| old.min(b);
-    AmomaxuD "amomaxu.d" Rv64 A Amo 0xe000_302f 8 |old, b| old.max(b);
-}
-load_reserved {
-    LrW "lr.w" Any A Lr 0x1000_202f 4;
-    LrD "lr.d" Rv64 A Lr 0x1000_302f 8;
-}
-store_conditional {
-    ScW "sc.w" Any A Amo 0x1800_202f 4;
-    ScD "sc.d" Rv64 A Amo 0x1800_302f 8;
-}
-fp_fp {
+FpFp {
     FmaddS "fmadd.s" Any F FR4 0x0000_0043 |e, a, b, c| e.fma::<F32>(a, b, c, false, false);
     FmsubS "fmsub.s" Any F FR4 0x0000_0047 |e, a, b, c| e.fma::<F32>(a, b, c, false, true);
     FnmsubS "fnmsub.s" Any F FR4 0x0000_004b |e, a, b, c| e.fma::<F32>(a, b, c, true, false);
@@ -176,7 +155,7 @@ fp_fp {
     FcvtSD "fcvt.s.d" Any D F1 0x4010_0053 |e, a, _b, _c| e.convert::<F64, F32>(a);
     FcvtDS "fcvt.d.s" Any D F1 0x4200_0053 |e, a, _b, _c| e.convert::<F32, F64>(a);
 }
-fp_int {
+FpInt {
     FcvtWS "fcvt.w.s" Any F F2x 0xc000_0053 |e, a, _b| e.float_to_int::<F32>(a, 32, true);
     FcvtWuS "fcvt.wu.s" Any F F2x 0xc010_0053 |e, a, _b| e.float_to_int::<F32>(a, 32, false);
     FcvtLS "fcvt.l.s" Rv64 F F2x 0xc020_0053 |e, a, _b| e.float_to_int::<F32>(a, 64, true);
@@ -196,7 +175,7 @@ fp_int {
     FltD "flt.d" Any D FCmp 0xa200_1053 |e, a, b| e.compare::<F64>(a, b, Compare::Lt);
     FeqD "feq.d" Any D FCmp 0xa200_2053 |e, a, b| e.compare::<F64>(a, b, Compare::Eq);
 }
-int_fp {
+IntFp {
     FcvtSW "fcvt.s.w" Any F X2f 0xd000_0053 |e, a| e.int_to_float::<F32>(sext32(a), true);
     FcvtSWu "fcvt.s.wu" Any F X2f 0xd010_0053 |e, a| e.int_to_float::<F32>(u64::from(a as u32), false);
     FcvtSL "fcvt.s.l" Rv64 F X2f 0xd020_0053 |e, a| e.int_to_float::<F32>(a, true);
@@ -208,7 +187,37 @@ int_fp {
     FcvtDLu "fcvt.d.lu" Rv64 D X2f 0xd230_0053 |e, a| e.int_to_float::<F64>(a, false);
     FmvDX "fmv.d.x" Rv64 D X2fn 0xf200_0053 |_e, a| a;
 }
-csr {
+}
+stepped {
+Amo {
+    AmoswapW "amoswap.w" Any A Amo 0x0800_202f 4 |_old, b| b;
+    AmoaddW "amoadd.w" Any A Amo 0x0000_202f 4 |old, b| old.wrapping_add(b);
+    AmoxorW "amoxor.w" Any A Amo 0x2000_202f 4 |old, b| old ^ b;
+    AmoandW "amoand.w" Any A Amo 0x6000_202f 4 |old, b| old & b;
+    AmoorW "amoor.w" Any A Amo 0x4000_202f 4 |old, b| old | b;
+    AmominW "amomin.w" Any A Amo 0x8000_202f 4 |old, b| (old as i32).min(b as i32) as u64;
+    AmomaxW "amomax.w" Any A Amo 0xa000_202f 4 |old, b| (old as i32).max(b as i32) as u64;
+    AmominuW "amominu.w" Any A Amo 0xc000_202f 4 |old, b| u64::from((old as u32).min(b as u32));
+    AmomaxuW "amomaxu.w" Any A Amo 0xe000_202f 4 |old, b| u64::from((old as u32).max(b as u32));
+    AmoswapD "amoswap.d" Rv64 A Amo 0x0800_302f 8 |_old, b| b;
+    AmoaddD "amoadd.d" Rv64 A Amo 0x0000_302f 8 |old, b| old.wrapping_add(b);
+    AmoxorD "amoxor.d" Rv64 A Amo 0x2000_302f 8 |old, b| old ^ b;
+    AmoandD "amoand.d" Rv64 A Amo 0x6000_302f 8 |old, b| old & b;
+    AmoorD "amoor.d" Rv64 A Amo 0x4000_302f 8 |old, b| old | b;
+    AmominD "amomin.d" Rv64 A Amo 0x8000_302f 8 |old, b| (old as i64).min(b as i64) as u64;
+    AmomaxD "amomax.d" Rv64 A Amo 0xa000_302f 8 |old, b| (old as i64).max(b as i64) as u64;
+    AmominuD "amominu.d" Rv64 A Amo 0xc000_302f 8 |old, b| old.min(b);
+    AmomaxuD "amomaxu.d" Rv64 A Amo 0xe000_302f 8 |old, b| old.max(b);
+}
+LoadReserved {
+    LrW "lr.w" Any A Lr 0x1000_202f 4;
+    LrD "lr.d" Rv64 A Lr 0x1000_302f 8;
+}
+StoreConditional {
+    ScW "sc.w" Any A Amo 0x1800_202f 4;
+    ScD "sc.d" Rv64 A Amo 0x1800_302f 8;
+}
+Csr {
     Csrrw "csrrw" Any Zicsr Csr 0x0000_1073 |_old, b| b;
     Csrrs "csrrs" Any Zicsr Csr 0x0000_2073 |old, b| old | b;
     Csrrc "csrrc" Any Zicsr Csr 0x0000_3073 |old, b| old & !b;
@@ -216,7 +225,7 @@ csr {
     Csrrsi "csrrsi" Any Zicsr CsrImm 0x0000_6073 |old, b| old | b;
     Csrrci "csrrci" Any Zicsr CsrImm 0x0000_7073 |old, b| old & !b;
 }
-system {
+System {
     Ecall "ecall" Any I Plain 0x0000_0073 system_ecall;
     Ebreak "ebreak" Any I Plain 0x0010_0073 system_ebreak;
     FenceI "fence.i" Any Zifencei FenceI 0x0000_100f system_fence_i;
@@ -226,6 +235,7 @@ system {
     SfenceVma "sfence.vma" Any Priv Sfence 0x1200_0073 system_sfence_vma;
     TollMvfrom "toll.mvfrom" Any XTollBank BankFrom 0x0000_000b system_bank_from;
     TollMvto "toll.mvto" Any XTollBank BankTo 0x0000_100b system_bank_to;
+}
 }
         }
     };

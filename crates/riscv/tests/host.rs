@@ -12,7 +12,7 @@ const BLOCK: u64 = BASE + 0x2000;
 
 fn machine(code: &Asm, data: &[(u64, &[u8])]) -> Machine {
     let mut m = Machine::new(Config { ram_bytes: 1 << 20, ..Config::default() }).unwrap();
-    let symbol = |name: &str, address| Symbol { name: name.into(), address, size: 8, function: false };
+    let symbol = |name: &str, address| Symbol { name: name.into(), address, size: 8 };
     let elf = Elf {
         entry: BASE,
         xlen: Xlen::Rv64,
@@ -99,7 +99,7 @@ fn console_output_is_bounded() {
     // Device 1, command 1: one character, for ever.
     a.op(Op::Sd, 0, 8, 7, 0).op(Op::Jal, 0, 0, 0, -4);
     let mut m = Machine::new(Config { ram_bytes: 1 << 20, console_bytes: 10, ..Config::default() }).unwrap();
-    let symbol = |name: &str, address| Symbol { name: name.into(), address, size: 8, function: false };
+    let symbol = |name: &str, address| Symbol { name: name.into(), address, size: 8 };
     m.load(&Elf {
         entry: BASE,
         xlen: Xlen::Rv64,

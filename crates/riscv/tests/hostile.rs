@@ -54,18 +54,8 @@ fn machine(rng: &Rng, isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {
             xlen: isa.xlen(),
             segments: vec![tollgate_riscv::Segment { address: BASE, data: image.to_vec(), memory_size: RAM }],
             symbols: vec![
-                tollgate_riscv::Symbol {
-                    name: "fromhost".into(),
-                    address: BASE + 0x8040,
-                    size: 8,
-                    function: false,
-                },
-                tollgate_riscv::Symbol {
-                    name: "tohost".into(),
-                    address: BASE + 0x8000,
-                    size: 8,
-                    function: false,
-                },
+                tollgate_riscv::Symbol { name: "fromhost".into(), address: BASE + 0x8040, size: 8 },
+                tollgate_riscv::Symbol { name: "tohost".into(), address: BASE + 0x8000, size: 8 },
             ],
         };
         let mut files = MemoryFiles::new();

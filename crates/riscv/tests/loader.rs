@@ -88,7 +88,6 @@ fn damaged_files_never_panic() {
             }
             if let Ok(elf) = Elf::parse(&b) {
                 assert!(elf.segments.iter().map(|s| s.data.len()).sum::<usize>() <= 2 * b.len());
-                elf.symbol_at(rng.next());
             }
         }
     }
@@ -99,10 +98,9 @@ fn symbols_of_a_linked_program() {
     let elf = Elf::parse(include_bytes!("../../../guests/riscv/bench/mix.elf")).unwrap();
     assert_eq!((elf.entry, elf.symbol("_start")), (BASE, Some(BASE)));
     let main = elf.symbol("main").unwrap();
-    let (symbol, offset) = elf.symbol_at(main + 6).unwrap();
-    assert_eq!((symbol.name.as_str(), offset, symbol.function), ("main", 6, true));
+    assert!(main > BASE && elf.symbols.iter().any(|s| (s.name.as_str(), s.address) == ("main", main)));
     assert!(elf.symbols.is_sorted_by_key(|s| s.address));
-    assert_eq!(elf.symbol_at(0), None);
+    assert_eq!(elf.symbol("no such symbol"), None);
 }
 
 #[test]

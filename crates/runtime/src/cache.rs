@@ -23,29 +23,17 @@ pub struct Cache {
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The cache is not writable.
-    #[error("the cache {dir} cannot be written: {source}; name another directory with --cache DIR")]
-    Cache {
-        /// The directory.
-        dir: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error("the cache {0} cannot be written: {1}; name another directory with --cache DIR")]
+    Cache(PathBuf, #[source] io::Error),
     /// The sources cannot be read.
     #[error("the sources cannot be read: {0}")]
     Sources(io::Error),
     /// A command could not be started.
     #[error("'{0}' cannot be started: {1}")]
     NotStarted(String, io::Error),
-    /// A command failed.
-    #[error("'{command}' failed: {fate}{said}", said = last_words(.stderr))]
-    Failed {
-        /// The command.
-        command: String,
-        /// How it ended.
-        fate: process::Fate,
-        /// The last lines of its standard error.
-        stderr: Vec<String>,
-    },
+    /// A command failed; with the last lines of its standard error.
+    #[error("'{0}' failed: {1}{said}", said = last_words(.2))]
+    Failed(String, process::Fate, Vec<String>),
     /// The user wants to stop.
     #[error("the build was stopped")]
     Stopped,
@@ -100,7 +88,7 @@ impl Cache {
         if ready.is_dir() {
             return Ok(ready);
         }
-        let unwritable = |source| BuildError::Cache { dir: self.dir.clone(), source };
+        let unwritable = |source| BuildError::Cache(self.dir.clone(), source);
         fs::create_dir_all(&self.dir).map_err(unwritable)?;
         let making = tempfile::Builder::new()
             .prefix(&format!(".{}-", runtime.folder))
@@ -170,7 +158,7 @@ fn checked(
             // Some compilers complain on their standard output.
             let stdout: Vec<String> = String::from_utf8_lossy(&done.stdout).lines().map(Into::into).collect();
             let said = if done.stderr.is_empty() { stdout } else { done.stderr };
-            Err(BuildError::Failed { command: line, fate, stderr: reason(&said) })
+            Err(BuildError::Failed(line, fate, reason(&said)))
         }
     }
 }

@@ -45,7 +45,7 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
         let folder = match setting.cache.folder(runtime, &setting.sources, &go, &mut |_| {}) {
             Ok(folder) => folder,
             // A package manager without a network is not a fault of the runtime.
-            Err(BuildError::Failed { stderr, .. }) if offline(&stderr) => {
+            Err(BuildError::Failed(_, _, stderr)) if offline(&stderr) => {
                 tollgate_testkit::skip_case!(
                     &runtime.id,
                     "its package manager cannot reach a registry: a network"

@@ -2,6 +2,7 @@
 
 use crate::ScanError;
 use crate::plan::{mix, page_bytes};
+use rustix::fs::{FsWord, statfs, statvfs};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -162,13 +163,13 @@ fn directory() -> Result<PathBuf, ScanError> {
 }
 
 fn in_memory(directory: &Path) -> bool {
-    const TMPFS: i64 = 0x0102_1994;
-    const RAMFS: i64 = 0x8584_58f6;
-    rustix::fs::statfs(directory).map_or(true, |stat| [TMPFS, RAMFS].contains(&(stat.f_type as i64)))
+    const TMPFS: FsWord = 0x0102_1994;
+    const RAMFS: FsWord = 0x8584_58f6;
+    statfs(directory).map_or(true, |stat| [TMPFS, RAMFS].contains(&stat.f_type))
 }
 
 /// Bytes that a user without privileges may still write there.
 fn free_bytes(directory: &Path) -> io::Result<u64> {
-    let stat = rustix::fs::statvfs(directory)?;
+    let stat = statvfs(directory)?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }

@@ -198,7 +198,7 @@ impl Tree {
         // SAFETY: nobody else reaps the program, so that its id, which is the group's, is still its own if it is our
         // child. Status and usage are valid for writing.
         unsafe {
-            if !self.is_child() {
+            if child_state(group, libc::WNOHANG).is_none() {
                 return ended;
             }
             libc::kill(-group, libc::SIGKILL);
@@ -215,10 +215,6 @@ impl Tree {
             }
         }
         ended
-    }
-
-    fn is_child(&self) -> bool {
-        child_state(self.program, libc::WNOHANG).is_some()
     }
 }
 

@@ -3,12 +3,12 @@
 use crate::args::{Destination, one_of};
 use crate::output;
 use crate::session::Session;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use std::ffi::OsString;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 use tollgate_measure::host;
-use tollgate_record::{Host, Run, document};
+use tollgate_record::Host;
 use tollgate_toll::{Limits, Prices, StartError, Wanted, When, bill};
 
 #[derive(clap::Args)]

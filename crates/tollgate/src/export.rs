@@ -19,17 +19,13 @@ pub(crate) struct Args {
     #[arg(value_name = "RUN")]
     run: String,
     /// The format
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(formats()))]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(FORMATS.iter().map(|it| (it.name, it, it.what)).collect::<Vec<_>>()))]
     format: &'static Format,
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
-}
-
-fn formats() -> Vec<(&'static str, &'static Format, &'static str)> {
-    FORMATS.iter().map(|format| (format.name, format, format.what)).collect()
 }
 
 pub(crate) fn export(args: &Args) -> anyhow::Result<ExitCode> {

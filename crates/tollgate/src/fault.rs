@@ -1,11 +1,15 @@
 //! `tollgate fault`: the kinds of page fault, and the scan of a file that does not fit into memory.
 
-mod scan;
-
-use crate::args::Sampling;
+use crate::args::{Sampling, Usage, one_of};
 use crate::sampled::Sampled;
+use crate::session::Session;
 use crate::worker::List;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use tollgate_measure::Site;
+use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, size};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate fault kinds --quick\n  tollgate fault scan --size 256M,1G\n  \
@@ -20,7 +24,7 @@ enum Command {
     /// What each kind of page fault costs, with its proof, and the bill of a major one
     Kinds(KindsArgs),
     /// Map a file, touch a byte of each page, and see what /usr/bin/time -v would tell, and why
-    Scan(Box<scan::ScanArgs>),
+    Scan(Box<ScanArgs>),
     /// Touches the pages of the file on standard input
     #[command(hide = true)]
     Touch {
@@ -44,10 +48,97 @@ pub(crate) fn fault(args: Args) -> anyhow::Result<ExitCode> {
                 .measure(&mut session, &mut |run, _| tollgate_boundary::fault::arrange(&mut run.results))?;
             session.finish()
         }
-        Command::Scan(args) => scan::scan(&args),
+        Command::Scan(args) => scan(&args),
         Command::Touch { job } => {
             tollgate_scan::touch(&job, &mut std::io::stdout().lock())?;
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+#[derive(clap::Args)]
+#[command(
+    mut_arg("quick", |quick| quick.help("A smaller file: 256M, unless --size is given")),
+    after_help = "A file of its own is written with real bytes to TMPDIR (or /var/tmp where that is in memory) \
+                  and has no name: nothing is left of it, however the program ends.\n\nExamples:\n  \
+                  tollgate fault scan --size 256M,1G\n  \
+                  tollgate fault scan --size 1G --memory-limit 256M\n  \
+                  tollgate fault scan --size 1G --memory-limit 256M --pattern random --advice random\n  \
+                  tollgate fault scan --file big.img --size 1G,20G --pattern stride:64K"
+)]
+pub(crate) struct ScanArgs {
+    /// The file to map, read only [default: one of its own, made and removed]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// How much of the file to go over, for each scan: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000) [default: 1G; with --quick 256M]
+    #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = size)]
+    size: Vec<u64>,
+    /// In which order: sequential, random, or stride:SIZE
+    #[arg(long, default_value = "sequential", value_parser = Pattern::parse)]
+    pattern: Pattern,
+    /// The hint that the kernel receives (madvise)
+    #[arg(long, value_name = "ADVICE", value_parser = one_of(Advice::NAMES), default_value = "normal")]
+    advice: Advice,
+    /// The memory that the scan may use, its page cache included, in a control group of its own
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory_limit: Option<u64>,
+    /// Leave in the page cache what is there of the file
+    #[arg(long)]
+    warm: bool,
+    #[command(flatten)]
+    sampling: Sampling,
+}
+
+impl ScanArgs {
+    fn plan(&self, site: Site, seed: u64) -> ScanPlan {
+        let sizes = match (&self.size[..], self.sampling.quick) {
+            ([], true) => vec![256 << 20],
+            ([], false) => vec![1 << 30],
+            (sizes, _) => sizes.to_vec(),
+        };
+        ScanPlan {
+            file: self.file.clone(),
+            sizes,
+            pattern: self.pattern,
+            advice: self.advice,
+            memory_limit: self.memory_limit,
+            warm: self.warm,
+            seed,
+            cpu: site.cpu,
+            source: self.sampling.clock.source(),
+            toucher: toucher(),
+        }
+    }
+}
+
+/// This program, which touches in a process of its own.
+fn toucher() -> Vec<OsString> {
+    // Behind systemd-run the link would name that program, so it is read here.
+    let program = std::fs::read_link("/proc/self/exe").or_else(|_| std::env::current_exe());
+    [program.unwrap_or_else(|_| "tollgate".into()).into(), "fault".into(), "touch".into()].into()
+}
+
+fn scan(args: &ScanArgs) -> anyhow::Result<ExitCode> {
+    let sampling = &args.sampling;
+    let (host, site) = sampling.place()?;
+    let plan = args.plan(site, sampling.seed());
+    plan.check().map_err(Usage::error)?;
+    let mut session = Session::open(&sampling.destination, host, plan.seed)?;
+    let stop = session.stop_on_signal()?;
+    let scanned = tollgate_scan::scan(&plan, &stop, &mut |step| match step {
+        Step::Writing => session.progress.show(0.0, "writing the file"),
+        Step::Touching { done, bytes } => {
+            session.progress.show(done as f64 / plan.sizes.len() as f64, format!("touching {bytes} bytes"));
+        }
+        Step::Measured(results) => {
+            session.run.results = results.to_vec();
+            session.save();
+        }
+    });
+    scanned.map_err(|error| match error {
+        ScanError::Wrong(why) => Usage::error(why),
+        other => other.into(),
+    })?;
+    session.run.complete = session.run.results.len() == plan.sizes.len() && !stop.load(Ordering::Relaxed);
+    session.finish()
 }

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Whose file it is [default: found out]
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(formats()))]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(IMPORTERS.iter().map(|it| (it.name, it, it.what)).collect::<Vec<_>>()))]
     format: Option<&'static Importer>,
     /// What the file does not tell: loops=N and bench=NAME for `perf bench -f simple`
     #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
@@ -33,10 +33,6 @@ pub(crate) struct Args {
     host: Option<String>,
     #[command(flatten)]
     destination: Destination,
-}
-
-fn formats() -> Vec<(&'static str, &'static Importer, &'static str)> {
-    IMPORTERS.iter().map(|importer| (importer.name, importer, importer.what)).collect()
 }
 
 fn told(text: &str) -> Result<(String, String), String> {
@@ -98,12 +94,11 @@ fn refuse_own_record(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 /// The bytes of the file, but no more than any such file has.
 fn contents(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file: io::Result<Box<dyn Read>> = match path.to_str() {
-        Some("-") => Ok(Box::new(io::stdin())),
-        _ => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
+    let read = match path.to_str() {
+        Some("-") => io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes),
+        _ => File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)),
     };
-    let limited = file.and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
-    limited.map_err(|error| Usage::error(format!("cannot read {}: {error}", path.display())))?;
+    read.map_err(|error| Usage::error(format!("cannot read {}: {error}", path.display())))?;
     if bytes.len() as u64 > MOST_BYTES {
         let most = MOST_BYTES >> 20;
         let text = format!(

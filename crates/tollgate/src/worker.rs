@@ -93,15 +93,13 @@ pub(crate) fn of_list(site: Site, source: Source, list: List) -> Command {
 
 /// `tollgate worker`: answers the requests of the process that started it.
 pub(crate) fn worker(args: &Args) -> anyhow::Result<ExitCode> {
-    let site = Site { cpu: args.cpu, peer: args.peer };
-    let Some(rings) = &args.rings else {
-        let list = args.list.probes();
-        worker::serve(list, site, args.clock.source(), args.parent)?;
-        return Ok(ExitCode::SUCCESS);
+    let rings: Vec<Spec> = args.rings.as_deref().map(serde_json::from_str).transpose()?.unwrap_or_default();
+    let rings: Vec<RingProbe> = rings.into_iter().map(RingProbe::new).collect();
+    let probes: Vec<&dyn Probe> = match &args.rings {
+        Some(_) => rings.iter().map(|ring| ring as &dyn Probe).collect(),
+        None => args.list.probes().iter().map(|probe| *probe as &dyn Probe).collect(),
     };
-    let specs: Vec<Spec> = serde_json::from_str(rings)?;
-    let rings: Vec<RingProbe> = specs.into_iter().map(RingProbe::new).collect();
-    let probes: Vec<&dyn Probe> = rings.iter().map(|ring| ring as &dyn Probe).collect();
+    let site = Site { cpu: args.cpu, peer: args.peer };
     worker::serve(&probes, site, args.clock.source(), args.parent)?;
     Ok(ExitCode::SUCCESS)
 }

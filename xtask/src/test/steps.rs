@@ -36,9 +36,8 @@ pub(super) fn guests(_: &mut Session) -> Result<()> {
 /// Cases that cannot run here are listed with the other skips.
 pub(super) fn vm(session: &mut Session) -> Result<()> {
     let skipped = machines::vm::Args::all().rows()?;
-    session.skips.extend(
-        skipped.iter().filter_map(|(case, why)| Skip::parse(&format!("skipped: vm [{case}]: {why}"))),
-    );
+    let skip = |(case, reason): (&str, String)| Skip { test: "vm".into(), case: Some(case.into()), reason };
+    session.skips.extend(skipped.into_iter().map(skip));
     Ok(())
 }
 

@@ -63,54 +63,35 @@ fn object_of(address: *const c_void) -> Option<(*mut c_void, String)> {
 }
 
 /// Calls the library's function through the procedure linkage table, which jumps through the global
-/// offset table (System V ABI, x86-64 supplement, 5.2). By itself the compiler loads the address from
-/// the table once, before the loop, which would be a second `call/indirect`.
-#[cfg(target_arch = "x86_64")]
+/// offset table (System V ABI, x86-64 supplement, 5.2; ELF for the Arm 64-bit Architecture, "Dynamic linking"; RISC-V
+/// psABI, "Program Linkage Table"). By itself the compiler loads the address from the table once, before the loop, which
+/// would be a second `call/indirect`. On another architecture it is called as the compiler would for any program.
 #[inline(always)]
 fn through_linkage_table(value: i64) -> i64 {
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+    let answer = imaxabs(value);
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
     let answer;
     // SAFETY: the callee is a safe C function of this signature, every register that it may change is
     // marked, and without `nostack` the stack is aligned for a call and the red zone is unused.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
         std::arch::asm!("call {callee}@PLT", callee = sym imaxabs,
             in("rdi") value, lateout("rax") answer, clobber_abi("C"));
     }
-    answer
-}
-
-/// The same through the linkage table of AArch64 (ELF for the Arm 64-bit Architecture, "Dynamic linking").
-#[cfg(target_arch = "aarch64")]
-#[inline(always)]
-fn through_linkage_table(value: i64) -> i64 {
-    let answer;
-    // SAFETY: the callee is a safe C function of this signature, every register that it may change is marked, and
-    // without `nostack` the stack is aligned for a call.
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
     unsafe {
         std::arch::asm!("bl {callee}", callee = sym imaxabs,
             inlateout("x0") value => answer, clobber_abi("C"));
     }
-    answer
-}
-
-/// The same through the linkage table of RISC-V (RISC-V psABI, "Program Linkage Table").
-#[cfg(target_arch = "riscv64")]
-#[inline(always)]
-fn through_linkage_table(value: i64) -> i64 {
-    let answer;
-    // SAFETY: the callee is a safe C function of this signature, every register that it may change is marked, and
-    // without `nostack` the stack is aligned for a call.
+    // SAFETY: as above.
+    #[cfg(target_arch = "riscv64")]
     unsafe {
         std::arch::asm!("call {callee}", callee = sym imaxabs,
             inlateout("a0") value => answer, clobber_abi("C"));
     }
     answer
-}
-
-/// Calls the library's function as the compiler would for any program.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
-#[inline(always)]
-fn through_linkage_table(value: i64) -> i64 {
-    imaxabs(value)
 }
 
 struct LibraryCalls {

@@ -80,7 +80,6 @@ struct Cooler {
     state: State,
     region: Map,
     bytes: usize,
-    line: usize,
 }
 
 /// Pages whose access is changed in one call: more than the kernel invalidates one by one (33 on x86,
@@ -102,7 +101,7 @@ impl Cooler {
             // SAFETY: the page is mapped and writable, and nobody refers to it.
             unsafe { ptr::write_volatile(region.page(index), 1) };
         }
-        Ok(Self { state, region, bytes, line: 64 })
+        Ok(Self { state, region, bytes })
     }
 
     fn cool(&self) -> Result<(), Refusal> {
@@ -124,7 +123,7 @@ impl Cooler {
             }
             State::Swept => {
                 let base = self.region.page(0);
-                for offset in (0..self.bytes).step_by(self.line) {
+                for offset in (0..self.bytes).step_by(64) {
                     // SAFETY: the offset is in the region.
                     unsafe { ptr::read_volatile(base.add(offset)) };
                 }

@@ -28,16 +28,18 @@ impl Common {
         unsafe { write_each(self.map.page(0), self.map.page_bytes(), PAGES) };
         let sharer = self.sharer;
         let live = || {
-            while sharer {
-                // SAFETY: no arguments. Every signal that can be blocked is.
-                unsafe { libc::pause() };
+            if sharer {
+                loop {
+                    // SAFETY: no arguments. Every signal that can be blocked is.
+                    unsafe { libc::pause() };
+                }
             }
         };
         // SAFETY: the child makes one system call over and over.
         let child = unsafe { process::fork(&[libc::SIGCHLD], [None, None], live) };
         self.child = Some(child.map_err(|error| crate::task::task_refusal("fork", &error))?);
-        if !sharer {
-            self.child.take().map(process::reap);
+        if !sharer && let Some(child) = self.child.take() {
+            process::reap(child);
         }
         self.next = 0;
         Ok(())

@@ -1,6 +1,6 @@
 //! `core/spin`: one cache line that goes back and forth between two spinning CPUs.
 
-use crate::mechanism::{Mechanism, ROW};
+use crate::mechanism::Mechanism;
 use crate::task::{OnCall, no_peer_cpu};
 use std::sync::{
     Arc,
@@ -33,7 +33,6 @@ pub(crate) static SPIN: Mechanism = Mechanism {
         crossings_per_pass: 2,
         placement: Placement::Pair,
         proof: &[Claim::exact("messages_per_crossing")],
-        ..ROW
     },
     open: |_, site| {
         let line = Arc::new(Line::default());

@@ -4,8 +4,8 @@
 //! write to an array that was touched before the fork would copy it.
 
 use super::spec::{Pages, Spec, Walk};
-use crate::task::{Passed, Work};
-use std::{hint::black_box, io, ptr};
+use crate::task::{Passed, Work, media::errno};
+use std::{hint::black_box, ptr};
 
 /// Bytes from one step of a random walk to the next: a cache line.
 const LINE: usize = 64;
@@ -165,10 +165,6 @@ impl Drop for Array {
 
 fn divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { divisor(b, a % b) }
-}
-
-fn errno() -> i32 {
-    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
 #[cfg(test)]

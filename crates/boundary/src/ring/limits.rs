@@ -43,22 +43,18 @@ fn read(resource: libc::__rlimit_resource_t) -> Option<libc::rlimit> {
     (unsafe { libc::getrlimit(resource, &mut limit) } == 0).then_some(limit)
 }
 
-/// A limit of this system on the tasks or descriptors of a process.
-struct Limit {
-    name: &'static str,
-    allows: u64,
-    needed: u64,
-}
+/// A limit of this system on the tasks or descriptors of a process: its name, what it allows and what is needed.
+type Limit = (&'static str, u64, u64);
 
 /// The refusal of a ring, with the names and values of the limits that it met.
 pub(super) fn named(refusal: Refusal, spec: &Spec) -> Refusal {
     let Refusal::Skip { reason, enable } = refusal else { return refusal };
     let limits = limits(spec);
-    let too_low: Vec<&Limit> = limits.iter().filter(|limit| limit.allows < limit.needed).collect();
+    let too_low: Vec<&Limit> = limits.iter().filter(|(_, allows, needed)| allows < needed).collect();
     let shown = if too_low.is_empty() { limits.iter().collect() } else { too_low };
     let list: Vec<String> = shown
         .iter()
-        .map(|limit| format!("{} is {} and {} are needed", limit.name, limit.allows, limit.needed))
+        .map(|(name, allows, needed)| format!("{name} is {allows} and {needed} are needed"))
         .collect();
     if list.is_empty() {
         return Refusal::Skip { reason, enable };
@@ -78,10 +74,7 @@ fn limits(spec: &Spec) -> Vec<Limit> {
         ("kernel.threads-max", number("/proc/sys/kernel/threads-max"), tasks),
         ("kernel.pid_max", number("/proc/sys/kernel/pid_max"), tasks),
     ];
-    found
-        .into_iter()
-        .filter_map(|(name, allows, needed)| allows.map(|allows| Limit { name, allows, needed }))
-        .collect()
+    found.into_iter().filter_map(|(name, allows, needed)| Some((name, allows?, needed))).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) static FORK: Mechanism = Mechanism {
     },
     open: |_, site| {
         // SAFETY: `one` refers to nothing and makes three system calls.
-        let open = unsafe { nursery::NurseryChildren::tried("fork", site.cpu, None, one) }?;
+        let open = unsafe { nursery::Nursery::open("fork", site.cpu, None, one) }?;
         Ok(Box::new(open))
     },
 };

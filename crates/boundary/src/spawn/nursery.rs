@@ -34,63 +34,12 @@ struct Desk {
 // SAFETY: atomic values.
 unsafe impl Zeroed for Desk {}
 
-/// A probe whose children are made in a nursery.
-pub(super) struct NurseryChildren {
-    nursery: Nursery,
+/// A probe whose children are made in a nursery: the memory through which that receives orders. Dropping it kills and
+/// reaps the process.
+pub(super) struct Nursery {
     found: ProbeFound,
     /// Children collected that ended as they should, not yet proved.
     collected: u64,
-}
-
-impl NurseryChildren {
-    /// Opens the nursery and makes one child first, so that a refusal comes before anything is measured.
-    ///
-    /// # Safety
-    /// As for [`Nursery::open`].
-    pub(super) unsafe fn tried(
-        what: &'static str,
-        cpu: usize,
-        keep: Option<RawFd>,
-        one: impl FnMut() -> io::Result<bool>,
-    ) -> Result<Self, Refusal> {
-        // SAFETY: the caller's promise.
-        let mut nursery = unsafe { Nursery::open(what, cpu, keep, one) }?;
-        if nursery.order(1)? != 1 {
-            return Err(Refusal::Failed(format!("{what}: the child did not end as it should")));
-        }
-        let found = nursery.found();
-        Ok(Self { nursery, found, collected: 0 })
-    }
-}
-
-impl Crossing for NurseryChildren {
-    fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
-        process::check_alive(self.nursery.pid).map_err(|(_, refusal)| refusal)?;
-        // The nursery may still be on its way to sleep.
-        give_way();
-        Ok(())
-    }
-
-    /// An order for no child takes the same way there and back; the sampler subtracts it as the empty batch.
-    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.collected += self.nursery.order(passes)?;
-        Ok(())
-    }
-
-    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-        counts[0] = Some(mem::take(&mut self.collected));
-        // Otherwise the nursery might take the CPU in the batch of another probe.
-        give_way();
-        Ok(())
-    }
-
-    fn facts(&self) -> Facts {
-        Facts::of_probe(ProbeAsked::default(), self.found.clone())
-    }
-}
-
-/// The nursery and the memory through which it receives orders. Dropping it kills and reaps the process.
-struct Nursery {
     /// The name of what it does, for errors.
     what: &'static str,
     desk: Mapping<Desk>,
@@ -103,14 +52,15 @@ struct Nursery {
 }
 
 impl Nursery {
-    /// Starts the nursery on `cpu`, to which the calling thread is pinned, and waits until it is lean.
+    /// Starts the nursery on `cpu`, to which the calling thread is pinned, and waits until it is lean. It makes one child
+    /// first, so that a refusal comes before anything is measured.
     /// `one`, which `what` names, makes one child, waits for it, and returns whether it ended as it should. The nursery
     /// keeps the descriptor `keep`.
     ///
     /// # Safety
     /// `one` runs after a fork and without a heap: it must be async-signal-safe, and what it refers to must
     /// be static or lie in `one` itself.
-    unsafe fn open(
+    pub(super) unsafe fn open(
         what: &'static str,
         cpu: usize,
         keep: Option<RawFd>,
@@ -140,9 +90,14 @@ impl Nursery {
             ),
             _ => task_refusal(what, &error),
         })?;
-        let mut nursery = Self { what, desk, pid, _watch: watch, deaths, broken: None };
+        let (found, collected, broken) = (ProbeFound::default(), 0, None);
+        let mut nursery = Self { found, collected, what, desk, pid, _watch: watch, deaths, broken };
         nursery.order(0)?;
         process::check_pin(pid, cpu)?;
+        if nursery.order(1)? != 1 {
+            return Err(Refusal::Failed(format!("{what}: the child did not end as it should")));
+        }
+        nursery.found = nursery.surroundings();
         Ok(nursery)
     }
 
@@ -180,7 +135,7 @@ impl Nursery {
     }
 
     /// What the children have for a parent, for the record.
-    fn found(&self) -> ProbeFound {
+    fn surroundings(&self) -> ProbeFound {
         let lean = match self.desk[0].lean.load(Ordering::Relaxed) {
             true => "the program and the C library",
             false => "everything that the measuring process has mapped (it could not be listed or unmapped)",
@@ -191,6 +146,32 @@ impl Nursery {
             mappings: lean::mappings(self.pid),
             ..ProbeFound::default()
         }
+    }
+}
+
+impl Crossing for Nursery {
+    fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
+        process::check_alive(self.pid).map_err(|(_, refusal)| refusal)?;
+        // The nursery may still be on its way to sleep.
+        give_way();
+        Ok(())
+    }
+
+    /// An order for no child takes the same way there and back; the sampler subtracts it as the empty batch.
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.collected += self.order(passes)?;
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        counts[0] = Some(mem::take(&mut self.collected));
+        // Otherwise the nursery might take the CPU in the batch of another probe.
+        give_way();
+        Ok(())
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::of_probe(ProbeAsked::default(), self.found.clone())
     }
 }
 

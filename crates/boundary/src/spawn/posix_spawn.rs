@@ -24,9 +24,7 @@ pub(crate) static POSIX_SPAWN: Mechanism = Mechanism {
         let one = || start(path.text());
         // SAFETY: the path is in this frame, a few hundred bytes from `one`. The C library's posix_spawn takes memory
         // from the kernel and no lock that another thread could hold.
-        let open = unsafe {
-            nursery::NurseryChildren::tried("posix_spawn", site.cpu, Some(program.as_raw_fd()), one)
-        };
+        let open = unsafe { nursery::Nursery::open("posix_spawn", site.cpu, Some(program.as_raw_fd()), one) };
         open.map(|open| Box::new(open) as Box<dyn Crossing>).map_err(explain)
     },
 };

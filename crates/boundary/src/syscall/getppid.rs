@@ -12,33 +12,44 @@ pub(crate) static GETPPID: Mechanism = Mechanism {
         what: "system call getppid, which no library answers from a copy",
         ..ROW
     },
-    open: |_, _| Ok(Box::new(GetppidCalls { parent: parent(), right: 0 })),
+    open: |_, _| {
+        // SAFETY: getppid has no arguments and changes nothing.
+        let ask = || unsafe { raw::call0(libc::SYS_getppid) };
+        Ok(Box::new(ParentCalls::new(ask, || parent() as isize)))
+    },
 };
 
 /// The parent's number, as the C library gives it.
-fn parent() -> isize {
+pub(super) fn parent() -> libc::pid_t {
     // SAFETY: getppid has no arguments and cannot fail.
-    unsafe { libc::getppid() as isize }
+    unsafe { libc::getppid() }
 }
 
-struct GetppidCalls {
-    parent: isize,
+/// System calls that `ask` for the number of the parent.
+pub(super) struct ParentCalls<N, F> {
+    ask: F,
+    known: fn() -> N,
+    parent: N,
     right: u64,
 }
 
-impl Crossing for GetppidCalls {
+impl<N, F> ParentCalls<N, F> {
+    pub(super) fn new(ask: F, known: fn() -> N) -> Self {
+        Self { ask, known, parent: known(), right: 0 }
+    }
+}
+
+impl<N: Copy + PartialEq, F: Fn() -> N> Crossing for ParentCalls<N, F> {
     fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
         // The parent may have ended since; then another process takes its place.
-        self.parent = parent();
+        self.parent = (self.known)();
         Ok(())
     }
 
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         let (parent, mut right) = (self.parent, 0);
         for _ in 0..passes {
-            // SAFETY: getppid has no arguments and changes nothing.
-            let result = unsafe { raw::call0(libc::SYS_getppid) };
-            right += u64::from(result == parent);
+            right += u64::from((self.ask)() == parent);
         }
         self.right += right;
         Ok(())
@@ -56,12 +67,14 @@ impl Crossing for GetppidCalls {
 
 #[cfg(test)]
 mod tests {
-    use super::GetppidCalls;
+    use super::{ParentCalls, raw};
     use tollgate_measure::Crossing;
 
     #[test]
     fn another_number_than_the_parents_is_not_counted() {
-        let mut open = GetppidCalls { parent: -5, right: 0 };
+        // SAFETY: getppid has no arguments and changes nothing.
+        let ask = || unsafe { raw::call0(libc::SYS_getppid) };
+        let mut open = ParentCalls::new(ask, || -5);
         open.cross(10).unwrap();
         let mut counts = [None];
         open.prove(&mut counts).unwrap();

@@ -1,12 +1,12 @@
 //! The legacy entry: `int 0x80`, an interrupt gate to the 32-bit system calls.
 
-use super::{ROW, seccomp};
+use super::ROW;
+use super::getppid::{ParentCalls, parent};
 use crate::mechanism::Mechanism;
 use crate::task::process;
 use std::sync::OnceLock;
 use std::{mem, ptr};
-use tollgate_measure::{Crossing, Facts, Meta, Refusal};
-use tollgate_record::family::ProbeAsked;
+use tollgate_measure::{Meta, Refusal};
 
 pub(crate) static INT80: Mechanism = Mechanism {
     meta: &Meta {
@@ -16,14 +16,10 @@ pub(crate) static INT80: Mechanism = Mechanism {
     },
     open: |_, _| {
         available()?;
-        Ok(Box::new(Int80Calls { parent: parent(), right: 0 }))
+        // SAFETY: a child tried it.
+        Ok(Box::new(ParentCalls::new(|| unsafe { call() }, parent)))
     },
 };
-
-fn parent() -> i32 {
-    // SAFETY: getppid has no arguments and cannot fail.
-    unsafe { libc::getppid() }
-}
 
 /// `getppid` in the table of 32-bit system calls (arch/x86/entry/syscalls/syscall_32.tbl).
 #[cfg(target_arch = "x86_64")]
@@ -93,37 +89,6 @@ fn verdict(status: i32) -> Result<(), Refusal> {
         ))
     } else {
         Err(Refusal::skip("int 0x80 does not answer as getppid does", enable))
-    }
-}
-
-struct Int80Calls {
-    parent: i32,
-    right: u64,
-}
-
-impl Crossing for Int80Calls {
-    fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
-        self.parent = parent();
-        Ok(())
-    }
-
-    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        let (parent, mut right) = (self.parent, 0);
-        for _ in 0..passes {
-            // SAFETY: a child tried it when the probe was opened.
-            right += u64::from(unsafe { call() } == parent);
-        }
-        self.right += right;
-        Ok(())
-    }
-
-    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-        counts[0] = Some(mem::take(&mut self.right));
-        Ok(())
-    }
-
-    fn facts(&self) -> Facts {
-        Facts::of_probe(ProbeAsked::default(), seccomp())
     }
 }
 

@@ -12,9 +12,17 @@ pub use eventfd::Eventfd;
 pub use futex::Futex;
 pub use signal::Signal;
 
-use super::Tasks;
 use std::os::fd::RawFd;
 use tollgate_measure::Refusal;
+
+/// What the tasks of a ring are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tasks {
+    /// Threads of this process.
+    Threads,
+    /// Processes, forked from this one.
+    Processes,
+}
 
 /// The result of one step: done, or the error number.
 pub type Passed = Result<(), i32>;
@@ -103,6 +111,6 @@ fn closed<M: Medium>(
 }
 
 /// The error number of the call that just failed. Allocates nothing.
-fn errno() -> i32 {
+pub(crate) fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }

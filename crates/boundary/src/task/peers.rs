@@ -3,8 +3,7 @@
 use super::{
     Mapping, Zeroed,
     death::{self, Watch},
-    kind::Tasks,
-    media::{End, Give, Medium, Passed, Take},
+    media::{End, Give, Medium, Passed, Take, Tasks},
     process,
     refusal::task_refusal,
     signals::AllBlocked,

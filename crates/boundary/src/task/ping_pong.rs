@@ -1,6 +1,11 @@
 //! The probe of any medium: two tasks and a token that goes there and back.
 
-use super::{kind::Tasks, media::Medium, on_call::give_way, ring::Ring, switches::Switches};
+use super::{
+    media::{Medium, Tasks},
+    on_call::give_way,
+    ring::Ring,
+    switches::Switches,
+};
 use std::marker::PhantomData;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 

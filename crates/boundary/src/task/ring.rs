@@ -2,8 +2,7 @@
 
 use super::{
     death,
-    kind::Tasks,
-    media::{End, Give, Medium, Passed, Take},
+    media::{End, Give, Medium, Passed, Take, Tasks},
     peers::Peers,
     refusal::refusal,
     switches::Switches,

@@ -48,9 +48,6 @@ pub struct CycleBill {
 
 impl Embedded {
     /// Runs an experiment on a core, and counts cycles besides.
-    ///
-    /// # Errors
-    /// Those of [`Engine::measure`], and an invalid core.
     pub fn measure_cycles(&self, experiment: &Experiment, core: &Core) -> Result<CycleBill, LabError> {
         let (elf, machine) = boot(experiment)?;
         let bill = Attribution::new(&elf, experiment.crossing, experiment.iterations);

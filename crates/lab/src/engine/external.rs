@@ -1,4 +1,4 @@
-//! What Spike and QEMU have in common: a program on PATH is given an image, the guest prints its own counts.
+//! Spike and QEMU: a program on PATH runs an image, and the guest prints its own counts.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::{NamedTempFile, tempfile};
 
-use crate::bill::{Experiment, TrapBill};
+use crate::bill::{Engine, Experiment, TrapBill};
 use crate::call::Crossing;
 use crate::error::LabError;
 use crate::guest::Report;
@@ -18,19 +18,46 @@ use crate::image;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// An engine that is a program of its own.
-pub(super) struct Program {
-    pub(super) engine: &'static str,
+pub struct External {
+    engine: &'static str,
     /// Its name on PATH.
-    pub(super) executable: &'static str,
-    pub(super) arguments: &'static [&'static str],
+    executable: &'static str,
+    arguments: &'static [&'static str],
     /// What to do when it is not there.
-    pub(super) install: &'static str,
+    install: &'static str,
     /// Why an interrupt does not come at the instruction that raises it, where that is so.
-    pub(super) late_interrupts: Option<&'static str>,
+    late_interrupts: Option<&'static str>,
 }
 
-impl Program {
-    pub(super) fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
+/// Spike, the reference simulator.
+pub static SPIKE: External = External {
+    engine: "spike",
+    executable: "spike",
+    // The counters are an extension of their own there.
+    arguments: &["--isa=rv64gc_zicntr"],
+    install: "build riscv-isa-sim from source (no distribution packages it) and put spike on PATH",
+    late_interrupts: Some("it looks for interrupts once in 5,000 instructions"),
+};
+
+/// QEMU's full-system emulator, with its instruction counter as the clock.
+pub static QEMU: External = External {
+    engine: "qemu",
+    executable: "qemu-system-riscv64",
+    // Without -icount its counters are the host's time.
+    arguments: &[
+        "-M", "virt", "-bios", "none", "-display", "none", "-monitor", "none", "-serial", "stdio", "-icount",
+        "shift=0", "-kernel",
+    ],
+    install: "apt-get install qemu-system-misc",
+    late_interrupts: None,
+};
+
+impl Engine for External {
+    fn name(&self) -> &'static str {
+        self.engine
+    }
+
+    fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
         if let Some(reason) = self.why_not(experiment) {
             return Err(LabError::NotHere { engine: self.engine, reason });
         }
@@ -48,7 +75,9 @@ impl Program {
             phases: None,
         })
     }
+}
 
+impl External {
     /// Why this engine cannot run an experiment.
     fn why_not(&self, experiment: &Experiment) -> Option<&'static str> {
         match experiment.crossing {

@@ -24,7 +24,6 @@ pub struct Bundled {
 
 impl Bundled {
     /// The program.
-    #[must_use]
     pub fn build(&self) -> Build {
         Build {
             name: self.isa.to_owned(),
@@ -117,9 +116,6 @@ impl Compiler {
 }
 
 /// The bundled program for an ISA: a prebuilt image, or its source compiled.
-///
-/// # Errors
-/// As [`compile`].
 pub(crate) fn bundled(isa: &str, parsed: Isa, opt: &str) -> Result<Build, IcacheError> {
     if let Some(bundled) = BUNDLED.iter().find(|bundled| bundled.isa == isa && bundled.opt == opt) {
         return Ok(bundled.build());
@@ -132,17 +128,11 @@ pub(crate) fn bundled(isa: &str, parsed: Isa, opt: &str) -> Result<Build, Icache
 
 /// Builds a C source for an ISA: without start-up code or libraries, at the start of RAM. Execution begins at
 /// `_start` if there is one, else at `main`. Nothing is left behind.
-///
-/// # Errors
-/// Without a compiler, and with the compiler's own words when it refuses the source.
 pub fn compile(source: &Path, isa: &str, parsed: Isa, opt: &str) -> Result<Build, IcacheError> {
     compile_at(source, isa, parsed, opt, 0x8000_0000, &["main", "_start"])
 }
 
 /// The same at another address; execution begins at the last of `entries` that there is, else at the first.
-///
-/// # Errors
-/// As [`compile`].
 pub(crate) fn compile_at(
     source: &Path,
     isa: &str,

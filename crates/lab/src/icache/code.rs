@@ -71,20 +71,17 @@ impl Code {
     }
 
     /// Bytes of code.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.sections.iter().map(|(_, data)| data.len() as u64).sum()
     }
 
     /// Whether there is code at an address.
-    #[must_use]
     pub fn contains(&self, address: u64) -> bool {
         self.sections.iter().any(|(start, data)| address.wrapping_sub(*start) < data.len() as u64)
     }
 
     /// How long the instruction at an address is, or would be: 4 where there is no code, since a pipeline that
     /// finds nothing there goes on by a word.
-    #[must_use]
     pub fn length_at(&self, address: u64) -> u64 {
         let low = self
             .sections

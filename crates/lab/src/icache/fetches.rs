@@ -3,8 +3,7 @@
 use tollgate_riscv::{Class, Insn, Observer, RegClass, Retired, Trap};
 
 use super::code::{Code, Mix};
-use super::report::Report;
-use super::seen::Seen;
+use super::seen::{Report, Seen};
 use super::settings::{Build, Count};
 
 /// Fetches behind the last instruction until it has left a pipeline of five stages, and one that Ripes counts for
@@ -14,8 +13,8 @@ const DRAIN: u64 = 5;
 const IN_VAIN: u64 = 2;
 
 /// Watches a machine and passes its fetches to the caches.
-pub(super) struct Fetches<'a> {
-    code: &'a Code,
+pub(super) struct Fetches {
+    code: Code,
     count: Count,
     seen: Seen,
     mix: Mix,
@@ -30,8 +29,8 @@ pub(super) struct Fetches<'a> {
     traps_in_a_row: u64,
 }
 
-impl<'a> Fetches<'a> {
-    pub(super) fn new(code: &'a Code, count: Count, seen: Seen) -> Self {
+impl Fetches {
+    pub(super) fn new(code: Code, count: Count, seen: Seen) -> Self {
         Self {
             code,
             count,
@@ -103,21 +102,16 @@ impl<'a> Fetches<'a> {
             }
             cycles = self.accesses - 1;
         }
-        let (caches, sweep) = self.seen.reports();
         Report {
-            name: build.name.clone(),
-            isa: build.isa,
+            build: build.clone(),
+            code: self.code,
             count: self.count,
-            object_text: build.object_text,
-            text: self.code.bytes(),
-            static_mix: self.code.mix,
             dynamic_mix: self.mix,
             accesses: self.accesses,
-            bytes: self.mix.bytes,
             cycles,
             ended,
-            caches,
-            sweep,
+            sweep: self.seen.swept(),
+            caches: self.seen.caches,
         }
     }
 }
@@ -129,7 +123,7 @@ fn reads(insn: &Insn, register: u8) -> bool {
         || (format.rs2() == RegClass::X && insn.rs2 == register)
 }
 
-impl Observer for Fetches<'_> {
+impl Observer for Fetches {
     const RETIRE: bool = true;
     const TRAP: bool = true;
 

@@ -1,56 +1,56 @@
-//! The caches that receive every fetch, and their counts.
+//! The caches that receive every fetch, and the report of their counts.
 
-use tollgate_riscv::cache::{Cache, CacheError, Causes, Counts, Geometry, Policy, Split, Sweep, WritePolicy};
+use tollgate_riscv::cache::{Cache, CacheError, Causes, Geometry, Sweep, WritePolicy};
 
-use super::settings::Settings;
+use super::code::{Code, Mix};
+use super::settings::{Build, Count, Settings};
 use super::timed::Timing;
 
-/// The counts of one cache.
+/// One cache, and what is counted beside it.
 #[derive(Clone, Debug)]
 pub struct CacheReport {
-    /// Its shape.
-    pub geometry: Geometry,
-    /// The replacement policy.
-    pub policy: Policy,
-    /// An access for each fetch.
-    pub counts: Counts,
-    /// Why it missed.
-    pub split: Split,
+    /// The cache: an access for each fetch.
+    pub cache: Cache,
+    /// Why it missed, and the miss-ratio curve for lines of its length, fully associative, LRU.
+    pub causes: Causes,
     /// The same cache behind a buffer of one line: an access only when a fetch needs another line than the
     /// one before; an instruction in two lines needs both.
-    pub line_counts: Counts,
+    pub buffered: Cache,
+    last_line: Option<u64>,
     /// Misses of each set.
     pub set_misses: Vec<u64>,
     /// Accesses to each set.
     pub set_accesses: Vec<u64>,
-    /// The miss-ratio curve for lines of this length, fully associative, LRU: lines, and misses with so many.
-    pub curve: Vec<(u64, u64)>,
     /// What its misses cost a pipeline, where that was timed.
     pub timing: Option<Timing>,
 }
 
-/// The misses of one shape of a sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SweepPoint {
-    /// Which.
-    pub geometry: Geometry,
-    /// Its misses, with LRU.
-    pub misses: u64,
+/// What a program did to its caches.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The program.
+    pub build: Build,
+    /// Its code.
+    pub code: Code,
+    /// What an access is.
+    pub count: Count,
+    /// The instructions that ran.
+    pub dynamic_mix: Mix,
+    /// Accesses to the instruction cache.
+    pub accesses: u64,
+    /// Cycles, without any miss: instructions, or those of the five-stage pipeline.
+    pub cycles: u64,
+    /// Whether the program ended; otherwise it was stopped after so many instructions as it was allowed.
+    pub ended: bool,
+    /// Each cache.
+    pub caches: Vec<CacheReport>,
+    /// Misses of the shapes of a sweep, with LRU.
+    pub sweep: Vec<(Geometry, u64)>,
 }
 
-/// One cache and what is counted beside it.
-struct Watched {
-    cache: Cache,
-    causes: Causes,
-    lines: Cache,
-    last_line: Option<u64>,
-    set_misses: Vec<u64>,
-    set_accesses: Vec<u64>,
-}
-
-/// All of them.
+/// All caches.
 pub(super) struct Seen {
-    caches: Vec<Watched>,
+    pub(super) caches: Vec<CacheReport>,
     sweep: Option<Sweep>,
 }
 
@@ -61,16 +61,17 @@ const SWEEP_WAYS: u32 = 16;
 
 impl Seen {
     pub(super) fn new(plan: &Settings) -> Result<Self, CacheError> {
-        let watched = |&geometry: &Geometry| -> Result<Watched, CacheError> {
+        let watched = |&geometry: &Geometry| -> Result<CacheReport, CacheError> {
             let cache = Cache::new(geometry, plan.policy, WritePolicy::default())?;
             let zeros = vec![0; geometry.sets() as usize];
-            Ok(Watched {
-                lines: cache.clone(),
+            Ok(CacheReport {
+                buffered: cache.clone(),
                 cache,
                 causes: Causes::new(geometry),
                 last_line: None,
                 set_misses: zeros.clone(),
                 set_accesses: zeros,
+                timing: None,
             })
         };
         let sweep = || Sweep::new(&SWEEP_LINES, SWEEP_SETS, SWEEP_WAYS);
@@ -93,7 +94,7 @@ impl Seen {
             watched.set_misses[set] += u64::from(!hit);
             for line in first..=(address + (bytes - 1)) >> shift {
                 if watched.last_line != Some(line) {
-                    watched.lines.access_line(line, false);
+                    watched.buffered.access_line(line, false);
                     watched.last_line = Some(line);
                 }
             }
@@ -103,21 +104,8 @@ impl Seen {
         }
     }
 
-    pub(super) fn reports(self) -> (Vec<CacheReport>, Vec<SweepPoint>) {
-        let caches = self.caches.into_iter().map(|watched| CacheReport {
-            geometry: watched.cache.geometry(),
-            policy: watched.cache.policy(),
-            counts: *watched.cache.counts(),
-            split: watched.causes.split(),
-            line_counts: *watched.lines.counts(),
-            curve: watched.causes.distances().curve(),
-            set_misses: watched.set_misses,
-            set_accesses: watched.set_accesses,
-            timing: None,
-        });
-        let points = |sweep: &Sweep| -> Vec<SweepPoint> {
-            sweep.all().map(|(geometry, misses)| SweepPoint { geometry, misses }).collect()
-        };
-        (caches.collect(), self.sweep.as_ref().map_or_else(Vec::new, points))
+    /// Misses of the shapes of the sweep, with LRU.
+    pub(super) fn swept(&self) -> Vec<(Geometry, u64)> {
+        self.sweep.as_ref().map_or_else(Vec::new, |sweep| sweep.all().collect())
     }
 }

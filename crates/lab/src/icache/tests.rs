@@ -23,9 +23,9 @@ fn counts_are_those_of_ripes() {
         assert!(report.ended);
         assert_eq!(report.accesses, accesses, "{isa} -O{opt}");
         assert_eq!(report.cycles, accesses - 1);
-        assert_eq!(report.caches[0].counts.misses(), eight, "{isa} -O{opt}");
+        assert_eq!(report.caches[0].cache.counts().misses(), eight, "{isa} -O{opt}");
         if let Some(four) = four {
-            assert_eq!(report.caches[1].counts.misses(), four, "{isa} -O{opt}");
+            assert_eq!(report.caches[1].cache.counts().misses(), four, "{isa} -O{opt}");
         }
     }
 }
@@ -37,14 +37,14 @@ fn sizes_and_misses_are_those_of_spike() {
     let caches = ["2:1:8", "4:1:8", "8:1:8"].map(|text| text.parse().unwrap());
     let plan = Settings { caches: caches.to_vec(), ..Settings::default() };
     let plain = run(&BUNDLED[2].build(), &plan).unwrap();
-    let misses: Vec<u64> = plain.caches.iter().map(|cache| cache.counts.misses() + 8).collect();
+    let misses: Vec<u64> = plain.caches.iter().map(|cache| cache.cache.counts().misses() + 8).collect();
     assert_eq!(misses, [81_977, 81_977, 101]);
-    assert_eq!((plain.object_text, plain.text), (Some(160), 156));
+    assert_eq!((plain.build.object_text, plain.code.bytes()), (Some(160), 156));
     let compressed = run(&BUNDLED[3].build(), &plan).unwrap();
-    assert_eq!((compressed.object_text, compressed.text), (Some(98), 92));
+    assert_eq!((compressed.build.object_text, compressed.code.bytes()), (Some(98), 92));
     assert_eq!(plain.accesses, compressed.accesses);
     assert_eq!(plain.dynamic_mix.compressed, 0);
-    assert!(compressed.bytes < plain.bytes);
+    assert!(compressed.dynamic_mix.bytes < plain.dynamic_mix.bytes);
 }
 
 /// What is counted twice agrees: sets with the cache, causes with misses, the curve with the fully associative
@@ -58,17 +58,17 @@ fn a_report_agrees_with_itself() {
             let report = run(&bundled.build(), &plan).unwrap();
             assert_eq!(report.sweep.len(), 1056);
             for cache in &report.caches {
-                assert_eq!(cache.counts.accesses(), report.accesses);
-                assert_eq!(cache.set_misses.iter().sum::<u64>(), cache.counts.misses());
+                assert_eq!(cache.cache.counts().accesses(), report.accesses);
+                assert_eq!(cache.set_misses.iter().sum::<u64>(), cache.cache.counts().misses());
                 assert_eq!(cache.set_accesses.iter().sum::<u64>(), report.accesses);
-                assert_eq!(cache.split.misses(), cache.counts.misses());
-                let swept = report.sweep.iter().find(|point| point.geometry == cache.geometry).unwrap();
-                assert_eq!(swept.misses, cache.counts.misses());
+                assert_eq!(cache.causes.split().misses(), cache.cache.counts().misses());
+                let swept = report.sweep.iter().find(|point| point.0 == cache.cache.geometry()).unwrap();
+                assert_eq!(swept.1, cache.cache.counts().misses());
             }
             let full = &report.caches[1];
-            assert_eq!(full.split.conflict, 0);
-            let at_eight = full.curve.iter().rfind(|&&(lines, _)| lines <= 8).unwrap().1;
-            assert_eq!(at_eight, full.counts.misses());
+            assert_eq!(full.causes.split().conflict, 0);
+            let at_eight = full.causes.distances().curve().iter().rfind(|&&(lines, _)| lines <= 8).unwrap().1;
+            assert_eq!(at_eight, full.cache.counts().misses());
         }
     }
 }
@@ -100,7 +100,7 @@ fn object_sizes_are_the_compilers() {
         let built = compile(&source, bundled.isa, tree.isa, bundled.opt).unwrap();
         assert_eq!(built.object_text, tree.object_text, "{} -O{}", bundled.isa, bundled.opt);
         let plan = Settings::default();
-        assert_eq!(run(&built, &plan).unwrap().text, run(&tree, &plan).unwrap().text);
+        assert_eq!(run(&built, &plan).unwrap().code.bytes(), run(&tree, &plan).unwrap().code.bytes());
     }
 }
 
@@ -120,7 +120,7 @@ fn cycles_are_those_of_the_pipeline_and_a_wait_for_each_miss() {
         let free = run(&build, &plan(Count::Fetch, 0)).unwrap();
         let delayed = run(&build, &plan(Count::Fetch, 7)).unwrap();
         for (free, delayed) in free.caches.iter().zip(&delayed.caches) {
-            let (free, misses) = (free.timing.unwrap(), delayed.counts.misses());
+            let (free, misses) = (free.timing.unwrap(), delayed.cache.counts().misses());
             let delayed = delayed.timing.unwrap();
             assert_eq!(free, Timing { cycles: by_access, waiting: 0 }, "{}", build.name);
             assert_eq!(delayed.cycles, by_access + delayed.waiting, "{}", build.name);

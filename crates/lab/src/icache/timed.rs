@@ -2,7 +2,7 @@
 
 use tollgate_riscv::Machine;
 use tollgate_riscv::cache::{Geometry, Policy};
-use tollgate_riscv::timing::{CacheShape, Cause, Core, CoreError, Fast, Memory, Replacement};
+use tollgate_riscv::timing::{CacheShape, Cause, Core, CoreError, Fast, Memory};
 
 use super::settings::Settings;
 
@@ -23,18 +23,12 @@ pub(super) fn time(
     instructions: u64,
 ) -> Result<Option<Timing>, CoreError> {
     let mut core = Core::preset("ripes-5stage")?;
-    let (replacement, seed) = match plan.policy {
-        Policy::Lru => (Replacement::Lru, 0),
-        Policy::Plru => (Replacement::Plru, 0),
-        Policy::Fifo => (Replacement::Fifo, 0),
-        Policy::Random { seed } => (Replacement::Random, seed),
-    };
     core.l1i = Some(CacheShape {
         geometry: geometry.to_string(),
-        replacement,
+        replacement: plan.policy,
         write_through: false,
         no_write_allocate: false,
-        seed,
+        seed: if let Policy::Random { seed } = plan.policy { seed } else { 0 },
         hit: 0,
     });
     core.memory = Memory { latency: plan.miss_latency, ..Memory::default() };

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use tollgate_riscv::timing::{Flush, Passage};
-use tollgate_riscv::{Access, Observer, Retired, Trap, TrapReturn, Walk};
+use tollgate_riscv::{Observer, Trap};
 
 /// Passages, kept while they may be wanted.
 #[derive(Default)]
@@ -109,40 +109,13 @@ fn last_real(passages: &VecDeque<Passage>) -> Option<u64> {
     at(i).map(|passage| passage.sequence)
 }
 
-/// Passes everything to the timing model, and reports to the finder which handlers begin.
-pub(super) struct Watch<O> {
-    pub(super) timed: O,
-    pub(super) finder: Rc<RefCell<Finder>>,
-}
+/// Reports to the finder which handlers begin.
+pub(super) struct Handlers(pub(super) Rc<RefCell<Finder>>);
 
-impl<O: Observer> Observer for Watch<O> {
-    const RETIRE: bool = true;
-    const MEMORY: bool = true;
+impl Observer for Handlers {
     const TRAP: bool = true;
-    const WALK: bool = true;
-
-    fn walk(&mut self, walk: &Walk) {
-        self.timed.walk(walk);
-    }
-
-    fn address_space(&mut self, satp: u64) {
-        self.timed.address_space(satp);
-    }
-
-    fn retire(&mut self, retired: &Retired) {
-        self.timed.retire(retired);
-    }
-
-    fn access(&mut self, access: &Access) {
-        self.timed.access(access);
-    }
 
     fn trap(&mut self, trap: &Trap) {
-        self.finder.borrow_mut().expected.push_back((trap.handler, trap.cause.is_interrupt()));
-        self.timed.trap(trap);
-    }
-
-    fn trap_return(&mut self, ret: &TrapReturn) {
-        self.timed.trap_return(ret);
+        self.0.borrow_mut().expected.push_back((trap.handler, trap.cause.is_interrupt()));
     }
 }

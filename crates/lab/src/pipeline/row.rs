@@ -1,7 +1,7 @@
 //! A passage through the pipe as a row of a stage diagram.
 
 use tollgate_record::stages::{StageRow, StageSpan, StageSquash};
-use tollgate_riscv::timing::{Flush, Passage, Stage};
+use tollgate_riscv::timing::{Passage, Stage};
 use tollgate_riscv::{Class, Op};
 
 /// What is known of an instruction beside its passage.
@@ -56,17 +56,7 @@ pub(super) fn row(passage: &Passage, known: Known) -> StageRow {
         }
     }
     waits.sort_by_key(|wait| wait.start);
-    let squash = passage.squashed.map(|flush| StageSquash {
-        at: passage.end,
-        by: match flush {
-            Flush::Branch => "branch",
-            Flush::Trap => "trap",
-            Flush::Interrupt => "interrupt",
-            Flush::Return => "return",
-            Flush::System => "csr or fence",
-        }
-        .into(),
-    });
+    let squash = passage.squashed.map(|flush| StageSquash { at: passage.end, by: flush.name().into() });
     let end = squash.as_ref().map_or(stages.last().map_or(0, |last| last.end), |squash| squash.at);
     StageRow {
         address: format!("{:#x}", passage.pc),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tollgate_riscv::cache::{Cache, Policy, WritePolicy};
 use tollgate_riscv::{Elf, Isa, LoadError, Xlen};
 
-use super::error::{self, PlanError, read};
+use super::options::{self, PlanError, read};
 use crate::icache::{self, Build, Settings};
 
 /// What a command line asks for.
@@ -35,9 +35,6 @@ pub struct IcachePlan {
 
 impl IcachePlan {
     /// Plans a request, and compiles what has to be compiled.
-    ///
-    /// # Errors
-    /// An invalid ISA or cache, a program that cannot be read, and a source that cannot be built.
     pub fn new(request: &IcacheRequest<'_>) -> Result<Self, PlanError> {
         let mut settings = request.settings.clone();
         if let Policy::Random { seed } = &mut settings.policy {
@@ -58,7 +55,7 @@ fn builds(request: &IcacheRequest<'_>) -> Result<Vec<Build>, PlanError> {
         [] => default.to_vec(),
         given => given.iter().map(String::as_str).collect(),
     };
-    let isas = names.into_iter().map(|name| Ok((name, error::isa(name)?)));
+    let isas = names.into_iter().map(|name| Ok((name, options::isa(name)?)));
     let isas = isas.collect::<Result<Vec<(&str, Isa)>, PlanError>>()?;
     let each = |build: &dyn Fn(&str, Isa) -> Result<Build, icache::IcacheError>| {
         isas.iter().map(|(name, isa)| Ok(build(name, *isa)?)).collect()
@@ -99,7 +96,7 @@ fn built(
         ([_], [(_, isa)]) => *isa,
         _ => {
             let why = "programs that are built already run on one machine: give one --isa";
-            return Err(PlanError::Conflict(why.to_owned()));
+            return Err(PlanError::conflict(why));
         }
     };
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();

@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tollgate_record::Measurement;
-use tollgate_riscv::MachineKind;
 use tollgate_riscv::timing::Core;
 
-use super::core;
-use super::error::{PlanError, check_budget, isa, read, within};
+use super::options::{self, PlanError, check_budget, isa, read, within};
 use crate::bill::Experiment;
 use crate::call::Crossing;
 use crate::design::DESIGNS;
@@ -57,15 +55,12 @@ pub struct PipelinePlan {
 
 impl PipelinePlan {
     /// Plans a request.
-    ///
-    /// # Errors
-    /// A number outside its range, an invalid ISA or core, and a file that cannot be read.
     pub fn new(request: PipelineRequest<'_>) -> Result<Self, PlanError> {
         within("--count", request.count as u64, "a number", 2..=MOST as u64)?;
         if request.nth == Some(0) {
             return Err(PlanError::value("--nth", 0, "give a number from 1"));
         }
-        let core = core::read(request.core)?;
+        let core = options::core(request.core)?;
         let every_cycle =
             request.elf.is_none() && request.around == Around::Interrupt && request.nth.is_none();
         let job = if every_cycle { None } else { Some(job(&request)?) };
@@ -85,9 +80,6 @@ impl PipelinePlan {
     }
 
     /// Runs the program: the diagram, and with the bundled loop the latencies.
-    ///
-    /// # Errors
-    /// A program that cannot be run or does not come to the place that is drawn.
     pub fn measure(&self) -> Result<Vec<Measurement>, PlanError> {
         let explain = |error: PipelineError| self.explain(&error);
         let Some(job) = &self.job else {
@@ -133,14 +125,12 @@ fn job(request: &PipelineRequest<'_>) -> Result<Job, PlanError> {
     };
     Ok(Job {
         isa,
-        machine: MachineKind::Spike,
         ram_bytes: 128 << 20,
-        bootargs: String::new(),
         program,
         proxy_kernel: request.pk.map(read).transpose()?,
         arguments: vec![name],
-        files: Vec::new(),
         max_instructions: request.max_instructions,
+        ..Job::default()
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_riscv::{ConfigError, LoadError};
 
-use super::error::{PlanError, check_budget, isa, read};
+use super::options::{PlanError, check_budget, isa, read};
 use crate::program::{Job, ProgramError};
 
 /// What a command line asks for.
@@ -40,14 +40,11 @@ pub struct ProgramPlan<'a> {
 
 impl<'a> ProgramPlan<'a> {
     /// Plans a request.
-    ///
-    /// # Errors
-    /// An invalid ISA or machine, a file that cannot be read, and arguments for a bare program.
     pub fn new(request: ProgramRequest<'a>) -> Result<Self, PlanError> {
         check_budget(request.max_instructions)?;
         if request.pk.is_none() && !request.arguments.is_empty() {
             let why = "a bare program takes no arguments; add --pk PK to run it on a proxy kernel, which passes them";
-            return Err(PlanError::Conflict(why.to_owned()));
+            return Err(PlanError::conflict(why));
         }
         let allowed = request.allow.iter().map(|path| Ok((path.to_string_lossy().into_owned(), read(path)?)));
         let files = allowed.collect::<Result<_, PlanError>>()?;
@@ -67,7 +64,6 @@ impl<'a> ProgramPlan<'a> {
     }
 
     /// The option or file that caused an error of the run, and what to do.
-    #[must_use]
     pub fn explain(&self, error: &ProgramError) -> PlanError {
         let elf = self.request.elf;
         match error {

@@ -3,12 +3,11 @@
 use tollgate_record::{Measurement, Status};
 use tollgate_riscv::timing::Core;
 
-use super::core;
-use super::error::{PlanError, within};
+use super::options::{self, PlanError, within};
 use crate::bill::{Engine, Experiment};
 use crate::call::{Crossing, USUAL};
 use crate::design::{DESIGNS, Design};
-use crate::engine::{self, ENGINES, Embedded};
+use crate::engine::{ENGINES, Embedded};
 use crate::record;
 
 /// What a command line asks for.
@@ -41,9 +40,6 @@ enum Counter {
 
 impl TrapPlan {
     /// Plans a request.
-    ///
-    /// # Errors
-    /// An unknown design, call, engine or core; too many iterations; options that do not work together.
     pub fn new(request: &TrapRequest<'_>) -> Result<Self, PlanError> {
         within("--iterations", request.iterations, "a number", 1..=10_000_000)?;
         let engines = engines(request.engine)?;
@@ -51,10 +47,10 @@ impl TrapPlan {
         let counter = match request.core {
             None => Counter::Engines(engines),
             Some(name) => {
-                let core = Box::new(core::read(name)?);
+                let core = Box::new(options::core(name)?);
                 if request.engine != "embedded" {
                     let why = "--core counts cycles on the embedded machine: leave --engine out";
-                    return Err(PlanError::Conflict(why.to_owned()));
+                    return Err(PlanError::conflict(why));
                 }
                 Counter::Core(core)
             }
@@ -93,7 +89,6 @@ impl TrapPlan {
     }
 
     /// Why the results are a failure: the only engine skipped every experiment.
-    #[must_use]
     pub fn failure(&self, results: &[Measurement]) -> Option<String> {
         let Counter::Engines(engines) = &self.counter else { return None };
         let [engine] = &engines[..] else { return None };
@@ -106,7 +101,8 @@ fn engines(name: &str) -> Result<Vec<&'static dyn Engine>, PlanError> {
     if name == "all" {
         return Ok(ENGINES.to_vec());
     }
-    engine::find(name).map(|engine| vec![engine]).ok_or_else(|| {
+    let found = ENGINES.iter().copied().find(|engine| engine.name() == name);
+    found.map(|engine| vec![engine]).ok_or_else(|| {
         let names: Vec<_> = ENGINES.iter().map(|engine| engine.name()).collect();
         PlanError::value("--engine", name, format!("no such engine; use {} or all", names.join(", ")))
     })
@@ -123,7 +119,7 @@ fn experiments(request: &TrapRequest<'_>) -> Result<Vec<Experiment>, PlanError> 
             Some([call]) => *call,
             Some(_) => {
                 let why = "--kernel all compares one call: give --calls one name";
-                return Err(PlanError::Conflict(why.to_owned()));
+                return Err(PlanError::conflict(why));
             }
         };
         return Ok(DESIGNS.iter().map(|it| experiment(it, it.crossing.unwrap_or(call))).collect());
@@ -134,7 +130,7 @@ fn experiments(request: &TrapRequest<'_>) -> Result<Vec<Experiment>, PlanError> 
         PlanError::value("--kernel", request.kernel, why)
     })?;
     match (design.crossing, calls) {
-        (Some(_), Some(_)) => Err(PlanError::Conflict(format!(
+        (Some(_), Some(_)) => Err(PlanError::conflict(format!(
             "--kernel {} is measured by its own crossing: leave --calls out",
             design.name
         ))),

@@ -6,8 +6,7 @@ use std::path::Path;
 use tollgate_record::text;
 use tollgate_riscv::timing::Core;
 
-use super::core;
-use super::error::{PlanError, within};
+use super::options::{self, PlanError, within};
 use crate::workload::{LINE, MOST_BYTES, Point, WORKLOADS, Workload};
 
 /// The default core: one with caches and translation buffers.
@@ -45,13 +44,9 @@ pub struct WorkloadPlan {
 
 impl WorkloadPlan {
     /// Plans a request; `None` if it does not ask for a workload.
-    ///
-    /// # Errors
-    /// An unknown program or core, a source that cannot be built, a number outside its range, and an option that
-    /// needs a workload.
     pub fn new(request: &WorkloadRequest<'_>) -> Result<Option<Self>, PlanError> {
         let Some(name) = request.workload else { return without_workload(request).map(|()| None) };
-        let core = core::read(request.core.unwrap_or(CORE))?;
+        let core = options::core(request.core.unwrap_or(CORE))?;
         let workload = find(name)?;
         let kib = MOST_BYTES / 1024;
         let plan = Self {
@@ -69,7 +64,6 @@ impl WorkloadPlan {
     }
 
     /// Every point of the sweep.
-    #[must_use]
     pub fn points(&self) -> Vec<Point<'_>> {
         let mut points = Vec::new();
         for &every in &self.every {
@@ -107,7 +101,7 @@ fn without_workload(request: &WorkloadRequest<'_>) -> Result<(), PlanError> {
     ];
     match options.into_iter().find(|(_, given)| *given) {
         Some((option, _)) => {
-            Err(PlanError::Conflict(format!("{option} belongs to a workload: add --workload chase")))
+            Err(PlanError::conflict(format!("{option} belongs to a workload: add --workload chase")))
         }
         None => Ok(()),
     }

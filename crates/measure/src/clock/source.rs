@@ -1,7 +1,10 @@
-//! Which clock a run is timed with.
+//! The clocks that a run can be timed with: the processor's counter, and the system's clock, which is coarser and slower
+//! and right everywhere.
 
+use super::{Clock, Now};
 use crate::arch;
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{Ordering, compiler_fence};
 
 /// The clocks that a run can be timed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,5 +30,56 @@ impl Source {
             Self::Counter => arch::COUNTER,
             Self::Os => "os",
         }
+    }
+}
+
+/// The processor's counter of constant rate, fenced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counter;
+
+impl Clock for Counter {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        arch::counter()
+    }
+
+    fn stamper(&self) -> Option<Now> {
+        Some(arch::counter)
+    }
+}
+
+/// CLOCK_MONOTONIC_RAW in nanoseconds: not slewed by time synchronization.
+pub fn monotonic_raw_ns() -> u64 {
+    ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
+/// CLOCK_MONOTONIC, which BPF programs stamp with, in nanoseconds. Time synchronization adjusts its rate.
+pub fn monotonic_ns() -> u64 {
+    ns(libc::CLOCK_MONOTONIC)
+}
+
+#[inline(always)]
+fn ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing; both clocks exist since Linux 2.6.28.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// CLOCK_MONOTONIC_RAW: one tick is one nanosecond.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Os;
+
+impl Clock for Os {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        compiler_fence(Ordering::SeqCst);
+        let now = monotonic_raw_ns();
+        compiler_fence(Ordering::SeqCst);
+        now
+    }
+
+    fn stamper(&self) -> Option<Now> {
+        Some(monotonic_raw_ns)
     }
 }

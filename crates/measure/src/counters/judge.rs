@@ -1,7 +1,46 @@
-//! Whether readings can be believed.
+//! Readings: where they come from, and whether they can be believed.
 
-use super::{Counter, Event, Reading, Refused};
-use std::fmt;
+use super::{Counter, Event};
+use std::io;
+
+/// A reading of one task's group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Nanoseconds since the group was enabled.
+    pub enabled: u64,
+    /// Nanoseconds of these in which it was on the processor's counters.
+    pub running: u64,
+    /// One value for each counter of the group.
+    pub values: Vec<u64>,
+}
+
+/// Why a group was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Which of the group's counters.
+    pub counter: usize,
+    /// The system's error number.
+    pub errno: i32,
+}
+
+/// A source of counters.
+pub trait Counters {
+    /// Opens these counters as one group that counts one task (0 for the caller), and starts it. The number
+    /// names the group afterwards.
+    ///
+    /// # Errors
+    /// Which counter was refused, and how.
+    fn open(&mut self, group: &[Counter], task: i32) -> Result<usize, Refused>;
+
+    /// Reads a group.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn read(&mut self, group: usize) -> io::Result<Reading>;
+
+    /// Closes all groups.
+    fn close(&mut self);
+}
 
 /// A counter and its figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,48 +52,32 @@ pub struct Counted {
 }
 
 /// Why there is no figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CounterError {
     /// It was not opened.
+    #[error("{}", refusal(.0.errno))]
     Refused(Refused),
     /// It was opened and could not be read.
+    #[error("cannot be read (error number {0})")]
     Unreadable(i32),
     /// It was never on the processor's counters.
+    #[error("was never scheduled: another user, or the NMI watchdog, holds the counters")]
     NeverRan,
     /// It counted for this share of the time only; the figure would be an extrapolation.
+    #[error("was multiplexed: it counted for {:.0} % of the time only", .0 * 100.0)]
     Multiplexed(f64),
     /// It fell.
+    #[error("ran backwards")]
     Backwards,
     /// It stayed at zero where that is impossible.
+    #[error("opens but stays at zero: the event is not implemented here")]
     Zero,
     /// More of a part than of the whole.
+    #[error("counts more misses than accesses")]
     MoreThanWhole,
     /// Exactly so many cycles for each instruction: a simulator's, not a processor's.
+    #[error("shows exactly {0} cycles for each instruction: a simulation, not a processor")]
     Constant(u64),
-}
-
-impl fmt::Display for CounterError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(refused) => out.write_str(refusal(refused.errno)),
-            Self::Unreadable(errno) => write!(out, "cannot be read (error number {errno})"),
-            Self::NeverRan => {
-                out.write_str("was never scheduled: another user, or the NMI watchdog, holds the counters")
-            }
-            Self::Multiplexed(share) => {
-                write!(out, "was multiplexed: it counted for {:.0} % of the time only", share * 100.0)
-            }
-            Self::Backwards => out.write_str("ran backwards"),
-            Self::Zero => out.write_str("opens but stays at zero: the event is not implemented here"),
-            Self::MoreThanWhole => out.write_str("counts more misses than accesses"),
-            Self::Constant(cycles) => {
-                write!(
-                    out,
-                    "shows exactly {cycles} cycles for each instruction: a simulation, not a processor"
-                )
-            }
-        }
-    }
 }
 
 fn refusal(errno: i32) -> &'static str {

@@ -1,11 +1,10 @@
 //! Counters from the kernel, by perf_event_open.
 
 use super::{Counter, Counters, Event, Mode, Reading, Refused};
-use perf_event_open_sys as sys;
-use perf_event_open_sys::bindings as abi;
+use crate::perf::{self, abi};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 /// The kernel's counters.
 #[derive(Debug, Default)]
@@ -58,27 +57,13 @@ impl Counters for Kernel {
 
 fn open(counter: Counter, task: i32, leader: i32) -> Result<File, i32> {
     let (kind, config) = code(counter.event);
-    let mut attributes = abi::perf_event_attr {
-        type_: kind,
-        size: size_of::<abi::perf_event_attr>() as u32,
-        config,
-        read_format: (abi::PERF_FORMAT_GROUP
-            | abi::PERF_FORMAT_TOTAL_TIME_ENABLED
-            | abi::PERF_FORMAT_TOTAL_TIME_RUNNING)
-            .into(),
-        ..Default::default()
-    };
-    attributes.set_exclude_hv(1);
+    let mut attributes = perf::attributes(kind, config);
+    attributes.read_format =
+        (abi::PERF_FORMAT_GROUP | abi::PERF_FORMAT_TOTAL_TIME_ENABLED | abi::PERF_FORMAT_TOTAL_TIME_RUNNING)
+            .into();
     attributes.set_exclude_kernel((counter.mode == Mode::User).into());
     attributes.set_exclude_user((counter.mode == Mode::Kernel).into());
-    // SAFETY: the attributes are valid for the size that they state; the kernel only reads them.
-    let fd =
-        unsafe { sys::perf_event_open(&mut attributes, task, -1, leader, abi::PERF_FLAG_FD_CLOEXEC.into()) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO));
-    }
-    // SAFETY: the descriptor was just opened and nothing else owns it.
-    Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) }))
+    perf::open(&mut attributes, task, leader).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 /// Type and configuration of an event.

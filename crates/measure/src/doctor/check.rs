@@ -40,6 +40,39 @@ pub(super) enum Look {
     Spoils(String, String),
 }
 
+impl Look {
+    pub(super) fn ok(what: impl Into<String>) -> Self {
+        Self::Ok(what.into())
+    }
+
+    pub(super) fn info(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Info(what.into(), Some(fix.into()))
+    }
+
+    pub(super) fn spoils(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Spoils(what.into(), fix.into())
+    }
+
+    /// Of a fact that is well when it is false.
+    pub(super) fn of_switch(on: Option<bool>, well: &str, bad: Self) -> Self {
+        on.map_or(Self::Unknown, |on| if on { bad } else { Self::ok(well) })
+    }
+
+    /// Of an amount that should be at least `least`.
+    pub(super) fn of_amount(
+        amount: Option<u64>,
+        least: u64,
+        what: impl Fn(u64) -> String,
+        fix: impl Into<String>,
+    ) -> Self {
+        match amount {
+            Some(amount) if amount < least => Self::spoils(what(amount), fix),
+            Some(amount) => Self::Ok(what(amount)),
+            None => Self::Unknown,
+        }
+    }
+}
+
 /// What a check sees.
 pub(super) struct View<'a> {
     pub(super) host: &'a Host,

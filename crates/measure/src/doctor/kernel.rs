@@ -47,31 +47,27 @@ const COSTLY: &[(&str, &[&str])] = &[
 
 fn isolation(view: &View<'_>) -> Look {
     let host = view.host;
-    let report = host.kernel.mitigations.get("meltdown");
+    let report = host.kernel.mitigations.get("meltdown").map(String::as_str);
+    let begins = |word| report.is_some_and(|report| report.starts_with(word));
     // The report says "Not affected" also where isolation was forced on; the flag tells the truth.
     let flag = host.cpu.flags.iter().any(|flag| flag == "pti");
     if flag || report.is_some_and(|report| report.contains("PTI")) {
-        let forced = report.is_some_and(|report| report.starts_with("Not affected"));
-        return Look::Info(
-            if forced {
-                "page-table isolation was forced on: the processor does not need it".into()
-            } else {
-                "page-table isolation is on".into()
-            },
-            Some("boot with `pti=off` (arm64: `kpti=0`) to compare, where no foreign code runs".into()),
+        let forced = "page-table isolation was forced on: the processor does not need it";
+        return Look::info(
+            if begins("Not affected") { forced } else { "page-table isolation is on" },
+            "boot with `pti=off` (arm64: `kpti=0`) to compare, where no foreign code runs",
         );
     }
     if report.is_none() && host.cpu.flags.is_empty() {
         return Look::Unknown;
     }
-    if report.is_some_and(|report| report.starts_with("Vulnerable")) {
-        return Look::Info(
-            "page-table isolation is off though this processor needs it: crossings are cheaper than on others of its kind"
-                .into(),
-            Some("boot without `nopti`, `pti=off` and `mitigations=off` for the figures that others see".into()),
+    if begins("Vulnerable") {
+        return Look::info(
+            "page-table isolation is off though this processor needs it: crossings are cheaper than on others of its kind",
+            "boot without `nopti`, `pti=off` and `mitigations=off` for the figures that others see",
         );
     }
-    Look::Ok("page-table isolation is off".into())
+    Look::ok("page-table isolation is off")
 }
 
 fn mitigations(view: &View<'_>) -> Look {
@@ -112,14 +108,11 @@ fn huge_pages(view: &View<'_>) -> Look {
 }
 
 fn autogroup(view: &View<'_>) -> Look {
-    match view.host.kernel.autogroup {
-        None => Look::Unknown,
-        Some(false) => Look::Ok("tasks are not grouped by session".into()),
-        Some(true) => Look::Info(
-            "tasks are grouped by session (autogroup)".into(),
-            Some("sudo sysctl kernel.sched_autogroup_enabled=0".into()),
-        ),
-    }
+    let bad = Look::info(
+        "tasks are grouped by session (autogroup)",
+        "sudo sysctl kernel.sched_autogroup_enabled=0",
+    );
+    Look::of_switch(view.host.kernel.autogroup, "tasks are not grouped by session", bad)
 }
 
 #[cfg(test)]

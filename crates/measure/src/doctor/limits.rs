@@ -90,69 +90,43 @@ fn cpu_quota(view: &View<'_>) -> Look {
 }
 
 fn memory_limit(view: &View<'_>) -> Look {
-    match view.host.cgroup.memory_max {
-        Some(bytes) if bytes < MEMORY => Look::Spoils(
-            format!("the control group may use {} MiB of memory", bytes / MIB),
-            format!("raise it to {} MiB or more (docker run --memory; memory.max)", MEMORY / MIB),
-        ),
-        Some(bytes) => Look::Ok(format!("the control group may use {} MiB of memory", bytes / MIB)),
-        None => Look::Unknown,
-    }
+    let what = |bytes| format!("the control group may use {} MiB of memory", bytes / MIB);
+    let fix = format!("raise it to {} MiB or more (docker run --memory; memory.max)", MEMORY / MIB);
+    Look::of_amount(view.host.cgroup.memory_max, MEMORY, what, fix)
 }
 
 fn tasks_limit(view: &View<'_>) -> Look {
-    match view.host.cgroup.pids_max {
-        Some(tasks) if tasks < TASKS => Look::Spoils(
-            format!("the control group may have {tasks} tasks"),
-            format!("raise it to {TASKS} or more (docker run --pids-limit; pids.max)"),
-        ),
-        Some(tasks) => Look::Ok(format!("the control group may have {tasks} tasks")),
-        None => Look::Unknown,
-    }
+    let what = |tasks| format!("the control group may have {tasks} tasks");
+    let fix = format!("raise it to {TASKS} or more (docker run --pids-limit; pids.max)");
+    Look::of_amount(view.host.cgroup.pids_max, TASKS, what, fix)
 }
 
 fn processes(view: &View<'_>) -> Look {
-    let Some(limit) = view.host.limits.processes else { return Look::Unknown };
-    let what = format!("the user may have {limit} processes and threads");
     // The limit does not bind privileged processes.
     let binds = !(view.may("sys_resource") || view.may("sys_admin") || view.host.uid == 0);
-    if binds && limit < USER_TASKS {
-        Look::Spoils(what, format!("ulimit -u {USER_TASKS} (or nproc in /etc/security/limits.conf)"))
-    } else {
-        Look::Ok(what)
-    }
+    let what = |limit| format!("the user may have {limit} processes and threads");
+    let fix = format!("ulimit -u {USER_TASKS} (or nproc in /etc/security/limits.conf)");
+    Look::of_amount(view.host.limits.processes, if binds { USER_TASKS } else { 0 }, what, fix)
 }
 
 fn open_files(view: &View<'_>) -> Look {
-    match view.host.limits.open_files {
-        Some(limit) if limit < FILES => {
-            Look::Spoils(format!("the process may open {limit} files"), format!("ulimit -n {}", 4 * FILES))
-        }
-        Some(limit) => Look::Ok(format!("the process may open {limit} files")),
-        None => Look::Unknown,
-    }
+    let what = |limit| format!("the process may open {limit} files");
+    Look::of_amount(view.host.limits.open_files, FILES, what, format!("ulimit -n {}", 4 * FILES))
 }
 
 fn address_space(view: &View<'_>) -> Look {
-    match view.host.limits.address_space_bytes {
-        Some(bytes) if bytes < 4 * MEMORY => Look::Spoils(
-            format!("the process may map {} MiB of memory", bytes / MIB),
-            "ulimit -v unlimited (or as in /etc/security/limits.conf)".into(),
-        ),
-        Some(bytes) => Look::Ok(format!("the process may map {} MiB of memory", bytes / MIB)),
-        None => Look::Unknown,
-    }
+    let what = |bytes| format!("the process may map {} MiB of memory", bytes / MIB);
+    let fix = "ulimit -v unlimited (or as in /etc/security/limits.conf)";
+    Look::of_amount(view.host.limits.address_space_bytes, 4 * MEMORY, what, fix)
 }
 
 fn file_size(view: &View<'_>) -> Look {
-    match view.host.limits.file_bytes {
-        Some(bytes) if bytes < FILE => Look::Spoils(
-            format!("the process may write files of {} KiB at most", bytes >> 10),
-            "ulimit -f unlimited (or fsize in /etc/security/limits.conf)".into(),
-        ),
-        Some(bytes) => Look::Ok(format!("the process may write files of {} MiB", bytes / MIB)),
-        None => Look::Unknown,
-    }
+    let what = |bytes| match bytes {
+        ..FILE => format!("the process may write files of {} KiB at most", bytes >> 10),
+        _ => format!("the process may write files of {} MiB", bytes / MIB),
+    };
+    let fix = "ulimit -f unlimited (or fsize in /etc/security/limits.conf)";
+    Look::of_amount(view.host.limits.file_bytes, FILE, what, fix)
 }
 
 fn locked(view: &View<'_>) -> Look {
@@ -166,22 +140,17 @@ fn locked(view: &View<'_>) -> Look {
 }
 
 fn memory(view: &View<'_>) -> Look {
-    match view.host.memory_available_bytes {
-        Some(bytes) if bytes < MEMORY => Look::Spoils(
-            format!("{} MiB of memory are available", bytes / MIB),
-            "end what uses it (ps aux --sort=-rss | head), or measure on a machine with more".into(),
-        ),
-        Some(bytes) => Look::Ok(format!("{} MiB of memory are available", bytes / MIB)),
-        None => Look::Unknown,
-    }
+    let what = |bytes| format!("{} MiB of memory are available", bytes / MIB);
+    let fix = "end what uses it (ps aux --sort=-rss | head), or measure on a machine with more";
+    Look::of_amount(view.host.memory_available_bytes, MEMORY, what, fix)
 }
 
 fn swap(view: &View<'_>) -> Look {
     match (view.host.swap_bytes, view.host.swap_used_bytes) {
-        (Some(0), _) => Look::Ok("there is no swap".into()),
-        (Some(_), Some(0)) => Look::Ok("no swap is in use".into()),
+        (Some(0), _) => Look::ok("there is no swap"),
+        (Some(_), Some(0)) => Look::ok("no swap is in use"),
         (Some(_), Some(used)) => {
-            Look::Info(format!("{} MiB are swapped out", used.div_ceil(MIB)), Some("sudo swapoff -a".into()))
+            Look::info(format!("{} MiB are swapped out", used.div_ceil(MIB)), "sudo swapoff -a")
         }
         _ => Look::Unknown,
     }

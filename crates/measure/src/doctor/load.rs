@@ -39,7 +39,7 @@ fn steal(view: &View<'_>) -> Look {
 }
 
 fn interrupts(view: &View<'_>) -> Look {
-    let known = view.watch.span.as_ref().is_some_and(|span| span.measured.interrupts.is_some());
+    let known = view.watch.span.as_ref().is_some_and(|span| span.measured.device_interrupts.is_some());
     warned(view, known, "interrupts", "devices interrupt the measured CPUs seldom", |cpu| {
         format!(
             "send them elsewhere (sudo systemctl stop irqbalance; CPUs but {cpu} to /proc/irq/N/smp_affinity_list)"

@@ -66,9 +66,9 @@ fn missing_facts(view: &View<'_>) -> Look {
 
 fn emulated(view: &View<'_>) -> Look {
     match view.host.hypervisor.as_deref() {
-        Some(name) if name.starts_with("QEMU TCG") => Look::Spoils(
-            "the processor is emulated in software (QEMU TCG)".into(),
-            "start the machine with `-accel kvm -cpu host`, or measure on real hardware".into(),
+        Some(name) if name.starts_with("QEMU TCG") => Look::spoils(
+            "the processor is emulated in software (QEMU TCG)",
+            "start the machine with `-accel kvm -cpu host`, or measure on real hardware",
         ),
         _ => Look::Unknown,
     }
@@ -76,15 +76,13 @@ fn emulated(view: &View<'_>) -> Look {
 
 fn virtual_machine(view: &View<'_>) -> Look {
     match &view.host.hypervisor {
-        Some(name) => Look::Info(
+        Some(name) => Look::info(
             format!("this is a virtual machine: {name}"),
-            Some(
-                "measure on bare metal, or boot this guest with `idle=poll` for wake-ups across CPUs".into(),
-            ),
+            "measure on bare metal, or boot this guest with `idle=poll` for wake-ups across CPUs",
         ),
         // No sign of one is a fact only where there was something to look at.
         None if view.host.cpu.flags.is_empty() => Look::Unknown,
-        None => Look::Ok("no sign of a hypervisor".into()),
+        None => Look::ok("no sign of a hypervisor"),
     }
 }
 
@@ -124,30 +122,27 @@ fn pmu(view: &View<'_>) -> Look {
 }
 
 fn free_page_reporting(view: &View<'_>) -> Look {
-    match view.host.free_page_reporting {
-        None => Look::Unknown,
-        Some(false) => Look::Ok("free memory stays with this guest".into()),
-        Some(true) => Look::Info(
-            "free memory is given back to the host (virtio balloon with free page reporting)".into(),
-            Some("start the guest without it (QEMU: -device virtio-balloon,free-page-reporting=off), or touch the memory once before".into()),
-        ),
-    }
+    let bad = Look::info(
+        "free memory is given back to the host (virtio balloon with free page reporting)",
+        "start the guest without it (QEMU: -device virtio-balloon,free-page-reporting=off), or touch the memory once before",
+    );
+    Look::of_switch(view.host.free_page_reporting, "free memory stays with this guest", bad)
 }
 
 fn clocksource(view: &View<'_>) -> Look {
     let Some(source) = view.host.clock.kernel_clocksource.as_deref() else { return Look::Unknown };
     let what = format!("the kernel's clock source is {source}");
-    let fix = "boot with `clocksource=tsc tsc=reliable`, if the kernel's log shows no fault of the TSC";
     match source {
         "tsc" | "arch_sys_counter" | "riscv_clocksource" | "timebase" => Look::Ok(what),
         // Read in user mode as well, by longer code.
-        "kvm-clock" | "hyperv_clocksource_tsc_page" => Look::Info(
+        "kvm-clock" | "hyperv_clocksource_tsc_page" => Look::info(
             what,
-            Some(
-                "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource".into(),
-            ),
+            "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource",
         ),
-        _ => Look::Spoils(what, fix.into()),
+        _ => Look::spoils(
+            what,
+            "boot with `clocksource=tsc tsc=reliable`, if the kernel's log shows no fault of the TSC",
+        ),
     }
 }
 
@@ -156,17 +151,12 @@ fn tsc(view: &View<'_>) -> Look {
     if host.arch != "x86_64" {
         return Look::Unknown;
     }
-    match host.clock.invariant {
-        None => Look::Unknown,
-        Some(true) => Look::Ok("the time-stamp counter runs at one rate in all power states".into()),
-        Some(false) => Look::Spoils(
-            "the time-stamp counter is not invariant".into(),
-            if host.hypervisor.is_some() {
-                "have the hypervisor expose an invariant TSC (QEMU: -cpu host,migratable=no,+invtsc)".into()
-            } else {
-                "boot with `processor.max_cstate=1` and fix the frequency (sudo cpupower frequency-set -g performance)"
-                    .into()
-            },
-        ),
-    }
+    let fix = if host.hypervisor.is_some() {
+        "have the hypervisor expose an invariant TSC (QEMU: -cpu host,migratable=no,+invtsc)"
+    } else {
+        "boot with `processor.max_cstate=1` and fix the frequency (sudo cpupower frequency-set -g performance)"
+    };
+    let bad = Look::spoils("the time-stamp counter is not invariant", fix);
+    let well = "the time-stamp counter runs at one rate in all power states";
+    Look::of_switch(host.clock.invariant.map(|invariant| !invariant), well, bad)
 }

@@ -56,10 +56,7 @@ fn user_access(view: &View<'_>) -> Look {
         // Without counters the question does not arise.
         Some(_) if !view.host.pmu.present => Look::Unknown,
         None => Look::Unknown,
-        Some(0) => Look::Info(
-            "kernel.perf_user_access is 0".into(),
-            Some("sudo sysctl kernel.perf_user_access=1".into()),
-        ),
+        Some(0) => Look::info("kernel.perf_user_access is 0", "sudo sysctl kernel.perf_user_access=1"),
         Some(level) => Look::Ok(format!("kernel.perf_user_access is {level}")),
     }
 }
@@ -79,38 +76,21 @@ fn io_uring(view: &View<'_>) -> Look {
 }
 
 fn seccomp(view: &View<'_>) -> Look {
-    match view.host.kernel.seccomp {
-        None => Look::Unknown,
-        Some(false) => Look::Ok("no seccomp filter is in force".into()),
-        Some(true) => Look::Spoils(
-            "a seccomp filter is in force".into(),
-            "start without it (docker run --security-opt seccomp=unconfined; systemd: SystemCallFilter=)"
-                .into(),
-        ),
-    }
+    let fix = "start without it (docker run --security-opt seccomp=unconfined; systemd: SystemCallFilter=)";
+    let bad = Look::spoils("a seccomp filter is in force", fix);
+    Look::of_switch(view.host.kernel.seccomp, "no seccomp filter is in force", bad)
 }
 
 fn tracer(view: &View<'_>) -> Look {
-    match view.host.kernel.traced {
-        None => Look::Unknown,
-        Some(false) => Look::Ok("no tracer is attached".into()),
-        Some(true) => Look::Spoils(
-            "a debugger or tracer is attached".into(),
-            "start it without strace, gdb or the like (/proc/PID/status names the TracerPid)".into(),
-        ),
-    }
+    let fix = "start it without strace, gdb or the like (/proc/PID/status names the TracerPid)";
+    let bad = Look::spoils("a debugger or tracer is attached", fix);
+    Look::of_switch(view.host.kernel.traced, "no tracer is attached", bad)
 }
 
 fn audit(view: &View<'_>) -> Look {
-    match view.watch.audit {
-        None => Look::Unknown,
-        Some(false) => Look::Ok("system calls are not audited".into()),
-        Some(true) => Look::Spoils(
-            "the kernel's audit system is on".into(),
-            "sudo auditctl -e 0, or audit=0 on the kernel's command line (tasks started before keep it)"
-                .into(),
-        ),
-    }
+    let fix = "sudo auditctl -e 0, or audit=0 on the kernel's command line (tasks started before keep it)";
+    let bad = Look::spoils("the kernel's audit system is on", fix);
+    Look::of_switch(view.watch.audit, "system calls are not audited", bad)
 }
 
 fn privilege(view: &View<'_>) -> Look {

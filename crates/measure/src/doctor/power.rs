@@ -42,20 +42,13 @@ fn governor(view: &View<'_>) -> Look {
 }
 
 fn turbo(view: &View<'_>) -> Look {
-    match view.host.cpu.turbo {
-        None => Look::Unknown,
-        Some(false) => Look::Ok("turbo is off".into()),
-        Some(true) => {
-            let intel =
-                view.host.cpu.frequency_driver.as_deref().is_some_and(|name| name.starts_with("intel"));
-            let fix = if intel {
-                "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
-            } else {
-                "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
-            };
-            Look::Info("turbo (boost) is on".into(), Some(fix.into()))
-        }
-    }
+    let driver = view.host.cpu.frequency_driver.as_deref();
+    let fix = if driver.is_some_and(|name| name.starts_with("intel")) {
+        "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
+    } else {
+        "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
+    };
+    Look::of_switch(view.host.cpu.turbo, "turbo is off", Look::info("turbo (boost) is on", fix))
 }
 
 fn idle(view: &View<'_>) -> Look {

@@ -108,22 +108,15 @@ fn hidden(view: &View<'_>) -> Look {
 }
 
 fn user_namespace(view: &View<'_>) -> Look {
-    match view.host.user_namespace {
-        Some(true) => Look::Info(
-            "users have other numbers here than on the machine (a user namespace)".into(),
-            Some("run it outside of the rootless container, or in one with the machine's users".into()),
-        ),
-        Some(false) => Look::Ok("users are those of the machine".into()),
-        None => Look::Unknown,
-    }
+    let bad = Look::info(
+        "users have other numbers here than on the machine (a user namespace)",
+        "run it outside of the rootless container, or in one with the machine's users",
+    );
+    Look::of_switch(view.host.user_namespace, "users are those of the machine", bad)
 }
 
 fn time(view: &View<'_>) -> Look {
-    match view.host.monotonic_offset_s {
-        None => Look::Unknown,
-        Some(seconds) => Look::Info(
-            format!("the monotonic clock of this time namespace is {seconds} s from the machine's"),
-            Some("figures do not need one; compare times of day instead".into()),
-        ),
-    }
+    let Some(seconds) = view.host.monotonic_offset_s else { return Look::Unknown };
+    let what = format!("the monotonic clock of this time namespace is {seconds} s from the machine's");
+    Look::info(what, "figures do not need one; compare times of day instead")
 }

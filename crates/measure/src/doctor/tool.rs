@@ -60,8 +60,6 @@ fn store(view: &View<'_>) -> Look {
     match &view.watch.store {
         None => Look::Unknown,
         Some(Ok(directory)) => Look::Ok(format!("runs are saved in {directory}")),
-        Some(Err(why)) => {
-            Look::Info(why.clone(), Some("name a directory that can be written to with --store DIR".into()))
-        }
+        Some(Err(why)) => Look::info(why, "name a directory that can be written to with --store DIR"),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn read(files: &Files) -> Cgroup {
             found.version = found.version.or(Some(2));
             let mount = mounts.iter().find(|mount| mount.kind == "cgroup2");
             for directory in ancestors(mount, "/sys/fs/cgroup", path) {
-                version2(files, &directory, &mut found);
+                limits(files, &directory, &mut found);
             }
         } else {
             for controller in controllers.split(',').filter(|name| matches!(*name, "cpu" | "memory" | "pids"))
@@ -34,7 +34,7 @@ pub(super) fn read(files: &Files) -> Cgroup {
                     mount.kind == "cgroup" && mount.options.split(',').any(|o| o == controller)
                 });
                 for directory in ancestors(mount, &format!("/sys/fs/cgroup/{controller}"), path) {
-                    version1(files, &directory, &mut found);
+                    limits(files, &directory, &mut found);
                 }
             }
         }
@@ -88,28 +88,21 @@ fn ancestors(mount: Option<&Mount<'_>>, usual: &str, group: &str) -> Vec<String>
     all
 }
 
-fn version2(files: &Files, directory: &str, found: &mut Cgroup) {
-    if let Some(line) = files.word(&format!("{directory}/cpu.max")) {
-        let mut words = line.split_ascii_whitespace().map(|word| word.parse::<f64>().ok());
-        if let (Some(Some(quota)), Some(Some(period))) = (words.next(), words.next()) {
-            cpus(&mut found.cpu_max, quota, period);
-        }
-    }
-    tighter(&mut found.memory_max, files.number(&format!("{directory}/memory.max")));
-    // Above `memory.high` the group is slowed down, which spoils a measurement as surely.
-    tighter(&mut found.memory_max, files.number(&format!("{directory}/memory.high")));
-    tighter(&mut found.pids_max, files.number(&format!("{directory}/pids.max")));
-}
-
-fn version1(files: &Files, directory: &str, found: &mut Cgroup) {
-    if let (Some(quota), Some(period)) = (
-        files.number(&format!("{directory}/cpu.cfs_quota_us")),
-        files.number(&format!("{directory}/cpu.cfs_period_us")),
-    ) {
+/// Tightens what was found by the limits of one group, in the files of either version.
+fn limits(files: &Files, directory: &str, found: &mut Cgroup) {
+    let path = |file: &str| format!("{directory}/{file}");
+    // Version 2 has both numbers in one file, where `max` means no quota.
+    let both = files.word(&path("cpu.max")).unwrap_or_default();
+    let quota = both.split_once(' ').and_then(|(quota, period)| quota.parse().ok().zip(period.parse().ok()));
+    let old = || files.number(&path("cpu.cfs_quota_us")).zip(files.number(&path("cpu.cfs_period_us")));
+    if let Some((quota, period)) = quota.or_else(old) {
         cpus(&mut found.cpu_max, quota, period);
     }
-    tighter(&mut found.memory_max, files.number(&format!("{directory}/memory.limit_in_bytes")));
-    tighter(&mut found.pids_max, files.number(&format!("{directory}/pids.max")));
+    // Above `memory.high` the group is slowed down, which spoils a measurement as surely.
+    for file in ["memory.max", "memory.high", "memory.limit_in_bytes"] {
+        tighter(&mut found.memory_max, files.number(&path(file)));
+    }
+    tighter(&mut found.pids_max, files.number(&path("pids.max")));
 }
 
 fn tighter(limit: &mut Option<u64>, other: Option<u64>) {

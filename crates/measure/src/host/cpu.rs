@@ -5,46 +5,18 @@ use super::files::{Files, value};
 use tollgate_record::Host;
 use tollgate_record::host::Cpu;
 
-/// Flags that change what a crossing costs, or whether a clock can be trusted.
+/// Flags that change what a crossing costs, or whether a clock can be trusted, by subject.
 const FLAGS: &[&str] = &[
     // Address space switches: isolation, tagged TLBs, and how they are flushed.
-    "pti",
-    "pcid",
-    "invpcid",
-    "invlpgb",
-    "la57",
-    "asids",
+    "pti pcid invpcid invlpgb la57 asids",
     // Entry and exit.
-    "fred",
-    "fsgsbase",
-    "smap",
-    "syscall",
-    "sysenter",
-    "user_shstk",
+    "fred fsgsbase smap syscall sysenter user_shstk",
     // Speculation control at each entry.
-    "ibrs",
-    "ibrs_enhanced",
-    "stibp",
-    "ibpb",
-    "ssbd",
-    "ssbs",
-    "csv2",
-    "csv3",
-    "sb",
-    "rsb_ctxsw",
+    "ibrs ibrs_enhanced stibp ibpb ssbd ssbs csv2 csv3 sb rsb_ctxsw",
     // Saved state.
-    "xsaveopt",
-    "xsavec",
-    "xsaves",
-    "sve",
-    "sme",
-    "paca",
+    "xsaveopt xsavec xsaves sve sme paca",
     // Clock.
-    "constant_tsc",
-    "nonstop_tsc",
-    "tsc_reliable",
-    "tsc_known_freq",
-    "ecv",
+    "constant_tsc nonstop_tsc tsc_reliable tsc_known_freq ecv",
     // Where it runs.
     "hypervisor",
 ];
@@ -95,11 +67,9 @@ pub(super) fn identify(files: &Files, cpu: &mut Cpu, number: usize) {
     let get = |key| value(own, key).filter(|text| !text.is_empty());
     let decimal = |key| get(key).and_then(|text| text.parse::<u32>().ok());
 
-    cpu.flags = flags_line(own)
-        .map(|flags| {
-            flags.split_ascii_whitespace().filter(|flag| FLAGS.contains(flag)).map(str::to_owned).collect()
-        })
-        .unwrap_or_default();
+    let matters = |flag: &&str| FLAGS.iter().flat_map(|group| group.split(' ')).any(|known| known == *flag);
+    let flags = flags_line(own).unwrap_or_default().split_ascii_whitespace();
+    cpu.flags = flags.filter(matters).map(str::to_owned).collect();
     cpu.microcode = get("microcode").map(str::to_owned);
     cpu.family_model_stepping = decimal("cpu family")
         .zip(decimal("model"))

@@ -4,114 +4,30 @@ use super::files::Files;
 use std::collections::BTreeMap;
 use tollgate_record::Host;
 
-/// Words of the boot command line that change what a crossing costs. A name that ends in a dot stands
+/// Words of the boot command line that change what a crossing costs, by subject. A name that ends in a dot stands
 /// for all parameters of that module. Written with underscores, which the kernel does not distinguish from dashes.
 const WORDS: &[&str] = &[
     // Mitigations of hardware vulnerabilities.
-    "mitigations",
-    "pti",
-    "nopti",
-    "kpti",
-    "nospectre_v1",
-    "nospectre_v2",
-    "nospectre_bhb",
-    "spectre_v2",
-    "spectre_v2_user",
-    "spectre_bhi",
-    "spec_store_bypass_disable",
-    "nospec_store_bypass_disable",
-    "ssbd",
-    "retbleed",
-    "l1tf",
-    "mds",
-    "tsx",
-    "tsx_async_abort",
-    "srbds",
-    "mmio_stale_data",
-    "gather_data_sampling",
-    "spec_rstack_overflow",
-    "reg_file_data_sampling",
-    "indirect_target_selection",
-    "tsa",
-    "vmscape",
+    "mitigations pti nopti kpti nospectre_v1 nospectre_v2 nospectre_bhb spectre_v2 spectre_v2_user",
+    "spectre_bhi spec_store_bypass_disable nospec_store_bypass_disable ssbd retbleed l1tf mds tsx",
+    "tsx_async_abort srbds mmio_stale_data gather_data_sampling spec_rstack_overflow",
+    "reg_file_data_sampling indirect_target_selection tsa vmscape",
     // Features of the processor that were switched off.
-    "nopcid",
-    "noinvpcid",
-    "nofsgsbase",
-    "nosmap",
-    "nosmep",
-    "nopku",
-    "noxsave",
-    "noxsaveopt",
-    "fred",
-    "clearcpuid",
-    "arm64.nosve",
-    "arm64.nosme",
-    "arm64.nopauth",
+    "nopcid noinvpcid nofsgsbase nosmap nosmep nopku noxsave noxsaveopt fred clearcpuid arm64.nosve",
+    "arm64.nosme arm64.nopauth",
     // Which CPUs there are and what runs on them.
-    "nosmt",
-    "nosmp",
-    "maxcpus",
-    "nr_cpus",
-    "isolcpus",
-    "nohz",
-    "nohz_full",
-    "rcu_nocbs",
-    "rcu_nocb_poll",
-    "irqaffinity",
-    "threadirqs",
-    "preempt",
-    "noautogroup",
-    "skew_tick",
-    "nowatchdog",
-    "nmi_watchdog",
-    "nosoftlockup",
-    "workqueue.",
+    "nosmt nosmp maxcpus nr_cpus isolcpus nohz nohz_full rcu_nocbs rcu_nocb_poll irqaffinity",
+    "threadirqs preempt noautogroup skew_tick nowatchdog nmi_watchdog nosoftlockup workqueue.",
     // Idle and frequency.
-    "idle",
-    "nohlt",
-    "hlt",
-    "intel_idle.",
-    "processor.",
-    "cpuidle.",
-    "cpuidle_haltpoll.",
-    "haltpoll.",
-    "intel_pstate",
-    "amd_pstate",
-    "cpufreq.",
+    "idle nohlt hlt intel_idle. processor. cpuidle. cpuidle_haltpoll. haltpoll. intel_pstate",
+    "amd_pstate cpufreq.",
     // Clocks.
-    "clocksource",
-    "tsc",
-    "notsc",
-    "hpet",
-    "nohpet",
-    "no_kvmclock",
-    "no_steal_acc",
-    "no_kvmapf",
-    "nopv",
+    "clocksource tsc notsc hpet nohpet no_kvmclock no_steal_acc no_kvmapf nopv",
     // Memory.
-    "transparent_hugepage",
-    "thp_anon",
-    "default_hugepagesz",
-    "hugepagesz",
-    "hugepages",
-    "init_on_alloc",
-    "init_on_free",
-    "page_poison",
-    "debug_pagealloc",
-    "slub_debug",
-    "slab_debug",
-    "numa_balancing",
-    "page_reporting.",
+    "transparent_hugepage thp_anon default_hugepagesz hugepagesz hugepages init_on_alloc init_on_free",
+    "page_poison debug_pagealloc slub_debug slab_debug numa_balancing page_reporting.",
     // Work at every entry.
-    "audit",
-    "randomize_kstack_offset",
-    "vsyscall",
-    "vdso",
-    "vdso32",
-    "kasan",
-    "ftrace",
-    "lockdown",
+    "audit randomize_kstack_offset vsyscall vdso vdso32 kasan ftrace lockdown",
 ];
 
 /// Reads version, command line, mitigations and the settings that forbid or slow what is measured.
@@ -150,7 +66,8 @@ fn kept(line: &str) -> Vec<String> {
 
 fn matters(word: &str) -> bool {
     let name = word.split_once('=').map_or(word, |(name, _)| name).replace('-', "_");
-    WORDS.iter().any(|known| if known.ends_with('.') { name.starts_with(known) } else { name == *known })
+    let mut words = WORDS.iter().flat_map(|group| group.split(' '));
+    words.any(|known| if known.ends_with('.') { name.starts_with(known) } else { name == known })
 }
 
 #[cfg(test)]

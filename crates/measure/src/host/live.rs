@@ -30,13 +30,9 @@ pub fn live(host: &mut Host) {
     host.uid = unsafe { libc::geteuid() };
     // SAFETY: getauxval reads the vector that the kernel gave the process at its start.
     host.page_bytes = unsafe { libc::getauxval(libc::AT_PAGESZ) } as u64;
-    if let Some(limit) = soft_limit(libc::RLIMIT_NOFILE) {
-        host.limits.open_files = limit;
-    }
-    if let Some(limit) = soft_limit(libc::RLIMIT_NPROC) {
-        host.limits.processes = limit;
-    }
     for (resource, limit) in [
+        (libc::RLIMIT_NOFILE, &mut host.limits.open_files),
+        (libc::RLIMIT_NPROC, &mut host.limits.processes),
         (libc::RLIMIT_AS, &mut host.limits.address_space_bytes),
         (libc::RLIMIT_FSIZE, &mut host.limits.file_bytes),
         (libc::RLIMIT_MEMLOCK, &mut host.limits.locked_bytes),

@@ -1,32 +1,10 @@
 //! Whether hardware counters can be read here, found out by trying.
 
 use super::child::{Attempt, IDLE, errno, in_child};
-use std::{io, mem};
+use crate::perf::{self, abi};
+use std::fs::File;
+use std::io::{self, Read};
 use tollgate_record::host::{Host, Pmu};
-
-/// The first published layout of `struct perf_event_attr`, which every kernel accepts.
-#[repr(C)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup: u32,
-    breakpoint: u32,
-    config1: u64,
-}
-
-/// PERF_TYPE_HARDWARE and PERF_COUNT_HW_CPU_CYCLES are both zero.
-const HARDWARE_CYCLES: (u32, u64) = (0, 0);
-/// Bits 5 and 6 of the flags.
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-
-/// PERF_TYPE_SOFTWARE and PERF_COUNT_SW_PAGE_FAULTS.
-const PAGE_FAULTS: (u32, u64) = (1, 2);
 
 /// Opens a counter of user-mode cycles, makes it count, and says what happened.
 pub(super) fn attempt(host: &Host) -> Pmu {
@@ -48,59 +26,34 @@ pub(super) fn attempt(host: &Host) -> Pmu {
 /// Counts the cycles of a short loop: 0 when there were some, [`IDLE`] when there were none, or the
 /// error number.
 fn cycles() -> u8 {
-    let fd = open(HARDWARE_CYCLES);
-    if fd < 0 {
+    let Ok(mut counter) = user_mode(abi::PERF_TYPE_HARDWARE, abi::PERF_COUNT_HW_CPU_CYCLES) else {
         return errno();
-    }
+    };
     let mut work = 1_u64;
     for _ in 0..10_000 {
         work = std::hint::black_box(work.wrapping_mul(3));
     }
-    let mut count = 0_u64;
-    // SAFETY: `count` is valid for the eight bytes that a counter without a read format gives.
-    let got = unsafe { libc::read(fd, (&raw mut count).cast(), mem::size_of::<u64>()) };
-    let answer = match (got, count) {
-        (8, 0) => IDLE,
-        (8, _) => 0,
+    // A counter without a read format gives eight bytes.
+    let mut count = [0; 8];
+    match (counter.read(&mut count), count) {
+        (Ok(8), [0, 0, 0, 0, 0, 0, 0, 0]) => IDLE,
+        (Ok(8), _) => 0,
         _ => errno(),
-    };
-    // SAFETY: the descriptor is ours and is not used again.
-    unsafe { libc::close(fd) };
-    answer
+    }
 }
 
 /// Opens an event that the kernel counts by itself, of user mode: 0 or the error number.
 pub(super) fn software_event() -> u8 {
-    let fd = open(PAGE_FAULTS);
-    if fd < 0 {
-        return errno();
-    }
-    // SAFETY: the descriptor is ours and is not used again.
-    unsafe { libc::close(fd) };
-    0
+    user_mode(abi::PERF_TYPE_SOFTWARE, abi::PERF_COUNT_SW_PAGE_FAULTS).map_or_else(|_| errno(), |_| 0)
 }
 
-/// A counter on this thread, in user mode; negative when it is refused.
-fn open((kind, config): (u32, u64)) -> libc::c_int {
-    let attributes = Attributes {
-        kind,
-        size: mem::size_of::<Attributes>() as u32,
-        config,
-        sample_period: 0,
-        sample_type: 0,
-        read_format: 0,
-        flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
-        wakeup: 0,
-        breakpoint: 0,
-        config1: 0,
-    };
-    const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
-    // SAFETY: the attributes are valid for the size that they state; the kernel only reads them. This
-    // thread (0), any CPU (-1), no group (-1).
-    let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)
-    };
-    fd as libc::c_int
+/// A counter of this thread in user mode.
+fn user_mode(kind: u32, event: u32) -> io::Result<File> {
+    let mut attributes = perf::attributes(kind, event.into());
+    // The first published layout, which every kernel accepts; the rest is zero.
+    attributes.size = abi::PERF_ATTR_SIZE_VER0;
+    attributes.set_exclude_kernel(1);
+    perf::open(&mut attributes, 0, -1)
 }
 
 /// Why the counters cannot be read, from the error number of the attempt and what else is known.
@@ -135,7 +88,9 @@ mod tests {
 
     #[test]
     fn the_layout_is_the_kernels_first() {
-        assert_eq!(mem::size_of::<Attributes>(), 64);
+        assert_eq!(abi::PERF_ATTR_SIZE_VER0, 64);
+        let cycles = (abi::PERF_TYPE_HARDWARE, abi::PERF_COUNT_HW_CPU_CYCLES);
+        assert_eq!(cycles, (0, 0), "linux/perf_event.h");
     }
 
     #[test]

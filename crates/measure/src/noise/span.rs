@@ -1,10 +1,7 @@
 //! Around a span: the difference of two readings of the system's books.
 
-use super::interrupts::Interrupts;
 use super::own::OwnMark;
 use super::stat::CpuTimes;
-use serde::{Deserialize, Serialize};
-use std::mem;
 
 /// What the books of one CPU said at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,10 +10,8 @@ pub struct CpuMark {
     pub cpu: usize,
     /// Its time.
     pub times: Option<CpuTimes>,
-    /// Interrupts that it has taken.
-    pub interrupts: Option<Interrupts>,
-    /// Soft interrupts that it has run.
-    pub softirqs: Option<u64>,
+    /// Interrupts of devices that it has taken.
+    pub device_interrupts: Option<u64>,
 }
 
 /// What the books said at one moment.
@@ -28,15 +23,13 @@ pub struct Mark {
     pub measured: CpuMark,
     /// The CPU of the other side.
     pub peer: Option<CpuMark>,
-    /// Nanoseconds that the marking thread has waited, ready to run, since its start.
-    pub queued_ns: Option<u64>,
-    /// CPU time of our own processes; a caller may replace it.
+    /// CPU time of our own processes.
     pub own: Option<OwnMark>,
 }
 
 /// A share of a span with what it may be at least and at most. A difference is not clamped: a share
-/// below zero says that the books disagree by that much.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// below zero or above one says that the books disagree by that much.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// The likeliest value; 0.02 is 2 %.
     pub estimate: f64,
@@ -47,23 +40,16 @@ pub struct Share {
 }
 
 /// What happened on one CPU during a span.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuNoise {
     /// Which CPU.
     pub cpu: usize,
-    /// Nanoseconds of work, ours and of others, interrupts included; a sample taken tick by tick.
-    pub busy_ns: Option<u64>,
-    /// Nanoseconds with nothing to do.
-    pub idle_ns: Option<u64>,
     /// Nanoseconds that the hypervisor gave to somebody else while the CPU had work.
     pub steal_ns: Option<u64>,
     /// Share of the span that went to tasks which are not ours.
     pub other: Option<Share>,
-    /// Interrupts taken.
-    pub interrupts: Option<Interrupts>,
-    /// Soft interrupts run.
-    pub softirqs: Option<u64>,
+    /// Interrupts of devices taken.
+    pub device_interrupts: Option<u64>,
 }
 
 impl CpuNoise {
@@ -74,23 +60,19 @@ impl CpuNoise {
         let mean = |a: f64, b: f64| a * weight + b * (1.0 - weight);
         Self {
             cpu: self.cpu,
-            busy_ns: sum(self.busy_ns, other.busy_ns),
-            idle_ns: sum(self.idle_ns, other.idle_ns),
             steal_ns: sum(self.steal_ns, other.steal_ns),
             other: self.other.zip(other.other).map(|(a, b)| Share {
                 estimate: mean(a.estimate, b.estimate),
                 low: mean(a.low, b.low),
                 high: mean(a.high, b.high),
             }),
-            interrupts: self.interrupts.zip(other.interrupts).map(|(a, b)| a.and(&b)),
-            softirqs: sum(self.softirqs, other.softirqs),
+            device_interrupts: sum(self.device_interrupts, other.device_interrupts),
         }
     }
 }
 
 /// What happened during a span.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpanNoise {
     /// Its length in nanoseconds.
     pub elapsed_ns: u64,
@@ -98,9 +80,6 @@ pub struct SpanNoise {
     pub measured: CpuNoise,
     /// The CPU of the other side.
     pub peer: Option<CpuNoise>,
-    /// Nanoseconds that the measuring thread waited, ready to run; waiting for our own other side on
-    /// the same CPU is part of it.
-    pub queued_ns: Option<u64>,
 }
 
 impl SpanNoise {
@@ -108,56 +87,42 @@ impl SpanNoise {
     /// unknown of the whole.
     #[must_use]
     pub fn total(spans: &[Self]) -> Option<Self> {
-        let (first, rest) = spans.split_first()?;
-        Some(rest.iter().fold(*first, |sum, span| Self {
+        spans.iter().copied().reduce(|sum, span| Self {
             elapsed_ns: sum.elapsed_ns + span.elapsed_ns,
             measured: sum.measured.and(sum.elapsed_ns, &span.measured, span.elapsed_ns),
             peer: sum.peer.zip(span.peer).map(|(a, b)| a.and(sum.elapsed_ns, &b, span.elapsed_ns)),
-            queued_ns: sum.queued_ns.zip(span.queued_ns).map(|(a, b)| a + b),
-        }))
+        })
     }
 }
 
 /// What happened between two marks, with `tick_ns` nanoseconds to a tick of the books.
 pub(super) fn between(from: &Mark, to: &Mark, tick_ns: u64) -> SpanNoise {
     let elapsed_ns = to.at_ns.saturating_sub(from.at_ns);
-    let one = |before: &CpuMark, after: &CpuMark| {
+    let one = |(before, after): (&CpuMark, &CpuMark)| {
         let own = from.own.as_ref().zip(to.own.as_ref()).map(|(a, b)| b.on_cpu_since(a, after.cpu));
-        cpu(before, after, own, elapsed_ns, tick_ns)
+        // The books may run backwards by a little; such a difference counts as zero.
+        let since = |a: u64, b: u64| b.saturating_sub(a);
+        let ns = |of: fn(&CpuTimes) -> u64| {
+            let (a, b) = before.times.as_ref().zip(after.times.as_ref())?;
+            Some(since(of(a), of(b)).saturating_mul(tick_ns))
+        };
+        let tasks = ns(|it| it.user).zip(ns(|it| it.system)).map(|(a, b)| a.saturating_add(b));
+        let known = tasks.zip(ns(|it| it.interrupt)).zip(own).filter(|_| elapsed_ns > 0);
+        CpuNoise {
+            cpu: after.cpu,
+            steal_ns: ns(|it| it.steal),
+            other: known.map(|((tasks, interrupt), own)| other(tasks, interrupt, own, elapsed_ns, tick_ns)),
+            device_interrupts: before
+                .device_interrupts
+                .zip(after.device_interrupts)
+                .map(|(a, b)| since(a, b)),
+        }
     };
     SpanNoise {
         elapsed_ns,
-        measured: one(&from.measured, &to.measured),
-        peer: from.peer.as_ref().zip(to.peer.as_ref()).map(|(before, after)| one(before, after)),
-        queued_ns: from.queued_ns.zip(to.queued_ns).map(|(before, after)| after.saturating_sub(before)),
+        measured: one((&from.measured, &to.measured)),
+        peer: from.peer.as_ref().zip(to.peer.as_ref()).map(one),
     }
-}
-
-fn cpu(
-    before: &CpuMark,
-    after: &CpuMark,
-    own: Option<(u64, u64)>,
-    elapsed_ns: u64,
-    tick_ns: u64,
-) -> CpuNoise {
-    let mut noise = CpuNoise {
-        cpu: after.cpu,
-        interrupts: before.interrupts.zip(after.interrupts).map(|(a, b)| b.since(&a)),
-        softirqs: before.softirqs.zip(after.softirqs).map(|(a, b)| b.saturating_sub(a)),
-        ..CpuNoise::default()
-    };
-    let Some((a, b)) = before.times.zip(after.times) else { return noise };
-    // The kernel's idle time may run backwards by a little; such a difference counts as zero.
-    let ns = |a: u64, b: u64| b.saturating_sub(a).saturating_mul(tick_ns);
-    let tasks = ns(a.user, b.user).saturating_add(ns(a.system, b.system));
-    let interrupt = ns(a.interrupt, b.interrupt);
-    noise.busy_ns = Some(tasks.saturating_add(interrupt));
-    noise.idle_ns = Some(ns(a.idle, b.idle));
-    noise.steal_ns = Some(ns(a.steal, b.steal));
-    if elapsed_ns > 0 {
-        noise.other = own.map(|own| other(tasks, interrupt, own, elapsed_ns, tick_ns));
-    }
-    noise
 }
 
 /// Ticks by which a difference of the books is off because each of its fields is cut to whole ticks:
@@ -185,15 +150,6 @@ fn other(tasks: u64, interrupt: u64, own: (u64, u64), elapsed_ns: u64, tick_ns: 
         low: tasks - own_high - error,
         high: tasks + interrupt - own_low + error,
     }
-}
-
-/// CLOCK_MONOTONIC in nanoseconds; 0 on a system without it.
-pub(super) fn now_ns() -> u64 {
-    // SAFETY: timespec is plain numbers for which all zeroes is valid.
-    let mut time: libc::timespec = unsafe { mem::zeroed() };
-    // SAFETY: `time` is valid for the call to fill.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
 #[cfg(test)]
@@ -225,21 +181,15 @@ mod tests {
     const TICK: u64 = 10_000_000;
     const SECOND: u64 = 1_000_000_000;
 
-    fn mark(at_s: u64, user: u64, idle: u64, steal: u64, own_ns: u64) -> Mark {
-        let times = CpuTimes { user, system: 0, idle, interrupt: 0, steal };
+    fn mark(at_s: u64, user: u64, steal: u64, own_ns: u64) -> Mark {
+        let times = CpuTimes { user, system: 0, interrupt: 0, steal };
         Mark {
             at_ns: at_s * SECOND,
-            measured: CpuMark {
-                cpu: 1,
-                times: Some(times),
-                interrupts: Some(Interrupts { timer: at_s * 250, device: at_s * 3_000, other: 0 }),
-                softirqs: Some(at_s),
-            },
+            measured: CpuMark { cpu: 1, times: Some(times), device_interrupts: Some(at_s * 3_000) },
             own: Some(OwnMark {
                 threads: [(7, ThreadTime { cpu: 1, ran_ns: own_ns })].into(),
                 total_ns: own_ns,
             }),
-            queued_ns: Some(at_s * 5),
             ..Mark::default()
         }
     }
@@ -247,18 +197,16 @@ mod tests {
     #[test]
     fn a_busy_loop_beside_us_is_seen_as_half_the_time() {
         // Ten seconds, 1,000 ticks, all busy; half of them ours.
-        let noise = between(&mark(0, 0, 0, 0, 0), &mark(10, 1_000, 0, 0, 5 * SECOND), TICK);
+        let noise = between(&mark(0, 0, 0, 0), &mark(10, 1_000, 0, 5 * SECOND), TICK);
         let other = noise.measured.other.unwrap();
         assert!((other.estimate - 0.5).abs() < 1e-9);
         assert!(other.low > 0.45 && other.high < 0.55, "{other:?}");
-        assert_eq!(noise.measured.busy_ns, Some(10 * SECOND));
-        assert_eq!(noise.measured.interrupts.unwrap().device, 30_000);
-        assert_eq!((noise.queued_ns, noise.measured.softirqs), (Some(50), Some(10)));
+        assert_eq!(noise.measured.device_interrupts, Some(30_000));
     }
 
     #[test]
     fn our_own_work_alone_is_not_told_from_zero() {
-        let noise = between(&mark(0, 0, 0, 0, 0), &mark(10, 993, 7, 0, 9_940_000_000), TICK);
+        let noise = between(&mark(0, 0, 0, 0), &mark(10, 993, 0, 9_940_000_000), TICK);
         let other = noise.measured.other.unwrap();
         assert!(other.low < 0.0 && other.high > 0.0, "{other:?}");
         // One tick less than we used: signed, not clamped.
@@ -267,18 +215,18 @@ mod tests {
 
     #[test]
     fn a_short_span_claims_little() {
-        let noise = between(&mark(0, 0, 0, 0, 0), &mark(1, 6, 94, 0, 0), TICK);
+        let noise = between(&mark(0, 0, 0, 0), &mark(1, 6, 0, 0), TICK);
         let other = noise.measured.other.unwrap();
         assert!((other.estimate - 0.06).abs() < 1e-9 && other.low < 0.0, "{other:?}");
     }
 
     #[test]
     fn books_that_run_backwards_and_empty_spans_give_no_nonsense() {
-        let noise = between(&mark(10, 1_000, 10, 5, SECOND), &mark(10, 0, 9, 0, 0), TICK);
+        let noise = between(&mark(10, 1_000, 5, SECOND), &mark(10, 0, 0, 0), TICK);
         assert_eq!(noise.elapsed_ns, 0);
-        assert_eq!(noise.measured.busy_ns, Some(0));
+        assert_eq!(noise.measured.steal_ns, Some(0));
         assert_eq!(noise.measured.other, None);
-        let huge = between(&mark(0, 0, 0, 0, 0), &mark(1, u64::MAX, u64::MAX, u64::MAX, u64::MAX), TICK);
+        let huge = between(&mark(0, 0, 0, 0), &mark(1, u64::MAX, u64::MAX, u64::MAX), TICK);
         assert_eq!(huge.measured.steal_ns, Some(u64::MAX));
     }
 }

@@ -1,19 +1,15 @@
 //! `/proc/stat` and `schedstat`: the kernel's accounts of CPU time.
 
-use serde::{Deserialize, Serialize};
-
 /// What a CPU has spent its time on since boot, in ticks of `sysconf(_SC_CLK_TCK)`.
 ///
 /// Most kernels find these out by looking once per scheduler tick at what runs, so that a figure is a
 /// sample of the time and not its measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     /// Tasks in user mode, at normal and at lowered priority, guests included.
     pub user: u64,
     /// Tasks in the kernel.
     pub system: u64,
-    /// Nothing to do, also while a disk works.
-    pub idle: u64,
     /// Interrupts, hard and soft.
     pub interrupt: u64,
     /// Ready to run while the hypervisor ran another guest.
@@ -30,24 +26,13 @@ pub(super) fn parse(text: &str, cpu: usize) -> Option<CpuTimes> {
         .map_while(|field| field.parse().ok())
         .collect();
     // user nice system idle iowait irq softirq steal; guest times follow and are part of user and nice.
-    let &[user, nice, system, idle, iowait, irq, softirq, steal, ..] = &fields[..] else { return None };
-    Some(CpuTimes {
-        user: user.saturating_add(nice),
-        system,
-        idle: idle.saturating_add(iowait),
-        interrupt: irq.saturating_add(softirq),
-        steal,
-    })
+    let &[user, nice, system, _, _, irq, softirq, steal, ..] = &fields[..] else { return None };
+    Some(CpuTimes { user: user.saturating_add(nice), system, interrupt: irq.saturating_add(softirq), steal })
 }
 
 /// Nanoseconds on a CPU, from a `schedstat` of one task.
 pub(super) fn ran_ns(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().next()?.parse().ok()
-}
-
-/// Nanoseconds ready to run and waiting for a CPU, from a `schedstat` of one task.
-pub(super) fn queued_ns(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -60,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_line_of_one_cpu() {
-        let one = CpuTimes { user: 3, system: 3, idle: 9, interrupt: 13, steal: 8 };
+        let one = CpuTimes { user: 3, system: 3, interrupt: 13, steal: 8 };
         assert_eq!(parse(STAT, 1), Some(one));
         assert_eq!(parse(STAT, 10).map(|times| times.user), Some(70));
         assert_eq!(parse(STAT, 0), None);
@@ -70,14 +55,13 @@ mod tests {
 
     #[test]
     fn schedstat() {
-        assert_eq!((ran_ns("12 34 5\n"), queued_ns("12 34 5\n")), (Some(12), Some(34)));
-        assert_eq!((ran_ns(""), queued_ns("12")), (None, None));
+        assert_eq!((ran_ns("12 34 5\n"), ran_ns("")), (Some(12), None));
     }
 
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "(cpu[0-9]{0,2} ?[0-9 \\-]{0,60}\n?){0,4}\\PC{0,40}") {
-            let _ = (parse(&text, 1), ran_ns(&text), queued_ns(&text));
+            let _ = (parse(&text, 1), ran_ns(&text));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Warnings about noise.
 
 use super::span::{CpuNoise, SpanNoise};
+use tollgate_record::number::{percent, whole};
 use tollgate_record::{Warning, warning};
 
 /// Share of the time that other tasks took for certain from which on there is a warning.
@@ -28,16 +29,12 @@ pub fn warnings(span: &SpanNoise, with_peer: bool) -> Vec<Warning> {
 
 fn other_task(cpu: &CpuNoise) -> Option<Warning> {
     let other = cpu.other.filter(|other| other.low > OTHER_SHARE)?;
-    Some(Warning::new(
-        warning::OTHER_TASK,
-        format!(
-            "another task ran on cpu {} for {} % of the time ({} to {} %)",
-            cpu.cpu,
-            percent(other.estimate),
-            percent(other.low),
-            percent(other.high)
-        ),
-    ))
+    // A half width: the ends of the interval are not figures, and its upper one may be above all of the time.
+    let (share, half) = (percent(other.estimate), (other.high - other.low) / 2.0);
+    let half = if share.contains('.') { percent(half) } else { format!("{} %", whole(100.0 * half)) };
+    let share = share.trim_end_matches(" %");
+    let text = format!("another task ran on cpu {} for {share} ± {half} of the time", cpu.cpu);
+    Some(Warning::new(warning::OTHER_TASK, text))
 }
 
 fn steal(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
@@ -46,33 +43,22 @@ fn steal(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
         return None;
     }
     let share = cpu.steal_ns? as f64 / elapsed_ns as f64;
-    Some(Warning::new(
-        warning::STEAL,
-        format!("the hypervisor ran another guest on cpu {} for {} % of the time", cpu.cpu, percent(share)),
-    ))
+    let text =
+        format!("the hypervisor ran another guest on cpu {} for {} of the time", cpu.cpu, percent(share));
+    Some(Warning::new(warning::STEAL, text))
 }
 
 fn interrupts(cpu: &CpuNoise, elapsed_ns: u64) -> Option<Warning> {
     let seconds = elapsed_ns as f64 / 1e9;
-    let rate = cpu.interrupts?.device as f64 / seconds;
-    (rate.is_finite() && rate > DEVICE_INTERRUPTS).then(|| {
-        Warning::new(
-            warning::INTERRUPTS,
-            format!("cpu {} took {rate:.0} device interrupts a second", cpu.cpu),
-        )
-    })
-}
-
-/// Such shares are known to two digits.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent.abs() < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+    let rate = cpu.device_interrupts? as f64 / seconds;
+    let text = format!("cpu {} took {rate:.0} device interrupts a second", cpu.cpu);
+    (rate.is_finite() && rate > DEVICE_INTERRUPTS).then(|| Warning::new(warning::INTERRUPTS, text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::{Interrupts, Share};
+    use crate::noise::Share;
 
     fn span() -> SpanNoise {
         SpanNoise {
@@ -81,7 +67,7 @@ mod tests {
                 cpu: 1,
                 other: Some(Share { estimate: 0.021, low: 0.015, high: 0.03 }),
                 steal_ns: Some(300_000_000),
-                interrupts: Some(Interrupts { timer: 9_000, device: 12_340, other: 1 << 40 }),
+                device_interrupts: Some(12_340),
                 ..CpuNoise::default()
             },
             peer: Some(CpuNoise {
@@ -100,10 +86,10 @@ mod tests {
         assert_eq!(
             texts,
             [
-                ("other-task", "another task ran on cpu 1 for 2.1 % of the time (1.5 to 3.0 %)"),
+                ("other-task", "another task ran on cpu 1 for 2.1 ± 0.8 % of the time"),
                 ("steal", "the hypervisor ran another guest on cpu 1 for 3.0 % of the time"),
                 ("interrupts", "cpu 1 took 1234 device interrupts a second"),
-                ("other-task", "another task ran on cpu 0 for 98 % of the time (90 to 102 %)"),
+                ("other-task", "another task ran on cpu 0 for 98 ± 6 % of the time"),
             ]
         );
         assert!(!warnings(&span(), false).iter().any(|one| one.text.contains("cpu 0")));
@@ -114,7 +100,7 @@ mod tests {
         let mut quiet = span();
         quiet.measured.other = Some(Share { estimate: 0.05, low: 0.009, high: 0.1 });
         quiet.measured.steal_ns = Some(60_000_000);
-        quiet.measured.interrupts = Some(Interrupts { timer: 1 << 40, device: 9_999, other: 0 });
+        quiet.measured.device_interrupts = Some(9_999);
         assert!(warnings(&quiet, false).is_empty());
         // A span of no length has no rate.
         assert!(

@@ -7,30 +7,15 @@ use tollgate_record::host::Cpu;
 /// Why CPUs cannot be chosen so, as a sentence that names those that can.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
-    /// No such CPU is built in.
-    #[error("cpu {cpu} does not exist; this machine has {}", list(.present))]
-    NoSuchCpu {
-        /// The chosen CPU.
-        cpu: usize,
-        /// Those that exist.
-        present: Vec<usize>,
-    },
-    /// The CPU is there and switched off.
-    #[error("cpu {cpu} is offline; online are {}", list(.online))]
-    Offline {
-        /// The chosen CPU.
-        cpu: usize,
-        /// Those that are online.
-        online: Vec<usize>,
-    },
+    /// No such CPU is built in; these are.
+    #[error("cpu {} does not exist; this machine has {}", .0, list(.1))]
+    NoSuchCpu(usize, Vec<usize>),
+    /// The CPU is there and switched off; these are online.
+    #[error("cpu {} is offline; online are {}", .0, list(.1))]
+    Offline(usize, Vec<usize>),
     /// The CPU is outside the set that the process may use.
-    #[error("cpu {cpu} is outside the set of CPUs that this process may use: {}", list(.allowed))]
-    NotAllowed {
-        /// The chosen CPU.
-        cpu: usize,
-        /// Those that may be used.
-        allowed: Vec<usize>,
-    },
+    #[error("cpu {} is outside the set of CPUs that this process may use: {}", .0, list(.1))]
+    NotAllowed(usize, Vec<usize>),
     /// Both sides on one CPU.
     #[error("the peer must be another CPU than the measured one, which is cpu {0}")]
     SamePeer(usize),
@@ -74,18 +59,17 @@ fn usable(cpu: &Cpu, wanted: usize) -> Result<(), PlacementError> {
     // Where sysfs is missing, the allowed CPUs are all that is known to exist.
     let known = [&cpu.present, &cpu.online, &cpu.allowed].into_iter().find(|set| !set.is_empty());
     if known.is_some_and(|present| !present.contains(&wanted)) {
-        let everything_known = !cpu.present.is_empty();
-        return Err(if everything_known {
-            PlacementError::NoSuchCpu { cpu: wanted, present: cpu.present.clone() }
+        return Err(if cpu.present.is_empty() {
+            PlacementError::NotAllowed(wanted, cpu.allowed.clone())
         } else {
-            PlacementError::NotAllowed { cpu: wanted, allowed: cpu.allowed.clone() }
+            PlacementError::NoSuchCpu(wanted, cpu.present.clone())
         });
     }
     if !cpu.online.is_empty() && !cpu.online.contains(&wanted) {
-        return Err(PlacementError::Offline { cpu: wanted, online: cpu.online.clone() });
+        return Err(PlacementError::Offline(wanted, cpu.online.clone()));
     }
     if !cpu.allowed.is_empty() && !cpu.allowed.contains(&wanted) {
-        return Err(PlacementError::NotAllowed { cpu: wanted, allowed: cpu.allowed.clone() });
+        return Err(PlacementError::NotAllowed(wanted, cpu.allowed.clone()));
     }
     Ok(())
 }

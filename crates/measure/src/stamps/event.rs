@@ -2,11 +2,11 @@
 
 use super::Stamper;
 use super::ring::{Taken, parse};
+use crate::perf::{self, abi};
 use crate::refusal::Refusal;
 use perf_event_open_sys as sys;
-use perf_event_open_sys::bindings as abi;
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{io, ptr};
 
@@ -52,30 +52,17 @@ impl KernelEvents {
     /// # Errors
     /// A skip where the kernel refuses it.
     pub fn open(event: KernelEvent) -> Result<Self, Refusal> {
-        let mut attributes = abi::perf_event_attr {
-            type_: abi::PERF_TYPE_SOFTWARE,
-            size: size_of::<abi::perf_event_attr>() as u32,
-            config: event.config(),
-            sample_type: u64::from(abi::PERF_SAMPLE_TIME | abi::PERF_SAMPLE_ADDR),
-            clockid: libc::CLOCK_MONOTONIC_RAW,
-            ..Default::default()
-        };
+        let mut attributes = perf::attributes(abi::PERF_TYPE_SOFTWARE, event.config());
+        attributes.sample_type = u64::from(abi::PERF_SAMPLE_TIME | abi::PERF_SAMPLE_ADDR);
+        attributes.clockid = libc::CLOCK_MONOTONIC_RAW;
         attributes.__bindgen_anon_1.sample_period = 1;
         attributes.set_disabled(1);
         attributes.set_exclude_kernel(1);
-        attributes.set_exclude_hv(1);
         attributes.set_use_clockid(1);
         // Nothing waits for samples; without this a ring that is half full wakes a waiter inside a crossing.
         attributes.set_watermark(1);
         attributes.__bindgen_anon_2.wakeup_watermark = u32::MAX;
-        let flags = abi::PERF_FLAG_FD_CLOEXEC.into();
-        // SAFETY: the attributes are valid for the size that they state; the kernel only reads them.
-        let fd = unsafe { sys::perf_event_open(&mut attributes, 0, -1, -1, flags) };
-        if fd < 0 {
-            return Err(refusal(&io::Error::last_os_error()));
-        }
-        // SAFETY: the descriptor was just opened and nothing else owns it.
-        let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        let file = perf::open(&mut attributes, 0, -1).map_err(|error| refusal(&error))?;
         // SAFETY: sysconf has no memory arguments.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
         let (bytes, access) = ((1 + DATA_PAGES) * page, libc::PROT_READ | libc::PROT_WRITE);

@@ -21,12 +21,18 @@ pub(super) fn singles(probe: &ProbeSamples, per_pass: f64, to_ns: f64) -> Option
         .iter()
         .map(|ticks| (ticks - overhead.estimate) / per_pass * to_ns)
         .collect();
-    let ascending = sorted(&net);
+    let single = single_of(&net, overhead.estimate * to_ns, overhead.half_width() * to_ns)?;
+    Some((single, histogram_of(net.into_iter().map(|ns| (ns, 1)))))
+}
+
+/// The distribution of single crossings in nanoseconds, from each of which `overhead` was subtracted; `None` for none.
+pub fn single_of(net: &[f64], overhead: f64, overhead_error: f64) -> Option<Single> {
+    let ascending = sorted(net);
     let at = |q| quantile(&ascending, q);
-    let single = Single {
+    Some(Single {
         count: net.len() as u64,
-        pair_overhead_ns: overhead.estimate * to_ns,
-        pair_overhead_error_ns: overhead.half_width() * to_ns,
+        pair_overhead_ns: overhead,
+        pair_overhead_error_ns: overhead_error,
         min: *ascending.first()?,
         p10: at(0.1),
         p50: at(0.5),
@@ -34,8 +40,7 @@ pub(super) fn singles(probe: &ProbeSamples, per_pass: f64, to_ns: f64) -> Option
         p99: at(0.99),
         max: *ascending.last()?,
         mean: net.iter().sum::<f64>() / net.len() as f64,
-    };
-    Some((single, histogram_of(net.into_iter().map(|ns| (ns, 1)))))
+    })
 }
 
 /// HdrHistogram V2 of whole nanoseconds, base64, from values with how often each occurred. The format has no sign,

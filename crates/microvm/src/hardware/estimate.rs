@@ -3,11 +3,9 @@
 use super::rows::{HardwareRow, Shape};
 use crate::{Engine, Outcome, Row, Sample, Visit, phase};
 use tollgate_measure::stats::{FEWEST_GROUPS, median, median_interval, quantile, sorted};
-use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels};
+use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels, single_of};
 use tollgate_record::family::GuestFound;
-use tollgate_record::{
-    Estimate, Evidence, Found, Measurement, Phase, Single, Status, Warning, counter, warning,
-};
+use tollgate_record::{Evidence, Found, Measurement, Phase, Status, Warning, counter, warning};
 
 /// The first of this many parts of a phase's crossings is the warm-up and is not counted.
 const WARM_PART: usize = 8;
@@ -70,14 +68,11 @@ impl Scene<'_> {
         if let Some(why) = self.engine.emulated(self.ring_ratio(), self.hypervisor) {
             return vec![Warning::new(warning::EMULATED, why)];
         }
-        self.hypervisor
-            .filter(|_| row.shape.exits())
-            .map(|name| {
-                let text = format!("this host is itself a guest ({name}): one exit may be several");
-                Warning::new(warning::NESTED, text)
-            })
-            .into_iter()
-            .collect()
+        let nested = self.hypervisor.filter(|_| row.shape.exits()).map(|name| {
+            let text = format!("this host is itself a guest ({name}): one exit may be several");
+            Warning::new(warning::NESTED, text)
+        });
+        nested.into_iter().collect()
     }
 
     /// Why there is no figure: the first reason that a phase gives.
@@ -207,27 +202,14 @@ impl Scene<'_> {
             return;
         };
         let Some(ns) = of_levels(levels, units) else { return };
-        let to_ns = units.scale.nanos(tollgate_measure::clock::Ticks(1.0)).0;
+        let to_ns = units.ns_per_tick();
         result.ticks = units.ticks.then(|| ns.scaled(1.0 / to_ns));
-        result.cycles = cycles(&ns, units);
+        result.cycles = units.cycles_per_ns().map(|cycles| ns.scaled(cycles));
         result.ns = Some(ns);
         let overhead = if pair.is_empty() { 0.0 } else { median(pair) };
         let net = sorted(&all.iter().map(|ticks| (ticks - overhead) * to_ns).collect::<Vec<_>>());
-        if let (Some(&min), Some(&max)) = (net.first(), net.last()) {
-            let at = |q| quantile(&net, q);
-            result.single = Some(Single {
-                count: net.len() as u64,
-                pair_overhead_ns: overhead * to_ns,
-                pair_overhead_error_ns: median_interval(pair).map_or(0.0, |pair| pair.half_width()) * to_ns,
-                min,
-                p10: at(0.1),
-                p50: at(0.5),
-                p90: at(0.9),
-                p99: at(0.99),
-                max,
-                mean: net.iter().sum::<f64>() / net.len() as f64,
-            });
-        }
+        let error = median_interval(pair).map_or(0.0, |pair| pair.half_width());
+        result.single = single_of(&net, overhead * to_ns, error * to_ns);
     }
 
     fn phases(&self, parts: &[(&str, Evidence, Levels)]) -> Vec<Phase> {
@@ -239,7 +221,8 @@ impl Scene<'_> {
                 match self.units {
                     Some(units) => {
                         phase.ns = of_levels(levels, units);
-                        phase.cycles = phase.ns.as_ref().and_then(|ns| cycles(ns, units));
+                        phase.cycles =
+                            phase.ns.zip(units.cycles_per_ns()).map(|(ns, cycles)| ns.scaled(cycles));
                     }
                     None => phase.instructions = Some(median(levels)),
                 }
@@ -247,10 +230,6 @@ impl Scene<'_> {
             })
             .collect()
     }
-}
-
-fn cycles(ns: &Estimate, units: &Units) -> Option<Estimate> {
-    units.core.map(|core| ns.scaled(core.cycles(tollgate_measure::clock::Nanos(1.0)).0))
 }
 
 fn round(value: f64) -> f64 {

@@ -1,6 +1,7 @@
 //! What carries a difference: phases, causes and counts.
 
 use super::pairs::Pair;
+use indexmap::IndexSet;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::{Estimate, Measurement, Phase};
@@ -37,16 +38,15 @@ pub struct Counter {
 
 /// The phases that either side has, largest difference first. `scale` brings B's nanoseconds to A's frequency.
 pub(super) fn parts(pair: &Pair<'_>, scale: f64, exact: bool) -> Vec<Part> {
-    // The last run of a side stands for it: phases of several runs are not pooled.
-    let (Some((_, a)), Some((_, b))) = (pair.a.last(), pair.b.last()) else { return Vec::new() };
+    let Some((a, b)) = last(pair) else { return Vec::new() };
     let total = |result: &Measurement| result.ns.or(result.cycles).map(|it| it.estimate);
     let whole = total(a).zip(total(b)).map(|(a, b)| b * scale - a).filter(|it| *it != 0.0);
-    let mut parts: Vec<Part> = names(a, b)
-        .into_iter()
-        .filter_map(|name| part(name, find(a, name), find(b, name), scale, exact))
-        .collect();
+    let names: IndexSet<&str> = a.phases.iter().chain(&b.phases).map(|phase| phase.name.as_str()).collect();
+    let phases = |name: &str| [a, b].map(|side| side.phases.iter().find(|phase| phase.name == name));
+    let mut parts: Vec<Part> =
+        names.iter().filter_map(|name| part(name, phases(name), scale, exact)).collect();
     if exact {
-        parts.extend(names(a, b).into_iter().flat_map(|name| causes(name, find(a, name), find(b, name))));
+        parts.extend(names.iter().flat_map(|name| causes(name, phases(name))));
     }
     for part in &mut parts {
         part.share = whole.map(|whole| part.delta / whole).filter(|share| share.is_finite());
@@ -55,27 +55,17 @@ pub(super) fn parts(pair: &Pair<'_>, scale: f64, exact: bool) -> Vec<Part> {
     parts
 }
 
-fn names<'r>(a: &'r Measurement, b: &'r Measurement) -> Vec<&'r str> {
-    let mut names: Vec<&str> = Vec::new();
-    for phase in a.phases.iter().chain(&b.phases) {
-        if !names.contains(&phase.name.as_str()) {
-            names.push(&phase.name);
-        }
-    }
-    names
+/// The last run of a side stands for it: phases of several runs are not pooled.
+fn last<'r>(pair: &Pair<'r>) -> Option<(&'r Measurement, &'r Measurement)> {
+    Some((pair.a.last()?.1, pair.b.last()?.1))
 }
 
-fn find<'r>(result: &'r Measurement, name: &str) -> Option<&'r Phase> {
-    result.phases.iter().find(|phase| phase.name == name)
-}
-
-fn part(name: &str, a: Option<&Phase>, b: Option<&Phase>, scale: f64, exact: bool) -> Option<Part> {
-    let nanos = |phase: Option<&Phase>| phase.and_then(|phase| phase.ns);
-    let cycles = |phase: Option<&Phase>| phase.and_then(|phase| phase.cycles);
-    let (unit, a, b) = match (nanos(a), nanos(b), cycles(a), cycles(b)) {
-        (None, None, None, None) => return None,
-        (None, None, a, b) => ("cycles", a, b),
-        (a, b, ..) => ("ns", a, b.map(|it| it.scaled(scale))),
+fn part(name: &str, sides: [Option<&Phase>; 2], scale: f64, exact: bool) -> Option<Part> {
+    let [ns_a, ns_b] = sides.map(|phase| phase?.ns);
+    let (unit, a, b) = match sides.map(|phase| phase?.cycles) {
+        _ if ns_a.or(ns_b).is_some() => ("ns", ns_a, ns_b.map(|it| it.scaled(scale))),
+        [None, None] => return None,
+        [a, b] => ("cycles", a, b),
     };
     let [a, b] = [a, b].map(|it| it.unwrap_or(Estimate::point(0.0)));
     let delta = b.minus(&a);
@@ -90,36 +80,28 @@ fn part(name: &str, a: Option<&Phase>, b: Option<&Phase>, scale: f64, exact: boo
     })
 }
 
-fn causes(name: &str, a: Option<&Phase>, b: Option<&Phase>) -> Vec<Part> {
-    static NONE: BTreeMap<String, f64> = BTreeMap::new();
-    let of = |phase: Option<&Phase>| phase.map_or(NONE.clone(), |phase| phase.causes.clone());
-    let (a, b) = (of(a), of(b));
-    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    keys.into_iter()
-        .map(|key| {
-            let value = |side: &BTreeMap<String, f64>| side.get(key).copied().unwrap_or(0.0);
-            let (a, b) = (value(&a), value(&b));
-            let name = format!("{name}: {key}");
-            Part { name, unit: "cycles", a, b, delta: b - a, interval: None, share: None }
-        })
-        .filter(|part| part.delta != 0.0)
-        .collect()
+fn causes(name: &str, sides: [Option<&Phase>; 2]) -> Vec<Part> {
+    let keys: BTreeSet<&String> = sides.iter().flatten().flat_map(|phase| phase.causes.keys()).collect();
+    let part = |key: &String| {
+        let [a, b] = sides.map(|phase| phase.and_then(|it| it.causes.get(key)).copied().unwrap_or(0.0));
+        let name = format!("{name}: {key}");
+        Part { name, unit: "cycles", a, b, delta: b - a, interval: None, share: None }
+    };
+    keys.into_iter().map(part).filter(|part| part.delta != 0.0).collect()
 }
 
 /// Counts that differ by a hundredth or more, or that only one side has.
 pub(super) fn counters(pair: &Pair<'_>) -> Vec<Counter> {
-    let (Some((_, a)), Some((_, b))) = (pair.a.last(), pair.b.last()) else { return Vec::new() };
-    let of = |result: &Measurement| -> BTreeMap<String, f64> {
-        result.counters.iter().chain(&result.proof).map(|(key, value)| (key.clone(), *value)).collect()
+    let Some((a, b)) = last(pair) else { return Vec::new() };
+    let counts = [a, b].map(|it| it.counters.iter().chain(&it.proof).collect::<BTreeMap<_, _>>());
+    let names: BTreeSet<&String> = counts.iter().flat_map(BTreeMap::keys).copied().collect();
+    let counter = |name: &String| {
+        let [a, b] = counts.each_ref().map(|side| side.get(name).map(|count| **count));
+        Counter { name: name.clone(), a, b }
     };
-    let (a, b) = (of(a), of(b));
-    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let differs = |a: Option<f64>, b: Option<f64>| match (a, b) {
+    let differs = |it: &Counter| match (it.a, it.b) {
         (Some(a), Some(b)) => (b - a).abs() > 0.01 * a.abs().max(b.abs()),
         _ => true,
     };
-    keys.into_iter()
-        .map(|key| Counter { name: key.clone(), a: a.get(key).copied(), b: b.get(key).copied() })
-        .filter(|counter| differs(counter.a, counter.b))
-        .collect()
+    names.into_iter().map(counter).filter(differs).collect()
 }

@@ -79,54 +79,44 @@ pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     let values = |runs: &[Run]| -> BTreeSet<String> { runs.iter().map(effort).collect() };
     let mut found: Vec<Difference> =
         difference("effort", &values(a), &values(b), Weight::Spoils).into_iter().collect();
-    let (a, b) = (Facts::of(a), Facts::of(b));
-    for (rule, (_, _, weight)) in RULES.iter().enumerate() {
-        let names: BTreeSet<&String> = a.0[rule].keys().chain(b.0[rule].keys()).collect();
-        for name in names {
-            let (a, b) = (a.values(rule, name), b.values(rule, name));
-            found.extend(difference(name, &a, &b, *weight));
-        }
+    let (a, b) = (facts(a), facts(b));
+    let none = BTreeSet::from(["none".to_owned()]);
+    let names: BTreeSet<&(usize, String)> = a.keys().chain(b.keys()).collect();
+    for key @ (rule, name) in names {
+        let [a, b] = [&a, &b].map(|side| side.get(key).unwrap_or(&none));
+        found.extend(difference(name, a, b, RULES[*rule].2));
     }
     found.sort_by_key(|difference| difference.weight);
     found
 }
 
-/// For each rule the values of all runs of a side, by the fact's name; with the number of runs that have the fact. Runs
+/// The values of all runs of a side, by the rule's place and the fact's name; `none` is that of a run without it. Runs
 /// are read one after another, so that only what differs is held.
-struct Facts(Vec<BTreeMap<String, (BTreeSet<String>, usize)>>, usize);
-
-impl Facts {
-    fn of(runs: &[Run]) -> Self {
-        let mut facts = Self(vec![BTreeMap::new(); RULES.len()], runs.len());
-        for run in runs {
-            // Figures are not looked at here, and are most of a record.
-            let whole = serde_json::json!({ "complete": run.complete, "host": run.host, "tool": run.tool });
-            for ((place, name, _), all) in RULES.iter().zip(&mut facts.0) {
-                let mut add = |name: String, value: &Value| {
-                    let (values, runs) = all.entry(name).or_default();
-                    values.insert(words(value));
-                    *runs += 1;
-                };
-                match place.strip_suffix('/') {
-                    None => add((*name).into(), whole.pointer(place).unwrap_or(&Value::Null)),
-                    Some(above) => {
-                        let below = whole.pointer(above).and_then(Value::as_object).into_iter().flatten();
-                        below.for_each(|(key, value)| add(format!("{name} {key}"), value));
-                    }
+fn facts(runs: &[Run]) -> BTreeMap<(usize, String), BTreeSet<String>> {
+    let mut facts: BTreeMap<_, (BTreeSet<String>, usize)> = BTreeMap::new();
+    for run in runs {
+        // Figures are not looked at here, and are most of a record.
+        let whole = serde_json::json!({ "complete": run.complete, "host": run.host, "tool": run.tool });
+        for (rule, (place, name, _)) in RULES.iter().enumerate() {
+            let mut add = |name: String, value: &Value| {
+                let (values, having) = facts.entry((rule, name)).or_default();
+                values.insert(words(value));
+                *having += 1;
+            };
+            match place.strip_suffix('/') {
+                None => add((*name).into(), whole.pointer(place).unwrap_or(&Value::Null)),
+                Some(above) => {
+                    let below = whole.pointer(above).and_then(Value::as_object).into_iter().flatten();
+                    below.for_each(|(key, value)| add(format!("{name} {key}"), value));
                 }
             }
         }
-        facts
     }
-
-    /// The values of a fact; a run without it counts as `none`.
-    fn values(&self, rule: usize, name: &str) -> BTreeSet<String> {
-        let (mut values, runs) = self.0[rule].get(name).cloned().unwrap_or_default();
-        if runs < self.1 {
-            values.insert("none".into());
-        }
+    let with_none = |(mut values, having): (BTreeSet<String>, usize)| {
+        values.extend((having < runs.len()).then(|| "none".into()));
         values
-    }
+    };
+    facts.into_iter().map(|(key, values)| (key, with_none(values))).collect()
 }
 
 /// What changed from one run to another that figures can hang on, in words.

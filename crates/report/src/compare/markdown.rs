@@ -13,9 +13,13 @@ const STYLE: Style = Style { width: 200, color: false, unicode: true };
 
 /// The comparison as Markdown: what moved first, all rows below a fold.
 pub fn comparison_markdown(found: &Comparison) -> String {
-    let mut text = vec!["### tollgate compare".to_owned(), String::new()];
-    text.push(format!("- **A**: {}", escape(&side_words(&found.a, &STYLE))));
-    text.push(format!("- **B**: {}", escape(&side_words(&found.b, &STYLE))));
+    let [a, b] = [&found.a, &found.b].map(|side| escape(&side_words(side, &STYLE)));
+    let mut text = vec![
+        "### tollgate compare".to_owned(),
+        String::new(),
+        format!("- **A**: {a}"),
+        format!("- **B**: {b}"),
+    ];
     for difference in found.differences.iter().filter(|difference| difference.weight != Weight::Fact) {
         let word = if difference.weight == Weight::Spoils { "**spoils it**" } else { "differs" };
         let value = |value: &str| escape(&cut(&clean(value, &STYLE), 100, &STYLE));
@@ -32,13 +36,9 @@ pub fn comparison_markdown(found: &Comparison) -> String {
         text.push(String::new());
         text.extend(table(&moved));
     }
-    text.push(String::new());
-    text.push("<details><summary>All probes</summary>".into());
-    text.push(String::new());
+    text.extend(["", "<details><summary>All probes</summary>", ""].map(str::to_owned));
     text.extend(table(&found.rows.iter().collect::<Vec<_>>()));
-    text.push(String::new());
-    text.push("</details>".into());
-    text.push(String::new());
+    text.extend(["", "</details>", ""].map(str::to_owned));
     text.join("\n")
 }
 

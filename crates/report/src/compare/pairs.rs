@@ -1,6 +1,7 @@
 //! Pairs each result of A with one of B.
 
-use std::collections::BTreeMap;
+use indexmap::IndexMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::{Measurement, Per, Run, Status};
 
 /// One probe on both sides, with its result in each run that has one.
@@ -20,30 +21,27 @@ pub(super) struct Pair<'r> {
 
 type Name<'r> = (&'r str, &'r str);
 type Params = BTreeMap<String, String>;
-type Found<'r> = Vec<(Name<'r>, Params, Vec<(usize, &'r Measurement)>)>;
+type Found<'r> = IndexMap<(Name<'r>, Params), Vec<(usize, &'r Measurement)>>;
 
 /// The probes that have a figure on both sides, in A's order.
 pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
     let (a, mut b) = (gather(a), gather(b));
-    let alone =
-        |all: &Found<'_>, name: Name<'_>| all.iter().filter(|(other, ..)| *other == name).count() == 1;
+    let alone = |all: &Found<'_>, name: Name<'_>| all.keys().filter(|(other, _)| *other == name).count() == 1;
     // A name that occurs once on each side is the same probe whatever its parameters.
-    let single: Vec<bool> = a.iter().map(|(name, ..)| alone(&a, *name) && alone(&b, *name)).collect();
+    let single: Vec<bool> = a.keys().map(|(name, _)| alone(&a, *name) && alone(&b, *name)).collect();
     let mut pairs = Vec::new();
-    for ((name, params, results), single) in a.into_iter().zip(single) {
-        let Some(place) = b.iter().position(|(other, with, _)| *other == name && (single || *with == params))
-        else {
-            continue;
-        };
-        let (_, with, of_b) = b.swap_remove(place);
+    for (((name, params), of_a), single) in a.into_iter().zip(single) {
+        let same = |(other, with): &(Name<'_>, Params)| *other == name && (single || *with == params);
+        let place = b.keys().position(same);
+        let Some(((_, with), of_b)) = place.and_then(|place| b.swap_remove_index(place)) else { continue };
         pairs.push(Pair {
             probe: name.0,
             engine: name.1,
             other_params: differing(&params, &with),
             params,
-            per_a: results[0].1.per,
+            per_a: of_a[0].1.per,
             per_b: of_b[0].1.per,
-            a: results,
+            a: of_a,
             b: of_b,
         });
     }
@@ -52,11 +50,11 @@ pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
 
 /// Probes that `ours` measured and `theirs` did not, each with what became of it there.
 pub(super) fn missing(ours: &[Run], theirs: &[Run]) -> Vec<String> {
-    let there = gather(theirs);
+    let there: BTreeSet<Name<'_>> = gather(theirs).into_keys().map(|(name, _)| name).collect();
     gather(ours)
-        .into_iter()
-        .filter(|(name, ..)| !there.iter().any(|(other, ..)| other == name))
-        .map(|((probe, engine), ..)| {
+        .into_keys()
+        .filter(|(name, _)| !there.contains(name))
+        .map(|((probe, engine), _)| {
             let fate = theirs
                 .iter()
                 .flat_map(|run| &run.results)
@@ -73,15 +71,11 @@ pub(super) fn missing(ours: &[Run], theirs: &[Run]) -> Vec<String> {
 
 /// Every result with a figure, by name and parameters, in the order of the first run that has it.
 fn gather(runs: &[Run]) -> Found<'_> {
-    let mut found: Found<'_> = Vec::new();
+    let mut found = Found::new();
     for (place, run) in runs.iter().enumerate() {
         for result in run.results.iter().filter(|result| has_figure(result)) {
             let name = (result.probe.as_str(), result.engine.as_str());
-            let params = params(result);
-            match found.iter_mut().find(|(other, with, _)| *other == name && *with == params) {
-                Some((.., all)) => all.push((place, result)),
-                None => found.push((name, params, vec![(place, result)])),
-            }
+            found.entry((name, params(result))).or_default().push((place, result));
         }
     }
     found
@@ -91,15 +85,13 @@ fn has_figure(result: &Measurement) -> bool {
     result.status == Status::Measured && (result.ns.is_some() || result.cycles.is_some())
 }
 
-/// What was asked for.
 fn params(result: &Measurement) -> Params {
     let text = |value: serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     result.asked.fields().into_iter().map(|(key, value)| (key, text(value))).collect()
 }
 
-/// The parameters that differ, in words.
 fn differing(a: &Params, b: &Params) -> Option<String> {
-    let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let words: Vec<String> = keys
         .into_iter()
         .filter(|key| a.get(*key) != b.get(*key))

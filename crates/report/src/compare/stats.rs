@@ -7,7 +7,6 @@
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use std::ops::ControlFlow;
 
 /// Level of every interval of a comparison, two-sided.
 pub(super) const LEVEL: f64 = 0.99;
@@ -17,7 +16,6 @@ pub(super) const Z: f64 = 2.575_829_303_548_901;
 pub(super) const POWER: f64 = 0.841_621_233_572_914_3;
 /// From so many ways to deal the units out on they are drawn and not listed.
 const MOST_LISTED: f64 = 20_000.0;
-/// Ways that are drawn.
 const DRAWN: u32 = 4_999;
 /// More values on either side than this are not counted exactly.
 const MOST_COUNTED: usize = 60;
@@ -87,19 +85,16 @@ fn ways(n: usize, m: usize) -> Vec<f64> {
     ways
 }
 
-/// What the test looks at: the values of one probe by unit, a unit being a process or a run; a unit in which the
-/// probe has no figure has none.
-pub(super) struct Column {
-    /// One entry for each unit of A, then one for each of B.
-    pub(super) values: Vec<Option<f64>>,
-}
+/// What the test looks at: the values of one probe by unit, first those of A, then those of B. A unit is a process or
+/// a run; a unit in which the probe has no figure has none.
+pub(super) type Column = Vec<Option<f64>>;
 
 /// For each probe the chance that, if nothing differed, some probe's means would lie as far apart as this
 /// one's do: units are dealt out anew to A and B, all probes of a unit together, and the largest of the
 /// studentised differences is what each is held against (Westfall and Young's single-step maxT). That
 /// corrects for the number of probes, and heeds that they move together. `count_a` units are A's.
 pub(super) fn chances(columns: &[Column], count_a: usize) -> Vec<f64> {
-    let units = columns.first().map_or(0, |column| column.values.len());
+    let units = columns.first().map_or(0, Vec::len);
     let mut dealt: Vec<bool> = (0..units).map(|unit| unit >= count_a).collect();
     let observed: Vec<f64> = columns.iter().map(|column| studentised(column, &dealt)).collect();
     let (mut all, mut reached) = (0_u32, vec![0_u32; columns.len()]);
@@ -113,13 +108,10 @@ pub(super) fn chances(columns: &[Column], count_a: usize) -> Vec<f64> {
         }
     };
     if binomial(units, count_a) <= MOST_LISTED {
-        let mut chosen = Vec::new();
-        let _ = each_choice(units, count_a, &mut chosen, &mut |of_a: &[usize]| {
-            let mut dealt = vec![true; units];
-            of_a.iter().for_each(|&unit| dealt[unit] = false);
+        look(&dealt);
+        while next_deal(&mut dealt) {
             look(&dealt);
-            ControlFlow::Continue(())
-        });
+        }
     } else {
         look(&dealt);
         let mut rng = ChaCha8Rng::seed_from_u64(u64::from(DRAWN));
@@ -134,7 +126,7 @@ pub(super) fn chances(columns: &[Column], count_a: usize) -> Vec<f64> {
 /// The absolute difference of the means over its standard error (Welch), with [`FUDGE`].
 fn studentised(column: &Column, dealt: &[bool]) -> f64 {
     let of = |side: bool| {
-        let values = column.values.iter().zip(dealt).filter(|(_, dealt)| **dealt == side);
+        let values = column.iter().zip(dealt).filter(|(_, dealt)| **dealt == side);
         let (mut n, mut sum, mut squares) = (0.0_f64, 0.0, 0.0);
         for value in values.filter_map(|(value, _)| *value) {
             n += 1.0;
@@ -160,38 +152,23 @@ fn binomial(n: usize, k: usize) -> f64 {
     (0..k.min(n)).fold(1.0, |product, i| product * (n - i) as f64 / (i + 1) as f64)
 }
 
-/// Every choice of `k` of `0..n`, in order.
-fn each_choice(
-    n: usize,
-    k: usize,
-    chosen: &mut Vec<usize>,
-    look: &mut dyn FnMut(&[usize]) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    if chosen.len() == k {
-        return look(chosen);
-    }
-    let from = chosen.last().map_or(0, |last| last + 1);
-    for next in from..=n - (k - chosen.len()) {
-        chosen.push(next);
-        each_choice(n, k, chosen, look)?;
-        chosen.pop();
-    }
-    ControlFlow::Continue(())
+/// The next permutation in the order of the alphabet; false after the last one.
+fn next_deal(dealt: &mut [bool]) -> bool {
+    let Some(place) = (1..dealt.len()).rev().find(|&place| !dealt[place - 1] && dealt[place]) else {
+        return false;
+    };
+    // What follows is descending: the last of B's units is the one to exchange.
+    let last = dealt.iter().rposition(|&of_b| of_b).unwrap_or(place);
+    dealt.swap(place - 1, last);
+    dealt[place..].reverse();
+    true
 }
 
 /// Cliff's delta, the effect size: how much more often a value of `b` exceeds one of `a` than the other way
 /// round, from -1 to 1.
 pub(super) fn cliff(a: &[f64], b: &[f64]) -> f64 {
-    let sum: f64 = b
-        .iter()
-        .flat_map(|y| {
-            a.iter().map(move |x| match y.total_cmp(x) {
-                std::cmp::Ordering::Less => -1.0,
-                std::cmp::Ordering::Equal => 0.0,
-                std::cmp::Ordering::Greater => 1.0,
-            })
-        })
-        .sum();
+    let sign = |x: &f64, y: &f64| f64::from(y.total_cmp(x) as i8);
+    let sum: f64 = b.iter().flat_map(|y| a.iter().map(move |x| sign(x, y))).sum();
     sum / (a.len() * b.len()).max(1) as f64
 }
 
@@ -235,8 +212,8 @@ mod tests {
 
     #[test]
     fn chances_are_shares_of_all_deals() {
-        let apart = Column { values: [1.0, 1.1, 0.9, 5.0, 5.1, 4.9].map(Some).to_vec() };
-        let same = Column { values: [1.0, 1.2, 0.8, 1.1, 0.9, 1.0].map(Some).to_vec() };
+        let apart = [1.0, 1.1, 0.9, 5.0, 5.1, 4.9].map(Some).to_vec();
+        let same = [1.0, 1.2, 0.8, 1.1, 0.9, 1.0].map(Some).to_vec();
         let chances = chances(&[apart, same], 3);
         // Only the deal itself and its mirror image are as far apart: 2 of 20.
         assert_eq!(chances[0], 0.1);
@@ -251,9 +228,7 @@ mod tests {
         let alarms = (0..300)
             .filter(|_| {
                 let columns: Vec<Column> = (0..20)
-                    .map(|_| Column {
-                        values: (0..10).map(|_| Some((0..6).map(|_| rng.random::<f64>()).sum())).collect(),
-                    })
+                    .map(|_| (0..10).map(|_| Some((0..6).map(|_| rng.random::<f64>()).sum())).collect())
                     .collect();
                 chances(&columns, 5).iter().any(|chance| *chance <= 0.05)
             })

@@ -5,8 +5,8 @@ use super::result::{ComparedProbe, Comparison, Side, Verdict};
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, cut, left, lines, list, wrap};
-use tollgate_record::number::plural;
-use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent};
+use indexmap::IndexMap;
+use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent, plural};
 
 /// Phases and counts of a probe that are shown.
 const SHOWN: usize = 6;
@@ -43,7 +43,6 @@ fn sentences(text: &str, style: &Style) -> Vec<String> {
     if text.is_empty() { Vec::new() } else { wrap(text, style.prose(), "") }
 }
 
-/// Whether there is a difference to explain.
 fn moved(row: &ComparedProbe) -> bool {
     matches!(row.verdict, Verdict::Better | Verdict::Worse)
         && !(row.parts.is_empty() && row.counters.is_empty())
@@ -199,7 +198,6 @@ fn signed(share: f64) -> String {
     change(share).trim_end_matches(" %").to_owned()
 }
 
-/// How many there are of each verdict.
 pub(super) fn tally(found: &Comparison) -> String {
     let counts: Vec<String> = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::CannotTell]
         .iter()
@@ -215,22 +213,15 @@ pub(super) fn tally(found: &Comparison) -> String {
 
 /// Reasons why verdicts are missing, each with its probes.
 fn why(found: &Comparison, style: &Style) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut reasons: IndexMap<&str, Vec<String>> = IndexMap::new();
     for row in &found.rows {
         let Some(why) = row.why.as_deref() else { continue };
-        let name = cut(&clean(&row.probe, style), 40, style);
-        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((why, vec![name])),
-        }
+        reasons.entry(why).or_default().push(cut(&clean(&row.probe, style), 40, style));
     }
-    reasons
-        .into_iter()
-        .flat_map(|(why, names)| {
-            let line = format!("{}: {}", list(&names, 3), clean(why, style));
-            wrap(&line, style.prose(), "  - ")
-        })
-        .collect()
+    let line = |(why, names): (&str, Vec<String>)| {
+        wrap(&format!("{}: {}", list(&names, 3), clean(why, style)), style.prose(), "  - ")
+    };
+    reasons.into_iter().flat_map(line).collect()
 }
 
 /// The parts and counts of one probe that moved.
@@ -273,7 +264,6 @@ fn parts(row: &ComparedProbe, style: &Style) -> Vec<String> {
     table.lines(style)
 }
 
-/// What the threshold decided.
 pub(super) fn threshold(found: &Comparison, style: &Style) -> String {
     let Some(most) = found.fail_above else { return String::new() };
     let most = percent(most);

@@ -1,11 +1,10 @@
 //! From a pair to its row: ratio, interval, test, verdict.
 
-use super::options::Options;
 use super::pairs::Pair;
-use super::result::{ComparedProbe, Verdict};
+use super::result::{ComparedProbe, Options, Verdict};
 use super::spread::{Class, between_runs, is_control, machine_wide};
 use super::stats::{Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
-use tollgate_record::{Estimate, Measurement};
+use tollgate_record::{EpochFigure, Estimate, Measurement};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.
@@ -15,7 +14,6 @@ const CHANCE: f64 = 0.05;
 /// The quantile of the normal distribution behind the intervals of the record.
 const Z_RECORD: f64 = 1.959_963_984_540_054;
 
-/// How all pairs are judged.
 pub(super) struct Judge<'a> {
     pub(super) options: &'a Options,
     pub(super) spoiled: bool,
@@ -34,14 +32,27 @@ struct Draft {
 }
 
 enum Kind {
-    /// Counts of a simulator.
     Exact([f64; 2]),
     /// Logarithms by unit, and what they say.
-    Sampled { a: Vec<Option<f64>>, b: Vec<Option<f64>>, shift: Shift },
+    Sampled {
+        units: [Column; 2],
+        shift: Shift,
+    },
     /// Estimates and intervals only: the records keep no processes.
     Intervals(Shift),
     /// No ratio, and why.
     None(&'static str),
+}
+
+const OTHER_UNITS: Kind = Kind::None("its figure is in nanoseconds on one side and in cycles on the other");
+
+impl Draft {
+    fn shift(&self) -> Option<Shift> {
+        match self.kind {
+            Kind::Sampled { shift, .. } => Some(shift),
+            _ => None,
+        }
+    }
 }
 
 impl Judge<'_> {
@@ -51,20 +62,19 @@ impl Judge<'_> {
         let chances = self.chances(&drafts);
         let controls: Vec<Shift> = self.controls(&drafts, pairs);
         let machine = machine_wide(&controls);
-        let between: Vec<f64> =
-            Class::ALL.iter().map(|class| self.between(*class, &drafts, pairs, machine)).collect();
         let moved =
             machine.map(|_| median(&controls.iter().map(|shift| shift.estimate).collect::<Vec<f64>>()).exp());
-        let rows = pairs
-            .iter()
-            .zip(drafts)
-            .zip(chances)
-            .map(|((pair, draft), chance)| {
-                let class = Class::ALL.iter().position(|class| *class == draft.class).unwrap_or(0);
-                self.row(pair, draft, chance, between[class])
-            })
-            .collect();
-        (rows, moved)
+        let [alone, tasks, across] = Class::ALL.map(|class| self.between(class, &drafts, pairs, machine));
+        let row = |((pair, draft), chance)| {
+            let draft: Draft = draft;
+            let between = match draft.class {
+                Class::Alone => alone,
+                Class::Tasks => tasks,
+                Class::Across => across,
+            };
+            self.row(pair, draft, chance, between)
+        };
+        (pairs.iter().zip(drafts).zip(chances).map(row).collect(), moved)
     }
 
     /// The shifts of probes that never enter the kernel, where nothing but the machine can have moved them: in runs
@@ -73,106 +83,80 @@ impl Judge<'_> {
         if self.interleaved || self.by_runs || !self.at_one_frequency {
             return Vec::new();
         }
-        let shift = |(draft, pair): (&Draft, &Pair<'_>)| match draft.kind {
-            Kind::Sampled { shift, .. } if is_control(pair.a[0].1) => Some(shift),
-            _ => None,
-        };
-        drafts.iter().zip(pairs).filter_map(shift).collect()
+        let controls = drafts.iter().zip(pairs).filter(|(_, pair)| is_control(pair.a[0].1));
+        controls.filter_map(|(draft, _)| draft.shift()).collect()
     }
 
     fn draft(&self, pair: &Pair<'_>) -> Draft {
         let class = Class::of(pair.a[0].1);
-        let done = |kind, at_one_frequency| Draft { kind, class, at_one_frequency };
-        if let Some([a, b]) = exact(&pair.a).zip(exact(&pair.b)).map(|(a, b)| [a, b]) {
-            return done(Kind::Exact([a, b]), false);
-        }
-        let all = || pair.a.iter().chain(&pair.b).map(|(_, result)| *result);
-        let Some(estimates) = all().map(estimate).collect::<Option<Vec<&Estimate>>>() else {
-            return done(
-                Kind::None("its figure is in nanoseconds on one side and in cycles on the other"),
-                false,
-            );
-        };
-        if estimates.iter().any(|it| it.is_zero_within_error() || it.estimate <= 0.0) {
-            return done(
-                Kind::None("its figure is zero or less within its error, so that a ratio means nothing"),
-                false,
-            );
-        }
-        if all().any(|result| result.epochs.is_empty()) {
-            return done(by_intervals(&pair.a, &pair.b), false);
-        }
-        if all().flat_map(|result| &result.epochs).any(|epoch| epoch.ns <= 0.0) {
-            return done(Kind::None("some processes gave zero or less"), false);
-        }
-        let known =
-            all().flat_map(|result| &result.epochs).all(|epoch| epoch.core_hz.is_some_and(|hz| hz > 0.0));
+        let known = all(pair).flat_map(|it| &it.epochs).all(|epoch| epoch.core_hz.is_some_and(|hz| hz > 0.0));
         // What two CPUs do to each other goes by the clock of the caches between them.
         let at_one_frequency = self.at_one_frequency && known && class != Class::Across;
-        let [a, b] = [&pair.a, &pair.b].map(|results| self.units(results, at_one_frequency));
-        let there = |units: &[Option<f64>]| units.iter().copied().flatten().collect::<Vec<f64>>();
-        match shift(&there(&a), &there(&b)) {
-            Some(shift) => done(Kind::Sampled { a, b, shift }, at_one_frequency),
-            None => done(Kind::None("there is no process to compare"), false),
+        let kind = self.kind(pair, at_one_frequency);
+        Draft { at_one_frequency: at_one_frequency && matches!(kind, Kind::Sampled { .. }), kind, class }
+    }
+
+    fn kind(&self, pair: &Pair<'_>, at_one_frequency: bool) -> Kind {
+        if let Some((a, b)) = exact(&pair.a).zip(exact(&pair.b)) {
+            return Kind::Exact([a, b]);
+        }
+        let Some(estimates) = all(pair).map(estimate).collect::<Option<Vec<&Estimate>>>() else {
+            return OTHER_UNITS;
+        };
+        if estimates.iter().any(|it| it.is_zero_within_error() || it.estimate <= 0.0) {
+            return Kind::None("its figure is zero or less within its error, so that a ratio means nothing");
+        }
+        if all(pair).any(|result| result.epochs.is_empty()) {
+            return by_intervals(&pair.a, &pair.b);
+        }
+        if all(pair).flat_map(|result| &result.epochs).any(|epoch| epoch.ns <= 0.0) {
+            return Kind::None("some processes gave zero or less");
+        }
+        let units = [&pair.a, &pair.b].map(|results| self.units(results, at_one_frequency));
+        let [a, b] = units.each_ref().map(there);
+        match shift(&a, &b) {
+            Some(shift) => Kind::Sampled { units, shift },
+            None => Kind::None("there is no process to compare"),
         }
     }
 
     /// The logarithms by unit; units in which the probe has none are absent. A unit is a process, of whichever
-    /// run, or a run.
-    fn units(&self, results: &[(usize, &Measurement)], at_one_frequency: bool) -> Vec<Option<f64>> {
+    /// run, or a run. The same process has the same place for all probes.
+    fn units(&self, results: &[(usize, &Measurement)], at_one_frequency: bool) -> Column {
+        let each = if self.by_runs { 1 } else { self.most_epochs };
         let mut units = Vec::new();
         for (run, result) in results {
-            let logs: Vec<f64> = result
-                .epochs
-                .iter()
-                .map(|epoch| {
-                    let cycles = epoch.core_hz.filter(|_| at_one_frequency).unwrap_or(1.0);
-                    epoch.ns.ln() + cycles.ln()
-                })
-                .collect();
-            if self.by_runs {
-                units.resize(units.len().max(*run), None);
-                units.push(Some(median(&logs)));
-            } else {
-                // The same process has the same place for all probes.
-                units.resize(units.len().max(run * self.most_epochs), None);
-                units.extend(logs.into_iter().map(Some));
-            }
+            let log = |epoch: &EpochFigure| {
+                epoch.ns.ln() + epoch.core_hz.filter(|_| at_one_frequency).unwrap_or(1.0).ln()
+            };
+            let logs: Vec<f64> = result.epochs.iter().map(log).collect();
+            let logs = if self.by_runs { vec![median(&logs)] } else { logs };
+            units.resize(units.len().max(run * each), None);
+            units.extend(logs.into_iter().map(Some));
         }
         units
     }
 
     /// One corrected chance for each draft that can be tested.
     fn chances(&self, drafts: &[Draft]) -> Vec<Option<f64>> {
-        /// Figures by place, of one side.
-        type Figures = [Option<f64>];
-        fn sampled(draft: &Draft) -> Option<(&Figures, &Figures)> {
-            match &draft.kind {
-                Kind::Sampled { a, b, .. } => Some((a, b)),
-                _ => None,
-            }
+        let units = |draft: &Draft| match &draft.kind {
+            Kind::Sampled { units, .. } => Some(units.clone()),
+            _ => None,
+        };
+        let mut all: Vec<Option<[Column; 2]>> = drafts.iter().map(units).collect();
+        for side in [0, 1] {
+            let most = all.iter().flatten().map(|units| units[side].len()).max().unwrap_or(0);
+            all.iter_mut().flatten().for_each(|units| units[side].resize(most, None));
         }
-        let all: Vec<_> = drafts.iter().filter_map(sampled).collect();
-        let [most_a, most_b] =
-            [all.iter().map(|(a, _)| a.len()).max(), all.iter().map(|(_, b)| b.len()).max()]
-                .map(Option::unwrap_or_default);
+        let of_a = all.iter().flatten().next().map_or(0, |[a, _]| a.len());
+        let mut columns: Vec<Column> = all.iter().flatten().map(|units| units.concat()).collect();
         // Places that no probe fills (the gap between two runs) are not units.
-        let used = |most: usize, of: &dyn Fn(usize) -> bool| (0..most).filter(|place| of(*place)).collect();
-        let at = |units: &[Option<f64>], place: usize| units.get(place).copied().flatten();
-        let places_a: Vec<usize> = used(most_a, &|place| all.iter().any(|(a, _)| at(a, place).is_some()));
-        let places_b: Vec<usize> = used(most_b, &|place| all.iter().any(|(_, b)| at(b, place).is_some()));
-        let columns: Vec<Column> = all
-            .iter()
-            .map(|(a, b)| {
-                let of_a = places_a.iter().map(|&place| at(a, place));
-                Column { values: of_a.chain(places_b.iter().map(|&place| at(b, place))).collect() }
-            })
-            .collect();
-        let mut found = chances(&columns, places_a.len()).into_iter();
-        drafts
-            .iter()
-            .map(|draft| matches!(draft.kind, Kind::Sampled { .. }).then(|| found.next()).flatten())
-            .collect()
+        let most = columns.first().map_or(0, Vec::len);
+        let used: Vec<usize> = (0..most).filter(|&it| columns.iter().any(|all| all[it].is_some())).collect();
+        let count_a = used.iter().filter(|place| **place < of_a).count();
+        columns.iter_mut().for_each(|column| *column = used.iter().map(|place| column[*place]).collect());
+        let mut found = chances(&columns, count_a).into_iter();
+        all.iter().map(|column| column.as_ref().and_then(|_| found.next())).collect()
     }
 
     /// What runs differ by anyway, in a class.
@@ -180,18 +164,11 @@ impl Judge<'_> {
         if self.interleaved || self.by_runs {
             return 0.0;
         }
-        let shifts: Vec<Shift> = drafts
-            .iter()
-            .filter(|draft| draft.class == class)
-            .filter_map(|draft| match draft.kind {
-                Kind::Sampled { shift, .. } => Some(shift),
-                _ => None,
-            })
-            .collect();
+        let of_class = drafts.iter().filter(|draft| draft.class == class);
+        let shifts: Vec<Shift> = of_class.filter_map(Draft::shift).collect();
         // Runs that are pooled average out part of it.
-        let runs =
-            |side: &dyn Fn(&Pair<'_>) -> usize| pairs.iter().map(side).max().unwrap_or(1).max(1) as f64;
-        let (a, b) = (runs(&|pair| pair.a.len()), runs(&|pair| pair.b.len()));
+        let runs = |side: fn(&Pair<'_>) -> usize| pairs.iter().map(side).max().unwrap_or(1).max(1) as f64;
+        let (a, b) = (runs(|pair| pair.a.len()), runs(|pair| pair.b.len()));
         between_runs(class, &shifts, machine) * (1.0 / a + 1.0 / b).sqrt() / std::f64::consts::SQRT_2
     }
 
@@ -230,8 +207,8 @@ impl Judge<'_> {
                     Some("the records keep no processes, so that only intervals can be held together".into());
                 row.verdict = self.verdict(&row);
             }
-            Kind::Sampled { a, b, shift } => {
-                let [a, b] = [a, b].map(|units| units.into_iter().flatten().collect::<Vec<f64>>());
+            Kind::Sampled { units, shift } => {
+                let [a, b] = units.each_ref().map(there);
                 row.units = [a.len(), b.len()];
                 row.effect = Some(cliff(&a, &b));
                 self.put(&mut row, shift, between);
@@ -275,6 +252,15 @@ impl Judge<'_> {
     }
 }
 
+fn all<'r>(pair: &Pair<'r>) -> impl Iterator<Item = &'r Measurement> {
+    pair.a.iter().chain(&pair.b).map(|(_, result)| *result)
+}
+
+/// The values of the units that have one.
+fn there(units: &Column) -> Vec<f64> {
+    units.iter().copied().flatten().collect()
+}
+
 fn exactly(row: &mut ComparedProbe, a: f64, b: f64) {
     row.exact = true;
     row.verdict = match b.total_cmp(&a) {
@@ -306,12 +292,9 @@ fn estimate(result: &Measurement) -> Option<&Estimate> {
 /// From the intervals of the record, each widened to the level of a comparison. Sides of several runs are taken
 /// by their first.
 fn by_intervals(a: &[(usize, &Measurement)], b: &[(usize, &Measurement)]) -> Kind {
-    let nothing = Kind::None("its figure is in nanoseconds on one side and in cycles on the other");
-    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return nothing };
-    let (a, b) = (first_a.1, first_b.1);
-    let both = a.ns.as_ref().zip(b.ns.as_ref()).or_else(|| a.cycles.as_ref().zip(b.cycles.as_ref()));
-    let Some((a, b)) = both else { return nothing };
-    let halves = |it: &Estimate| {
+    let (Some((_, a)), Some((_, b))) = (a.first(), b.first()) else { return OTHER_UNITS };
+    let Some((a, b)) = a.ns.zip(b.ns).or(a.cycles.zip(b.cycles)) else { return OTHER_UNITS };
+    let halves = |it: Estimate| {
         [(it.estimate / it.ci[0]).ln(), (it.ci[1] / it.estimate).ln()].map(|half| half * Z / Z_RECORD)
     };
     let ([below_a, above_a], [below_b, above_b]) = (halves(a), halves(b));

@@ -4,21 +4,13 @@
 //! own; exports of several runs may be concatenated. The headline and the interval of this run are in a comment above
 //! the lines. Units of simulated counts are declared exact.
 
-use super::format::{ExportError, Exported, Format, number};
-use super::rows::{ExportFigure, ExportRow, Unit};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, number};
 use crate::words;
 use std::collections::BTreeSet;
 use tollgate_record::text::printable;
 use tollgate_record::{EpochFigure, Run};
 
-pub(super) const FORMAT: Format = Format {
-    name: "benchstat",
-    what: "Go's benchstat (benchmark text; simulated counts as exact)",
-    extension: "txt",
-    write,
-};
-
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![
         // What tells runs of one machine apart must not be configuration: it would put each in a table of its own.
         comment(&format!("tollgate {} run {} of {}", run.tool.version, run.id, run.started)),
@@ -43,7 +35,7 @@ fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
         lines.extend(benchmark(row));
     }
     lines.push(String::new());
-    Ok(Exported { text: lines.join("\n"), left_out: Vec::new() })
+    Ok(lines.join("\n").into())
 }
 
 /// A line that the format lets every reader ignore.
@@ -73,13 +65,10 @@ fn benchmark(row: &ExportRow<'_>) -> Vec<String> {
         return vec![comment(&format!("{}: {}", row.name, row.status()))];
     }
     let epochs = row.epochs();
-    let clocked = |epoch: &EpochFigure| {
-        let cycles = epoch.ns * epoch.core_hz? / 1e9;
-        cycles.is_finite().then_some(cycles)
-    };
+    let clocked = |epoch: &EpochFigure| Some(epoch.ns * epoch.core_hz? / 1e9).filter(|it| it.is_finite());
     let cycles: Option<Vec<f64>> = epochs.iter().map(clocked).collect();
-    let cycles =
-        cycles.filter(|all| !all.is_empty() && figures.iter().any(|figure| figure.unit == Unit::Cycles));
+    let has_cycles = !epochs.is_empty() && figures.iter().any(|figure| figure.unit == Unit::Cycles);
+    let cycles = cycles.filter(|_| has_cycles);
     let mut about = format!("{}: an op is one {}", row.name, words::per(row.result.per));
     let start = |times: u64| format!("Benchmark{} {}", name(&row.name), times.max(1));
     let each = row.result.crossings / epochs.len().max(1) as u64;
@@ -103,7 +92,7 @@ fn benchmark(row: &ExportRow<'_>) -> Vec<String> {
         } else {
             whole.push_str(&format!(" {} {unit}", number(figure.value)));
         }
-        if let Some([low, high]) = figure.interval.filter(|_| !exact) {
+        if let Some([low, high]) = figure.interval().filter(|_| !exact) {
             about.push_str(&format!("; 95 % from {} to {} {unit}", number(low), number(high)));
         }
     }

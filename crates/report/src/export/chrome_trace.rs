@@ -5,26 +5,17 @@
 //! arguments. Rows with cycles only are in a process of their own where a microsecond is a thousand cycles. Curves
 //! over time are counters.
 
-use super::format::{ExportError, Exported, Format, json};
-use super::rows::{ExportFigure, ExportRow, Unit};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, json};
 use crate::words;
 use serde_json::{Map, Value, json};
+use tollgate_record::Run;
 use tollgate_record::text::printable;
-use tollgate_record::{Estimate, Phase, Run};
 
-pub(super) const FORMAT: Format = Format {
-    name: "chrome-trace",
-    what: "Perfetto, chrome://tracing, speedscope (JSON)",
-    extension: "json",
-    write,
-};
-
-/// The processes: crossings in time, crossings in cycles, curves.
 const TIMES: u32 = 1;
 const COUNTS: u32 = 2;
 const CURVES: u32 = 3;
 
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut events: Vec<Value> = [
         (TIMES, "one crossing of each boundary"),
         (COUNTS, "simulated or counted: 1 ns stands for 1 cycle or instruction"),
@@ -62,55 +53,39 @@ fn named(what: &str, process: u32, track: u32, name: &str) -> Value {
     json!({ "ph": "M", "name": what, "cat": "__metadata", "pid": process, "tid": track, "ts": 0, "args": { "name": name } })
 }
 
-/// The whole and its phases.
 fn crossing(events: &mut Vec<Value>, row: &ExportRow<'_>, figure: &ExportFigure, track: u32) {
     let process = if figure.unit == Unit::Nanoseconds { TIMES } else { COUNTS };
     events.push(named("thread_name", process, track, &row.name));
-    let mut args = json!({
-        "unit": figure.unit.name(), "figure": figure.value, "per": words::per(row.result.per),
-        "engine": printable(&row.result.engine), "params": row.params(), "warnings": row.warnings(),
+    let about = json!({
+        "per": words::per(row.result.per), "engine": printable(&row.result.engine), "params": row.params(),
+        "warnings": row.warnings(),
     });
-    if let Some([low, high]) = figure.interval {
-        args["ci low"] = low.into();
-        args["ci high"] = high.into();
-    }
-    events.push(slice(&row.name, process, track, 0.0, figure.value, args));
+    events.push(slice(&row.name, (process, track), 0.0, figure, about));
     let mut at = 0.0;
     for phase in &row.result.phases {
-        let Some((value, interval)) = part(phase, figure.unit) else { continue };
-        let mut args = json!({ "unit": figure.unit.name(), "figure": value, "evidence": evidence(phase) });
-        if let Some([low, high]) = interval {
-            args["ci low"] = low.into();
-            args["ci high"] = high.into();
-        }
-        events.push(slice(&printable(&phase.name), process, track, at, value, args));
-        let next = at + value.max(0.0);
+        let Some(part) = ExportFigure::of_phase(phase).find(|part| part.unit == figure.unit) else {
+            continue;
+        };
+        let about = json!({ "evidence": phase.evidence });
+        events.push(slice(&printable(&phase.name), (process, track), at, &part, about));
+        let next = at + part.value.max(0.0);
         at = if next.is_finite() { next } else { at };
     }
 }
 
-fn part(phase: &Phase, unit: Unit) -> Option<(f64, Option<[f64; 2]>)> {
-    let of = |estimate: &Option<Estimate>| estimate.map(|e| (e.estimate, Some(e.ci)));
-    match unit {
-        Unit::Nanoseconds => of(&phase.ns),
-        Unit::Cycles => of(&phase.cycles),
-        Unit::Instructions => phase.instructions.map(|n| (n, None)),
-        Unit::Ticks => None,
+/// A figure as a stretch from `at`, both in nanoseconds or counts; as an instant when there is nothing to draw.
+fn slice(name: &str, track: (u32, u32), at: f64, figure: &ExportFigure, mut args: Value) -> Value {
+    args["unit"] = figure.unit.name().into();
+    args["figure"] = figure.value.into();
+    if let Some([low, high]) = figure.interval() {
+        args["ci low"] = low.into();
+        args["ci high"] = high.into();
     }
-}
-
-fn evidence(phase: &Phase) -> Value {
-    serde_json::to_value(phase.evidence).unwrap_or_default()
-}
-
-/// A stretch from `at`, both in nanoseconds or counts; an instant when there is nothing to draw.
-fn slice(name: &str, process: u32, track: u32, at: f64, length: f64, args: Value) -> Value {
     let mut event = json!({
-        "ph": "X", "name": name, "cat": "crossing", "pid": process, "tid": track, "ts": at / 1e3,
-        "args": args,
+        "ph": "X", "name": name, "cat": "crossing", "pid": track.0, "tid": track.1, "ts": at / 1e3, "args": args,
     });
-    if length > 0.0 {
-        event["dur"] = (length / 1e3).into();
+    if figure.value > 0.0 {
+        event["dur"] = (figure.value / 1e3).into();
     } else {
         event["ph"] = "i".into();
         event["s"] = "t".into();
@@ -135,10 +110,9 @@ fn curves(events: &mut Vec<Value>, row: &ExportRow<'_>) {
         let name = format!("{}: {}", row.name, printable(&series.name));
         let unit = printable(&series.y_unit).into_owned();
         for [x, y] in series.points.iter().filter(|[x, _]| *x >= 0.0 && (x * factor).is_finite()) {
-            let mut args = Map::new();
-            args.insert(unit.clone(), (*y).into());
             events.push(json!({
-                "ph": "C", "name": name, "cat": "curve", "pid": CURVES, "tid": 0, "ts": x * factor, "args": args,
+                "ph": "C", "name": name, "cat": "curve", "pid": CURVES, "tid": 0, "ts": x * factor,
+                "args": { &unit: y },
             }));
         }
     }

@@ -1,152 +1,97 @@
 //! Comma-separated values, for spreadsheets and data frames: one line for each figure.
 
-use super::format::{ExportError, Exported, Format, number};
-use super::rows::{ExportFigure, ExportRow};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, number};
 use crate::words;
 use serde_json::Value;
 use tollgate_record::text::printable;
-use tollgate_record::{Estimate, Run, Status};
+use tollgate_record::{Run, Status};
 
-pub(super) const FORMAT: Format = Format {
-    name: "csv",
-    what: "spreadsheets, data frames: everything, one line for each figure",
-    extension: "csv",
-    write,
-};
+const HEAD: &str = "run,started,host,cpu,kernel,tool,name,probe,asked,found,engine,status,reason,per,part,unit,\
+                    estimate,ci_low,ci_high,min,p10,p50,p90,p99,mean,samples,crossings,warnings";
 
-const COLUMNS: [&str; 28] = [
-    "run",
-    "started",
-    "host",
-    "cpu",
-    "kernel",
-    "tool",
-    "name",
-    "probe",
-    "asked",
-    "found",
-    "engine",
-    "status",
-    "reason",
-    "per",
-    "part",
-    "unit",
-    "estimate",
-    "ci_low",
-    "ci_high",
-    "min",
-    "p10",
-    "p50",
-    "p90",
-    "p99",
-    "mean",
-    "samples",
-    "crossings",
-    "warnings",
-];
-
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
-    let unwritable = |what: String| ExportError::Unwritable { format: FORMAT.name, what };
-    let mut lines = csv::Writer::from_writer(Vec::new());
-    lines.write_record(COLUMNS).map_err(|error| unwritable(error.to_string()))?;
-    for row in rows {
-        for line in parts(row) {
-            lines.write_record(record(run, row, &line)).map_err(|error| unwritable(error.to_string()))?;
-        }
-    }
-    let bytes = lines.into_inner().map_err(|error| unwritable(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|error| unwritable(error.to_string()))?;
-    Ok(Exported { text, left_out: Vec::new() })
+pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
+    let unwritable = |error: Box<dyn std::error::Error>| ExportError::Unwritable("csv", error.to_string());
+    lines(run, rows).map(Exported::from).map_err(unwritable)
 }
 
-/// One figure of a row.
+fn lines(run: &Run, rows: &[ExportRow<'_>]) -> Result<String, Box<dyn std::error::Error>> {
+    let mut lines = csv::Writer::from_writer(Vec::new());
+    lines.write_record(HEAD.split(','))?;
+    for row in rows {
+        for line in parts(row) {
+            lines.write_record(record(run, row, line))?;
+        }
+    }
+    Ok(String::from_utf8(lines.into_inner()?)?)
+}
+
 struct Line {
     /// Empty for the whole, `phase: entry`, `counter: cache-misses`, `proof: ...`, `single crossings`.
     part: String,
-    unit: String,
-    value: Option<f64>,
-    interval: Option<[f64; 2]>,
-    /// min, p10, p50, p90, p99, mean.
-    distribution: Option<[f64; 6]>,
+    unit: &'static str,
+    /// Estimate, the ends of its interval; min, p10, p50, p90, p99, mean.
+    figures: [Option<f64>; 9],
 }
 
 impl Line {
-    fn of(part: &str, unit: &str, value: f64) -> Self {
-        let (part, unit) = (part.into(), unit.into());
-        Self { part, unit, value: Some(value), interval: None, distribution: None }
+    fn of(part: String, figure: ExportFigure) -> Self {
+        let mut figures = [None; 9];
+        if let Some(e) = figure.samples {
+            figures = [0.0, e.ci[0], e.ci[1], e.min, e.p10, e.p50, e.p90, e.p99, e.mean].map(Some);
+        }
+        figures[0] = Some(figure.value);
+        Self { part, unit: figure.unit.name(), figures }
     }
-
-    fn whole(figure: ExportFigure) -> Self {
-        let line = Self::of("", figure.unit.name(), figure.value);
-        Self { interval: figure.interval, distribution: figure.samples.map(|e| quantiles(&e)), ..line }
-    }
-
-    fn phase(name: &str, unit: &str, estimate: &Estimate) -> Self {
-        let line = Self::of(&format!("phase: {name}"), unit, estimate.estimate);
-        Self { interval: Some(estimate.ci), distribution: Some(quantiles(estimate)), ..line }
-    }
-}
-
-fn quantiles(e: &Estimate) -> [f64; 6] {
-    [e.min, e.p10, e.p50, e.p90, e.p99, e.mean]
 }
 
 /// Every figure of a row; one line without a figure for a row that has none.
 fn parts(row: &ExportRow<'_>) -> Vec<Line> {
     let result = row.result;
-    let mut lines: Vec<Line> = row.figures().into_iter().map(Line::whole).collect();
+    let mut lines: Vec<Line> =
+        row.figures().into_iter().map(|figure| Line::of(String::new(), figure)).collect();
     if lines.is_empty() {
-        let (part, unit) = (String::new(), String::new());
-        lines.push(Line { part, unit, value: None, interval: None, distribution: None });
+        lines.push(Line { part: String::new(), unit: "", figures: [None; 9] });
     }
     if result.status != Status::Measured {
         return lines;
     }
-    if let Some(one) = &result.single {
-        let distribution = Some([one.min, one.p10, one.p50, one.p90, one.p99, one.mean]);
-        lines.push(Line { value: None, distribution, ..Line::of("single crossings", "ns", 0.0) });
+    if let Some(it) = &result.single {
+        let [min, p10, p50, p90, p99, mean] = [it.min, it.p10, it.p50, it.p90, it.p99, it.mean].map(Some);
+        let figures = [None, None, None, min, p10, p50, p90, p99, mean];
+        lines.push(Line { part: "single crossings".into(), unit: "ns", figures });
     }
     for phase in &result.phases {
-        lines.extend(phase.ns.iter().map(|e| Line::phase(&phase.name, "ns", e)));
-        lines.extend(phase.cycles.iter().map(|e| Line::phase(&phase.name, "cycles", e)));
         let part = format!("phase: {}", phase.name);
-        lines.extend(phase.instructions.map(|n| Line::of(&part, "instructions", n)));
+        lines.extend(ExportFigure::of_phase(phase).map(|figure| Line::of(part.clone(), figure)));
     }
-    let counted = [("counter", &result.counters), ("proof", &result.proof)];
-    for (kind, counts) in counted {
-        lines.extend(counts.iter().map(|(key, &n)| Line::of(&format!("{kind}: {key}"), "count", n)));
-    }
+    lines.extend(row.counts().map(|(kind, key, n)| {
+        let mut figures = [None; 9];
+        figures[0] = Some(n);
+        Line { part: format!("{kind}: {key}"), unit: "count", figures }
+    }));
     lines
 }
 
-fn record(run: &Run, row: &ExportRow<'_>, line: &Line) -> Vec<String> {
-    let result = row.result;
-    let figure = |x: Option<f64>| x.map(number).unwrap_or_default();
-    let mut fields = vec![
-        text(&run.id),
-        text(&run.started),
-        text(&run.host.name),
-        text(&run.host.cpu.model),
-        text(&run.host.kernel.release),
-        text(&run.tool.version),
-        text(&row.name),
-        text(&result.probe),
-        text(&Value::from(result.asked.fields()).to_string()),
-        text(&Value::from(result.found.fields()).to_string()),
-        text(&result.engine),
-        text(row.status().split(':').next().unwrap_or_default()),
-        text(result.reason.as_deref().unwrap_or_default()),
-        words::per(result.per).into(),
-        text(&line.part),
-        text(&line.unit),
-        figure(line.value),
-        figure(line.interval.map(|[low, _]| low)),
-        figure(line.interval.map(|[_, high]| high)),
+fn record(run: &Run, row: &ExportRow<'_>, line: Line) -> Vec<String> {
+    let (result, host) = (row.result, &run.host);
+    let status = row.status();
+    let [asked, found] = [result.asked.fields(), result.found.fields()].map(|it| Value::from(it).to_string());
+    let of_run =
+        [&run.id, &run.started, &host.name, &host.cpu.model, &host.kernel.release, &run.tool.version];
+    let of_row = [
+        &row.name,
+        &result.probe,
+        &asked,
+        &found,
+        &result.engine,
+        status.split(':').next().unwrap_or_default(),
+        result.reason.as_deref().unwrap_or_default(),
+        words::per(result.per),
+        &line.part,
+        line.unit,
     ];
-    match line.distribution {
-        Some(quantiles) => fields.extend(quantiles.map(number)),
-        None => fields.extend(std::iter::repeat_n(String::new(), 6)),
-    }
+    let mut fields: Vec<String> = of_run.into_iter().map(String::as_str).chain(of_row).map(text).collect();
+    fields.extend(line.figures.map(|figure| figure.map(number).unwrap_or_default()));
     fields.extend([result.samples.to_string(), result.crossings.to_string(), text(&row.warnings())]);
     fields
 }

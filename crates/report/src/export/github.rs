@@ -1,50 +1,36 @@
 //! The JSON that github-action-benchmark takes as `customSmallerIsBetter`.
 
-use super::format::{ExportError, Exported, Format, json, number};
-use super::rows::{ExportFigure, ExportRow};
+use super::rows::{ExportError, ExportRow, Exported, json, number};
 use crate::words;
 use serde_json::{Value, json};
 use tollgate_record::Run;
 use tollgate_record::text::printable;
 
-pub(super) const FORMAT: Format = Format {
-    name: "github-action-benchmark",
-    what: "the GitHub action of that name (tool: customSmallerIsBetter)",
-    extension: "json",
-    write,
-};
-
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
-    let entries: Vec<Value> = rows
-        .iter()
-        // One line in its chart for each name: the headline.
-        .filter_map(|row| row.figures().first().map(|figure| entry(run, row, figure)))
-        .collect();
-    Ok(Exported { text: json(&entries.into()), left_out: Vec::new() })
+pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
+    let entries: Vec<Value> = rows.iter().filter_map(|row| entry(run, row)).collect();
+    Ok(json(&entries.into()).into())
 }
 
-fn entry(run: &Run, row: &ExportRow<'_>, figure: &ExportFigure) -> Value {
-    let result = row.result;
-    let mut extra = format!("engine {}", printable(&result.engine));
+/// One line in its chart for each name: the headline.
+fn entry(run: &Run, row: &ExportRow<'_>) -> Option<Value> {
+    let figures = row.figures();
+    let figure = figures.first()?;
+    let mut extra = format!("engine {}", printable(&row.result.engine));
     for (what, text) in [
-        ("", row.params()),
-        ("warnings: ", row.warnings()),
-        ("cpu: ", printable(&run.host.cpu.model).into_owned()),
-        ("kernel: ", printable(&run.host.kernel.release).into_owned()),
-        ("run: ", printable(&run.id).into_owned()),
+        ("", row.params().as_str()),
+        ("warnings: ", &row.warnings()),
+        ("cpu: ", &printable(&run.host.cpu.model)),
+        ("kernel: ", &printable(&run.host.kernel.release)),
+        ("run: ", &printable(&run.id)),
     ] {
         if !text.is_empty() {
             extra.push_str(&format!("\n{what}{text}"));
         }
     }
-    let mut entry = json!({
-        "name": row.name,
-        "unit": format!("{}/{}", figure.unit.name(), words::per(result.per)),
-        "value": figure.value,
-        "extra": extra,
-    });
-    if let Some([low, high]) = figure.interval {
+    let unit = format!("{}/{}", figure.unit.name(), words::per(row.result.per));
+    let mut entry = json!({ "name": row.name, "unit": unit, "value": figure.value, "extra": extra });
+    if let Some([low, high]) = figure.interval() {
         entry["range"] = format!("{} to {}", number(low), number(high)).into();
     }
-    entry
+    Some(entry)
 }

@@ -3,8 +3,7 @@
 //! Values are nanoseconds. The record does not tell when within the run a row was measured, so every interval
 //! begins with the run and has no length.
 
-use super::format::{ExportError, Exported, Format, number};
-use super::rows::ExportRow;
+use super::rows::{ExportError, ExportRow, Exported, number};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -13,13 +12,6 @@ use std::io::Cursor;
 use tollgate_record::Run;
 use tollgate_record::text::printable;
 
-pub(super) const FORMAT: Format = Format {
-    name: "hdr",
-    what: "HdrHistogram's log readers: single crossings, in ns",
-    extension: "hlog",
-    write,
-};
-
 /// What the text of a histogram begins with when it is encoded but not compressed (V2, cookie 0x1c849303). What
 /// is compressed is not taken: it might unfold into any size.
 const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
@@ -27,10 +19,15 @@ const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 /// No histogram of a record is larger, in base64.
 const MOST: usize = 1 << 20;
 
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![
         "#[Histogram log format version 1.3]".to_owned(),
-        format!("#[tollgate {} run {} of {}]", clean(&run.tool.version), clean(&run.id), clean(&run.started)),
+        format!(
+            "#[tollgate {} run {} of {}]",
+            printable(&run.tool.version),
+            printable(&run.id),
+            printable(&run.started)
+        ),
         "#[Values are nanoseconds of single crossings]".to_owned(),
         r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#.to_owned(),
     ];
@@ -50,7 +47,7 @@ fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     }
     if written == 0 {
         let why = "no row has a distribution of single crossings; csv has what there is";
-        return Err(ExportError::Nothing { format: FORMAT.name, why });
+        return Err(ExportError::Nothing("hdr", why));
     }
     lines.push(String::new());
     Ok(Exported { text: lines.join("\n"), left_out })
@@ -76,8 +73,4 @@ fn recoded(text: &str) -> Result<(String, f64), &'static str> {
 /// A name as a tag: neither commas nor blanks end it.
 fn tag(name: &str) -> String {
     name.chars().map(|c| if c == ',' || c.is_whitespace() { '_' } else { c }).collect()
-}
-
-fn clean(text: &str) -> String {
-    printable(text).into_owned()
 }

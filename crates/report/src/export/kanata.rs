@@ -4,30 +4,13 @@
 //! so the log begins at the first cycle that is drawn. The format: `docs/kanata-log-format.md` in the
 //! repository of Konata.
 
-use std::fmt::Write;
-
-use super::format::{ExportError, Exported, Format};
-use super::rows::ExportRow;
-use super::stage_svg::{diagram, without_diagram};
 use crate::stages::letter;
+use std::fmt::Write;
 use tollgate_record::text::printable;
-use tollgate_record::{Run, StageRow};
-
-pub(super) const FORMAT: Format = Format {
-    name: "kanata",
-    what: "Konata: a RISC-V stage diagram (Kanata 0004)",
-    extension: "kanata",
-    write,
-};
-
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
-    let (result, stages) = diagram(run, FORMAT.name)?;
-    let first_fetch = result.stages.as_ref().map_or(0, |diagram| diagram.first_fetch);
-    Ok(Exported { text: log(stages, first_fetch), left_out: without_diagram(rows) })
-}
+use tollgate_record::{Measurement, StageRow};
 
 /// What happens to one instruction in one cycle, in the order in which a log lists it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Act {
     EndWait,
     EndStage,
@@ -37,70 +20,48 @@ enum Act {
     Wait,
 }
 
-/// One line or more of the log: what happens when to which row, with the index of its stage or wait.
-struct Event {
-    cycle: u64,
-    act: Act,
-    row: usize,
-    span: usize,
-}
-
-fn log(rows: &[StageRow], first_fetch: u64) -> String {
-    let events = events(rows);
-    let mut out = "Kanata\t0004\n".to_owned();
-    let mut now = events.first().map_or(0, |event| event.cycle);
-    let _ = writeln!(out, "C=\t{now}");
+pub(super) fn log(_: &Measurement, rows: &[StageRow], first_fetch: u64) -> String {
+    let events = events(rows, first_fetch);
+    let mut now = events.first().map_or(0, |event| event.0);
+    let mut out = format!("Kanata\t0004\nC=\t{now}\n");
     let mut retired = 0;
-    for Event { cycle, act, row: id, span } in events {
+    for (cycle, act, id, line) in events {
+        // Writing to a String cannot fail.
         if cycle > now {
             let _ = writeln!(out, "C\t{}", cycle - now);
             now = cycle;
         }
-        let row = &rows[id];
-        let stage = || letter(&row.stages[span].name);
-        let wait = || plain(&row.waits[span].name);
-        // Writing to a String cannot fail.
-        let _ = match act {
-            Act::Enter => {
-                let _ = writeln!(out, "I\t{id}\t{}\t0", first_fetch.saturating_add(id as u64));
-                let _ = writeln!(out, "L\t{id}\t0\t{:08x}: {}", row.pc(), plain(&row.text));
-                writeln!(out, "L\t{id}\t1\t{}", plain(&detail(row)))
-            }
-            Act::Stage => writeln!(out, "S\t{id}\t0\t{}", stage()),
-            Act::EndStage => writeln!(out, "E\t{id}\t0\t{}", stage()),
-            Act::Wait => writeln!(out, "S\t{id}\t1\t{}", wait()),
-            Act::EndWait => writeln!(out, "E\t{id}\t1\t{}", wait()),
-            Act::Leave => {
-                let flushed = u8::from(row.squash.is_some());
-                let number = retired;
-                retired += u64::from(row.squash.is_none());
-                writeln!(out, "R\t{id}\t{number}\t{flushed}")
-            }
-        };
+        out.push_str(&line);
+        if act == Act::Leave {
+            let kept = rows[id].squash.is_none();
+            let _ = writeln!(out, "R\t{id}\t{retired}\t{}", u8::from(!kept));
+            retired += u64::from(kept);
+        }
     }
     out
 }
 
-/// What happens, in the order of the log.
-fn events(rows: &[StageRow]) -> Vec<Event> {
+/// What happens when to which row, in the order of the log, with its lines. That of leaving depends on the ones before.
+fn events(rows: &[StageRow], first_fetch: u64) -> Vec<(u64, Act, usize, String)> {
     let mut events = Vec::new();
-    for (row, it) in rows.iter().enumerate() {
-        events.push(Event { cycle: it.start(), act: Act::Enter, row, span: 0 });
-        events.push(Event { cycle: it.end().max(it.start()), act: Act::Leave, row, span: 0 });
-        for (spans, begin, end) in
-            [(&it.stages, Act::Stage, Act::EndStage), (&it.waits, Act::Wait, Act::EndWait)]
-        {
-            for (span, stretch) in spans.iter().enumerate() {
-                let after = stretch.last.saturating_add(1).min(it.end());
-                if stretch.first < after {
-                    events.push(Event { cycle: stretch.first, act: begin, row, span });
-                    events.push(Event { cycle: after, act: end, row, span });
-                }
+    for (id, row) in rows.iter().enumerate() {
+        let fetch = first_fetch.saturating_add(id as u64);
+        let (pc, text, detail) = (row.pc(), plain(&row.text), plain(&detail(row)));
+        let enter = format!("I\t{id}\t{fetch}\t0\nL\t{id}\t0\t{pc:08x}: {text}\nL\t{id}\t1\t{detail}\n");
+        events.push((row.start(), Act::Enter, id, enter));
+        events.push((row.end().max(row.start()), Act::Leave, id, String::new()));
+        let stages = row.stages.iter().map(|it| (it, 0, letter(&it.name).into(), Act::Stage, Act::EndStage));
+        let waits = row.waits.iter().map(|it| (it, 1, plain(&it.name), Act::Wait, Act::EndWait));
+        for (span, lane, name, begin, end) in stages.chain(waits) {
+            let after = span.last.saturating_add(1).min(row.end());
+            if span.first < after {
+                events.push((span.first, begin, id, format!("S\t{id}\t{lane}\t{name}\n")));
+                events.push((after, end, id, format!("E\t{id}\t{lane}\t{name}\n")));
             }
         }
     }
     // One instruction's end comes before another's beginning, and in the order of fetching among themselves.
-    events.sort_by_key(|event| (event.cycle, event.act, event.row));
+    events.sort_by_key(|(cycle, act, id, _)| (*cycle, *act, *id));
     events
 }
 

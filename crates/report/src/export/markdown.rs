@@ -1,16 +1,12 @@
 //! A table for a pull request or an issue, as GitHub's Markdown has it.
 
-use super::format::{ExportError, Exported, Format};
-use super::rows::{ExportFigure, ExportRow, Unit};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit};
 use crate::words;
 use tollgate_record::number;
 use tollgate_record::text::printable;
 use tollgate_record::{Run, Status};
 
-pub(super) const FORMAT: Format =
-    Format { name: "markdown", what: "issues and pull requests: one table", extension: "md", write };
-
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines =
         vec![format!("**tollgate {}**, run {}", escaped(&run.tool.version), escaped(&run.id)), String::new()];
     let facts = [&run.host.cpu.model, &run.host.kernel.release, &run.started].map(|fact| escaped(fact));
@@ -39,11 +35,11 @@ fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
         }
     }
     lines.push(String::new());
-    Ok(Exported { text: lines.join("\n"), left_out: Vec::new() })
+    Ok(lines.join("\n").into())
 }
 
 fn line(row: &ExportRow<'_>, figure: &ExportFigure) -> String {
-    let (interval, half) = match figure.interval {
+    let (interval, half) = match figure.interval() {
         _ if row.is_exact() => ("exact".into(), String::new()),
         Some([low, high]) => {
             let half = (high - low) / 2.0 / figure.value.abs();

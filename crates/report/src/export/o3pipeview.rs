@@ -6,27 +6,9 @@
 //! has `retire` 0.
 
 use std::fmt::Write;
-
-use super::format::{ExportError, Exported, Format};
-use super::rows::ExportRow;
-use super::stage_svg::{diagram, without_diagram};
 use tollgate_record::text::printable;
-use tollgate_record::{Run, StageRow};
+use tollgate_record::{Measurement, StageRow};
 
-pub(super) const FORMAT: Format = Format {
-    name: "o3pipeview",
-    what: "gem5's o3-pipeview.py and Konata: a RISC-V stage diagram",
-    extension: "o3",
-    write,
-};
-
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
-    let (result, stages) = diagram(run, FORMAT.name)?;
-    let first_fetch = result.stages.as_ref().map_or(0, |diagram| diagram.first_fetch);
-    Ok(Exported { text: trace(stages, first_fetch), left_out: without_diagram(rows) })
-}
-
-/// Ticks of a cycle.
 const TICKS: u64 = 1000;
 
 /// Which of our stages each of the format's stages is.
@@ -40,7 +22,7 @@ const STAGES: [(&str, &str); 6] = [
 ];
 
 /// The trace, seven lines for each instruction.
-fn trace(rows: &[StageRow], first_fetch: u64) -> String {
+pub(super) fn trace(_: &Measurement, rows: &[StageRow], first_fetch: u64) -> String {
     let first = rows.iter().map(StageRow::start).min().unwrap_or(0);
     let tick = |cycle: Option<u64>| {
         cycle.map_or(0, |cycle| cycle.saturating_sub(first).saturating_add(1).saturating_mul(TICKS))

@@ -1,22 +1,18 @@
 //! OpenMetrics text, for Prometheus and its relatives. Times are in seconds, as these want them.
 
-use super::format::{ExportError, Exported, Format, number};
-use super::rows::{ExportRow, Unit, shown};
+use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, number, shown};
 use crate::words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use tollgate_record::text::printable;
-use tollgate_record::{Estimate, Run, Status};
+use tollgate_record::{Run, Status};
 
-pub(super) const FORMAT: Format =
-    Format { name: "openmetrics", what: "Prometheus and others (OpenMetrics text)", extension: "txt", write };
-
-/// The samples of one family: name and value, in the order of the rows.
+/// The samples of one family in the order of the rows.
 #[derive(Default)]
 struct Family {
     unit: &'static str,
-    help: String,
-    lines: Vec<String>,
+    help: &'static str,
+    lines: String,
 }
 
 /// Every family, in the order of its name.
@@ -25,20 +21,16 @@ struct Families(BTreeMap<String, Family>);
 
 impl Families {
     /// Adds a sample to `tollgate_<name>`, whose name ends in the unit where it has one.
-    fn add(&mut self, name: &str, unit: &'static str, help: &str, labels: &Labels, value: f64) {
+    fn add(&mut self, name: &str, unit: &'static str, help: &'static str, labels: &Labels, value: f64) {
         let name =
             if unit.is_empty() { format!("tollgate_{name}") } else { format!("tollgate_{name}_{unit}") };
-        let line = format!("{name}{labels} {}", number(value));
+        let line = format!("{name}{labels} {}\n", number(value));
         let family = self.0.entry(name).or_default();
-        family.unit = unit;
-        if family.help.is_empty() {
-            family.help = help.to_owned();
-        }
-        family.lines.push(line);
+        (family.unit, family.help) = (unit, help);
+        family.lines.push_str(&line);
     }
 }
 
-/// The labels of a sample.
 #[derive(Clone, Default)]
 struct Labels(BTreeMap<String, String>);
 
@@ -61,7 +53,7 @@ impl std::fmt::Display for Labels {
     }
 }
 
-fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut families = Families::default();
     for row in rows {
         add(&mut families, row);
@@ -75,24 +67,22 @@ fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
         ("kernel", &run.host.kernel.release),
         ("version", &run.tool.version),
         ("commit", &run.tool.commit),
+        ("seed", &run.seed.to_string()),
+        ("complete", &run.complete.to_string()),
     ];
     let info = info.iter().fold(Labels::default(), |labels, (name, value)| labels.with(name, value));
-    let info = info.with("seed", &run.seed.to_string()).with("complete", &run.complete.to_string());
-    let mut text = String::from("# TYPE tollgate_run info\n# HELP tollgate_run The run and its host.\n");
-    text.push_str(&format!("tollgate_run_info{info} 1\n"));
+    let mut text = format!(
+        "# TYPE tollgate_run info\n# HELP tollgate_run The run and its host.\ntollgate_run_info{info} 1\n"
+    );
     for (name, family) in &families.0 {
         text.push_str(&format!("# TYPE {name} gauge\n"));
         if !family.unit.is_empty() {
             text.push_str(&format!("# UNIT {name} {}\n", family.unit));
         }
-        text.push_str(&format!("# HELP {name} {}\n", family.help));
-        for line in &family.lines {
-            text.push_str(line);
-            text.push('\n');
-        }
+        text.push_str(&format!("# HELP {name} {}\n{}", family.help, family.lines));
     }
     text.push_str("# EOF\n");
-    Ok(Exported { text, left_out: Vec::new() })
+    Ok(text.into())
 }
 
 /// A figure in the unit that the format wants: seconds for nanoseconds.
@@ -121,23 +111,20 @@ fn add(families: &mut Families, row: &ExportRow<'_>) {
     }
     let status = labels.with("status", &row.status());
     let measured = f64::from(u8::from(result.status == Status::Measured));
-    families.add(
-        "probe_measured",
-        "",
-        "1 where there is a figure; the label says why not.",
-        &status,
-        measured,
-    );
+    let help = "1 where there is a figure; the label says why not.";
+    families.add("probe_measured", "", help, &status, measured);
     for figure in row.figures() {
         let (unit, factor) = scaled(figure.unit);
         families.add("crossing", unit, "What one crossing costs.", &labels, figure.value * factor);
-        if let Some([low, high]) = figure.interval {
-            let help = "The 95 % confidence interval of what one crossing costs.";
-            families.add("crossing_ci_low", unit, help, &labels, low * factor);
-            families.add("crossing_ci_high", unit, help, &labels, high * factor);
-        }
-        if let Some(e) = figure.samples {
-            quantiles(families, "crossing_quantile", unit, &labels, &e, factor);
+        let Some(e) = figure.samples else { continue };
+        let help = "The 95 % confidence interval of what one crossing costs.";
+        families.add("crossing_ci_low", unit, help, &labels, e.ci[0] * factor);
+        families.add("crossing_ci_high", unit, help, &labels, e.ci[1] * factor);
+        let help = "Quantiles of the samples, each the mean of one batch of crossings.";
+        let quantiles = [("0", e.min), ("0.1", e.p10), ("0.5", e.p50), ("0.9", e.p90), ("0.99", e.p99)];
+        for (quantile, value) in quantiles {
+            let labels = labels.with("quantile", quantile);
+            families.add("crossing_quantile", unit, help, &labels, value * factor);
         }
     }
     if result.status != Status::Measured {
@@ -153,44 +140,19 @@ fn add(families: &mut Families, row: &ExportRow<'_>) {
     let mut seen = BTreeSet::new();
     for phase in result.phases.iter().filter(|phase| seen.insert(printable(&phase.name))) {
         let labels = labels.with("phase", &phase.name);
-        for (unit, estimate) in [(Unit::Nanoseconds, &phase.ns), (Unit::Cycles, &phase.cycles)] {
-            let (unit, factor) = scaled(unit);
-            if let Some(e) = estimate {
-                families.add(
-                    "phase",
-                    unit,
-                    "A part of what one crossing costs.",
-                    &labels,
-                    e.estimate * factor,
-                );
-            }
-        }
-        if let Some(n) = phase.instructions {
-            families.add("phase", "instructions", "A part of what one crossing costs.", &labels, n);
+        for figure in ExportFigure::of_phase(phase) {
+            let (unit, factor) = scaled(figure.unit);
+            let help = "A part of what one crossing costs.";
+            families.add("phase", unit, help, &labels, figure.value * factor);
         }
     }
-    for (kind, help, counts) in [
-        ("counter", "Events for each crossing.", &result.counters),
-        ("proof", "Counts that show that the crossing happened.", &result.proof),
-    ] {
-        let mut seen = BTreeSet::new();
-        for (key, &value) in counts.iter().filter(|(key, _)| seen.insert(printable(key))) {
-            families.add(kind, "", help, &labels.with(kind, key), value);
-        }
-    }
-}
-
-fn quantiles(
-    families: &mut Families,
-    name: &str,
-    unit: &'static str,
-    labels: &Labels,
-    e: &Estimate,
-    factor: f64,
-) {
-    let help = "Quantiles of the samples, each the mean of one batch of crossings.";
-    for (quantile, value) in [("0", e.min), ("0.1", e.p10), ("0.5", e.p50), ("0.9", e.p90), ("0.99", e.p99)] {
-        families.add(name, unit, help, &labels.with("quantile", quantile), value * factor);
+    let mut seen = BTreeSet::new();
+    for (kind, key, value) in row.counts().filter(|(kind, key, _)| seen.insert((*kind, printable(key)))) {
+        let help = match kind {
+            "proof" => "Counts that show that the crossing happened.",
+            _ => "Events for each crossing.",
+        };
+        families.add(kind, "", help, &labels.with(kind, key), value);
     }
 }
 

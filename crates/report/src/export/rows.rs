@@ -1,8 +1,69 @@
-//! The rows of a run as every format needs them: each with a name of its own, and its figures with units.
+//! What a format is, and the rows of a run as every format needs them: each with a name of its own, and its figures
+//! with units.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::text::printable;
-use tollgate_record::{EpochFigure, Estimate, Measurement, Run, Status, warning};
+use tollgate_record::{EpochFigure, Estimate, Measurement, Phase, Run, Status, warning};
+
+/// Only rows that the format cannot hold are in [`Exported::left_out`].
+type Write = fn(&Run, &[ExportRow<'_>]) -> Result<Exported, ExportError>;
+
+/// Another tool's format.
+pub struct Format {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// How the name of a file of it usually ends.
+    pub extension: &'static str,
+    /// What reads it.
+    pub what: &'static str,
+    pub(super) write: Write,
+}
+
+pub(super) const fn format(
+    name: &'static str,
+    extension: &'static str,
+    what: &'static str,
+    write: Write,
+) -> Format {
+    Format { name, extension, what, write }
+}
+
+/// A run as another tool's text.
+#[derive(Debug)]
+pub struct Exported {
+    /// The text, with a newline at its end.
+    pub text: String,
+    /// Measured rows that the format cannot hold, each with the reason. Rows that were skipped or failed are
+    /// not among them.
+    pub left_out: Vec<(String, String)>,
+}
+
+impl From<String> for Exported {
+    fn from(text: String) -> Self {
+        Self { text, left_out: Vec::new() }
+    }
+}
+
+/// Why a run cannot be written in a format.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExportError {
+    /// Nothing in the run suits the format, and a file without anything would not be read.
+    #[error("the run has nothing for the format {0}: {1}")]
+    Nothing(&'static str, &'static str),
+    /// A writer that failed; nothing is known to make it.
+    #[error("the run cannot be written as {0}: {1}")]
+    Unwritable(&'static str, String),
+}
+
+pub(super) fn json(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// A number that reads back as itself, without a fraction where there is none.
+pub(super) fn number(x: f64) -> String {
+    let text = format!("{x:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
 
 /// No name is longer, in characters: services that keep names have limits.
 const MOST: usize = 200;
@@ -10,7 +71,6 @@ const MOST: usize = 200;
 /// Engines whose counts are exact: the same program gives the same count.
 const EXACT: [&str; 3] = ["embedded", "spike", "qemu"];
 
-/// A result and what it is called.
 pub(super) struct ExportRow<'a> {
     pub(super) result: &'a Measurement,
     /// The probe, then each parameter that tells it from its namesakes (`/size=4096`), then the engine unless it
@@ -18,7 +78,6 @@ pub(super) struct ExportRow<'a> {
     pub(super) name: String,
 }
 
-/// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Unit {
     Nanoseconds,
@@ -38,15 +97,33 @@ impl Unit {
     }
 }
 
-/// One figure of a row.
-#[derive(Clone, Copy)]
 pub(super) struct ExportFigure {
     pub(super) unit: Unit,
     pub(super) value: f64,
-    /// The 95 % interval, where there is one.
-    pub(super) interval: Option<[f64; 2]>,
     /// The distribution of the samples, where it is known.
     pub(super) samples: Option<Estimate>,
+}
+
+impl ExportFigure {
+    fn of(unit: Unit, estimate: Option<Estimate>) -> Option<Self> {
+        estimate.map(|it| Self { unit, value: it.estimate, samples: Some(it) })
+    }
+
+    fn instructions(value: f64) -> Self {
+        Self { unit: Unit::Instructions, value, samples: None }
+    }
+
+    pub(super) fn of_phase(phase: &Phase) -> impl Iterator<Item = Self> {
+        let instructions = phase.instructions.map(Self::instructions);
+        [Self::of(Unit::Nanoseconds, phase.ns), Self::of(Unit::Cycles, phase.cycles), instructions]
+            .into_iter()
+            .flatten()
+    }
+
+    /// The 95 % interval, where there is one.
+    pub(super) fn interval(&self) -> Option<[f64; 2]> {
+        self.samples.map(|estimate| estimate.ci)
+    }
 }
 
 impl ExportRow<'_> {
@@ -61,33 +138,26 @@ impl ExportRow<'_> {
         if result.status != Status::Measured {
             return Vec::new();
         }
-        let with = |unit, estimate: Option<Estimate>| {
-            estimate.map(|estimate| {
-                let known = !result.has_warning(warning::NO_INTERVAL);
-                let interval = known.then_some(estimate.ci);
-                ExportFigure { unit, value: estimate.estimate, interval, samples: known.then_some(estimate) }
-            })
-        };
         // A simulator without a timing model counts instructions and nothing else.
         let counted = result.counters.get("instructions").filter(|_| self.is_exact());
-        let instructions = counted.map(|&value| ExportFigure {
-            unit: Unit::Instructions,
-            value,
-            interval: None,
-            samples: None,
-        });
-        [
-            with(Unit::Nanoseconds, result.ns),
-            with(Unit::Cycles, result.cycles),
-            with(Unit::Ticks, result.ticks),
-            instructions,
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let all = [
+            ExportFigure::of(Unit::Nanoseconds, result.ns),
+            ExportFigure::of(Unit::Cycles, result.cycles),
+            ExportFigure::of(Unit::Ticks, result.ticks),
+            counted.copied().map(ExportFigure::instructions),
+        ];
+        let known = !result.has_warning(warning::NO_INTERVAL);
+        let shown = |it: ExportFigure| ExportFigure { samples: it.samples.filter(|_| known), ..it };
+        all.into_iter().flatten().map(shown).collect()
     }
 
-    /// The figure in nanoseconds.
+    /// What was counted for each crossing: events, then what proves it. With the kind and the name of each.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (&'static str, &str, f64)> {
+        let all = [("counter", &self.result.counters), ("proof", &self.result.proof)];
+        all.into_iter()
+            .flat_map(|(kind, counts)| counts.iter().map(move |(key, value)| (kind, key.as_str(), *value)))
+    }
+
     pub(super) fn time(&self) -> Option<ExportFigure> {
         self.figures().into_iter().find(|figure| figure.unit == Unit::Nanoseconds)
     }
@@ -121,19 +191,14 @@ impl ExportRow<'_> {
 
     /// What was asked for and what was found, as `procs=2 size=0`.
     pub(super) fn params(&self) -> String {
-        let facts = self.facts().into_iter();
-        facts
-            .map(|(key, value)| format!("{}={}", printable(&key), shown(&value)))
-            .collect::<Vec<_>>()
-            .join(" ")
+        let words = |(key, value): &(String, _)| format!("{}={}", printable(key), shown(value));
+        self.facts().iter().map(words).collect::<Vec<_>>().join(" ")
     }
 
-    /// The fields of what was asked for, then of what was found.
     pub(super) fn facts(&self) -> Vec<(String, serde_json::Value)> {
         self.result.asked.fields().into_iter().chain(self.result.found.fields()).collect()
     }
 
-    /// The codes of the warnings.
     pub(super) fn warnings(&self) -> String {
         let codes: BTreeSet<&str> =
             self.result.warnings.iter().map(|warning| warning.code.as_str()).collect();
@@ -147,47 +212,35 @@ pub(super) fn shown(value: &serde_json::Value) -> String {
     printable(&text).into_owned()
 }
 
-/// Each parameter with the values that it has among namesakes; `None` where one does not have it.
-type Values = BTreeMap<String, BTreeSet<Option<String>>>;
+/// Each parameter with the number of results that have it, and its values.
+type Params = BTreeMap<String, (usize, BTreeSet<String>)>;
 
 /// Every result of the run, in its order.
 pub(super) fn rows(run: &Run) -> Vec<ExportRow<'_>> {
-    let mut values: BTreeMap<(&str, &str), Values> = BTreeMap::new();
-    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let family = |result: &'_ Measurement| (result.probe.clone(), result.engine.clone());
+    // For each probe of an engine how many results it has.
+    let mut namesakes: BTreeMap<_, (usize, Params)> = BTreeMap::new();
     for result in &run.results {
-        let family = (result.probe.as_str(), result.engine.as_str());
-        *counts.entry(family).or_default() += 1;
+        let (count, params) = namesakes.entry(family(result)).or_default();
+        *count += 1;
         for (key, value) in result.asked.fields() {
-            values.entry(family).or_default().entry(key).or_default().insert(Some(value.to_string()));
-        }
-    }
-    // A parameter that only some namesakes have tells them apart as well.
-    for result in &run.results {
-        let family = (result.probe.as_str(), result.engine.as_str());
-        let asked = result.asked.fields();
-        for (key, seen) in values.entry(family).or_default() {
-            if !asked.contains_key(key) {
-                seen.insert(None);
-            }
+            let (having, values) = params.entry(key).or_default();
+            *having += 1;
+            values.insert(value.to_string());
         }
     }
     let mut taken = BTreeMap::new();
     let row = |result| {
         let result: &Measurement = result;
-        let family = (result.probe.as_str(), result.engine.as_str());
         let mut name = printable(&result.probe).trim().to_owned();
         if name.is_empty() {
             name = "(no name)".into();
         }
-        if counts.get(&family).is_some_and(|count| *count > 1) {
-            for (key, value) in &result.asked.fields() {
-                if values
-                    .get(&family)
-                    .and_then(|keys| keys.get(key.as_str()))
-                    .is_some_and(|seen| seen.len() > 1)
-                {
-                    name = format!("{name}/{}={}", printable(key), shown(value));
-                }
+        let (count, params) = &namesakes[&family(result)];
+        for (key, value) in &result.asked.fields() {
+            let (having, values) = &params[key];
+            if having < count || values.len() > 1 {
+                name = format!("{name}/{}={}", printable(key), shown(value));
             }
         }
         if result.engine != "host" {

@@ -1,8 +1,8 @@
 //! Why the totals of a scan are what they are, in numbers.
 
 use super::number;
-use tollgate_record::Measurement;
 use tollgate_record::number::{bytes, figure, percent, time, whole};
+use tollgate_record::{Measurement, phase};
 
 /// Sentences, each with the numbers of this scan.
 pub(super) fn explain(scan: &Measurement) -> Vec<String> {
@@ -15,7 +15,7 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
     };
     let touches = scan.crossings as f64;
     let random = scan.asked.scan().is_some_and(|scan| scan.pattern == "random");
-    text.extend(minors(touches, minor + major, page));
+    text.push(minors(touches, minor + major, page));
     text.extend(majors(scan, major, page, random));
     text.extend(waiting(scan, major));
     if random {
@@ -26,104 +26,87 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
     text
 }
 
-/// A count with its noun.
 fn counted(number: f64, one: &str, several: &str) -> String {
     format!("{} {}", whole(number), if number == 1.0 { one } else { several })
 }
 
 /// Fault-around: pages that were there before they were touched.
-fn minors(touches: f64, faults: f64, page: f64) -> Option<String> {
+fn minors(touches: f64, faults: f64, page: f64) -> String {
     if faults <= 0.0 {
-        return Some(format!(
+        return format!(
             "None of {} touches faulted: every page was in the page table already.",
             whole(touches)
-        ));
+        );
     }
+    let made =
+        format!("{} made {}", counted(touches, "touch", "touches"), counted(faults, "fault", "faults"));
     let each = touches / faults;
-    Some(if each < 1.05 {
-        format!(
-            "{} made {}: nearly every touch made its own, for no earlier fault had mapped its page.",
-            counted(touches, "touch", "touches"),
-            counted(faults, "fault", "faults")
-        )
-    } else {
-        format!(
-            "{} made {}, one for each {} touches. The other {} touches found their page in the page \
-             table: a fault maps those around the one touched with it where they are in the page cache (fault-around: \
-             {}, and the whole of a large folio in newer kernels), and a page touched again is there.",
-            counted(touches, "touch", "touches"),
-            counted(faults, "fault", "faults"),
-            figure(each),
-            whole(touches - faults),
-            bytes(16.0 * page),
-        )
-    })
+    if each < 1.05 {
+        return format!("{made}: nearly every touch made its own, for no earlier fault had mapped its page.");
+    }
+    format!(
+        "{made}, one for each {} touches. The other {} touches found their page in the page table: a fault maps \
+         those around the one touched with it where they are in the page cache (fault-around: {}, and the whole of a \
+         large folio in newer kernels), and a page touched again is there.",
+        figure(each),
+        whole(touches - faults),
+        bytes(16.0 * page),
+    )
 }
 
 /// Readahead: pages that were read before they were touched.
 fn majors(scan: &Measurement, major: f64, page: f64, random: bool) -> Option<String> {
     let read = number(scan, "bytes_read")?;
-    if major <= 0.0 {
-        return Some(if read > 0.0 {
-            format!(
-                "No fault was major, and yet {} were read: readahead had every page in memory before it was touched.",
-                bytes(read)
-            )
-        } else {
-            "No fault was major and nothing was read: the file was in the page cache.".into()
-        });
+    let size = bytes(read);
+    if major <= 0.0 && read > 0.0 {
+        return Some(format!(
+            "No fault was major, and yet {size} were read: readahead had every page in memory before it was touched."
+        ));
+    } else if major <= 0.0 {
+        return Some("No fault was major and nothing was read: the file was in the page cache.".into());
     }
-    let pages = read / page;
-    let each = pages / major;
-    let faults = counted(major, "major fault", "major faults");
+    let (pages, each) = (read / page, read / page / major);
+    let (faults, pages_each) = (counted(major, "major fault", "major faults"), figure(each));
     let ahead = number(scan, "read_ahead_kib")
         .map_or_else(String::new, |kib| format!(" (in windows of up to {})", bytes(kib * 1024.0)));
     Some(if each < 1.5 {
         format!(
-            "{faults} read {}: {} pages each, so that nothing was read ahead and each of these touches waited \
-             for the disk.",
-            bytes(read),
-            figure(each)
+            "{faults} read {size}: {pages_each} pages each, so that nothing was read ahead and each of these \
+             touches waited for the disk."
         )
     } else if random {
         format!(
-            "{faults} read {}, {} pages each{ahead}: readahead fetched what random touches did not ask for; \
-             --advice random switches it off.",
-            bytes(read),
-            figure(each),
+            "{faults} read {size}, {pages_each} pages each{ahead}: readahead fetched what random touches did not ask \
+             for; --advice random switches it off."
         )
     } else {
         format!(
-            "{faults} for {} pages read: {} pages ({}) for each. A fault that finds its page being read ahead already \
-             waits for it and counts as minor; readahead{ahead} starts the next window before it is needed, so that \
-             only a page that nobody had asked for yet makes a major fault.",
+            "{faults} for {} pages read: {pages_each} pages ({}) for each. A fault that finds its page being read \
+             ahead already waits for it and counts as minor; readahead{ahead} starts the next window before it is \
+             needed, so that only a page that nobody had asked for yet makes a major fault.",
             whole(pages),
-            figure(each),
             bytes((each * page).round()),
         )
     })
 }
 
-/// What the waiting comes to.
 fn waiting(scan: &Measurement, major: f64) -> Option<String> {
-    let waited = scan.phases.iter().find(|part| part.name == "waiting")?.ns?.estimate * scan.crossings as f64;
-    let total = scan.ns?.estimate * scan.crossings as f64;
-    let floor = number(scan, "direct_read_p50_ns");
+    let touches = scan.crossings as f64;
+    let waited = scan.phase(phase::WAITING)?.ns?.estimate * touches;
+    let total = scan.ns?.estimate * touches;
     if major <= 0.0 {
         return None;
     }
     let mut text =
-        format!("Off the CPU for {} of {} ({})", time(waited), time(total), percent(waited / total),);
+        format!("Off the CPU for {} of {} ({})", time(waited), time(total), percent(waited / total));
     // Where faults waited for what was being read ahead, the wait is not that of the major ones.
-    if number(scan, "bytes_read")
-        .zip(number(scan, "page_bytes"))
-        .is_some_and(|(read, page)| read < 1.5 * page * major)
-    {
+    let read = number(scan, "bytes_read").zip(number(scan, "page_bytes"));
+    if read.is_some_and(|(read, page)| read < 1.5 * page * major) {
         text += &format!(", {} for each major fault", time(waited / major));
     }
-    if let Some(floor) = floor {
-        text +=
-            &format!("; one page read at random past the page cache takes {} on this device", time(floor));
+    if let Some(floor) = number(scan, "direct_read_p50_ns") {
+        let floor = time(floor);
+        text += &format!("; one page read at random past the page cache takes {floor} on this device");
     }
     Some(text + ".")
 }

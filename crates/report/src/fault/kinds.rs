@@ -6,6 +6,7 @@ use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use crate::text::{clean, lines, painted, wrap};
+use crate::words::reason;
 use tollgate_record::number::{SHORT, change, figure, fit, per_crossing, percent, time};
 use tollgate_record::{Evidence, Measurement, Run, Single, Status};
 
@@ -17,7 +18,7 @@ pub(crate) fn fault_kinds(run: &Run, style: &Style) -> String {
     text.extend(painted(Paint::Bold, title, style));
     text.extend(table(run, style));
     text.push(String::new());
-    text.extend(bill(run, style));
+    text.extend(bills(run, style));
     text.extend(skipped(run, style));
     text.extend(notes(run, style));
     lines(text)
@@ -42,10 +43,9 @@ fn table(run: &Run, style: &Style) -> Vec<String> {
             table.prose([name], if why.is_empty() { "it failed" } else { &why }, Paint::Bad);
             continue;
         };
-        let single = |of: fn(&Single) -> f64| {
-            result.single.as_ref().map_or_else(|| "-".into(), |single| fit(of(single), SHORT + 1))
-        };
-        let count = |key: &str| number(result, key).map_or_else(|| "-".into(), |it| per_crossing(it, true));
+        let single =
+            |of: fn(&Single) -> f64| result.single.as_ref().map_or("-".into(), |it| fit(of(it), SHORT + 1));
+        let count = |key: &str| number(result, key).map_or("-".into(), |it| per_crossing(it, true));
         table.row([
             name,
             fit(ns.estimate, SHORT + 1),
@@ -60,21 +60,10 @@ fn table(run: &Run, style: &Style) -> Vec<String> {
     table.lines(style)
 }
 
-/// The bills of a minor and of a major fault.
-fn bill(run: &Run, style: &Style) -> Vec<String> {
-    let find = |probe: &str| run.results.iter().find(|result| result.probe == probe);
-    let mut text = Vec::new();
-    if let Some(minor) = find("fault/anonymous").filter(|minor| !minor.phases.is_empty()) {
-        text.push(style.paint(Paint::Bold, "The bill of a minor fault (anonymous)"));
-        text.extend(parts(minor, style));
-    }
-    text.extend(major_bill(run, style));
-    text
-}
-
-/// The lines of one bill.
-fn parts(result: &Measurement, style: &Style) -> Vec<String> {
-    let Some(total) = result.ns else { return Vec::new() };
+/// A title and the lines of the bill.
+fn parts(title: &str, result: &Measurement, style: &Style) -> Vec<String> {
+    let mut text = vec![style.paint(Paint::Bold, title)];
+    let Some(total) = result.ns else { return text };
     let mut table = TextTable::new([
         Column::left("").most(24),
         Column::right(""),
@@ -98,24 +87,27 @@ fn parts(result: &Measurement, style: &Style) -> Vec<String> {
         table.row([clean(&part.name, style), figure(ns.estimate), share, evidence.into()]);
     }
     table.row(["in all".into(), figure(total.estimate)]);
-    table.lines(style)
+    text.extend(table.lines(style));
+    text
 }
 
-/// The bill of a major fault, and what proves the device's share.
-fn major_bill(run: &Run, style: &Style) -> Vec<String> {
+/// The bills of a minor and of a major fault, and what proves the device's share.
+fn bills(run: &Run, style: &Style) -> Vec<String> {
     let find = |probe: &str| run.results.iter().find(|result| result.probe == probe);
-    let Some(major) = find("fault/major").filter(|major| !major.phases.is_empty()) else { return Vec::new() };
-    let mut text = vec![style.paint(Paint::Bold, "The bill of a major fault")];
-    text.extend(parts(major, style));
+    let with_bill = |probe: &str| find(probe).filter(|result| !result.phases.is_empty());
+    let mut text = Vec::new();
+    if let Some(minor) = with_bill("fault/anonymous") {
+        text.extend(parts("The bill of a minor fault (anonymous)", minor, style));
+    }
+    let Some(major) = with_bill("fault/major") else { return text };
+    text.extend(parts("The bill of a major fault", major, style));
     let p50 = |result: &Measurement| result.single.map(|single| single.p50);
     if let Some(floor) = find("fault/direct-read").filter(|floor| floor.status == Status::Measured)
         && let (Some(of_fault), Some(of_floor)) = (p50(major), p50(floor))
     {
-        let share = |result: &Measurement| {
-            Some(number(result, "off_cpu_ns_per_touch")? / number(result, "wall_ns_per_touch")?)
-        };
-        let off = share(floor).map_or_else(String::new, |share| {
-            format!(", in which the thread is off the CPU for {} of the time", percent(share))
+        let off = number(floor, "off_cpu_ns_per_touch").zip(number(floor, "wall_ns_per_touch"));
+        let off = off.map_or_else(String::new, |(off, wall)| {
+            format!(", in which the thread is off the CPU for {} of the time", percent(off / wall))
         });
         let above = change(of_fault / of_floor - 1.0);
         let sentence = format!(
@@ -132,17 +124,10 @@ fn major_bill(run: &Run, style: &Style) -> Vec<String> {
 
 /// What was skipped, with what would make it measurable.
 fn skipped(run: &Run, style: &Style) -> Vec<String> {
-    let skipped = run.results.iter().filter(|result| result.status == Status::Skipped);
-    skipped
-        .flat_map(|result| {
-            let text = |text: &Option<String>| clean(text.as_deref().unwrap_or("no reason given"), style);
-            let line = format!(
-                "{} skipped: {}; {}",
-                clean(&result.probe, style),
-                text(&result.reason),
-                text(&result.enable)
-            );
-            wrap(&line, style.prose(), "  ")
-        })
-        .collect()
+    let line = |result: &Measurement| {
+        let (probe, why) = (clean(&result.probe, style), reason(result, style));
+        let enable = clean(result.enable.as_deref().unwrap_or("no reason given"), style);
+        wrap(&format!("{probe} skipped: {why}; {enable}"), style.prose(), "  ")
+    };
+    run.results.iter().filter(|result| result.status == Status::Skipped).flat_map(line).collect()
 }

@@ -5,15 +5,14 @@ use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, cut, left, lines, painted, wrap};
+use crate::text::{clean, cut, left, lines, marked, painted, wrap};
+use crate::words::reason;
 use tollgate_record::number::{bytes, figure, percent, time, whole};
 use tollgate_record::{Measurement, Run, Status};
 
 /// Columns of what a row tells of.
 const NAME: usize = 32;
-/// Columns of each scan.
 const CELL: usize = 12;
-/// The most scans of one table.
 const ACROSS: usize = 4;
 
 type ScanFact = (&'static str, fn(&Measurement) -> Option<String>);
@@ -72,14 +71,13 @@ pub(crate) fn fault_scan(run: &Run, style: &Style) -> String {
         text.push(String::new());
     }
     for scan in run.results.iter().filter(|scan| scan.status == Status::Failed) {
-        let why = clean(scan.reason.as_deref().unwrap_or("no reason given"), style);
-        text.extend(wrap(&format!("{} failed: {why}", name(scan)), style.prose(), "  "));
+        let line = format!("{} failed: {}", name(scan), reason(scan, style));
+        text.extend(wrap(&line, style.prose(), "  "));
     }
     text.extend(notes(run, style));
     lines(text)
 }
 
-/// The scan's size.
 fn name(scan: &Measurement) -> String {
     number(scan, "size").map_or_else(|| "-".into(), bytes)
 }
@@ -152,15 +150,8 @@ fn timeline(scan: &Measurement, style: &Style) -> Vec<String> {
         let columns = (style.columns() - 24).min(50);
         let parts = parts(&series.points, columns);
         let most = parts.iter().copied().fold(0.0, f64::max);
-        let marks = style.pick(" ▁▂▃▄▅▆▇█", " .:-=+*#@");
-        let marks: Vec<char> = marks.chars().collect();
-        let bar: String = parts
-            .iter()
-            .map(|part| {
-                let share = if most > 0.0 { part / most } else { 0.0 };
-                marks[((share * (marks.len() - 1) as f64).ceil() as usize).min(marks.len() - 1)]
-            })
-            .collect();
+        let shares = parts.iter().map(|part| if most > 0.0 { part / most } else { 0.0 });
+        let bar = marked(shares, style.pick(" ▁▂▃▄▅▆▇█", " .:-=+*#@"), f64::ceil);
         let total = series.points.last().map_or(0.0, |point| point[1]);
         let total = if name == "bytes read" { bytes(total) } else { whole(total) };
         let total = cut(&total, 10, style);

@@ -15,7 +15,6 @@ const CHANCE: f64 = 0.01;
 /// Changes of the median below this, in logarithms, are not told of.
 const SMALLEST: f64 = 0.01;
 
-/// A division.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Division {
     /// Place of the first value after it.

@@ -3,7 +3,7 @@
 use super::{Change, Group, History, Series};
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, cut, lines, list, wrap};
+use crate::text::{clean, cut, lines, list, marked, wrap};
 use tollgate_record::number::{SHORT, change, count, fit, plural};
 
 /// Runs that the curve shows; of longer series the newest.
@@ -79,7 +79,6 @@ fn cells(series: &Series, style: &Style) -> [String; 5] {
 
 /// One character for each run, the higher the more it took.
 fn curve(series: &Series, style: &Style) -> String {
-    let steps: Vec<char> = style.pick("▁▂▃▄▅▆▇█", "_.,-~=+#").chars().collect();
     let shown = &series.points[series.points.len().saturating_sub(CURVE)..];
     let logs: Vec<f64> = shown.iter().map(|point| point.value.ln()).collect();
     let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
@@ -87,12 +86,8 @@ fn curve(series: &Series, style: &Style) -> String {
     // What varies by less than a few per cent must not look like mountains.
     let span = (high - low).max(0.05);
     let middle = f64::midpoint(low, high);
-    logs.iter()
-        .map(|log| {
-            let share = ((log - middle) / span + 0.5).clamp(0.0, 1.0);
-            steps[((share * (steps.len() - 1) as f64).round() as usize).min(steps.len() - 1)]
-        })
-        .collect()
+    let shares = logs.iter().map(|log| (log - middle) / span + 0.5);
+    marked(shares, style.pick("▁▂▃▄▅▆▇█", "_.,-~=+#"), f64::round)
 }
 
 /// A sentence for each change, in the color of its direction.

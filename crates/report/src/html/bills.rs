@@ -3,7 +3,8 @@
 
 mod item;
 
-use super::runs::{PageRow, Runs, family};
+use super::emulated;
+use super::runs::{PageRow, Runs};
 use crate::chart::mark::{self, COLORS, Look};
 use crate::chart::scale::extent;
 use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
@@ -42,15 +43,11 @@ pub(super) fn section(runs: &Runs) -> Markup {
         let bills: Vec<(usize, Bill)> =
             row.results.iter().filter_map(|(n, it)| Some((*n, Bill::of(it)?))).collect();
         let Some(measure) = bills.first().map(|(_, bill)| bill.measure) else { continue };
-        let family = family(row.family);
         let engine = clean(&row.results[0].1.engine);
-        let title = if super::emulated::is(row.results[0].1) {
-            super::emulated::title(row.results[0].1)
-        } else if matches!(engine.as_str(), "host" | "embedded") {
-            family
-        } else {
-            format!("{family}, {engine}")
-        };
+        let mut title = emulated::title(row.results[0].1);
+        if !emulated::is(row.results[0].1) && !matches!(engine.as_str(), "host" | "embedded") {
+            title = format!("{title}, {engine}");
+        }
         // A color stands for one part: rows whose parts need more colors than there are have a figure of their own.
         let fits = |group: &&mut Group| {
             let named = group

@@ -19,13 +19,11 @@ pub(super) fn title(result: &Measurement) -> String {
 }
 
 /// What is emulated, once for all rows below a heading; of sentences that differ in their figures the first.
-pub(super) fn why(rows: &[PageRow]) -> Vec<String> {
+pub(super) fn why<'a>(rows: &[PageRow<'a>]) -> Vec<&'a str> {
     let all = rows.iter().flat_map(|row| &row.results).flat_map(|(_, it)| &it.warnings);
-    let words_of =
-        |text: &str| text.split(|c: char| !c.is_alphabetic()).map(str::to_owned).collect::<Vec<_>>();
-    let mut kinds: IndexMap<Vec<String>, String> = IndexMap::new();
+    let mut kinds: IndexMap<Vec<&str>, &str> = IndexMap::new();
     for text in all.filter(|warning| warning.code == words::EMULATED).map(sentence) {
-        kinds.entry(words_of(text)).or_insert_with(|| text.to_owned());
+        kinds.entry(text.split(|c: char| !c.is_alphabetic()).collect()).or_insert(text);
     }
     kinds.into_values().collect()
 }

@@ -56,13 +56,10 @@ pub(super) fn section(runs: &Runs) -> Markup {
     }
 }
 
-fn text(result: &Measurement, key: &str) -> String {
-    clean(result.asked.fields().get(key).and_then(|value| value.as_str()).unwrap_or_default())
-}
-
 /// The program, and its instruction set where the name does not contain it.
 fn name(result: &Measurement) -> String {
-    let (program, isa) = (text(result, "program"), text(result, "isa"));
+    let asked = result.asked.icache();
+    let (program, isa) = asked.map(|of| (clean(&of.program), clean(&of.isa))).unwrap_or_default();
     match (program.as_str(), isa.as_str()) {
         ("", "") => "a program".into(),
         (program, isa) if isa.is_empty() || program.contains(isa) || isa.starts_with(program) => {

@@ -62,7 +62,7 @@ fn figure(runs: &Runs, rows: Vec<PageRow>, lead: &str) -> Markup {
         figure.picture.push(html! {
             section.family {
                 h3 { (clean(&title)) span.per { "per " (per) } }
-                @if !why.is_empty() { ul.why { @for text in why { li.warning { (clean(&text)) } } } }
+                @if !why.is_empty() { ul.why { @for text in why { li.warning { (clean(text)) } } } }
                 ol class="rungs decades" style=(step) {
                     @for row in &rows { (rung(runs, row, &scale, &common, &mut told)) }
                 }

@@ -24,16 +24,10 @@ const HEAD: PreEscaped<&str> = PreEscaped(concat!(
     r#"<meta name="color-scheme" content="light dark"/><link rel="icon" href="data:,"/>"#,
 ));
 
-/// A part of the page.
-pub(super) struct Section {
-    /// Its anchor.
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
-    /// What is in it; nothing when the runs have nothing of the kind.
-    pub(super) build: fn(&Runs) -> Markup,
-}
+/// A part of the page: its anchor, its title, and what is in it; nothing when the runs have nothing of the kind.
+pub(super) type Section = (&'static str, &'static str, fn(&Runs) -> Markup);
 
-pub(super) fn page(runs: &Runs, sections: &[(&Section, Markup)]) -> String {
+pub(super) fn page(runs: &Runs, sections: &[(&str, &str, Markup)]) -> String {
     let title = title(runs);
     finish(html! {
         (DOCTYPE) "\n"
@@ -44,13 +38,13 @@ pub(super) fn page(runs: &Runs, sections: &[(&Section, Markup)]) -> String {
                 (mark::shapes())
                 (header(runs, &title))
                 nav aria-label="Contents" {
-                    ul { @for (section, _) in sections { li { a href={ "#" (section.id) } { (section.title) } } } }
+                    ul { @for (id, title, _) in sections { li { a href={ "#" (id) } { (title) } } } }
                 }
                 main #content {
-                    @for (section, content) in sections {
-                        @let heading = format!("{}-title", section.id);
-                        section.part #(section.id) aria-labelledby=(heading) {
-                            h2 #(heading) { (section.title) }
+                    @for (id, title, content) in sections {
+                        @let heading = format!("{id}-title");
+                        section.part #(id) aria-labelledby=(heading) {
+                            h2 #(heading) { (title) }
                             (content)
                         }
                     }
@@ -111,7 +105,7 @@ fn range(runs: &Runs) -> Option<String> {
     figures.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (first, last) = (figures.first()?, figures.last()?);
     let ratio = last.1 / first.1;
-    if first.0 == last.0 || ratio < 2.0 {
+    if first.0 == last.0 || !(2.0..f64::INFINITY).contains(&ratio) {
         return None;
     }
     let show = |ns| crate::chart::Unit::Nanoseconds.show(ns);

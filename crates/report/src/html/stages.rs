@@ -140,7 +140,7 @@ fn ticks(scale: &Scale) -> Vec<(usize, String, bool)> {
 /// One instruction. The letter of a stage is where it is entered, on full color; while the instruction stays the color is
 /// pale. A cross is where it is thrown away.
 fn lane(row: &StageRow, scale: &Scale, ticks: &[(usize, String, bool)], is_event: bool) -> Markup {
-    let at = |column| at(scale, column);
+    let (at, after) = (|column| at(scale, column), |column: usize| at(scale, column.saturating_add(1)));
     let rect = |class, from: f64, to: f64| mark::rect(class, [from, to.max(from)], 2.0, ROW - 4.0);
     let name = clean(&format!("{} {}", row.mode, if row.text.is_empty() { "?" } else { &row.text }));
     // What traps goes all the way: it is not struck out.
@@ -148,9 +148,9 @@ fn lane(row: &StageRow, scale: &Scale, ticks: &[(usize, String, bool)], is_event
     let drawn = html! {
         @for span in &row.stages {
             @let (first, last) = (scale.column(span.first), scale.column(span.last.max(span.first)));
-            @let (from, next) = (at(first), at(first + 1));
+            @let (from, next) = (at(first), after(first));
             g class={ "s" (STAGES.iter().position(|(name, _)| *name == span.name).unwrap_or(OTHER)) } {
-                @if last > first { (rect("stay", next, at(last + 1))) }
+                @if last > first { (rect("stay", next, after(last))) }
                 (rect("stage", from, next))
                 @if scale.width() <= LETTERS {
                     (mark::label("letter", "middle", (from + next) / 2.0, 14.0, &letter(&span.name).to_string()))
@@ -158,7 +158,7 @@ fn lane(row: &StageRow, scale: &Scale, ticks: &[(usize, String, bool)], is_event
             }
         }
         @if let Some(column) = row.squash.as_ref().map(|squash| scale.column(squash.at)) {
-            g.cross { (mark::shape(CROSS, "shape", (at(column) + at(column + 1)) / 2.0, ROW / 2.0)) }
+            g.cross { (mark::shape(CROSS, "shape", (at(column) + after(column)) / 2.0, ROW / 2.0)) }
         }
     };
     html! {
@@ -166,7 +166,7 @@ fn lane(row: &StageRow, scale: &Scale, ticks: &[(usize, String, bool)], is_event
             span.name { @if is_event { b { (name) } } @else { (name) } }
             (mark::track(ROW, html! {
                 @for (column, ..) in ticks { (mark::line("grid", (at(*column), 0.0), (at(*column), ROW))) }
-                @for (_, column) in scale.folds() { (rect("fold", at(*column), at(column + 1))) }
+                @for (_, column) in scale.folds() { (rect("fold", at(*column), after(*column))) }
                 (mark::mark(&CROSS.class(), &words(row), drawn))
             }))
             span.note { (clean(&note(row))) }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn columns_beyond_the_end_and_none_at_all_stay_in_the_picture() {
         let squash = Some(StageSquash { at: u64::MAX - 1, by: String::new() });
-        let rows = [StageRow { squash, ..row("", &[("IF", 9, 3)]) }];
+        let rows = [StageRow { squash, ..row("", &[("IF", 9, 3), ("ID", 4, u64::MAX)]) }];
         for events in [vec![], vec![0, 1]] {
             let out = written(&rows, &Scale::new(events));
             assert!(

@@ -1,8 +1,7 @@
 //! The matrix that core-to-core-latency prints with `--csv`: nanoseconds from one core to another, one way (it
 //! halves its round trips itself), means without their spread, and blanks where nothing was measured.
 
-use super::figures::{alone, asked};
-use super::importer::{ImportError, Imported, Importer, Told};
+use super::figures::{Imported, Importer, Told, alone, ask};
 use tollgate_record::Per;
 
 pub(super) const IMPORTER: Importer =
@@ -24,38 +23,34 @@ fn cell_of(cell: &str) -> Result<Option<f64>, std::num::ParseFloatError> {
     }
 }
 
-fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
-    let wrong = |what: String| ImportError::Wrong { format: IMPORTER.name, what };
+fn read(text: &str, _: &Told) -> Result<Imported, String> {
     let mut table = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut imported = Imported::default();
     let (mut rows, mut columns) = (0, 0);
     for (to, record) in table.records().enumerate() {
-        let record = record.map_err(|error| wrong(error.to_string()))?;
+        let record = record.map_err(|error| error.to_string())?;
         rows += 1;
         columns = columns.max(record.len());
         if rows.max(columns) > MOST_CORES {
-            return Err(wrong(format!(
-                "it has more than {MOST_CORES} rows or columns, which no machine has cores"
-            )));
+            return Err(format!("it has more than {MOST_CORES} rows or columns, which no machine has cores"));
         }
         for (from, cell) in record.iter().enumerate() {
             let figure = cell_of(cell).map_err(|_| {
                 let cell: String = tollgate_record::text::printable(cell).chars().take(40).collect();
-                wrong(format!("`{cell}` in row {rows} is not a number"))
+                format!("`{cell}` in row {rows} is not a number")
             })?;
             if let Some(ns) = figure {
                 let mut row = alone("core/core-to-core", "imported-core-to-core", Per::Message, ns);
                 // Positions in the table; which CPUs they are depends on how the tool was called.
-                let asked = asked(&mut row);
-                (asked.core_a, asked.core_b) = (Some(to as u64), Some(from as u64));
+                ask(&mut row, |asked| (asked.core_a, asked.core_b) = (Some(to as u64), Some(from as u64)));
                 imported.results.push(row);
             }
         }
     }
     if rows != columns {
-        return Err(wrong(format!(
+        return Err(format!(
             "it has {rows} rows and {columns} columns; a table of cores has as many of both"
-        )));
+        ));
     }
     Ok(imported)
 }

@@ -1,7 +1,54 @@
-//! Another tool's figure as a measurement.
+//! What an importer is, and another tool's figure as a measurement.
 
+use std::collections::BTreeMap;
 use tollgate_record::family::ImportedAsked;
-use tollgate_record::{Asked, Estimate, Measurement, Per, Status, Warning, warning};
+use tollgate_record::{Asked, Estimate, Host, Measurement, Per, Status, Warning, warning};
+
+/// What the user says where the file is silent: `loops` to `1000000`.
+pub type Told = BTreeMap<String, String>;
+
+/// Another tool whose results can be read.
+pub struct Importer {
+    /// What it is called on the command line, and in the engine of each row (`imported-lmbench`).
+    pub name: &'static str,
+    /// What it reads.
+    pub what: &'static str,
+    /// Whether a text looks like this.
+    pub(super) detect: fn(&str) -> bool,
+    /// An error says what does not hold to the format, and where.
+    pub(super) read: fn(&str, &Told) -> Result<Imported, String>,
+}
+
+/// What a file held.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Imported {
+    /// One for each figure.
+    pub results: Vec<Measurement>,
+    /// What the file tells of its host; everything else is absent.
+    pub host: Host,
+    /// Results of the file that have no place here (bandwidths, arithmetic), by the tool's own names.
+    pub ignored: Vec<String>,
+}
+
+/// Why a file gives no run. Each reads as a clause after the file's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// Nothing in it.
+    #[error("it is empty")]
+    Empty,
+    /// Not UTF-8.
+    #[error("it is not text: invalid UTF-8 at byte {0}")]
+    NotText(usize),
+    /// No importer knows it.
+    #[error("its format is not known; the formats that can be read are {0}; name one with --format")]
+    Unknown(String),
+    /// Of a known format, but without a result that can be used.
+    #[error("it holds no result of {0}: no line is a latency that tollgate imports")]
+    Nothing(&'static str),
+    /// A place that does not hold to the format, and what is wrong with it.
+    #[error("it does not hold to the format {0}: {1}")]
+    Wrong(&'static str, String),
+}
 
 /// Nanoseconds in a unit that tools print.
 pub(super) const MICROSECOND: f64 = 1e3;
@@ -35,14 +82,12 @@ pub(super) fn round_trip(probe: &str, engine: &str, ns: f64) -> Measurement {
 pub(super) fn sampled(probe: &str, engine: &str, per: Per, samples: &[f64]) -> Option<Measurement> {
     let mut sorted: Vec<f64> = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
-    if sorted.is_empty() || sorted.iter().any(|ns| !ns.is_finite()) {
-        return None;
-    }
-    let mut row = Measurement::empty(probe, engine, per, Status::Measured);
     let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    // Not finite either for no samples, or for one that is not.
     if !mean.is_finite() {
         return None;
     }
+    let mut row = Measurement::empty(probe, engine, per, Status::Measured);
     let at = |share: f64| quantile(&sorted, share);
     let interval = median_interval(&sorted);
     if interval.is_none() {
@@ -89,15 +134,11 @@ fn median_interval(sorted: &[f64]) -> Option<[f64; 2]> {
     rank.map(|k| [sorted[k], sorted[n - 1 - k]])
 }
 
-/// What the other tool's file says was measured, to be filled in.
-pub(super) fn asked(row: &mut Measurement) -> &mut ImportedAsked {
-    if row.asked.imported().is_none() {
-        row.asked = Asked::Imported(ImportedAsked::default());
-    }
-    match &mut row.asked {
-        Asked::Imported(asked) => asked,
-        _ => unreachable!("it was just made so"),
-    }
+/// Adds what the other tool's file says was measured.
+pub(super) fn ask(row: &mut Measurement, fill: impl FnOnce(&mut ImportedAsked)) {
+    let mut asked = row.asked.imported().cloned().unwrap_or_default();
+    fill(&mut asked);
+    row.asked = Asked::Imported(asked);
 }
 
 #[cfg(test)]

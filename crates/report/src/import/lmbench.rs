@@ -1,14 +1,12 @@
 //! lmbench: what its programs print, the raw results of a whole run, and the tables of its summary.
 
-use super::figures::asked;
-use super::importer::{ImportError, Imported, Importer, Told};
-use latency::{Latency, of_ring};
+use super::figures::{Imported, Importer, Told, ask};
 use std::collections::BTreeSet;
+use summary::{Latency, of_ring};
 use tollgate_record::family::ImportedFound;
 use tollgate_record::text::printable;
 use tollgate_record::{Found, Measurement, Per};
 
-mod latency;
 mod summary;
 
 pub(super) const IMPORTER: Importer =
@@ -40,7 +38,7 @@ fn detect(text: &str) -> bool {
         || text.lines().any(|line| of_line(line).is_some() || size_line(line).is_some())
 }
 
-fn read(text: &str, _: &Told) -> Result<Imported, ImportError> {
+fn read(text: &str, _: &Told) -> Result<Imported, String> {
     let mut imported = Imported::default();
     let mut ring: Option<Ring> = None;
     let mut ignored = BTreeSet::new();
@@ -93,10 +91,9 @@ fn of_line(line: &str) -> Option<Measurement> {
     let more = what[begin.len()..].trim();
     match *begin {
         "Select on" => {
-            let number = more.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
-            let asked = asked(&mut row);
-            asked.descriptors = Some(number?);
-            asked.of = Some(if more.contains("tcp") { "tcp" } else { "files" }.into());
+            let number = more.split_whitespace().next()?.parse().ok()?;
+            let of = if more.contains("tcp") { "tcp" } else { "files" };
+            ask(&mut row, |asked| (asked.descriptors, asked.of) = (Some(number), Some(of.into())));
         }
         "Pagefaults on" => {}
         _ if !more.is_empty() => return None,

@@ -3,8 +3,7 @@
 //! The simple format is the seconds of a whole run and nothing else: `loops` tells how many operations it had, and
 //! `bench` which benchmark it was where no line says so.
 
-use super::figures::{MICROSECOND, SECOND, alone, asked, round_trip};
-use super::importer::{ImportError, Imported, Importer, Told};
+use super::figures::{Imported, Importer, MICROSECOND, SECOND, Told, alone, ask, round_trip};
 use tollgate_record::{Measurement, Per};
 
 pub(super) const IMPORTER: Importer =
@@ -12,7 +11,6 @@ pub(super) const IMPORTER: Importer =
 
 const ENGINE: &str = "imported-perf-bench";
 
-/// What an operation of a benchmark is.
 enum Operation {
     /// A message there and back: two switches.
     RoundTrip,
@@ -44,7 +42,6 @@ fn started(line: &str) -> Option<&str> {
     name.or_else(|| rest.split_once(" benchmark").map(|(name, _)| name))
 }
 
-/// One benchmark of a file.
 #[derive(Default)]
 struct Section<'a> {
     name: Option<&'a str>,
@@ -58,19 +55,12 @@ struct Section<'a> {
     bare: Option<f64>,
 }
 
-impl Section<'_> {
-    fn has_figures(&self) -> bool {
-        self.total.or(self.each).or(self.bare).is_some()
-    }
-}
-
-fn read(text: &str, told: &Told) -> Result<Imported, ImportError> {
-    let wrong = |what: String| ImportError::Wrong { format: IMPORTER.name, what };
+fn read(text: &str, told: &Told) -> Result<Imported, String> {
     let loops = match told.get("loops") {
         None => None,
         Some(loops) => {
             let number = loops.parse::<u64>().ok().filter(|loops| *loops > 0);
-            Some(number.ok_or_else(|| wrong("--tell loops=N takes a whole number above 0".into()))? as f64)
+            Some(number.ok_or("--tell loops=N takes a whole number above 0")? as f64)
         }
     };
     let mut imported = Imported::default();
@@ -79,10 +69,10 @@ fn read(text: &str, told: &Told) -> Result<Imported, ImportError> {
         let Some(name) = name else {
             let what = "it is one number, which says nothing of what it is: add --tell bench=sched/pipe (or the \
                         benchmark that it was) and --tell loops=N";
-            return Err(wrong(what.into()));
+            return Err(what.into());
         };
         match row(name, &section, loops) {
-            Some(row) => imported.results.push(row.map_err(wrong)?),
+            Some(row) => imported.results.push(row?),
             None => imported.ignored.push(name.to_owned()),
         }
     }
@@ -110,7 +100,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
             section.bare = Some(seconds * SECOND);
         }
     }
-    sections.retain(Section::has_figures);
+    sections.retain(|it| it.total.or(it.each).or(it.bare).is_some());
     sections
 }
 
@@ -125,7 +115,7 @@ fn row(name: &str, section: &Section<'_>, loops: Option<f64>) -> Option<Result<M
     Some(match operation {
         Operation::Whole => whole.ok_or_else(|| format!("{name} has no total time")).map(|ns| {
             let mut row = alone(&probe, ENGINE, Per::Operation, ns);
-            asked(&mut row).operation = Some("the whole benchmark".into());
+            ask(&mut row, |asked| asked.operation = Some("the whole benchmark".into()));
             row
         }),
         Operation::RoundTrip => each.ok_or_else(missing).map(|ns| round_trip(&probe, ENGINE, ns)),

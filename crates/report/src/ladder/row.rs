@@ -13,29 +13,15 @@ const PROOF: [WarningKind; 2] = [warning::PROOF_DISAGREES, warning::PER_COUNTED]
 /// More than this of proof is abbreviated, however wide the terminal.
 const MOST_PROOF: usize = 30;
 
-/// What a row needs from the others.
-pub(crate) struct Neighbors<'a> {
-    /// The results of the same family.
-    pub(crate) family: &'a [&'a Measurement],
-    /// What the figures of the family stand for unless a row says otherwise.
-    pub(crate) per: Per,
-    /// Warnings that are not worth a mark, because most rows have them.
-    pub(crate) common: &'a BTreeSet<&'a str>,
-}
-
-/// One row.
 pub(crate) struct Rung {
     /// What the rows are sorted by: the headline in nanoseconds, failed rows after all others.
     pub(crate) order: f64,
-    /// The mechanism.
     pub(crate) name: String,
     /// Why there is no figure; the cells are empty then.
     pub(crate) failure: Option<String>,
     /// ns, cycles, half interval, p99.
     pub(crate) figures: [String; 4],
-    /// The headline, to be drawn.
     pub(crate) bar: Bar,
-    /// The proof in words.
     pub(crate) proof: String,
     /// Whether the proof disagrees with the claim.
     pub(crate) disagrees: bool,
@@ -44,18 +30,24 @@ pub(crate) struct Rung {
 }
 
 impl Rung {
-    /// The row of `result`.
-    pub(crate) fn new(result: &Measurement, table: &Neighbors<'_>, style: &Style) -> Self {
+    /// The row of `result` among those of its family, whose figures stand for one `per` unless a row says otherwise.
+    /// `common` warnings are not worth a mark, because most rows have them.
+    pub(crate) fn new(
+        result: &Measurement,
+        family: &[&Measurement],
+        per: Per,
+        common: &BTreeSet<&str>,
+        style: &Style,
+    ) -> Self {
         let failure = (result.status == Status::Failed).then(|| {
             let reason = result.reason.as_deref().map(|reason| clean(reason, style)).unwrap_or_default();
             if reason.is_empty() { "failed, and did not say why".into() } else { format!("failed: {reason}") }
         });
         let disagrees = PROOF.iter().any(|&kind| result.has_warning(kind));
         let mut codes = result.warnings.iter().map(|warning| warning.code.as_str());
-        let noted =
-            codes.any(|code| PROOF.iter().all(|kind| kind.name != code) && !table.common.contains(code));
-        let mut name = name(result, table.family, style);
-        if result.per != table.per && failure.is_none() {
+        let noted = codes.any(|code| PROOF.iter().all(|kind| kind.name != code) && !common.contains(code));
+        let mut name = name(result, family, style);
+        if result.per != per && failure.is_none() {
             name = format!("{name} /{}", words::per(result.per));
         }
         if noted {
@@ -94,8 +86,8 @@ fn name(result: &Measurement, family: &[&Measurement], style: &Style) -> String 
     if name.is_empty() {
         name = "(no name)".into();
     }
-    let namesakes: Vec<_> = family.iter().filter(|other| other.probe == result.probe).collect();
-    let others: Vec<_> = namesakes.iter().map(|other| other.asked.fields()).collect();
+    let namesakes = family.iter().filter(|other| other.probe == result.probe);
+    let others: Vec<_> = namesakes.map(|other| other.asked.fields()).collect();
     for (key, value) in &result.asked.fields() {
         if others.iter().any(|other| other.get(key) != Some(value)) {
             // A string without its quotes.
@@ -134,28 +126,27 @@ fn half_interval(result: &Measurement) -> String {
 /// disagrees, the one that is farthest from the usual claim, which is one per crossing.
 fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
     let mut counts: Vec<(&String, f64)> = result.proof.iter().map(|(key, value)| (key, *value)).collect();
-    // A count of nothing says something only when it is the only one.
-    if !disagrees && counts.iter().any(|(_, value)| *value != 0.0) {
-        counts.retain(|(_, value)| *value != 0.0);
-    }
     let off = |value: f64| if value.is_nan() { f64::INFINITY } else { (value - 1.0).abs() };
     if disagrees {
         counts.sort_by(|a, b| off(b.1).total_cmp(&off(a.1)));
     } else {
+        // A count of nothing says something only when it is the only one.
+        if counts.iter().any(|(_, value)| *value != 0.0) {
+            counts.retain(|(_, value)| *value != 0.0);
+        }
         counts.sort_by_key(|(key, _)| !key.starts_with("switches"));
     }
     let word = |(key, value): &(&String, f64)| {
-        let text =
-            format!("{} {}", number::per_crossing(*value, disagrees), clean(&words::counted(key), style));
-        text.trim_end().to_owned()
+        let count = number::per_crossing(*value, disagrees);
+        format!("{count} {}", clean(&words::counted(key), style)).trim_end().to_owned()
     };
     let all = counts.iter().map(word).collect::<Vec<_>>().join(", ");
     match counts.as_slice() {
-        [first, others @ ..] if !others.is_empty() && (is_narrow(style) || all.len() > MOST_PROOF) => {
+        [first, _, ..] if is_narrow(style) || all.len() > MOST_PROOF => {
             if disagrees {
                 word(first)
             } else {
-                format!("{} +{}", word(first), others.len())
+                format!("{} +{}", word(first), counts.len() - 1)
             }
         }
         _ => all,

@@ -2,55 +2,38 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::wrap;
+use crate::words::reason;
 use tollgate_record::number::{bound, fit, per_crossing, percent, size};
-use tollgate_record::{Estimate, Measurement, Status};
+use tollgate_record::{Estimate, Measurement, PhaseName, Status, phase};
 
-/// What a row shows of a cell.
-pub(crate) struct RingCell {
-    pub(crate) procs: f64,
-    pub(crate) bytes: f64,
-    pub(crate) total: Option<Estimate>,
-    pub(crate) refill: Option<Estimate>,
-    hot: Option<Estimate>,
-    direct: Option<Estimate>,
-    queue: Option<Estimate>,
-    switches: Option<f64>,
-    failure: Option<String>,
-    pub(crate) counters: Vec<(String, f64)>,
+pub(super) fn procs(cell: &Measurement) -> f64 {
+    cell.asked.ring().map_or(f64::NAN, |ring| f64::from(ring.procs))
 }
 
-impl RingCell {
-    pub(crate) fn of(result: &Measurement, style: &Style) -> Self {
-        let ring = result.asked.ring();
-        let phase = |name: &str| result.phases.iter().find(|phase| phase.name == name)?.ns;
-        let reason = || result.reason.as_deref().map_or("no reason given".into(), |why| clean(why, style));
-        Self {
-            procs: ring.map_or(f64::NAN, |ring| f64::from(ring.procs)),
-            bytes: ring.map_or(f64::NAN, |ring| ring.size as f64),
-            total: result.ns.filter(|_| result.status == Status::Measured),
-            refill: phase("refill"),
-            hot: phase("hot work"),
-            direct: phase("direct switch"),
-            queue: phase("run queue"),
-            switches: result.proof.get("switches_per_crossing").copied(),
-            failure: (result.status != Status::Measured).then(reason),
-            counters: result.counters.iter().map(|(key, value)| (clean(key, style), *value)).collect(),
-        }
-    }
+pub(super) fn bytes(cell: &Measurement) -> f64 {
+    cell.asked.ring().map_or(f64::NAN, |ring| ring.size as f64)
+}
 
-    pub(crate) fn footprint(&self) -> f64 {
-        self.procs * self.bytes
-    }
+pub(super) fn footprint(cell: &Measurement) -> f64 {
+    procs(cell) * bytes(cell)
+}
 
-    /// The switch with what it costs later: the hop without its hot work.
-    pub(crate) fn switch(&self) -> Option<f64> {
-        Some(self.total?.estimate - self.hot?.estimate)
-    }
+/// The switch with what it costs later: the hop without its hot work.
+pub(super) fn switch(cell: &Measurement) -> Option<f64> {
+    Some(total(cell)?.estimate - part(cell, phase::HOT_WORK)?.estimate)
+}
+
+fn total(cell: &Measurement) -> Option<Estimate> {
+    cell.ns.filter(|_| cell.status == Status::Measured)
+}
+
+fn part(cell: &Measurement, name: PhaseName) -> Option<Estimate> {
+    cell.phase(name)?.ns
 }
 
 /// The matrix, and what its marks mean.
-pub(crate) fn table(cells: &[RingCell], style: &Style) -> Vec<String> {
+pub(super) fn table(cells: &[&Measurement], style: &Style) -> Vec<String> {
     let mut table = TextTable::new([
         Column::right("procs").most(6),
         Column::right("size").rank(1),
@@ -65,13 +48,13 @@ pub(crate) fn table(cells: &[RingCell], style: &Style) -> Vec<String> {
     ])
     .indent(1);
     for cell in cells {
-        match &cell.failure {
-            Some(why) => table.prose([count(cell.procs), size(cell.bytes)], why, Paint::Bad),
-            None => table.row(cell.texts(style)),
+        match cell.status {
+            Status::Measured => table.row(texts(cell, style)),
+            _ => table.prose([count(procs(cell)), size(bytes(cell))], reason(cell, style), Paint::Bad),
         }
     }
     let mut lines = table.lines(style);
-    if cells.iter().any(|cell| cell.refill.is_some_and(indistinct)) {
+    if cells.iter().any(|cell| part(cell, phase::REFILL).is_some_and(indistinct)) {
         let sign = style.at_most();
         let text = format!(
             "{sign} x: the refill cannot be distinguished from zero; x is the upper end of its interval"
@@ -81,28 +64,27 @@ pub(crate) fn table(cells: &[RingCell], style: &Style) -> Vec<String> {
     lines
 }
 
-impl RingCell {
-    /// The text in each column.
-    fn texts(&self, style: &Style) -> [String; 10] {
-        let part = |part: Option<Estimate>| part.map_or("-".into(), |ns| fit(ns.estimate, 8));
-        let refill = match self.refill {
-            None => "-".into(),
-            Some(ns) if indistinct(ns) => format!("{} {}", style.at_most(), bound(ns.ci[1].max(0.0), 8)),
-            Some(ns) => fit(ns.estimate, 8),
-        };
-        [
-            count(self.procs),
-            size(self.bytes),
-            size(self.footprint()),
-            part(self.total),
-            self.total.map_or("-".into(), |total| percent(total.relative_half_width())),
-            part(self.hot),
-            part(self.direct),
-            part(self.queue),
-            refill,
-            self.switches.map_or("?".into(), |count| per_crossing(count, false)),
-        ]
-    }
+/// The text in each column.
+fn texts(cell: &Measurement, style: &Style) -> [String; 10] {
+    let show = |part: Option<Estimate>| part.map_or("-".into(), |ns| fit(ns.estimate, 8));
+    let part = |name| part(cell, name);
+    let refill = match part(phase::REFILL).filter(|ns| indistinct(*ns)) {
+        Some(ns) => format!("{} {}", style.at_most(), bound(ns.ci[1].max(0.0), 8)),
+        None => show(part(phase::REFILL)),
+    };
+    let switches = cell.proof.get("switches_per_crossing");
+    [
+        count(procs(cell)),
+        size(bytes(cell)),
+        size(footprint(cell)),
+        show(total(cell)),
+        total(cell).map_or("-".into(), |total| percent(total.relative_half_width())),
+        show(part(phase::HOT_WORK)),
+        show(part(phase::DIRECT_SWITCH)),
+        show(part(phase::RUN_QUEUE)),
+        refill,
+        switches.map_or("?".into(), |count| per_crossing(*count, false)),
+    ]
 }
 
 /// Whether the interval reaches down to zero.

@@ -1,13 +1,13 @@
 //! The bills of one kernel in instructions: the spread of each, the phases of all, and the first one in full.
 
 use super::words::{
-    bar, crossing, instructions, kernel, of_phase, or_dash, percent, phase_name, share, trap,
+    PHASES, bar, crossing, instructions, kernel, of_phase, or_dash, percent, phase_name, share, trap,
 };
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use crate::text::{clean, painted, wrap};
 use tollgate_record::number::{count, mean};
-use tollgate_record::{Measurement, PhaseName, counter, phase};
+use tollgate_record::{Measurement, counter, phase};
 
 /// The spread of each, the phases of all, the first one in full, and the answer.
 pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
@@ -55,20 +55,10 @@ fn spreads(bills: &[&Measurement], style: &Style) -> Vec<String> {
 
 /// The phases of several bills side by side, in instructions.
 fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
-    // In a narrow terminal the first to go are those in which calls differ least.
-    const COLUMNS: [(&str, usize, PhaseName); 7] = [
-        ("user", 7, phase::USER_STUB),
-        ("stack", 6, phase::STACK_SWITCH),
-        ("save", 4, phase::REGISTER_SAVE),
-        ("dispatch", 1, phase::DISPATCH),
-        ("handler", 0, phase::HANDLER),
-        ("restore", 3, phase::REGISTER_RESTORE),
-        ("return", 5, phase::RETURN),
-    ];
-    let figures = COLUMNS.iter().map(|(head, rank, _)| Column::right(*head).rank(*rank));
+    let figures = PHASES.iter().map(|(head, rank, _)| Column::right(*head).rank(*rank));
     let mut table = TextTable::new([Column::left("phases").least(16)].into_iter().chain(figures));
     for bill in bills.iter().filter(|bill| !bill.phases.is_empty()) {
-        let figures = COLUMNS.iter().map(|(_, _, phase)| mean(instructions(bill, *phase)));
+        let figures = PHASES.iter().map(|(_, _, phase)| mean(instructions(bill, *phase)));
         table.row([crossing(bill, style)].into_iter().chain(figures));
     }
     table.lines(style)
@@ -77,14 +67,11 @@ fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
 /// One bill by phase, with a bar for each share.
 fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
     let total = total(bill);
-    let title = format!(
-        "{}, {}, kernel {}",
-        crossing(bill, style),
-        clean(&trap(bill).isa, style),
-        clean(kernel(bill), style)
-    );
-    let sum = format!("{} {}", mean(total), if total == 1.0 { "instruction" } else { "instructions" });
-    let mut text = painted(Paint::Bold, &format!("{title}: {sum}"), style);
+    let (crossing, isa) = (crossing(bill, style), clean(&trap(bill).isa, style));
+    let noun = if total == 1.0 { "instruction" } else { "instructions" };
+    let kernel = clean(kernel(bill), style);
+    let title = format!("{crossing}, {isa}, kernel {kernel}: {} {noun}", mean(total));
+    let mut text = painted(Paint::Bold, &title, style);
     let mut table = TextTable::new([
         Column::left("").least(18),
         Column::right("instr"),
@@ -99,9 +86,7 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
         let instructions = it.instructions.unwrap_or(0.0);
         let share = share(instructions, total);
         let counts = ["loads", "stores", "bytes-stored"].map(|what| of_phase(bill, &it.name, what));
-        for (sum, count) in sums.iter_mut().zip(counts) {
-            *sum += count.unwrap_or(f64::NAN);
-        }
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count.unwrap_or(f64::NAN));
         // The hardware's part takes no instruction; what there is to report is how often it was done.
         let remark = match of_phase(bill, &it.name, "traps").unwrap_or(0.0) {
             0.0 => bar(share),
@@ -118,7 +103,6 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
     text
 }
 
-/// The instructions of all phases.
 fn total(bill: &Measurement) -> f64 {
     bill.phases.iter().filter_map(|phase| phase.instructions).sum()
 }
@@ -129,54 +113,39 @@ fn answer(bill: &Measurement, style: &Style) -> String {
     let kernel = total(bill) - of(phase::USER_STUB);
     let registers = of(phase::REGISTER_SAVE) + of(phase::REGISTER_RESTORE);
     let (handler, dispatch) = (of(phase::HANDLER), of(phase::DISPATCH));
+    let of_kernel = format!("of the kernel's {} instructions", mean(kernel));
     let mut text = if registers == 0.0 {
-        format!("None of the kernel's {} instructions save or restore registers", mean(kernel))
+        format!("None {of_kernel} save or restore registers")
     } else {
-        format!(
-            "{} of the kernel's {} instructions save and restore registers ({})",
-            fraction(registers, kernel),
-            mean(kernel),
-            mean(registers)
-        )
+        let fraction = fraction(registers, kernel);
+        format!("{fraction} {of_kernel} save and restore registers ({})", mean(registers))
     };
     let stacked = of_phase(bill, phase::HARDWARE_TRAP.name, "bytes-stored").unwrap_or(0.0);
     if stacked > 0.0 {
         text += &format!(", the hardware stores {} bytes of them and loads them again", mean(stacked));
     }
-    text += "; ";
-    match crossing(bill, style).as_str() {
-        "yield" | "timer" => {
-            text += &format!("dispatch takes {}", mean(dispatch));
-            for (what, phase) in [
-                ("choosing the task", phase::SCHEDULE),
-                ("changing the address space", phase::ADDRESS_SPACE),
-                ("firmware for the timer", phase::FIRMWARE),
-            ] {
-                let n = of(phase);
-                if n > 0.0 {
-                    text += &format!(", {what} {}", mean(n));
-                }
-            }
-            text.push('.');
+    text += &format!("; dispatch takes {}", mean(dispatch));
+    let crossing = crossing(bill, style);
+    if matches!(crossing.as_str(), "yield" | "timer") {
+        let switch = [
+            ("choosing the task", phase::SCHEDULE),
+            ("changing the address space", phase::ADDRESS_SPACE),
+            ("firmware for the timer", phase::FIRMWARE),
+        ];
+        for (what, n) in switch.map(|(what, phase)| (what, of(phase))).iter().filter(|(_, n)| *n > 0.0) {
+            text += &format!(", {what} {}", mean(*n));
         }
-        crossing => {
-            let what = match crossing {
-                "software interrupt" => "the handler itself",
-                _ => "the system call itself",
-            };
-            text += &format!("dispatch takes {} and {what} {}.", mean(dispatch), mean(handler));
-            let verdict = match (registers, dispatch, handler) {
-                (r, d, h) if r > d + h => Some("moving registers, not system-call logic"),
-                (r, d, h) if h > r + d => Some("the call's own work, not the crossing"),
-                (r, d, h) if d > r + h => Some("dispatch"),
-                _ => None,
-            };
-            if let Some(verdict) = verdict {
-                text += &format!(" The overhead is mostly {verdict}.");
-            }
-        }
+        return text + ".";
     }
-    text
+    let what = if crossing == "software interrupt" { "handler" } else { "system call" };
+    text += &format!(" and the {what} itself {}.", mean(handler));
+    let verdict = match (registers, dispatch, handler) {
+        (r, d, h) if r > d + h => "moving registers, not system-call logic",
+        (r, d, h) if h > r + d => "the call's own work, not the crossing",
+        (r, d, h) if d > r + h => "dispatch",
+        _ => return text,
+    };
+    text + &format!(" The overhead is mostly {verdict}.")
 }
 
 /// A share in words: the nearest fraction that people use.

@@ -48,7 +48,6 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     text
 }
 
-/// The core whose cycles were counted.
 fn core(result: &Measurement, style: &Style) -> String {
     clean(trap(result).core.as_deref().unwrap_or("-"), style)
 }
@@ -93,27 +92,17 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
     text
 }
 
-/// The columns that have something in them.
-fn columns(phases: &[Phase]) -> Vec<(CauseName, &'static str)> {
-    let used =
-        |cause: CauseName| phases.iter().any(|phase| phase.causes.get(cause.name).is_some_and(|n| *n != 0.0));
-    CAUSES.into_iter().filter(|(cause, _)| used(*cause)).collect()
-}
-
-/// Phases by causes.
 fn bill(result: &Measurement, style: &Style) -> Vec<String> {
-    let columns = columns(&result.phases);
+    // The columns that have something in them.
+    let of = |phase: &Phase, cause: CauseName| phase.causes.get(cause.name).copied().unwrap_or(0.0);
+    let is_used = |(cause, _): &(CauseName, &str)| result.phases.iter().any(|phase| of(phase, *cause) != 0.0);
+    let columns: Vec<(CauseName, &str)> = CAUSES.into_iter().filter(is_used).collect();
     let total = result.cycles.map_or(0.0, |cycles| cycles.estimate);
-    let caches = trap(result).caches.map(|caches| format!(", caches {}", caches.name()));
-    let caches = caches.unwrap_or_default();
-    let title = format!(
-        "{}, kernel {}, {}{caches}: {} {}",
-        clean(crossing_name(result), style),
-        clean(kernel(result), style),
-        core(result, style),
-        mean(total),
-        if total == 1.0 { "cycle" } else { "cycles" }
-    );
+    let caches = trap(result).caches.map_or_else(String::new, |caches| format!(", caches {}", caches.name()));
+    let (crossing, kernel) = (clean(crossing_name(result), style), clean(kernel(result), style));
+    let noun = if total == 1.0 { "cycle" } else { "cycles" };
+    let core = core(result, style);
+    let title = format!("{crossing}, kernel {kernel}, {core}{caches}: {} {noun}", mean(total));
     let mut text = painted(Paint::Bold, &title, style);
     // The instructions, which the first cause nearly repeats, go first, then the causes from the last one on.
     let names =
@@ -136,7 +125,7 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
         cycles += it.cycles.map_or(0.0, |cycles| cycles.estimate);
         let mut causes = Vec::new();
         for ((cause, _), sum) in columns.iter().zip(&mut sums) {
-            let n = it.causes.get(cause.name).copied().unwrap_or(0.0);
+            let n = of(it, *cause);
             *sum += n;
             causes.push(if n == 0.0 { String::new() } else { short(n) });
         }
@@ -149,26 +138,22 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     text
 }
 
-/// The cost after the return.
 fn after(result: &Measurement, style: &Style) -> Vec<String> {
     let counter = |name: &str| part(result, counter::AFTER, name).unwrap_or(0.0);
     let causes: Vec<String> = CAUSES
-        .into_iter()
-        .map(|(cause, _)| (cause.name, counter(cause.name)))
-        .filter(|(_, n)| *n != 0.0)
-        .map(|(cause, n)| format!("{cause} {}", mean(n)))
+        .iter()
+        .filter(|(cause, _)| counter(cause.name) != 0.0)
+        .map(|(cause, _)| format!("{} {}", cause.name, mean(counter(cause.name))))
         .collect();
-    let lost: Vec<String> = [
+    const LOST: [(&str, &str); 5] = [
         ("l1i-lines", "L1I lines"),
         ("l1d-lines", "L1D lines"),
         ("l2-lines", "L2 lines"),
         ("itlb-entries", "ITLB entries"),
         ("dtlb-entries", "DTLB entries"),
-    ]
-    .into_iter()
-    .filter(|(key, _)| counter(key) != 0.0)
-    .map(|(key, name)| format!("{} {name}", mean(counter(key))))
-    .collect();
+    ];
+    let lost = LOST.iter().filter(|(key, _)| counter(key) != 0.0);
+    let lost: Vec<String> = lost.map(|(key, name)| format!("{} {name}", mean(counter(key)))).collect();
     let text = if counter("cycles") == 0.0 && lost.is_empty() {
         format!(
             "After the return the program pays nothing: no line or translation of its own was lost, and it goes on \

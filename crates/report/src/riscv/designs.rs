@@ -21,12 +21,12 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
         Column::left("").least(12).rank(1),
     ])
     .gap(1);
-    let mut group = None;
+    let mut group = String::new();
     for bill in bills {
         let crossing = crossing(bill, style);
-        if group.as_ref() != Some(&crossing) {
-            table.heading(crossing.clone(), Paint::Plain);
-            group = Some(crossing);
+        if crossing != group {
+            table.heading(&crossing, Paint::Plain);
+            group = crossing;
         }
         let counters = [counter::INSTRUCTIONS, counter::LOADS, counter::STORES, counter::BYTES_SAVED];
         let [instructions, loads, stores, saved] = counters.map(|name| or_dash(bill.counter(name)));
@@ -42,26 +42,21 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
 
 /// How the overhead could be reduced, according to the table.
 fn conclusion(bills: &[&Measurement]) -> String {
-    let of = |name: &str| {
-        let bill = bills.iter().find(|bill| kernel(bill) == name)?;
-        bill.counter(counter::INSTRUCTIONS_MIN)
-    };
+    let of = |name: &str| bills.iter().find(|bill| kernel(bill) == name)?.counter(counter::INSTRUCTIONS_MIN);
     let Some(full) = of("full") else { return String::new() };
-    let against = |name: &str, words: &str| {
+    let designs = [
+        ("caller", "saving only what C may overwrite"),
+        ("bank", "a second register bank"),
+        ("stack", "stacking in hardware"),
+        ("fp-eager", "saving floating point every time"),
+    ];
+    let against = designs.into_iter().filter_map(|(name, words)| {
         let n = of(name)?;
         // No sign before a zero.
         let change = ((n - full) / full * 100.0).round() + 0.0;
         Some(format!("{words} {} ({change:+.0} %)", mean(n)))
-    };
-    let parts: Vec<String> = [
-        against("caller", "saving only what C may overwrite"),
-        against("bank", "a second register bank"),
-        against("stack", "stacking in hardware"),
-        against("fp-eager", "saving floating point every time"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    });
+    let parts: Vec<String> = against.collect();
     let mut text = format!("Against the {} instructions of a full save: {}.", mean(full), parts.join(", "));
     if let (Some(same), Some(space), Some(asid), Some(timer)) =
         (of("switch-same"), of("switch-space"), of("switch-asid"), of("timer-same"))

@@ -4,6 +4,8 @@ use super::words::{crossing, kernel, or_dash};
 use crate::style::Style;
 use crate::table::{Column, TextTable};
 use crate::text::{clean, wrap};
+use crate::words::reason;
+use indexmap::{IndexMap, IndexSet};
 use tollgate_record::{Measurement, Run, Status, counter};
 
 /// A note for readers of an engine's figures.
@@ -14,34 +16,26 @@ const NOTES: [(&str, &str); 3] = [
 ];
 
 /// The engines of a run, in their order.
-fn engines(run: &Run) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for result in &run.results {
-        if !names.contains(&result.engine.as_str()) {
-            names.push(&result.engine);
-        }
-    }
-    names
+fn engines(run: &Run) -> IndexSet<&str> {
+    run.results.iter().map(|result| result.engine.as_str()).collect()
 }
 
 /// The totals: a row for each experiment, a column for each engine.
 pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
     let experiment = |result: &Measurement| (kernel(result).to_owned(), result.probe.clone());
-    let mut rows: Vec<&Measurement> = Vec::new();
+    let mut rows: IndexMap<_, &Measurement> = IndexMap::new();
     for result in &run.results {
-        if rows.iter().all(|row| experiment(row) != experiment(result)) {
-            rows.push(result);
-        }
+        rows.entry(experiment(result)).or_insert(result);
     }
     let names = engines(run);
     // Of the two labels a narrow terminal keeps the one in which the rows differ.
-    let kernels = rows.iter().any(|row| kernel(row) != kernel(rows[0]));
+    let kernels = rows.values().map(|row| kernel(row)).collect::<IndexSet<_>>().len() > 1;
     let (of_kernel, of_crossing) = if kernels { (0, 1) } else { (1, 0) };
     let labels =
         [Column::left("instructions").least(8).rank(of_kernel), Column::left("").least(14).rank(of_crossing)];
     let figures = names.iter().map(|name| Column::right(clean(name, style)));
     let mut table = TextTable::new(labels.into_iter().chain(figures));
-    for row in rows {
+    for row in rows.into_values() {
         let of = |engine: &&str| {
             let same = |it: &&Measurement| it.engine == **engine && experiment(it) == experiment(row);
             let found = run.results.iter().filter(|it| it.status == Status::Measured).find(same);
@@ -64,26 +58,22 @@ pub(super) fn notes(run: &Run, style: &Style) -> Vec<String> {
 
     let missing: Vec<&Measurement> =
         run.results.iter().filter(|result| result.status != Status::Measured).collect();
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut reasons: IndexMap<String, IndexSet<String>> = IndexMap::new();
     for result in &missing {
-        let why = clean(result.reason.as_deref().unwrap_or("no reason given"), style);
+        let why = reason(result, style);
         let sentence = match result.status {
             Status::Skipped => why,
             _ => format!("{}: {why}", crossing(result, style)),
         };
         // A missing engine measures no experiment at all; a list of them would say nothing more.
-        let listed = result.enable.is_none();
-        let name = clean(kernel(result), style);
-        match reasons.iter_mut().find(|(known, _)| *known == sentence) {
-            Some((_, names)) if names.contains(&name) || !listed => {}
-            Some((_, names)) => names.push(name),
-            None => reasons.push((sentence, if listed { vec![name] } else { Vec::new() })),
-        }
+        let name = result.enable.is_none().then(|| clean(kernel(result), style));
+        reasons.entry(sentence).or_default().extend(name);
     }
     let skipped = missing.iter().all(|result| result.status == Status::Skipped);
     let word = if skipped { "skipped" } else { "not measured" };
-    for (why, names) in &reasons {
-        let names = if names.is_empty() { String::new() } else { format!("{}: ", names.join(", ")) };
+    for (why, names) in reasons {
+        let names = Vec::from_iter(names).join(", ");
+        let names = if names.is_empty() { names } else { names + ": " };
         text.extend(wrap(&format!("{word}: {names}{why}"), style.prose(), ""));
     }
     text

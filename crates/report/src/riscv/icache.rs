@@ -4,7 +4,7 @@ use super::words::{bar, or_dash, part, share, warnings};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, wrap};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::{Accesses, IcacheAsked};
 use tollgate_record::number::whole;
 use tollgate_record::{Counter, Measurement, Run, Series, Status, counter, warning};
@@ -144,7 +144,6 @@ fn is_by_cycle(result: &Measurement) -> bool {
     asked(result).count == Accesses::Cycle
 }
 
-/// A rate with four decimals.
 fn rate(rate: f64) -> String {
     if rate.is_finite() { format!("{rate:.4}") } else { or_dash(None) }
 }
@@ -152,14 +151,13 @@ fn rate(rate: f64) -> String {
 /// The miss-ratio curves, at sizes of powers of two, until nothing changes any more.
 fn curves(programs: &[Program], style: &Style) -> Vec<String> {
     let mut out = Vec::new();
-    let mut shown = Vec::new();
+    let mut shown = BTreeSet::new();
     let caches = programs.first().map_or(&[][..], |program| &program.caches);
     for (place, cache) in caches.iter().enumerate() {
         let line = asked(cache).icache.line;
-        if line == 0 || shown.contains(&line) {
+        if line == 0 || !shown.insert(line) {
             continue;
         }
-        shown.push(line);
         let curves: Vec<&Series> = programs
             .iter()
             .filter_map(|p| p.caches.get(place)?.series.iter().find(|series| series.name == "miss-ratio"))
@@ -215,11 +213,9 @@ fn heat(program: &Program, style: &Style) -> Vec<String> {
         .flat_map(|found| &found.sweep)
         .map(|curve| ((curve.line, curve.ways), curve.misses.iter().copied().collect()))
         .collect();
-    let mut lines: Vec<u32> = sweep.keys().map(|(line, _)| *line).collect();
-    lines.dedup();
-    let mut sets: Vec<u32> = sweep.values().flat_map(BTreeMap::keys).copied().collect();
-    sets.sort_unstable();
-    sets.dedup();
+    let lines: BTreeSet<u32> = sweep.keys().map(|(line, _)| *line).collect();
+    let lines = Vec::from_iter(lines);
+    let sets: BTreeSet<u32> = sweep.values().flat_map(BTreeMap::keys).copied().collect();
     let accesses = program.counter(counter::ACCESSES);
     let mut out = Vec::new();
     // A block for as many lines as fit side by side.
@@ -295,7 +291,6 @@ fn conclusion(programs: &[Program]) -> String {
     text
 }
 
-/// A name in a column.
 fn clipped(name: &str) -> String {
     let length = name.chars().count();
     if length < COLUMN {

@@ -10,7 +10,6 @@ use tollgate_record::{Measurement, Run, counter};
 /// Marks of the longest bar of the distribution.
 const WIDEST: f64 = 40.0;
 
-/// Every diagram of a run.
 pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     let mut text = Vec::new();
     for result in &run.results {

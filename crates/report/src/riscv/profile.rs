@@ -1,19 +1,17 @@
 //! Where a program's instructions went: by function, by phase, and for each system call by phase.
 
-use super::words::{bar, percent, phase_name, share, warnings};
+use super::words::{PHASES, bar, percent, phase_name, share, warnings};
 use crate::style::Style;
 use crate::table::{Column, TextTable};
 use crate::text::clean;
 use tollgate_record::family::ProgramFound;
 use tollgate_record::number::{count, mean, whole};
-use tollgate_record::{Measurement, PhaseName, Run, phase};
+use tollgate_record::{Measurement, Run};
 
 /// Functions that have a line of their own.
 const SHOWN: usize = 20;
-/// Columns of a function's name.
 const NAME: usize = 38;
 
-/// The profile of each program of a run.
 pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     let mut text = Vec::new();
     for result in &run.results {
@@ -71,16 +69,9 @@ fn row(table: &mut TextTable, name: &str, instructions: f64, total: f64) {
 
 /// The system calls, each with its phases.
 fn calls(found: &ProgramFound, style: &Style) -> Vec<String> {
-    const COLUMNS: [(&str, usize, PhaseName); 6] = [
-        ("stack", 6, phase::STACK_SWITCH),
-        ("save", 4, phase::REGISTER_SAVE),
-        ("dispatch", 2, phase::DISPATCH),
-        ("handler", 1, phase::HANDLER),
-        ("restore", 3, phase::REGISTER_RESTORE),
-        ("return", 5, phase::RETURN),
-    ];
+    let columns = &PHASES[1..];
     let first = [Column::left("kernel, per call").least(16), Column::right("calls"), Column::right("instr")];
-    let phases = COLUMNS.iter().map(|(head, rank, _)| Column::right(*head).rank(*rank));
+    let phases = columns.iter().map(|(head, rank, _)| Column::right(*head).rank(rank + 1));
     let mut table = TextTable::new(first.into_iter().chain(phases));
     for call in &found.calls {
         let name = match &call.name {
@@ -92,7 +83,7 @@ fn calls(found: &ProgramFound, style: &Style) -> Vec<String> {
         let each = |instructions: u64| mean(instructions as f64 / call.count.max(1) as f64);
         let first = [name, count(call.count), each(call.phases.values().sum())];
         let phases =
-            COLUMNS.iter().map(|(_, _, phase)| each(call.phases.get(phase.name).copied().unwrap_or(0)));
+            columns.iter().map(|(.., phase)| each(call.phases.get(phase.name).copied().unwrap_or(0)));
         table.row(first.into_iter().chain(phases));
     }
     table.lines(style)

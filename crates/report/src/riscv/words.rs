@@ -2,10 +2,11 @@
 
 use crate::style::Style;
 use crate::text::{clean, wrap};
+use indexmap::IndexSet;
 use std::borrow::Cow;
 use tollgate_record::family::TrapAsked;
 use tollgate_record::number::mean;
-use tollgate_record::{Counter, Measurement, PhaseName, Run, Status, WarningKind, counter};
+use tollgate_record::{Counter, Measurement, PhaseName, Run, Status, WarningKind, counter, phase};
 
 pub(super) fn measured(run: &Run) -> Vec<&Measurement> {
     run.results.iter().filter(|result| result.status == Status::Measured).collect()
@@ -14,22 +15,28 @@ pub(super) fn measured(run: &Run) -> Vec<&Measurement> {
 /// The warnings, each a paragraph and each sentence once; without those of codes that the view has words for.
 pub(super) fn warnings(run: &Run, style: &Style, but: &[WarningKind]) -> Vec<String> {
     let all = run.warnings.iter().chain(run.results.iter().flat_map(|result| &result.warnings));
-    let mut sentences: Vec<String> = Vec::new();
-    for warning in all.filter(|warning| !but.iter().any(|kind| warning.code == *kind)) {
-        let sentence = clean(&warning.text, style);
-        if !sentences.contains(&sentence) {
-            sentences.push(sentence);
-        }
-    }
+    let shown = all.filter(|warning| !but.iter().any(|kind| warning.code == *kind));
+    let sentences: IndexSet<String> = shown.map(|warning| clean(&warning.text, style)).collect();
     sentences.iter().flat_map(|sentence| wrap(sentence, style.prose(), "")).collect()
 }
+
+/// The phases of a kernel's bill that have a column, with its head. In a narrow terminal the first to go are those in
+/// which calls differ least.
+pub(super) const PHASES: [(&str, usize, PhaseName); 7] = [
+    ("user", 7, phase::USER_STUB),
+    ("stack", 6, phase::STACK_SWITCH),
+    ("save", 4, phase::REGISTER_SAVE),
+    ("dispatch", 1, phase::DISPATCH),
+    ("handler", 0, phase::HANDLER),
+    ("restore", 3, phase::REGISTER_RESTORE),
+    ("return", 5, phase::RETURN),
+];
 
 /// What was asked of a trap; empty for a result of another family.
 pub(super) fn trap(result: &Measurement) -> Cow<'_, TrapAsked> {
     result.asked.trap().map_or_else(|| Cow::Owned(TrapAsked::default()), Cow::Borrowed)
 }
 
-/// The kernel of a bill.
 pub(super) fn kernel(result: &Measurement) -> &str {
     result.asked.trap().map_or("", |asked| &asked.kernel)
 }
@@ -53,7 +60,6 @@ pub(super) fn crossing_name(result: &Measurement) -> &str {
     result.probe.split_once('/').map_or(result.probe.as_str(), |(_, name)| name)
 }
 
-/// A phase's name in words.
 pub(super) fn phase_name(name: &str, style: &Style) -> String {
     clean(&name.replace('-', " "), style)
 }
@@ -68,7 +74,6 @@ pub(super) fn part(result: &Measurement, counter: Counter, rest: &str) -> Option
     result.counters.get(&counter.part(rest)).copied()
 }
 
-/// The instructions of one phase.
 pub(super) fn instructions(result: &Measurement, phase: PhaseName) -> f64 {
     result.phase(phase).and_then(|it| it.instructions).unwrap_or(0.0)
 }

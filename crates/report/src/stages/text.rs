@@ -6,7 +6,8 @@
 
 use super::words::{letter, modes, note};
 use crate::style::Style;
-use crate::text::{clean, cut, left, width};
+use crate::text::{clean, cut, flow, left, width};
+use indexmap::IndexSet;
 use tollgate_record::stages::{Scale, StageRow};
 
 /// Wider windows are hard to read.
@@ -14,27 +15,26 @@ const WIDEST: usize = 200;
 /// Narrower lines have no room for addresses.
 const ADDRESSES: usize = 60;
 
-/// The columns before the first cycle.
+/// The columns before the first cycle: mode, address where there is room, and instruction, with a blank after each.
+#[derive(Clone, Copy)]
 struct Label {
-    address: bool,
-    /// Columns of the instruction in assembly.
-    text: usize,
+    has_address: bool,
 }
 
 impl Label {
-    fn new(columns: usize) -> Self {
-        if columns < ADDRESSES { Self { address: false, text: 17 } } else { Self { address: true, text: 22 } }
+    /// Columns of the instruction in assembly.
+    fn text(self) -> usize {
+        if self.has_address { 22 } else { 17 }
     }
 
-    /// Mode, address and instruction, with a blank after each.
-    fn width(&self) -> usize {
-        2 + if self.address { 9 } else { 0 } + self.text + 1
+    fn width(self) -> usize {
+        2 + if self.has_address { 9 } else { 0 } + self.text() + 1
     }
 
-    fn of(&self, row: &StageRow, style: &Style) -> String {
+    fn of(self, row: &StageRow, style: &Style) -> String {
         let mode = row.mode.chars().next().filter(char::is_ascii_alphabetic).unwrap_or('?');
-        let address = if self.address { format!("{:08x} ", row.pc() as u32) } else { String::new() };
-        let text: String = clean(&row.text, style).chars().take(self.text).collect();
+        let address = if self.has_address { format!("{:08x} ", row.pc() as u32) } else { String::new() };
+        let text: String = clean(&row.text, style).chars().take(self.text()).collect();
         left(&format!("{mode} {address}{text}"), self.width())
     }
 }
@@ -42,7 +42,7 @@ impl Label {
 /// Draws rows, in windows, with a key below. Nothing for no rows.
 pub(crate) fn draw(rows: &[StageRow], style: &Style) -> Vec<String> {
     let columns = style.columns().min(WIDEST);
-    let label = Label::new(columns);
+    let label = Label { has_address: columns >= ADDRESSES };
     let cells = columns - label.width();
     let mut out = Vec::new();
     let mut rest = rows;
@@ -138,13 +138,8 @@ fn signs(style: &Style) -> (char, char, char) {
 
 fn key(rows: &[StageRow], folds: bool, columns: usize, style: &Style) -> Vec<String> {
     let (waiting, gone, folded) = signs(style);
-    let mut names: Vec<&str> = Vec::new();
-    for span in rows.iter().flat_map(|row| &row.stages) {
-        let name = if letter(&span.name) == '?' { "?" } else { span.name.as_str() };
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = rows.iter().flat_map(|row| &row.stages).map(|span| span.name.as_str());
+    let names: IndexSet<&str> = names.map(|name| if letter(name) == '?' { "?" } else { name }).collect();
     let mut parts: Vec<String> = names.iter().map(|name| format!("{} {name}", letter(name))).collect();
     if rows.iter().flat_map(|row| &row.stages).any(|span| span.cycles() > 1) {
         parts.push(format!("{waiting} still there"));
@@ -155,19 +150,7 @@ fn key(rows: &[StageRow], folds: bool, columns: usize, style: &Style) -> Vec<Str
     if folds {
         parts.push(format!("{folded} nothing moves"));
     }
-    let mut lines: Vec<String> = Vec::new();
-    for parts in [parts, modes(rows)] {
-        let mut line = String::new();
-        for part in parts {
-            if !line.is_empty() && width(&line) + 3 + width(&part) > columns {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push_str("   ");
-            }
-            line.push_str(&part);
-        }
-        lines.extend((!line.is_empty()).then_some(line));
-    }
+    let mut lines = flow(parts, columns);
+    lines.extend(flow(modes(rows), columns));
     lines
 }

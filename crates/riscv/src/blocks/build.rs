@@ -1,6 +1,6 @@
 //! Building superblocks.
 
-use crate::engine::{ARENA, Arena, Code, Jump, LONGEST_BLOCK, Meta, MicroOp, alu_imm, upper};
+use crate::engine::{ARENA, Arena, Code, Jump, LONGEST_BLOCK, Meta, MicroOp, fold};
 use crate::fp::Rounding;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::Machine;
@@ -124,16 +124,14 @@ impl Machine {
             };
             b.begin(meta);
             match insn.row().class {
-                Class::Upper => b.constant(rd, upper(&insn, pc)),
+                Class::Upper => b.constant(rd, fold(insn.op, pc, insn.imm as u64)),
                 Class::AluImm => match b.last_constant(insn.rs1) {
                     // A constant and an operation on it are a constant, if no observer sees the first one.
                     Some(value) if rd == insn.rs1 => {
                         b.next -= 1;
-                        b.constant(rd, alu_imm(insn.op, value, insn.imm as u64));
+                        b.constant(rd, fold(insn.op, value, insn.imm as u64));
                     }
-                    _ if insn.rs1 == 0 => {
-                        b.constant(rd, alu_imm(insn.op, 0, insn.imm as u64));
-                    }
+                    _ if insn.rs1 == 0 => b.constant(rd, fold(insn.op, 0, insn.imm as u64)),
                     _ => match b.last_shift(&insn) {
                         // `zext.w` and the like: a shift there and one back.
                         Some((left, rs1)) => {

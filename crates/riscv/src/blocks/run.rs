@@ -216,300 +216,299 @@ fn tell<O: Observer>(obs: &mut O, several: &Several) {
     obs.several(several);
 }
 
-macro_rules! define {
-    (
-        upper { $($u:ident $um:literal $uw:ident $ue:ident $uf:ident $ub:literal |$upc:ident, $ui:ident| $ux:expr;)* }
-        alu_imm { $($ai:ident $aim:literal $aiw:ident $aie:ident $aif:ident $aib:literal |$aia:ident, $aibb:ident| $aix:expr;)* }
-        alu_reg { $($ar:ident $arm:literal $arw:ident $are:ident $arf:ident $arb:literal |$ara:ident, $arbb:ident| $arx:expr;)* }
-        load { $($l:ident $lm:literal $lw:ident $le:ident $lf:ident $lb:literal $ls:literal |$lv:ident| $lx:expr;)* }
-        store { $($s:ident $sm:literal $sw:ident $se:ident $sf:ident $sb:literal $ss:literal;)* }
-        fp_load { $($fl:ident $flm:literal $flw:ident $fle:ident $flf:ident $flb:literal $fls:literal |$flv:ident| $flx:expr;)* }
-        fp_store { $($fs:ident $fsm:literal $fsw:ident $fse:ident $fsf:ident $fsb:literal $fss:literal;)* }
-        branch { $($b:ident $bm:literal $bw:ident $be:ident $bf:ident $bb:literal |$ba:ident, $bbb:ident| $bx:expr;)* }
-        jump { $($j:ident $jm:literal $jw:ident $je:ident $jf:ident $jb:literal;)* }
-        jump_reg { $($jr:ident $jrm:literal $jrw:ident $jre:ident $jrf:ident $jrb:literal;)* }
-        nop { $($n:ident $nm:literal $nw:ident $ne:ident $nf:ident $nb:literal;)* }
-        amo { $($a:tt)* }
-        load_reserved { $($lr:tt)* }
-        store_conditional { $($sc:tt)* }
-        fp_fp { $($ff:ident $ffm:literal $ffw:ident $ffe:ident $fff:ident $ffb:literal |$ffen:ident, $ffa:ident, $ffbb:ident, $ffc:ident| $ffx:expr;)* }
-        fp_int { $($fi:ident $fim:literal $fiw:ident $fie:ident $fif:ident $fib:literal |$fien:ident, $fia:ident, $fibb:ident| $fix:expr;)* }
-        int_fp { $($if_:ident $ifm:literal $ifw:ident $ife:ident $iff:ident $ifb:literal |$ifen:ident, $ifa:ident| $ifx:expr;)* }
-        csr { $($c:tt)* }
-        system { $($y:tt)* }
-    ) => {
-        impl Hot<'_> {
-            /// The inner loop. `count` is what retired in blocks that were left; it is updated at
-            /// each jump, where the limit is checked.
-            #[inline(never)]
-            fn run<O: Observer>(self, entry: Entry, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
-                let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
-                let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
-                let (passes, accesses): (&mut [Pass; LOG], &mut [Touch; LOG]) = (passes, accesses);
-                // References to the arrays: each op would follow the boxes again.
-                let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[Jump; JUMP_ENTRIES]) =
-                    (ops, links, jumps);
-                let (loads, stores) = (&loads[slot % CONTEXTS], &stores[slot % CONTEXTS]);
-                let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
-                // The op that is next.
-                let mut at = entry.op;
-                // The place of the first instruction that is not in `n` and that was not reported to the observer.
-                let mut from = usize::from(entry.place);
-                let mut n = *count;
-                // Of `passes` and `accesses`: how many were not reported to the observer yet.
-                let (mut noted, mut accessed) = (0, 0);
-                // Instructions retired before the first of them.
-                let mut base = retired.wrapping_add(n);
-                // When to check the limit, and to report to the observer.
-                let mut soon = if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit };
-                macro_rules! tell {
-                    () => {
-                        if noted > 0 {
-                            let several = Several {
-                                passes: &passes[..noted],
-                                accesses: &accesses[..accessed],
-                                insns: meta,
-                                epoch,
-                                privilege,
-                                rv32,
-                                retired: base,
-                            };
-                            tell(obs, &several);
-                        }
+impl Hot<'_> {
+    /// The inner loop. `count` is what retired in blocks that were left; it is updated at
+    /// each jump, where the limit is checked.
+    #[inline(never)]
+    fn run<O: Observer>(self, entry: Entry, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
+        let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
+        let Arena { ops, links, meta, jumps, loads, stores, passes, accesses } = arena;
+        let (passes, accesses): (&mut [Pass; LOG], &mut [Touch; LOG]) = (passes, accesses);
+        // References to the arrays: each op would follow the boxes again.
+        let (ops, links, jumps): (&[MicroOp; ARENA], &mut [u16; ARENA], &[Jump; JUMP_ENTRIES]) =
+            (ops, links, jumps);
+        let (loads, stores) = (&loads[slot % CONTEXTS], &stores[slot % CONTEXTS]);
+        let outside = |v: u64| if rv32 { u64::from(v as u32) } else { v };
+        // The op that is next.
+        let mut at = entry.op;
+        // The place of the first instruction that is not in `n` and that was not reported to the observer.
+        let mut from = usize::from(entry.place);
+        let mut n = *count;
+        // Of `passes` and `accesses`: how many were not reported to the observer yet.
+        let (mut noted, mut accessed) = (0, 0);
+        // Instructions retired before the first of them.
+        let mut base = retired.wrapping_add(n);
+        // When to check the limit, and to report to the observer.
+        let mut soon = if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit };
+        macro_rules! tell {
+            () => {
+                if noted > 0 {
+                    let several = Several {
+                        passes: &passes[..noted],
+                        accesses: &accesses[..accessed],
+                        insns: meta,
+                        epoch,
+                        privilege,
+                        rv32,
+                        retired: base,
                     };
+                    tell(obs, &several);
                 }
-                let leave = loop {
-                    let op = &ops[usize::from(at)];
-                    // It does not wrap: each block ends with an op that leaves it.
-                    at = at.wrapping_add(1);
-                    /// The place of the op's instruction.
-                    macro_rules! place {
-                        () => {
-                            usize::from(op.place)
-                        };
-                    }
-                    /// Where to begin again, at this op.
-                    macro_rules! resume {
-                        () => {
-                            Entry { op: at.wrapping_sub(1), place: op.place }
-                        };
-                    }
-                    /// On with the block there.
-                    macro_rules! go {
-                        ($to:expr) => {{
-                            at = $to;
-                            from = usize::from(at);
-                        }};
-                    }
+            };
+        }
+        let leave = loop {
+            let op = &ops[usize::from(at)];
+            // It does not wrap: each block ends with an op that leaves it.
+            at = at.wrapping_add(1);
+            /// The place of the op's instruction.
+            macro_rules! place {
+                () => {
+                    usize::from(op.place)
+                };
+            }
+            /// Where to begin again, at this op.
+            macro_rules! resume {
+                () => {
+                    Entry { op: at.wrapping_sub(1), place: op.place }
+                };
+            }
+            /// On with the block there.
+            macro_rules! go {
+                ($to:expr) => {{
+                    at = $to;
+                    from = usize::from(at);
+                }};
+            }
 
-                    /// Reports the retirement of the op's instruction to the observer.
-                    macro_rules! retire {
-                        ($next:expr, $value:expr) => {
-                            if O::RETIRE {
-                                let m = &meta[place!()];
-                                obs.retire(&Retired {
-                                    pc: outside(m.pc),
-                                    pa: u64::from(m.page) << 12 | m.pc & (PAGE - 1),
-                                    next_pc: outside($next),
-                                    insn: m.insn,
-                                    word: m.word,
-                                    privilege,
-                                    value: $value,
-                                    instret: retired.wrapping_add(n + (place!() - from) as u64),
-                                });
-                            }
-                        };
+            /// Reports the retirement of the op's instruction to the observer.
+            macro_rules! retire {
+                ($next:expr, $value:expr) => {
+                    if O::RETIRE {
+                        let m = &meta[place!()];
+                        obs.retire(&Retired {
+                            pc: outside(m.pc),
+                            pa: u64::from(m.page) << 12 | m.pc & (PAGE - 1),
+                            next_pc: outside($next),
+                            insn: m.insn,
+                            word: m.word,
+                            privilege,
+                            value: $value,
+                            instret: retired.wrapping_add(n + (place!() - from) as u64),
+                        });
                     }
-                    /// Counts the instructions up to the place `$end`, and records for the observer that they retired, if
-                    /// there are `$some`.
-                    macro_rules! passed {
-                        ($some:expr, $end:expr, $target:expr, $taken:expr) => {
-                            let end = $end;
-                            if O::BLOCKS && $some {
-                                passes[noted % LOG] = Pass::new(from as u16, end as u16, $taken, $target);
-                                noted += 1;
-                            }
-                            n += (end - from) as u64;
-                        };
+                };
+            }
+            /// Counts the instructions up to the place `$end`, and records for the observer that they retired, if
+            /// there are `$some`.
+            macro_rules! passed {
+                ($some:expr, $end:expr, $target:expr, $taken:expr) => {
+                    let end = $end;
+                    if O::BLOCKS && $some {
+                        passes[noted % LOG] = Pass::new(from as u16, end as u16, $taken, $target);
+                        noted += 1;
                     }
-                    /// The op is done; on with the one behind it.
-                    macro_rules! next {
-                        ($value:expr) => {{
-                            retire!(meta[place!() + 1].pc, $value);
-                        }};
+                    n += (end - from) as u64;
+                };
+            }
+            /// The op is done; on with the one behind it.
+            macro_rules! next {
+                ($value:expr) => {{
+                    retire!(meta[place!() + 1].pc, $value);
+                }};
+            }
+            macro_rules! leave {
+                ($leave:expr) => {
+                    break $leave
+                };
+            }
+            /// Leaves when enough has been done.
+            macro_rules! check {
+                ($to:expr) => {
+                    if n > soon {
+                        if n > limit {
+                            leave!(Leave::Limit($to));
+                        }
+                        tell!();
+                        (noted, accessed) = (0, 0);
+                        base = retired.wrapping_add(n);
+                        soon = limit.min(n + LOG_FULL);
                     }
-                    macro_rules! leave {
-                        ($leave:expr) => {
-                            break $leave
-                        };
+                };
+            }
+            /// Leaves before the op.
+            macro_rules! leave_before {
+                ($leave:expr) => {{
+                    passed!(from < place!(), place!(), 0, false);
+                    leave!($leave)
+                }};
+            }
+            macro_rules! write {
+                ($value:expr) => {{
+                    let value = $value;
+                    x[usize::from(op.rd)] = value;
+                    next!(if op.rd < 32 { outside(value) } else { 0 });
+                }};
+            }
+            /// The bytes of an access, if its page is in the TLB.
+            macro_rules! find {
+                ($tlb:expr, $size:literal, $store:literal, $va:ident, $index:ident, $bytes:ident) => {
+                    let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);
+                    let entry = &$tlb[tlb_index($va)];
+                    if entry.tag != $va & !(PAGE - 1) | $va & ($size - 1) {
+                        leave_before!(Leave::Miss { resume: resume!(), va: $va, size: $size, store: $store });
                     }
-                    /// Leaves when enough has been done.
-                    macro_rules! check {
-                        ($to:expr) => {
-                            if n > soon {
-                                if n > limit {
-                                    leave!(Leave::Limit($to));
-                                }
-                                tell!();
-                                (noted, accessed) = (0, 0);
-                                base = retired.wrapping_add(n);
-                                soon = limit.min(n + LOG_FULL);
-                            }
-                        };
+                    let $index = $va.wrapping_add(entry.addend);
+                    let Some($bytes) = ram.as_chunks_mut::<$size>().0.get_mut(($index / $size) as usize)
+                    else {
+                        leave_before!(Leave::Step { place: op.place });
+                    };
+                };
+            }
+            macro_rules! accessed {
+                ($va:expr, $index:expr, $size:literal, $store:literal, $value:expr) => {
+                    let pa = RAM_BASE + $index;
+                    if O::BLOCKS && O::MEMORY {
+                        accesses[accessed % LOG] = Touch::new($va, pa, $store);
+                        accessed += 1;
+                    } else if O::MEMORY {
+                        obs.access(&Access {
+                            kind: AccessKind::Data,
+                            store: $store,
+                            va: outside($va),
+                            pa,
+                            size: $size,
+                            value: $value,
+                        });
                     }
-                    /// Leaves before the op.
-                    macro_rules! leave_before {
-                        ($leave:expr) => {{
-                            passed!(from < place!(), place!(), 0, false);
-                            leave!($leave)
-                        }};
+                };
+            }
+            macro_rules! read {
+                ($size:literal, $value:ident) => {
+                    find!(loads, $size, false, va, index, bytes);
+                    let mut buffer = [0; 8];
+                    buffer[..$size].copy_from_slice(bytes);
+                    let $value = u64::from_le_bytes(buffer);
+                    accessed!(va, index, $size, false, $value);
+                };
+            }
+            macro_rules! store {
+                ($size:literal, $value:expr) => {{
+                    find!(stores, $size, true, va, index, bytes);
+                    let value: u64 = $value;
+                    bytes.copy_from_slice(&value.to_le_bytes()[..$size]);
+                    accessed!(
+                        va,
+                        index,
+                        $size,
+                        true,
+                        if $size == 8 { value } else { value & ((1 << ($size % 8 * 8)) - 1) }
+                    );
+                    next!(0);
+                }};
+            }
+            /// Goes to where a jump leads, by its link, else by the table.
+            macro_rules! jump {
+                ($to:expr) => {{
+                    let link = links[place!()];
+                    check!($to);
+                    if link != 0 {
+                        go!(link);
+                    } else {
+                        let entry = &jumps[jump_index($to)];
+                        if entry.pc != $to || entry.context != context {
+                            leave!(Leave::Unlinked { from: op.place, to: $to });
+                        }
+                        if (meta[place!()].pc ^ $to) & !(PAGE - 1) == 0 {
+                            links[place!()] = entry.start;
+                        }
+                        go!(entry.start);
                     }
-                    macro_rules! write {
-                        ($value:expr) => {{
-                            let value = $value;
-                            x[usize::from(op.rd)] = value;
-                            next!(if op.rd < 32 { outside(value) } else { 0 });
-                        }};
-                    }
-                    /// The bytes of an access, if its page is in the TLB.
-                    macro_rules! find {
-                        ($tlb:expr, $size:literal, $store:literal, $va:ident, $index:ident, $bytes:ident) => {
-                            let $va = x[usize::from(op.rs1)].wrapping_add(op.imm);
-                            let entry = &$tlb[tlb_index($va)];
-                            if entry.tag != $va & !(PAGE - 1) | $va & ($size - 1) {
-                                leave_before!(Leave::Miss { resume: resume!(), va: $va, size: $size, store: $store });
-                            }
-                            let $index = $va.wrapping_add(entry.addend);
-                            let Some($bytes) = ram.as_chunks_mut::<$size>().0.get_mut(($index / $size) as usize) else {
-                                leave_before!(Leave::Step { place: op.place });
-                            };
-                        };
-                    }
-                    macro_rules! accessed {
-                        ($va:expr, $index:expr, $size:literal, $store:literal, $value:expr) => {
-                            let pa = RAM_BASE + $index;
-                            if O::BLOCKS && O::MEMORY {
-                                accesses[accessed % LOG] = Touch::new($va, pa, $store);
-                                accessed += 1;
-                            } else if O::MEMORY {
-                                obs.access(&Access {
-                                    kind: AccessKind::Data,
-                                    store: $store,
-                                    va: outside($va),
-                                    pa,
-                                    size: $size,
-                                    value: $value,
-                                });
-                            }
-                        };
-                    }
-                    macro_rules! read {
-                        ($size:literal, $value:ident) => {
-                            find!(loads, $size, false, va, index, bytes);
-                            let mut buffer = [0; 8];
-                            buffer[..$size].copy_from_slice(bytes);
-                            let $value = u64::from_le_bytes(buffer);
-                            accessed!(va, index, $size, false, $value);
-                        };
-                    }
-                    macro_rules! store {
-                        ($size:literal, $value:expr) => {{
-                            find!(stores, $size, true, va, index, bytes);
-                            let value: u64 = $value;
-                            bytes.copy_from_slice(&value.to_le_bytes()[..$size]);
-                            accessed!(va, index, $size, true, if $size == 8 { value } else { value & ((1 << ($size % 8 * 8)) - 1) });
-                            next!(0);
-                        }};
-                    }
-                    /// Goes to where a jump leads, by its link, else by the table.
-                    macro_rules! jump {
-                        ($to:expr) => {{
-                            let link = links[place!()];
-                            check!($to);
-                            if link != 0 {
-                                go!(link);
-                            } else {
-                                let entry = &jumps[jump_index($to)];
-                                if entry.pc != $to || entry.context != context {
-                                    leave!(Leave::Unlinked { from: op.place, to: $to });
-                                }
-                                if (meta[place!()].pc ^ $to) & !(PAGE - 1) == 0 {
-                                    links[place!()] = entry.start;
-                                }
-                                go!(entry.start);
-                            }
-                        }};
-                    }
+                }};
+            }
 
+            /// An op of a row of the table.
+            macro_rules! one {
+                (AluImm |$a:ident, $b:ident| $value:expr) => {{
+                    let ($a, $b) = (x[usize::from(op.rs1)], op.imm);
+                    write!($value);
+                }};
+                (AluReg |$a:ident, $b:ident| $value:expr) => {{
+                    let ($a, $b) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
+                    write!($value);
+                }};
+                (Load $size:literal |$v:ident| $value:expr) => {{
+                    read!($size, $v);
+                    write!($value);
+                }};
+                (Store $size:literal) => {
+                    store!($size, x[usize::from(op.rs2)])
+                };
+                (Branch |$a:ident, $b:ident| $taken:expr) => {{
+                    let ($a, $b) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
+                    if $taken {
+                        retire!(op.imm, 0);
+                        passed!(true, place!() + 1, 0, true);
+                        jump!(op.imm);
+                    } else {
+                        next!(0);
+                    }
+                }};
+                (JumpReg) => {{
+                    let to = x[usize::from(op.rs1)].wrapping_add(op.offset()) & !1;
+                    let entry = &jumps[jump_index(to)];
+                    if entry.pc != to || entry.context != context {
+                        leave_before!(Leave::Indirect { op: *op, to });
+                    }
+                    x[usize::from(op.rd)] = op.imm;
+                    retire!(to, if op.rd < 32 { outside(op.imm) } else { 0 });
+                    passed!(true, place!() + 1, to, to != op.imm);
+                    check!(to);
+                    go!(entry.start);
+                }};
+                (FpLoad $size:literal |$v:ident| $value:expr) => {{
+                    read!($size, $v);
+                    let value = $value;
+                    f[usize::from(op.rd)] = value;
+                    next!(value);
+                }};
+                (FpStore $size:literal) => {
+                    store!($size, f[usize::from(op.rs2)])
+                };
+                (FpFp |$e:ident, $a:ident, $b:ident, $c:ident| $value:expr) => {{
+                    let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
+                    let ($e, $a, $b, $c) =
+                        (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)], f[usize::from(op.rs3)]);
+                    let value = $value;
+                    f[usize::from(op.rd)] = value;
+                    *fflags = fpu.flags;
+                    next!(value);
+                }};
+                (FpInt |$e:ident, $a:ident, $b:ident| $value:expr) => {{
+                    let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
+                    let ($e, $a, $b) = (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)]);
+                    let value = $value;
+                    *fflags = fpu.flags;
+                    write!(value);
+                }};
+                (IntFp |$e:ident, $a:ident| $value:expr) => {{
+                    let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
+                    let ($e, $a) = (&mut fpu, x[usize::from(op.rs1)]);
+                    let value = $value;
+                    f[usize::from(op.rd)] = value;
+                    *fflags = fpu.flags;
+                    next!(value);
+                }};
+            }
+            macro_rules! execute {
+                (
+                    folded { $($folded:tt)* }
+                    in_blocks { $($class:ident { $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)* })* }
+                    stepped { $($stepped:tt)* }
+                ) => {
                     match op.code {
-                        $(Code::$ai => {
-                            let ($aia, $aibb) = (x[usize::from(op.rs1)], op.imm);
-                            write!($aix);
-                        })*
-                        $(Code::$ar => {
-                            let ($ara, $arbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
-                            write!($arx);
-                        })*
+                        $($(Code::$op => one!($class $($size)? $(|$($arg),+| $x)?),)*)*
                         Code::Constant => write!(op.imm),
                         Code::Shifts => write!(x[usize::from(op.rs1)] << (op.imm & 63) >> (op.imm >> 8 & 63)),
-                        $(Code::$l => {
-                            read!($ls, $lv);
-                            write!($lx);
-                        })*
-                        $(Code::$s => store!($ss, x[usize::from(op.rs2)]),)*
-                        $(Code::$b => {
-                            let ($ba, $bbb) = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
-                            if $bx {
-                                retire!(op.imm, 0);
-                                passed!(true, place!() + 1, 0, true);
-                                jump!(op.imm);
-                            } else {
-                                next!(0);
-                            }
-                        })*
-                        $(Code::$jr => {
-                            let to = x[usize::from(op.rs1)].wrapping_add(op.offset()) & !1;
-                            let entry = &jumps[jump_index(to)];
-                            if entry.pc != to || entry.context != context {
-                                leave_before!(Leave::Indirect { op: *op, to });
-                            }
-                            x[usize::from(op.rd)] = op.imm;
-                            retire!(to, if op.rd < 32 { outside(op.imm) } else { 0 });
-                            passed!(true, place!() + 1, to, to != op.imm);
-                            check!(to);
-                            go!(entry.start);
-                        })*
-                        $(Code::$fl => {
-                            read!($fls, $flv);
-                            let value = $flx;
-                            f[usize::from(op.rd)] = value;
-                            next!(value);
-                        })*
-                        $(Code::$fs => store!($fss, f[usize::from(op.rs2)]),)*
-                        $(Code::$ff => {
-                            let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
-                            let ($ffen, $ffa, $ffbb, $ffc) =
-                                (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)], f[usize::from(op.rs3)]);
-                            let value = $ffx;
-                            f[usize::from(op.rd)] = value;
-                            *fflags = fpu.flags;
-                            next!(value);
-                        })*
-                        $(Code::$fi => {
-                            let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
-                            let ($fien, $fia, $fibb) = (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)]);
-                            let value = $fix;
-                            *fflags = fpu.flags;
-                            write!(value);
-                        })*
-                        $(Code::$if_ => {
-                            let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
-                            let ($ifen, $ifa) = (&mut fpu, x[usize::from(op.rs1)]);
-                            let value = $ifx;
-                            f[usize::from(op.rd)] = value;
-                            *fflags = fpu.flags;
-                            next!(value);
-                        })*
                         Code::Nop => next!(0),
                         Code::Goto => {
                             // Its own address is where it goes.
@@ -530,13 +529,13 @@ macro_rules! define {
                         Code::Fetch => leave_before!(Leave::Fetch(meta[place!()].pc)),
                     }
                 };
-                tell!();
-                *count = n;
-                leave
             }
-        }
-    };
+            instruction_table!(execute);
+        };
+        tell!();
+        *count = n;
+        leave
+    }
 }
-instruction_table!(define);
 
 const _: () = assert!(NO_TAG & !(PAGE - 1) == 0 && NO_TAG > 7, "no masked address equals it");

@@ -30,7 +30,6 @@ pub struct Split {
 
 impl Split {
     /// All misses.
-    #[must_use]
     pub fn misses(&self) -> u64 {
         self.compulsory + self.capacity + self.conflict
     }
@@ -47,7 +46,6 @@ pub struct Causes {
 
 impl Causes {
     /// For a cache of this shape, whatever its policy.
-    #[must_use]
     pub fn new(geometry: Geometry) -> Self {
         Self {
             shift: geometry.line_shift(),
@@ -75,13 +73,11 @@ impl Causes {
     }
 
     /// Misses by cause so far.
-    #[must_use]
     pub fn split(&self) -> Split {
         self.split
     }
 
     /// The stack distances, which give the miss-ratio curve for lines of this length.
-    #[must_use]
     pub fn distances(&self) -> &Distances {
         &self.distances
     }

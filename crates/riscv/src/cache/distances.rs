@@ -99,32 +99,27 @@ impl Distances {
     }
 
     /// How many accesses there were.
-    #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
 
     /// How many different lines were used: the compulsory misses.
-    #[must_use]
     pub fn first_uses(&self) -> u64 {
         self.first_uses
     }
 
     /// Accesses by distance, the first for distance 0; first uses are not included.
-    #[must_use]
     pub fn histogram(&self) -> &[u64] {
         &self.histogram
     }
 
     /// The misses of a fully associative LRU cache with this number of lines.
-    #[must_use]
     pub fn misses(&self, lines: u64) -> u64 {
         let from = usize::try_from(lines).unwrap_or(usize::MAX).min(self.histogram.len());
         self.first_uses + self.histogram[from..].iter().sum::<u64>()
     }
 
     /// The miss-ratio curve: the size in lines wherever it changes, and the misses at it, from one line on.
-    #[must_use]
     pub fn curve(&self) -> Vec<(u64, u64)> {
         let mut left = self.accesses;
         let mut out = Vec::new();

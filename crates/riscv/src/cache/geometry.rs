@@ -28,22 +28,18 @@ const MOST_BYTES: u64 = 1 << 28;
 /// Why a cache cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum CacheError {
-    /// Not three numbers.
     #[error("cache \"{0}\": give sets:ways:line, three whole numbers and the line in bytes, as in 64:4:32")]
     Form(String),
-    /// The number of sets is not a power of two.
     #[error(
         "cache {0}: {1} sets; the sets are chosen by address bits, so their number must be a power of two"
     )]
     Sets(String, u32),
-    /// A set without ways.
     #[error("cache {0}: 0 ways; a set needs at least 1")]
     NoWays(String),
-    /// The line length is not a power of two, or too short or long.
     #[error("cache {0}: a line of {1} bytes; it must be a power of two, from 4 to 4096")]
     Line(String, u32),
-    /// More than any machine has.
     #[error("cache {0}: too large; at most 4194304 lines and 256 MiB")]
     TooLarge(String),
     /// Tree-PLRU divides the ways in halves.
@@ -51,7 +47,6 @@ pub enum CacheError {
         "cache {0}: tree-PLRU halves the ways again and again, so there must be 1, 2, 4, 8, 16, 32 or 64 of them"
     )]
     Tree(Geometry),
-    /// No such policy.
     #[error("policy \"{0}\": take lru, plru, fifo or random")]
     Policy(String),
 }
@@ -81,37 +76,31 @@ impl Geometry {
     }
 
     /// How many sets; a power of two.
-    #[must_use]
     pub fn sets(&self) -> u32 {
         self.sets
     }
 
     /// How many lines of one set fit.
-    #[must_use]
     pub fn ways(&self) -> u32 {
         self.ways
     }
 
     /// Bytes in a line; a power of two.
-    #[must_use]
     pub fn line(&self) -> u32 {
         self.line
     }
 
     /// How many lines fit.
-    #[must_use]
     pub fn lines(&self) -> u64 {
         u64::from(self.sets) * u64::from(self.ways)
     }
 
     /// How many bytes fit.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.lines() * u64::from(self.line)
     }
 
     /// How far an address is shifted to give the number of its line.
-    #[must_use]
     pub fn line_shift(&self) -> u32 {
         self.line.trailing_zeros()
     }

@@ -64,25 +64,21 @@ pub struct Counts {
 
 impl Counts {
     /// Reads and stores.
-    #[must_use]
     pub fn accesses(&self) -> u64 {
         self.reads + self.writes
     }
 
     /// Accesses that missed.
-    #[must_use]
     pub fn misses(&self) -> u64 {
         self.read_misses + self.write_misses
     }
 
     /// Accesses that hit.
-    #[must_use]
     pub fn hits(&self) -> u64 {
         self.accesses() - self.misses()
     }
 
     /// Hits as a share of the accesses; `None` without any.
-    #[must_use]
     pub fn hit_rate(&self) -> Option<f64> {
         (self.accesses() > 0).then(|| self.hits() as f64 / self.accesses() as f64)
     }
@@ -157,25 +153,21 @@ impl Cache {
     }
 
     /// Its shape.
-    #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.geometry
     }
 
     /// The replacement policy.
-    #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
     /// How stores are handled.
-    #[must_use]
     pub fn write_policy(&self) -> WritePolicy {
         self.write
     }
 
     /// The counts so far.
-    #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -380,7 +372,6 @@ impl Cache {
     }
 
     /// Whether the line of an address is there. Nothing changes and nothing is counted.
-    #[must_use]
     pub fn contains(&self, address: u64) -> bool {
         let line = address >> self.shift;
         let start = (line & self.set_mask) as usize * self.ways;

@@ -1,12 +1,15 @@
 //! Which line a full set evicts, and how stores are handled.
 
-use std::fmt;
 use std::str::FromStr;
+
+use serde::Deserialize;
 
 use super::geometry::CacheError;
 
 /// Which line a full set evicts. An empty place is always used first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, strum::Display)]
+#[serde(try_from = "String")]
+#[strum(serialize_all = "lowercase")]
 pub enum Policy {
     /// The line that was not used for the longest time.
     #[default]
@@ -38,14 +41,11 @@ impl FromStr for Policy {
     }
 }
 
-impl fmt::Display for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lru => "lru",
-            Self::Plru => "plru",
-            Self::Fifo => "fifo",
-            Self::Random { .. } => "random",
-        })
+impl TryFrom<String> for Policy {
+    type Error = CacheError;
+
+    fn try_from(text: String) -> Result<Self, CacheError> {
+        text.parse()
     }
 }
 

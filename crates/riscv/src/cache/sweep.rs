@@ -100,13 +100,11 @@ impl Sweep {
     }
 
     /// How many accesses were recorded.
-    #[must_use]
     pub fn accesses(&self) -> u64 {
         self.accesses
     }
 
     /// What a cache of this shape missed; `None` when the sweep does not cover it.
-    #[must_use]
     pub fn misses(&self, geometry: Geometry) -> Option<u64> {
         if geometry.sets() > self.most_sets || geometry.ways() > self.most_ways {
             return None;

@@ -3,7 +3,7 @@
 
 mod op;
 
-pub(crate) use op::{Code, MicroOp, alu_imm, upper};
+pub(crate) use op::{Code, MicroOp, fold};
 
 use std::collections::HashMap;
 

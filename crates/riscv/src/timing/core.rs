@@ -4,15 +4,15 @@ use serde::Deserialize;
 
 use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 
-/// How many stages.
+/// The number of stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Every instruction takes one cycle, and what it costs besides comes on top.
+    /// One cycle for each instruction, plus its penalties.
     SingleCycle,
-    /// Fetch, and everything else; penalties add up.
+    /// One stage fetches, the other does everything else; penalties add up.
     TwoStage,
-    /// IF, ID, EX, MEM, WB, each instruction leaving a stage when the next one is free.
+    /// IF, ID, EX, MEM, WB; an instruction leaves a stage when the next stage is free.
     #[default]
     FiveStage,
 }
@@ -24,34 +24,19 @@ pub enum Predictor {
     /// Never taken.
     #[default]
     NotTaken,
-    /// Taken when it goes back.
+    /// Taken if the target is behind the branch.
     BackwardTaken,
     /// Two-bit counters, indexed by address.
     Bimodal,
-}
-
-/// Which line a full set evicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replacement {
-    /// The one that was not used for longest.
-    #[default]
-    Lru,
-    /// A tree of bits that approximates LRU.
-    Plru,
-    /// The one that came first.
-    Fifo,
-    /// Any, by a seeded generator.
-    Random,
 }
 
 /// An operation that takes more than a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    /// From entering EX to the result; at least 1.
+    /// Cycles from EX to the result; at least 1.
     pub cycles: u32,
-    /// Whether the next one can enter EX meanwhile.
+    /// Whether the next instruction may enter EX in the meantime.
     #[serde(default)]
     pub pipelined: bool,
 }
@@ -70,13 +55,13 @@ pub struct Operations {
     pub multiply: Operation,
     /// Integer division and remainder.
     pub divide: Operation,
-    /// Floating-point addition, comparison, conversion, moves between the register files.
+    /// Floating-point addition, comparison, conversion, and moves between register files.
     pub float: Operation,
     /// Floating-point multiplication, fused or not.
     pub float_multiply: Operation,
     /// Floating-point division and square root.
     pub float_divide: Operation,
-    /// Atomic read-modify-write, besides its memory access.
+    /// Atomic read-modify-write, without its memory access.
     pub atomic: Operation,
 }
 
@@ -84,17 +69,17 @@ pub struct Operations {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pipeline {
-    /// How many stages.
+    /// The number of stages.
     pub kind: Kind,
-    /// Whether results go to the next instruction before they are written back.
+    /// Whether an instruction receives results before they are written back.
     pub forwarding: bool,
-    /// Bubbles between a load and an instruction behind it that uses the value.
+    /// Bubbles between a load and a directly following instruction that uses the value.
     pub load_use: u32,
-    /// Cycles that a load or store that hits spends besides its own (in a core that waits for the answer).
+    /// Extra cycles of each load and store that hits, in a core that waits for the memory.
     pub memory_wait: u32,
-    /// Whether the value of a store is needed in MEM only, so that a load may directly precede it.
+    /// Whether a store needs its value in MEM only, so that it may directly follow a load of that value.
     pub store_data_late: bool,
-    /// Bytes that one fetch yields, aligned; 0: any instruction in one fetch.
+    /// Aligned bytes of one fetch; 0 fetches every instruction at once.
     pub fetch_width: u32,
 }
 
@@ -115,15 +100,15 @@ impl Default for Pipeline {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct System {
-    /// Bubbles between a CSR instruction and one behind it that uses its value.
+    /// Bubbles between a CSR instruction and a directly following instruction that uses the value.
     pub csr_use: u32,
-    /// Whether a CSR instruction enters EX only when all older instructions have left the pipe.
+    /// Whether a CSR instruction waits before EX until all older instructions have left the pipe.
     pub csr_drain: bool,
-    /// Bubbles behind a CSR instruction that writes.
+    /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
-    /// Bubbles behind `fence.i`, which also empties the instruction cache.
+    /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
-    /// Bubbles behind `sfence.vma`, which also empties the translation buffers.
+    /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
 }
 
@@ -131,7 +116,7 @@ pub struct System {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Branches {
-    /// Direction.
+    /// How the direction of a branch is predicted.
     pub predictor: Predictor,
     /// Counters of the bimodal predictor: a power of two.
     pub counters: u32,
@@ -139,13 +124,13 @@ pub struct Branches {
     pub btb: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
-    /// Behind a branch that went the other way, or whose target was not predicted.
+    /// After a branch whose direction was mispredicted.
     pub mispredict: u32,
-    /// Behind a branch that was rightly predicted taken, when the target buffer does not know it.
+    /// After a branch that was correctly predicted taken, if its target is not in the target buffer.
     pub taken: u32,
-    /// Behind `jal`, when the target buffer does not know it.
+    /// After `jal`, if its target is not in the target buffer.
     pub jump: u32,
-    /// Behind `jalr` whose target was not predicted.
+    /// After `jalr`, if its target was not predicted.
     pub indirect: u32,
 }
 
@@ -153,16 +138,17 @@ pub struct Branches {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Traps {
-    /// Between the slot of the instruction that traps and the handler's first.
+    /// Between the instruction that traps and the first instruction of the handler.
     pub exception: u32,
-    /// Between the last instruction that retires before an interrupt and the handler's first.
+    /// Between the last instruction that retires before an interrupt and the first instruction of the handler.
     pub interrupt: u32,
-    /// Behind `mret` and `sret`.
+    /// After `mret` and `sret`.
     #[serde(rename = "return")]
     pub return_: u32,
-    /// More of the same, with a known fault of the core: on when [`Core::with_fault`] asks.
+    /// Additional bubbles after `mret` and `sret` due to a known fault of the core, which `+fault` after the core's
+    /// name turns on.
     pub return_fault: u32,
-    /// Whether `ecall` reads `a7` as other instructions read registers, but from the register file only.
+    /// Whether `ecall` waits until `a7` is in the register file, without forwarding.
     pub ecall_reads: bool,
 }
 
@@ -172,24 +158,24 @@ pub struct Traps {
 pub struct CacheShape {
     /// `sets:ways:line`, the line in bytes.
     pub geometry: String,
-    /// Which line goes.
+    /// Which line of a full set is evicted.
     #[serde(default)]
-    pub replacement: Replacement,
-    /// Stores go to the next level at once.
+    pub replacement: Policy,
+    /// Whether every store also goes to the next level at once.
     #[serde(default)]
     pub write_through: bool,
-    /// Stores that miss bring no line in.
+    /// Whether a store that misses leaves the cache unchanged.
     #[serde(default)]
     pub no_write_allocate: bool,
-    /// For random replacement.
+    /// Seed of random replacement.
     #[serde(default)]
     pub seed: u64,
-    /// Cycles for a hit, of the second level only: what the first level waits.
+    /// Cycles that a miss of the first level waits for a hit in the second; used for `l2` only.
     #[serde(default)]
     pub hit: u32,
 }
 
-/// A translation buffer, fully associative, least recently used goes.
+/// A fully associative translation buffer that evicts the least recently used entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlbShape {
@@ -197,17 +183,17 @@ pub struct TlbShape {
     pub entries: u32,
 }
 
-/// Memory behind the caches.
+/// Main memory and devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Memory {
-    /// Cycles that an access waits which no cache answers.
+    /// Cycles that an access waits if it misses all caches.
     pub latency: u32,
-    /// Cycles for an access to a device.
+    /// Cycles of an access to a device.
     pub device: u32,
-    /// Whether stores that miss hold up the pipe (there is no store buffer).
+    /// Whether a store that misses stalls the pipe, as without a store buffer.
     pub stores_wait: bool,
-    /// Cycles of a page table walk besides its loads.
+    /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
 }
 
@@ -225,9 +211,9 @@ pub struct Memory {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Core {
-    /// What it is called.
+    /// The core's name.
     pub name: String,
-    /// One sentence.
+    /// A sentence about the core.
     pub about: String,
     /// The pipe.
     pub pipeline: Pipeline,
@@ -249,7 +235,7 @@ pub struct Core {
     pub itlb: Option<TlbShape>,
     /// Translation buffer for data.
     pub dtlb: Option<TlbShape>,
-    /// What is behind.
+    /// Main memory and devices.
     pub memory: Memory,
     /// Whether the known fault is on.
     #[serde(skip)]
@@ -259,45 +245,18 @@ pub struct Core {
 /// Why a core is invalid. Each message says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum CoreError {
-    /// No preset of that name.
     #[error("no core is called '{name}'; the nearest is '{nearest}' (there are: {})", Core::PRESETS.join(", "))]
-    Preset {
-        /// What was asked for.
-        name: String,
-        /// What may have been meant.
-        nearest: String,
-    },
-    /// A key that does not exist.
+    Preset { name: String, nearest: String },
     #[error("the core has an unknown key '{key}'; the nearest is '{nearest}'")]
-    Key {
-        /// The key.
-        key: String,
-        /// What may have been meant.
-        nearest: String,
-    },
-    /// Not TOML, or a value of the wrong kind.
+    Key { key: String, nearest: String },
     #[error("the core cannot be read: {0}")]
     Toml(String),
-    /// An invalid number.
     #[error("{key} is {value}: must be {must}")]
-    Number {
-        /// The key.
-        key: String,
-        /// Its value.
-        value: u64,
-        /// What it may be.
-        must: &'static str,
-    },
-    /// A cache that cannot be built.
+    Number { key: String, value: u64, must: &'static str },
     #[error("{key}: {error}")]
-    Cache {
-        /// Which cache.
-        key: &'static str,
-        /// Why.
-        error: CacheError,
-    },
-    /// Two settings that contradict each other.
+    Cache { key: &'static str, error: CacheError },
     #[error("{0}")]
     Contradiction(&'static str),
 }
@@ -451,15 +410,14 @@ impl CacheShape {
     pub fn cache(&self, key: &'static str) -> Result<Cache, CoreError> {
         let wrong = |e: CacheError| CoreError::Cache { key, error: e };
         let policy = match self.replacement {
-            Replacement::Lru => Policy::Lru,
-            Replacement::Plru => Policy::Plru,
-            Replacement::Fifo => Policy::Fifo,
-            Replacement::Random => Policy::Random { seed: self.seed },
+            Policy::Random { .. } => Policy::Random { seed: self.seed },
+            policy => policy,
         };
         let write = WritePolicy { back: !self.write_through, allocate: !self.no_write_allocate };
         Cache::new(self.geometry.parse().map_err(wrong)?, policy, write).map_err(wrong)
     }
 }
+
 fn number(key: &str, value: u32, must: &'static str) -> CoreError {
     CoreError::Number { key: key.to_string(), value: value.into(), must }
 }

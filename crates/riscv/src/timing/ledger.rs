@@ -1,7 +1,12 @@
 //! Where every cycle goes: by phase and by cause.
 
+use strum::VariantArray;
+
 /// What a cycle was spent on. A cycle that two causes share goes to the one that comes first in the pipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::VariantArray, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[repr(u8)]
 pub enum Cause {
     /// An instruction's own cycle; also the cycles in which the empty pipe fills at the beginning.
@@ -27,37 +32,15 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// How many there are.
-    pub const COUNT: usize = 10;
-
     /// All, in the order of [`Ledger`]'s columns.
-    pub const ALL: [Cause; Self::COUNT] = [
-        Cause::Issue,
-        Cause::LoadUse,
-        Cause::Csr,
-        Cause::Branch,
-        Cause::TrapFlush,
-        Cause::IMiss,
-        Cause::DMiss,
-        Cause::TlbWalk,
-        Cause::LongOperation,
-        Cause::Structural,
-    ];
+    pub const ALL: &'static [Cause] = Self::VARIANTS;
+
+    /// How many there are.
+    pub const COUNT: usize = Self::ALL.len();
 
     /// A short name in lower case, as tables show it.
     pub fn name(self) -> &'static str {
-        match self {
-            Cause::Issue => "issue",
-            Cause::LoadUse => "load-use",
-            Cause::Csr => "csr",
-            Cause::Branch => "branch",
-            Cause::TrapFlush => "trap-flush",
-            Cause::IMiss => "i-miss",
-            Cause::DMiss => "d-miss",
-            Cause::TlbWalk => "tlb-walk",
-            Cause::LongOperation => "long-operation",
-            Cause::Structural => "structural",
-        }
+        self.into()
     }
 }
 
@@ -129,14 +112,10 @@ impl Ledger {
         self.rows.iter().flatten().sum()
     }
 
-    /// What was charged since `earlier`, an older copy of this ledger.
-    pub fn since(&self, earlier: &Ledger) -> Ledger {
-        let mut rows = self.rows.clone();
-        for (row, old) in rows.iter_mut().zip(&earlier.rows) {
-            for (sum, c) in row.iter_mut().zip(old) {
-                *sum -= c;
-            }
+    /// Adds what another ledger was charged.
+    pub fn add(&mut self, other: &Ledger) {
+        for (phase, causes) in (0..).zip(&other.rows) {
+            self.charge_all(phase, causes);
         }
-        Ledger { rows }
     }
 }

@@ -35,8 +35,8 @@ mod predict;
 mod timed;
 
 pub use self::core::{
-    Branches, CacheShape, Core, CoreError, Kind, Memory, Operation, Operations, Pipeline, Predictor,
-    Replacement, System, TlbShape, Traps,
+    Branches, CacheShape, Core, CoreError, Kind, Memory, Operation, Operations, Pipeline, Predictor, System,
+    TlbShape, Traps,
 };
 pub use fast::Fast;
 pub use ledger::{Cause, Causes, Ledger};

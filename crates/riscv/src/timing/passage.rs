@@ -31,7 +31,8 @@ impl Stage {
 }
 
 /// Why fetched instructions were squashed, or the pipe was restarted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Flush {
     /// A branch or jump went to another address than was fetched.
     Branch,
@@ -42,7 +43,15 @@ pub enum Flush {
     /// `mret` or `sret`.
     Return,
     /// A CSR write, `fence.i` or `sfence.vma` that empties the pipe.
+    #[strum(serialize = "csr or fence")]
     System,
+}
+
+impl Flush {
+    /// Its name in lower case, as diagrams show it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// Cycles in which an instruction stayed in a stage for a reason of its own: waiting only for the instruction before

@@ -55,7 +55,7 @@ pub(crate) fn run(case: &Case, wrong: &mut Vec<String>) -> (u64, Vec<Passage>) {
     let cycles = timed.cycles();
     let ledger = timed.ledger();
     assert_eq!(ledger.total(), cycles, "{}", case.name);
-    for cause in Cause::ALL {
+    for &cause in Cause::ALL {
         if cause != Cause::Issue {
             let wanted = case.charges.iter().find(|c| c.0 == cause).map_or(0, |c| c.1);
             let seen = ledger.of_cause(cause);

@@ -110,7 +110,7 @@ fn cores() {
         "Operation" => "`{ cycles, pipelined }`",
         "Kind" => "`single-cycle`, `two-stage`, `five-stage`",
         "Predictor" => "`not-taken`, `backward-taken`, `bimodal`",
-        "Replacement" => "`lru`, `plru`, `fifo`, `random`",
+        "Policy" => "`lru`, `plru`, `fifo`, `random`",
         other => panic!("say what a {other} is"),
     };
     let mut list = "| key | value | meaning |\n|---|---|---|\n".to_owned();

@@ -1,18 +1,40 @@
 //! The tables of lmbench's summary (`make see`): under each title two lines of headings, a ruler of dashes that
 //! tells where the columns are, and one line for each run of each host.
 
-use super::latency::{Latency, of_ring};
-use crate::import::figures::asked;
-use crate::import::importer::Imported;
+use crate::import::figures::{Imported, MICROSECOND, alone, ask, round_trip};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use tollgate_record::text::printable;
 use tollgate_record::{Measurement, Per};
 
-/// What the columns of a table are, from the third on; the first two are host and system.
+const ENGINE: &str = "imported-lmbench";
+
+#[derive(Clone, Copy)]
+pub(super) enum Latency {
+    One(&'static str, Per),
+    RoundTrip(&'static str),
+}
+
+impl Latency {
+    pub(super) fn row(self, microseconds: f64) -> Measurement {
+        match self {
+            Self::One(probe, per) => alone(probe, ENGINE, per, microseconds * MICROSECOND),
+            Self::RoundTrip(probe) => round_trip(probe, ENGINE, microseconds * MICROSECOND),
+        }
+    }
+}
+
+/// What `lat_ctx` measures: hot work taken off, so the switch and what it costs to find the caches cold.
+pub(super) fn of_ring(procs: u64, bytes: u64, microseconds: f64) -> Measurement {
+    let mut row = alone("process/lmbench-ctx", ENGINE, Per::Switch, microseconds * MICROSECOND);
+    ask(&mut row, |asked| (asked.procs, asked.size) = (Some(procs), Some(bytes)));
+    row
+}
+
+/// What the columns of a table are, counted from the third on; the first two are host and system.
 enum Columns {
-    /// Each has its meaning; `None` has no place here.
-    Known(&'static [Option<Latency>]),
+    /// Those that have a place here.
+    Known(&'static [(usize, Latency)]),
     /// The headings tell processes and size: `2p/16K`.
     Rings,
 }
@@ -22,17 +44,16 @@ static TABLES: &[(&str, Columns)] = &[
     (
         "Processor, Processes - times in microseconds",
         Columns::Known(&[
-            None,
-            Some(Latency::One("syscall/lmbench-null", Per::Syscall)),
-            Some(Latency::One("syscall/lmbench-null-io", Per::Syscall)),
-            Some(Latency::One("syscall/lmbench-stat", Per::Syscall)),
-            Some(Latency::One("syscall/lmbench-open-close", Per::Operation)),
-            Some(Latency::One("syscall/lmbench-select-tcp", Per::Syscall)),
-            Some(Latency::One("syscall/lmbench-sigaction", Per::Syscall)),
-            Some(Latency::One("signal/lmbench-handler", Per::Signal)),
-            Some(Latency::One("spawn/lmbench-fork", Per::Task)),
-            Some(Latency::One("spawn/lmbench-execve", Per::Task)),
-            Some(Latency::One("spawn/lmbench-shell", Per::Task)),
+            (1, Latency::One("syscall/lmbench-null", Per::Syscall)),
+            (2, Latency::One("syscall/lmbench-null-io", Per::Syscall)),
+            (3, Latency::One("syscall/lmbench-stat", Per::Syscall)),
+            (4, Latency::One("syscall/lmbench-open-close", Per::Operation)),
+            (5, Latency::One("syscall/lmbench-select-tcp", Per::Syscall)),
+            (6, Latency::One("syscall/lmbench-sigaction", Per::Syscall)),
+            (7, Latency::One("signal/lmbench-handler", Per::Signal)),
+            (8, Latency::One("spawn/lmbench-fork", Per::Task)),
+            (9, Latency::One("spawn/lmbench-execve", Per::Task)),
+            (10, Latency::One("spawn/lmbench-shell", Per::Task)),
         ]),
     ),
     ("Context switching - times in microseconds", Columns::Rings),
@@ -40,27 +61,16 @@ static TABLES: &[(&str, Columns)] = &[
         "*Local* Communication latencies in microseconds",
         // The first column is in the table above already; the others are networks.
         Columns::Known(&[
-            None,
-            Some(Latency::RoundTrip("process/lmbench-pipe")),
-            Some(Latency::RoundTrip("process/lmbench-unix")),
-            None,
-            None,
-            None,
-            None,
-            None,
+            (1, Latency::RoundTrip("process/lmbench-pipe")),
+            (2, Latency::RoundTrip("process/lmbench-unix")),
         ]),
     ),
     (
         "File & VM system latencies in microseconds",
         Columns::Known(&[
-            None,
-            None,
-            None,
-            None,
-            None,
-            Some(Latency::One("fault/lmbench-protection", Per::Touch)),
-            Some(Latency::One("fault/lmbench-pagefault", Per::Touch)),
-            Some(Latency::One("syscall/lmbench-select-100", Per::Syscall)),
+            (5, Latency::One("fault/lmbench-protection", Per::Touch)),
+            (6, Latency::One("fault/lmbench-pagefault", Per::Touch)),
+            (7, Latency::One("syscall/lmbench-select-100", Per::Syscall)),
         ]),
     ),
 ];
@@ -104,8 +114,7 @@ pub(super) fn read(text: &str, imported: &mut Imported, ignored: &mut BTreeSet<S
     for (place, mut row) in found {
         let [name, system] = place;
         if several {
-            let asked = asked(&mut row);
-            (asked.host, asked.system) = (Some(name), Some(system));
+            ask(&mut row, |asked| (asked.host, asked.system) = (Some(name), Some(system)));
         } else if imported.host.name.is_empty() {
             imported.host.name = name;
             // The summary cuts it short.
@@ -160,12 +169,13 @@ fn rows(
         let Some(microseconds) = figure(word).filter(|_| most > 0 && column >= 2) else { continue };
         let row = match columns {
             Columns::Known(known) => {
-                known.get(column - 2).copied().flatten().map(|latency| latency.row(microseconds))
+                let latency = known.iter().find(|(place, _)| *place == column - 2);
+                latency.map(|(_, latency)| latency.row(microseconds))
             }
-            Columns::Rings => labels
-                .get(column - 2)
-                .and_then(|label| ring(label))
-                .map(|(procs, bytes)| of_ring(procs, bytes, microseconds)),
+            Columns::Rings => {
+                let ring = labels.get(column - 2).and_then(|label| ring(label));
+                ring.map(|(procs, bytes)| of_ring(procs, bytes, microseconds))
+            }
         };
         found.extend(row.map(|row| (place.clone(), row)));
     }

@@ -1,14 +1,15 @@
-//! How fast the machine is with caches, by processor time: instructions per microsecond of each design, one after
-//! the other and round by round, so that a slow moment of the host affects all of them; caches of other shapes beside
-//! the machine; and a sweep of many geometries over a million fetches. With a third argument only the designs whose
-//! names begin with it.
+//! How fast the machine is, by processor time: instructions per microsecond of each design, one after the other and
+//! round by round, so that a slow moment of the host affects all of them. Then, unless a design is named: the time to
+//! start and to trap, caches of other shapes, and a sweep of many geometries over a million fetches.
 //!
-//! `cargo run --release -p tollgate-riscv --example cache [ROUNDS] [STEPS] [DESIGN]`
+//! `cargo run --release -p tollgate-riscv --example speed [ROUNDS] [STEPS] [DESIGN] [PROGRAM]`
+//!
+//! Only designs whose names begin with DESIGN run, so that a profiler sees one kind of run; PROGRAM is `mix` or `float`.
 #![allow(clippy::print_stdout)]
 
 use tollgate_riscv::cache::{Cache, Policy, Sweep, WritePolicy};
 use tollgate_riscv::timing::{Core, Fast};
-use tollgate_riscv::{Access, Config, Elf, Machine, Observer, Retired, Several};
+use tollgate_riscv::{Access, Config, Elf, Insn, Machine, Observer, Op, Operands, Retired, Several, Stop};
 
 /// An instruction cache, every fetch counted, from decoded blocks.
 struct Fetches(Cache);
@@ -48,13 +49,26 @@ impl<const D: bool> Observer for Watch<D> {
     }
 }
 
-/// The addresses of the first fetches.
-struct Addresses(Vec<u64>);
+/// The addresses of the first fetches, and a count of the accesses: what the hooks cost.
+#[derive(Default)]
+struct Addresses {
+    fetches: Vec<u64>,
+    accesses: u64,
+}
+
+/// Fetches of the sweep.
+const FETCHES: usize = 1_000_000;
 
 impl Observer for Addresses {
     const RETIRE: bool = true;
+    const MEMORY: bool = true;
     fn retire(&mut self, retired: &Retired) {
-        self.0.push(retired.pc);
+        if self.fetches.len() < FETCHES {
+            self.fetches.push(retired.pc);
+        }
+    }
+    fn access(&mut self, _: &Access) {
+        self.accesses += 1;
     }
 }
 
@@ -69,19 +83,22 @@ fn argument<T: std::str::FromStr>(place: usize) -> Option<T> {
     std::env::args().nth(place).and_then(|a| a.parse().ok())
 }
 
-const MIX: &[u8] = include_bytes!("../../../guests/riscv/bench/mix.elf");
-
-/// Instructions in a run: each part of the program is in the first 100 million.
+/// Instructions in a run: each part of a program is in the first 100 million.
 fn steps() -> u64 {
     argument(2).unwrap_or(100_000_000)
 }
 
-/// Instructions per microsecond of a new machine with an observer.
-fn speed<O: Observer>(elf: &Elf, observer: &mut O, steps: u64) -> f64 {
+fn booted(elf: &Elf) -> Machine {
     let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
     machine.load(elf).expect("the program fits");
+    machine
+}
+
+/// Instructions per microsecond of a new machine that `run` runs.
+fn speed(elf: &Elf, run: impl FnOnce(&mut Machine) -> Stop) -> f64 {
+    let mut machine = booted(elf);
     let start = cpu_ns();
-    machine.run(steps, observer);
+    run(&mut machine);
     machine.instret() as f64 / ((cpu_ns() - start) as f64 / 1000.0)
 }
 
@@ -93,27 +110,34 @@ fn cache(geometry: &str, policy: Policy) -> Cache {
 /// A design, and one run of it: the speed, and what shows that it did its work.
 type Design = (&'static str, fn(&Elf) -> (f64, String));
 
-const DESIGNS: [Design; 4] = [
-    ("functional", |elf| (speed(elf, &mut (), steps()), String::new())),
+const DESIGNS: [Design; 6] = [
+    ("functional", |elf| (speed(elf, |machine| machine.run(steps(), &mut ())), String::new())),
     ("fetches 64:4:64 lru", |elf| {
         let mut fetches = Fetches(cache("64:4:64", Policy::Lru));
-        let speed = speed(elf, &mut fetches, steps());
+        let speed = speed(elf, |machine| machine.run(steps(), &mut fetches));
         (speed, format!("{} of {} missed", fetches.0.counts().misses(), fetches.0.counts().reads))
     }),
     ("caches and TLBs counted", timed::<false>),
     ("five stages", timed::<true>),
+    ("observed", |elf| {
+        let mut addresses = Addresses::default();
+        let speed = speed(elf, |machine| machine.run(steps() / 10, &mut addresses));
+        (speed, format!("{} accesses", addresses.accesses))
+    }),
+    ("reference", |elf| (speed(elf, |machine| machine.run_reference(steps() / 10, &mut ())), String::new())),
 ];
 
 /// Both caches and both translation buffers, and the pipeline where `PIPE` says so.
 fn timed<const PIPE: bool>(elf: &Elf) -> (f64, String) {
     let core = Core::from_toml(include_str!("bench.toml")).expect("the core is valid");
     let mut fast = Fast::<PIPE>::new(&core).expect("the core is valid");
-    let speed = speed(elf, &mut fast, steps());
-    let charged = if PIPE {
-        format!("; {} cycles, {} charged", fast.cycles(), fast.ledger().total())
-    } else {
-        String::new()
-    };
+    let speed = speed(elf, |machine| machine.run(steps(), &mut fast));
+    let mut charged = String::new();
+    if PIPE {
+        let (cycles, (found, replayed)) = (fast.cycles(), fast.memo_counts());
+        assert_eq!(fast.ledger().total(), cycles, "every cycle is in the ledger");
+        charged = format!("; {cycles} cycles, {found} runs found, {replayed} replayed");
+    }
     let counts = fast.counts().memory;
     (speed, format!("{} lines missed, data {}{charged}", counts.l1i_misses, counts.l1d_misses))
 }
@@ -121,8 +145,44 @@ fn timed<const PIPE: bool>(elf: &Elf) -> (f64, String) {
 /// Caches of another shape, instruction by instruction.
 fn watched<const D: bool>(elf: &Elf, geometry: &str, policy: Policy) -> (f64, String) {
     let mut watch = Watch::<D> { icache: cache(geometry, policy), dcache: cache(geometry, policy) };
-    let speed = speed(elf, &mut watch, steps() / 4);
+    let speed = speed(elf, |machine| machine.run(steps() / 4, &mut watch));
     (speed, format!("{} missed, data {}", watch.icache.counts().misses(), watch.dcache.counts().misses()))
+}
+
+/// Nanoseconds of an endless loop's system call that does nothing: `ecall` from U-mode, the handler skips it and returns.
+fn trap() -> f64 {
+    const BASE: u64 = 0x8000_0000;
+    let op = |op, rd, rs1, imm| Insn::encode(op, Operands { rd, rs1, imm, ..Default::default() });
+    let (mtvec, mepc) = (0x305, 0x341);
+    let user = [op(Op::Ecall, 0, 0, 0), op(Op::Addi, 7, 7, 1), op(Op::Jal, 0, 0, -8)];
+    let handler = [
+        op(Op::Csrrw, 5, 5, 0x340),
+        op(Op::Csrrs, 5, 0, mepc),
+        op(Op::Addi, 5, 5, 4),
+        op(Op::Csrrw, 0, 5, mepc),
+        op(Op::Csrrw, 5, 5, 0x340),
+        op(Op::Mret, 0, 0, 0),
+    ];
+    let start = [op(Op::Csrrw, 0, 31, mtvec), op(Op::Csrrw, 0, 30, mepc), op(Op::Mret, 0, 0, 0)];
+    let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
+    for (at, code) in [(0, &start[..]), (0x100, &handler), (0x200, &user)] {
+        let bytes: Vec<u8> = code.iter().flat_map(|w| w.to_le_bytes()).collect();
+        machine.write_memory(BASE + at, &bytes).expect("it is in RAM");
+    }
+    machine.set_x(31, BASE + 0x100);
+    machine.set_x(30, BASE + 0x200);
+    let begin = cpu_ns();
+    machine.run(20_000_000, &mut ());
+    (cpu_ns() - begin) as f64 / machine.x(7) as f64
+}
+
+/// Microseconds from nothing to the first instructions, on average: the clock's grain is a timer tick.
+fn start_up(elf: &Elf) -> f64 {
+    let begin = cpu_ns();
+    for _ in 0..200 {
+        booted(elf).run(200, &mut ());
+    }
+    (cpu_ns() - begin) as f64 / 200.0 / 1000.0
 }
 
 fn show(name: &str, speeds: &mut [f64], detail: &str) {
@@ -133,7 +193,11 @@ fn show(name: &str, speeds: &mut [f64], detail: &str) {
 
 fn main() {
     let rounds: usize = argument(1).unwrap_or(5).max(1);
-    let elf = Elf::parse(MIX).expect("an ELF file");
+    let program: &[u8] = match argument::<String>(4).as_deref() {
+        Some("float") => include_bytes!("../../../guests/riscv/bench/float.elf"),
+        _ => include_bytes!("../../../guests/riscv/bench/mix.elf"),
+    };
+    let elf = Elf::parse(program).expect("an ELF file");
 
     let only: Option<String> = argument(3);
     let wanted = |name: &str| only.as_ref().is_none_or(|only| name.starts_with(only.as_str()));
@@ -154,6 +218,8 @@ fn main() {
         return;
     }
 
+    println!("start to the first 200 instructions: {:.0} us", start_up(&elf));
+    println!("a trap there and back, 8 instructions: {:.0} ns", trap());
     for (geometry, policy) in [("64:4:64", Policy::Lru), ("64:4:64", Policy::Plru), ("8:1:8", Policy::Lru)] {
         for (data, run) in
             [("one by one", watched::<false> as fn(&_, &_, _) -> _), ("with data", watched::<true>)]
@@ -163,17 +229,14 @@ fn main() {
         }
     }
 
-    let mut addresses = Addresses(Vec::new());
-    speed(&elf, &mut addresses, 1_000_000);
+    let mut addresses = Addresses::default();
+    booted(&elf).run(FETCHES as u64, &mut addresses);
     let start = cpu_ns();
     let mut sweep = Sweep::new(&[4, 8, 16, 32, 64, 128], 1024, 16).expect("a sweep");
-    for &address in &addresses.0 {
+    for &address in &addresses.fetches {
         sweep.access(address);
     }
     let seconds = (cpu_ns() - start) as f64 / 1e9;
-    println!(
-        "sweep of {} geometries over {} fetches: {seconds:.3} s",
-        sweep.all().count(),
-        addresses.0.len()
-    );
+    let (shapes, fetches) = (sweep.all().count(), addresses.fetches.len());
+    println!("sweep of {shapes} geometries over {fetches} fetches: {seconds:.3} s");
 }

@@ -1,0 +1,97 @@
+//! What several plans share: the error, and the options that several commands have.
+
+use std::fmt::Display;
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use tollgate_riscv::Isa;
+use tollgate_riscv::timing::{Core, CoreError};
+
+use crate::icache::IcacheError;
+
+/// Why a request cannot be measured: the option or file, what is wrong, and what works.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(String);
+
+impl PlanError {
+    /// Options that do not work together.
+    pub(super) fn conflict(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+
+    /// A value that does not work.
+    pub(super) fn value(option: &str, given: impl Display, why: impl Display) -> Self {
+        Self(format!("{option} {given}: {why}"))
+    }
+
+    /// A value whose explanation repeats it.
+    pub(super) fn option(option: &str, why: impl Display) -> Self {
+        Self(format!("{option}: {why}"))
+    }
+
+    /// A file that cannot be read or run.
+    pub(super) fn file(path: &Path, why: impl Display) -> Self {
+        Self(format!("{}: {why}", path.display()))
+    }
+}
+
+impl From<IcacheError> for PlanError {
+    fn from(error: IcacheError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Checks that a number is in its range.
+pub(super) fn within(
+    option: &str,
+    given: u64,
+    unit: &str,
+    range: RangeInclusive<u64>,
+) -> Result<(), PlanError> {
+    if range.contains(&given) {
+        return Ok(());
+    }
+    let (least, most) = range.into_inner();
+    Err(PlanError::value(option, given, format_args!("give {unit} from {least} to {most}")))
+}
+
+/// Checks that a program may execute at least one instruction.
+pub(super) fn check_budget(max_instructions: u64) -> Result<(), PlanError> {
+    match max_instructions {
+        0 => Err(PlanError::value("--max-instructions", 0, "give at least 1")),
+        _ => Ok(()),
+    }
+}
+
+/// The ISA that `--isa` names.
+pub(super) fn isa(text: &str) -> Result<Isa, PlanError> {
+    text.parse().map_err(|error| PlanError::option("--isa", error))
+}
+
+/// The bytes of a file.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, PlanError> {
+    fs::read(path).map_err(|error| PlanError::file(path, error))
+}
+
+/// The core that `--core` names: a preset, or a file. The suffix `+fault` adds a core's known fault.
+pub(super) fn core(name: &str) -> Result<Core, PlanError> {
+    let (plain, fault) = name.strip_suffix("+fault").map_or((name, false), |plain| (plain, true));
+    let is_file = Path::new(plain).extension().is_some_and(|extension| extension == "toml");
+    let core = if is_file {
+        let text = fs::read_to_string(plain).map_err(|error| PlanError::value("--core", plain, error))?;
+        Core::from_toml(&text)
+    } else {
+        Core::preset(plain)
+    };
+    let mut core = core.map_err(|error: CoreError| PlanError::value("--core", plain, error))?;
+    if core.name.is_empty() {
+        core.name = plain.to_owned();
+    }
+    if fault && core.trap.return_fault == 0 {
+        let why = "this core has no known fault; cva6-like has one, in its returns";
+        return Err(PlanError::value("--core", name, why));
+    }
+    Ok(if fault { core.with_fault() } else { core })
+}
