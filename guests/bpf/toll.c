@@ -12,13 +12,11 @@ typedef int s32;
 #define SEC(name) __attribute__((section(name), used))
 #define MAP(kind, entries, key_type, value_type) \
     int (*type)[kind]; int (*max_entries)[entries]; key_type *key; value_type *value
-#define HASH 1
+#define ARRAY 2
 #define PERCPU_ARRAY 6
 
 // Helpers by their numbers in linux/bpf.h.
 static void *(*lookup)(void *map, const void *key) = (void *)1;
-static long (*update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
-static long (*delete)(void *map, const void *key) = (void *)3;
 static u64 (*now_ns)(void) = (void *)5;
 static u32 (*cpu_number)(void) = (void *)8;
 static u64 (*pid_tgid)(void) = (void *)14;
@@ -48,6 +46,8 @@ struct task {
     u8 code;         // the processor's error code of the fault, if there is one
     u8 mapped;       // kinds of pages that the fault mapped, as bits of enum member
     u8 pad[2];
+    u32 tid;         // whose slot it is; zero if it is free
+    u32 pad_end;
 };
 
 struct tally { u64 count, ns, off, errors, one_byte, switches; };
@@ -55,7 +55,7 @@ struct tally { u64 count, ns, off, errors, one_byte, switches; };
 // The elements of `totals`.
 enum total {
     CPU_NS, USER_NS, INTERRUPT_NS, PREEMPTED_NS, VOLUNTARY, INVOLUNTARY, MOVED, WOKEN_HERE, WOKEN_THERE,
-    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, BEFORE_NS, TOTALS
+    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, BEFORE_NS, LOST, TOTALS
 };
 
 enum fault { ANONYMOUS, ZERO_PAGE, COPY_ON_WRITE, FILE_MINOR, MAJOR, HUGE, PROTECTION, FAULTS };
@@ -67,13 +67,26 @@ enum member { FILE_PAGES = 1 << 0, ANON_PAGES = 1 << 1, SHMEM_PAGES = 1 << 3, HU
 #define CALLS 1024  // numbers beyond are counted together in the last
 #define SIGNALS 65
 
-struct { MAP(HASH, 65536, u32, struct task); } tasks SEC(".maps");
+// A task is in the slot of its number: the kernel's code reads an array in line, and would call a function for a hash.
+#define SLOTS 65536
+struct { MAP(ARRAY, SLOTS, u32, struct task); } tasks SEC(".maps");
 struct { MAP(PERCPU_ARRAY, CALLS, u32, struct tally); } calls SEC(".maps");
 struct { MAP(PERCPU_ARRAY, FAULTS, u32, struct tally); } faults SEC(".maps");
 struct { MAP(PERCPU_ARRAY, SIGNALS, u32, u64); } signals SEC(".maps");
 struct { MAP(PERCPU_ARRAY, TOTALS, u32, u64); } totals SEC(".maps");
 
-static inline struct task *task_of(u32 tid) { return lookup(&tasks, &tid); }
+static inline struct task *slot_of(u32 tid)
+{
+    u32 slot = tid & (SLOTS - 1);
+    return lookup(&tasks, &slot);
+}
+
+static inline struct task *task_of(u32 tid)
+{
+    struct task *t = slot_of(tid);
+    return t && t->tid == tid && tid ? t : 0;
+}
+
 static inline struct task *current(void) { return task_of((u32)pid_tgid()); }
 
 static inline void add(u32 total, u64 value)
@@ -166,11 +179,10 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
         t->off = 1;
         t->cpu = cpu_number();
         if (args[3] & 0x80) {  // TASK_DEAD
-            u32 tid = prev->pid;
             if (t->mode == CALL)
                 count_call(t, 0);
             add(ENDED, 1);
-            delete (&tasks, &tid);
+            t->tid = 0;
         }
     }
     t = task_of(next->pid);
@@ -300,9 +312,15 @@ SEC("tp_btf/sched_process_fork") int process_fork(u64 *args)
     struct task *t = current();
     if (!t || t->mode == BORN)
         return 0;
-    struct task made = { .mode = CHILD, .off = 1 };
-    u32 tid = child->pid;
-    update(&tasks, &tid, &made, 0);
+    struct task *made = slot_of(child->pid);
+    if (!made || made->tid) {
+        add(LOST, 1);
+        return 0;
+    }
+    __builtin_memset(made, 0, sizeof *made);
+    made->mode = CHILD;
+    made->off = 1;
+    made->tid = child->pid;
     add(child->tgid == parent->tgid ? THREADS : PROCESSES, 1);
     return 0;
 }
@@ -323,9 +341,12 @@ SEC("tp_btf/sched_process_exec") int process_exec(u64 *args)
     }
     if (before != tid) {
         // A thread has taken the number of the first one.
-        struct task moved = *t;
-        update(&tasks, &tid, &moved, 0);
-        delete (&tasks, &before);
+        struct task *first = slot_of(tid);
+        if (first) {
+            *first = *t;
+            first->tid = tid;
+        }
+        t->tid = 0;
     }
     add(EXECS, 1);
     return 0;

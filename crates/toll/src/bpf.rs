@@ -5,7 +5,7 @@ use crate::count::{Counts, Kind, Stamped, Tally, call_name};
 use crate::start::StartError;
 use crate::trace::signal_name;
 use crate::watch::Counter;
-use aya::maps::{HashMap, MapData, MapError, PerCpuArray, PerCpuValues};
+use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues};
 use aya::programs::perf_event::{PerfEventScope, PerfTypeId, SamplePolicy};
 use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
@@ -45,6 +45,8 @@ struct Task {
     times: [u64; 7],
     numbers: [u32; 2],
     flags: [u8; 8],
+    tid: u32,
+    pad: u32,
 }
 
 /// `struct tally` of the program.
@@ -118,6 +120,7 @@ enum Total {
     Interrupts,
     Birth,
     Before,
+    Lost,
 }
 
 /// `enum fault` of the program.
@@ -126,6 +129,8 @@ const FAULTS: [&str; 7] = ["anonymous", "zero page", "copy on write", "file", "m
 const BORN: u8 = 0;
 const USER: u8 = 1;
 const UNKNOWN: u8 = 4;
+/// Slots of tasks in the program.
+const SLOTS: u32 = 65_536;
 /// Places in [`Task`].
 const SINCE: usize = 0;
 const USER_NS: usize = 1;
@@ -198,7 +203,7 @@ impl Bpf {
         let before = self.snapshot();
         self.enter(yardstick.pid, UNKNOWN).ok()?;
         let counted = yardstick.measure()?;
-        self.tasks().ok()?.remove(&(yardstick.pid as u32)).ok()?;
+        self.leave(yardstick.pid).ok()?;
         self.before = self.snapshot();
         let between = self.before.minus(&before);
         let each = |sums: &[Sums], at: usize| sums.get(at).map(|it| it.ns as f64 / it.count.max(1) as f64);
@@ -236,16 +241,20 @@ impl Bpf {
     }
 
     fn enter(&mut self, pid: libc::pid_t, mode: u8) -> Result<(), MapError> {
-        let mut task = Task::default();
+        let mut task = Task { tid: pid as u32, ..Task::default() };
         task.flags[MODE] = mode;
         // A task that is on a CPU is so from now on, as far as it is counted.
         (task.times[SINCE], task.times[ON_SINCE]) = (monotonic_ns(), monotonic_ns());
-        self.tasks()?.insert(pid as u32, task, 0)
+        self.tasks()?.set(pid as u32 % SLOTS, task, 0)
     }
 
-    fn tasks(&mut self) -> Result<HashMap<&mut MapData, u32, Task>, MapError> {
+    fn leave(&mut self, pid: libc::pid_t) -> Result<(), MapError> {
+        self.tasks()?.set(pid as u32 % SLOTS, Task::default(), 0)
+    }
+
+    fn tasks(&mut self) -> Result<Array<&mut MapData, Task>, MapError> {
         let name = "tasks";
-        HashMap::try_from(self.ebpf.map_mut(name).ok_or(MapError::InvalidName { name: name.into() })?)
+        Array::try_from(self.ebpf.map_mut(name).ok_or(MapError::InvalidName { name: name.into() })?)
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -265,8 +274,8 @@ impl Bpf {
     }
 }
 
-fn values(map: &HashMap<&mut MapData, u32, Task>) -> Vec<Task> {
-    map.iter().filter_map(|task| Some(task.ok()?.1)).collect()
+fn values(map: &Array<&mut MapData, Task>) -> Vec<Task> {
+    map.iter().filter_map(Result::ok).filter(|task| task.tid != 0).collect()
 }
 
 impl Counter for Bpf {
@@ -330,6 +339,7 @@ impl Snapshot {
             birth_ns: total(Total::Birth),
             before_ns: total(Total::Before),
         });
+        counts.lost = total(Total::Lost);
         let began = 1 + total(Total::Processes) + total(Total::Threads);
         counts.left_running = began.saturating_sub(total(Total::Ended));
         counts

@@ -107,6 +107,8 @@ pub struct Counts {
     pub stamped: Option<Stamped>,
     /// Tasks that were still running when the command ended.
     pub left_running: u64,
+    /// Tasks that could not be followed.
+    pub lost: u64,
 }
 
 impl Counts {

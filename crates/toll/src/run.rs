@@ -142,14 +142,13 @@ impl Counting {
         if let (Some(overhead), Some(after)) = (&mut self.overhead, self.yardstick.measure()) {
             overhead.bare = overhead.bare.spanned(&after);
         }
-        Counted {
-            account,
-            source: Source::Bpf,
-            counts: Some(counts),
-            overhead: self.overhead,
-            slowdown: None,
-            warnings: Vec::new(),
+        let mut warnings = Vec::new();
+        if counts.lost > 0 {
+            let text = format!("{} tasks were not counted: too many run at once", counts.lost);
+            warnings.push(Warning::new(warning::NOT_COUNTED, text));
         }
+        let (source, overhead) = (Source::Bpf, self.overhead);
+        Counted { account, source, counts: Some(counts), overhead, slowdown: None, warnings }
     }
 }
 
