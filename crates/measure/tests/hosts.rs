@@ -297,7 +297,6 @@ fn what_was_watched_is_judged() {
             steal_ns: Some(0),
             other: Some(Share { estimate: 0.0, low: -0.01, high: 0.01 }),
             device_interrupts: Some(0),
-            ..CpuNoise::default()
         },
         ..SpanNoise::default()
     };

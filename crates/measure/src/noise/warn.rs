@@ -68,14 +68,12 @@ mod tests {
                 other: Some(Share { estimate: 0.021, low: 0.015, high: 0.03 }),
                 steal_ns: Some(300_000_000),
                 device_interrupts: Some(12_340),
-                ..CpuNoise::default()
             },
             peer: Some(CpuNoise {
                 cpu: 0,
                 other: Some(Share { estimate: 0.98, low: 0.9, high: 1.02 }),
                 ..CpuNoise::default()
             }),
-            ..SpanNoise::default()
         }
     }
 
