@@ -203,6 +203,8 @@ impl Bpf {
         let before = self.snapshot();
         self.enter(yardstick.pid, UNKNOWN).ok()?;
         let counted = yardstick.measure()?;
+        // Its sums are complete when it has left its CPU.
+        yardstick.rest();
         self.leave(yardstick.pid).ok()?;
         self.before = self.snapshot();
         let between = self.before.minus(&before);
@@ -249,7 +251,10 @@ impl Bpf {
     }
 
     fn leave(&mut self, pid: libc::pid_t) -> Result<(), MapError> {
-        self.tasks()?.set(pid as u32 % SLOTS, Task::default(), 0)
+        let mut free = Task::default();
+        // A program that is looking at the slot right now charges nothing.
+        (free.times[SINCE], free.times[ON_SINCE]) = (monotonic_ns(), monotonic_ns());
+        self.tasks()?.set(pid as u32 % SLOTS, free, 0)
     }
 
     fn tasks(&mut self) -> Result<Array<&mut MapData, Task>, MapError> {

@@ -81,6 +81,20 @@ impl Yardstick {
     }
 }
 
+impl Yardstick {
+    /// Waits until it sleeps, and a moment more, since it says so before it leaves its CPU.
+    pub(crate) fn rest(&self) {
+        let sleeps = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+            !stat.contains(") R ")
+        };
+        while !sleeps() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
 impl Drop for Yardstick {
     fn drop(&mut self) {
         // SAFETY: a child that has not been waited for; no status is wanted.
