@@ -38,9 +38,6 @@ fn main() {
             "thread" => repeat(n, || thread::spawn(|| ()).join()),
             "exec" => exec(&words[0], n),
             "ping-pong" => ping_pong(n),
-            "kill-self" => drop(libc::kill(libc::getpid(), n as libc::c_int)),
-            "daemon" => daemon(),
-            "spin" => while n > 0 {},
             _ => process::exit(2),
         }
     }
@@ -242,20 +239,5 @@ unsafe fn ping_pong(n: usize) {
             libc::_exit(0);
         }
         libc::waitpid(child, ptr::null_mut(), 0);
-    }
-}
-
-/// Leaves a process behind that sleeps for a second in a session of its own.
-unsafe fn daemon() {
-    // SAFETY: the child sleeps and exits.
-    unsafe {
-        if libc::fork() == 0 {
-            libc::setsid();
-            for descriptor in 0..3 {
-                libc::close(descriptor);
-            }
-            libc::sleep(1);
-            libc::_exit(0);
-        }
     }
 }
