@@ -401,7 +401,8 @@ fn stopping_keeps_what_there_is() {
     assert!(!samples.complete);
     let result = summary::measurement(&probes[0].meta, &samples.probes[0], &UNITS);
     assert_eq!(result.ticks.unwrap().estimate, 500.0);
-    assert!(result.has_warning(warning::FEW_EPOCHS));
+    let few = result.warnings.iter().find(|it| it.code == warning::FEW_EPOCHS).unwrap();
+    assert!(few.text.starts_with("1 epoch only"), "{}", few.text);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::headline::{group_medians, slope};
 use crate::probe::Meta;
 use crate::samples::{EpochSamples, ProbeSamples};
 use crate::stats::{self, FEWEST_GROUPS};
+use tollgate_record::number::plural;
 use tollgate_record::{Estimate, Warning, warning};
 
 /// Relative difference of the two estimators that is worth a warning.
@@ -33,11 +34,13 @@ pub(super) fn shape(
     }
     let unsteady = probe.epochs.iter().filter(|epoch| !epoch.steady).count();
     if unsteady * 2 > epochs {
-        let text = format!("still warming up when sampling began, in {unsteady} of {epochs} epochs");
+        let of = plural(epochs, "epoch", "epochs");
+        let text = format!("still warming up when sampling began, in {unsteady} of {of}");
         warn(warning::NOT_STEADY, text);
     }
     if epochs < FEWEST_GROUPS {
-        let text = format!("{epochs} epochs only: the interval does not show how processes differ");
+        let epochs = plural(epochs, "epoch", "epochs");
+        let text = format!("{epochs} only: the interval does not show how processes differ");
         warn(warning::FEW_EPOCHS, text);
     }
     if let Some(levels) = stats::two_levels(samples).filter(|levels| levels.high - levels.low > RESOLUTION) {

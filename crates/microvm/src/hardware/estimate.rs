@@ -5,6 +5,7 @@ use crate::{Engine, Outcome, Row, Sample, Visit, phase};
 use tollgate_measure::stats::{FEWEST_GROUPS, median, median_interval, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels, single_of};
 use tollgate_record::family::GuestFound;
+use tollgate_record::number::plural;
 use tollgate_record::{Evidence, Found, Measurement, Phase, Status, Warning, counter, warning};
 
 /// The first of this many parts of a phase's crossings is the warm-up and is not counted.
@@ -50,8 +51,8 @@ impl Scene<'_> {
             result.warnings.push(Warning::new(warning::SOME_FAILED, text));
         }
         if usable.len() < FEWEST_GROUPS && self.units.is_some() {
-            let text =
-                format!("{} virtual machines only: the interval does not show how they differ", usable.len());
+            let machines = plural(usable.len(), "virtual machine", "virtual machines");
+            let text = format!("{machines} only: the interval does not show how they differ");
             result.warnings.push(Warning::new(warning::FEW_EPOCHS, text));
         }
         self.fill(row, &usable, &mut result);
