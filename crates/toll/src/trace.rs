@@ -5,7 +5,8 @@ use crate::launch::Prepare;
 use crate::start::StartError;
 use crate::watch::{Counter, next_change};
 use std::collections::{BTreeMap, BTreeSet};
-use std::{fs, io, mem, ptr};
+use std::time::{Duration, Instant};
+use std::{fs, io, mem, ptr, thread};
 
 /// Stops at calls, follows new tasks, and ends all of them with this process.
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESECCOMP
@@ -70,6 +71,15 @@ impl Tracer {
                     self.calls.insert(libc::SYS_execve as u64, 1);
                 }
                 self.counts.at(Kind::Exec, "exec").count += 1;
+                // A thread that executes takes the number of the first one.
+                let mut before: libc::c_ulong = 0;
+                // SAFETY: the number is valid for the call to fill.
+                unsafe {
+                    libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, ptr::null_mut::<u8>(), &raw mut before)
+                };
+                if before != pid as libc::c_ulong {
+                    self.tasks.remove(&(before as libc::pid_t));
+                }
             }
             _ => {}
         }
@@ -116,14 +126,41 @@ impl Counter for Tracer {
 
     fn ended(&mut self, pid: libc::pid_t) {
         self.tasks.remove(&pid);
-        // Without a tracer the filter would fail every call of what was left behind, so that it ends here.
         self.counts.left_running = self.tasks.len() as u64;
-        for pid in mem::take(&mut self.tasks) {
-            // SAFETY: a task that is traced, so that its id is its own.
+        end_traced();
+    }
+}
+
+/// How long the end of what was left behind may take. What takes longer ends with this process.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Ends every task that this thread traces. Without a tracer the filter would fail every call of it, and a task whose first
+/// stop nobody has seen yet would stay stopped, with the locks that it holds.
+fn end_traced() {
+    // SAFETY: a call without arguments.
+    let tracer = unsafe { libc::gettid() };
+    let started = Instant::now();
+    loop {
+        let traced = traced_by(tracer);
+        if traced.is_empty() || started.elapsed() > GRACE {
+            break;
+        }
+        for pid in traced {
+            // SAFETY: a task that is traced, so that its id is its own until its end is reported to this thread.
             unsafe { libc::kill(pid, libc::SIGKILL) };
         }
         while next_change(libc::WNOHANG).is_some() {}
+        thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// The processes that a thread traces.
+fn traced_by(tracer: libc::pid_t) -> Vec<libc::pid_t> {
+    let mine = format!("\nTracerPid:\t{tracer}\n");
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let pids = names.filter_map(|name| name.to_str()?.parse::<libc::pid_t>().ok());
+    pids.filter(|pid| fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|it| it.contains(&mine)))
+        .collect()
 }
 
 fn request(what: libc::c_uint, pid: libc::pid_t, data: libc::c_int) -> io::Result<()> {

@@ -6,8 +6,8 @@ use crate::launch::{Prepare, Waiting};
 use crate::signals::Forwarding;
 use crate::start::StartError;
 use std::ffi::OsString;
-use std::mem;
 use std::time::{Duration, Instant};
+use std::{io, mem};
 
 /// What ends a command that does not end by itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,7 +78,9 @@ pub(crate) fn watch(
     waiting.release();
     loop {
         let Some((changed, status, usage)) = next_change(0) else {
-            return Err(StartError::system("wait for the command"));
+            let error = StartError::system("wait for the command");
+            counter.ended(pid);
+            return Err(error);
         };
         if changed != pid || !(libc::WIFEXITED(status) || libc::WIFSIGNALED(status)) {
             counter.changed(changed, status);
@@ -106,8 +108,12 @@ pub(crate) fn next_change(options: libc::c_int) -> Option<(libc::pid_t, libc::c_
     // SAFETY: the usage is plain data; both are valid for writing.
     unsafe {
         let (mut status, mut usage) = (0, mem::zeroed());
-        let pid = libc::wait4(-1, &mut status, options | libc::__WALL | libc::__WNOTHREAD, &mut usage);
-        (pid > 0).then_some((pid, status, usage))
+        loop {
+            let pid = libc::wait4(-1, &mut status, options | libc::__WALL | libc::__WNOTHREAD, &mut usage);
+            if pid >= 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                break (pid > 0).then_some((pid, status, usage));
+            }
+        }
     }
 }
 

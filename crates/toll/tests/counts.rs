@@ -104,3 +104,29 @@ fn the_tracer_counts_exactly() {
 fn bpf_counts_exactly() {
     exact(Source::Bpf);
 }
+
+/// The names and states of the processes that this thread traces.
+fn traced() -> Vec<String> {
+    // SAFETY: a call without arguments.
+    let mine = format!("\nTracerPid:\t{}\n", unsafe { libc::gettid() });
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let status = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("status")).ok());
+    status
+        .filter(|it| it.contains(&mine))
+        .map(|it| it.lines().take(3).collect::<Vec<_>>().join(", "))
+        .collect()
+}
+
+#[test]
+fn nothing_that_a_command_leaves_behind_stays_stopped() {
+    // The children are new when the command ends: the tracer has not seen all of them stop.
+    let command: Vec<OsString> =
+        ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do (sleep 1; sleep 1) & done"].map(OsString::from).into();
+    for _ in 0..10 {
+        let counted = run(&command, Wanted::Only(Source::Ptrace), Limits::default()).unwrap();
+        if counted.source != Source::Ptrace {
+            return tollgate_testkit::skip!("{:?}", counted.warnings);
+        }
+        assert_eq!(traced(), [""; 0]);
+    }
+}
