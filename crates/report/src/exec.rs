@@ -6,7 +6,7 @@ use crate::notes::warnings;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, painted, title, wrap};
-use tollgate_record::family::ExecFound;
+use tollgate_record::family::{ExecFound, RefillFound};
 use tollgate_record::number::{bytes, count, figure, percent, time};
 use tollgate_record::{Measurement, Phase, Run, counter, phase};
 
@@ -17,10 +17,10 @@ const SHOWN: usize = 12;
 const KINDS: [(&str, &str); 8] = [
     ("system call", "system calls"),
     ("fault", "page faults"),
-    ("switch", "switches to another task"),
-    ("wake-up", "tasks woken"),
     ("signal", "signals received"),
-    ("task", "tasks started"),
+    ("switch", "switches to another task (inside of calls)"),
+    ("wake-up", "tasks woken (inside of calls)"),
+    ("task", "tasks started (inside of calls)"),
     ("exec", "programs executed"),
     ("interrupt", "interrupts while it ran"),
 ];
@@ -123,7 +123,25 @@ fn bill(whole: &Measurement, style: &Style) -> Vec<String> {
     if let Some(waiting) = whole.phase(phase::WAITING) {
         text.extend(waited(waiting, style));
     }
+    if let Some(refill) = whole.found.exec().and_then(|found| found.refill.as_ref()) {
+        text.extend(wrap(&clean(&refilled(refill), style), style.prose(), "  "));
+    }
     text
+}
+
+/// What filling caches again costs, as a range with its arithmetic.
+fn refilled(refill: &RefillFound) -> String {
+    let [low, high] = refill.each_ns;
+    let sum = |ns: f64| time(ns * refill.switches as f64);
+    let low = if low > 0.0 { sum(low) } else { "none".into() };
+    format!(
+        "Contained in this: refill of caches after {} switches, {low} to {} (at most {} each, for {} in use, by ring {}).",
+        count(refill.switches),
+        sum(high),
+        time(high),
+        bytes(refill.working_set_bytes as f64),
+        refill.run
+    )
 }
 
 fn part_cells(it: &Phase, total: f64, style: &Style) -> [TextCell; 5] {

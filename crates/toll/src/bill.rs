@@ -11,7 +11,8 @@ use std::time::Duration;
 use tollgate_record::family::{Asked, ExecAsked, ExecFound, Found, TollFound};
 use tollgate_record::number::percent;
 use tollgate_record::{
-    Estimate, Evidence, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase, warning,
+    EpochFigure, Estimate, Evidence, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase,
+    warning,
 };
 
 /// Everything that a bill is made of.
@@ -70,7 +71,8 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
         counting_slowdown: counted.slowdown,
         left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0 && !input.attached),
         priced_by: prices.runs.clone(),
-        savings: savings(boundaries, prices.vdso),
+        refill: prices.refill(switches(counted), account.resident_bytes),
+        savings: savings(boundaries, prices.vdso()),
         ..ExecFound::default()
     };
     match account.end {
@@ -103,9 +105,10 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
     if let Some(bytes) = account.resident_bytes {
         row.count(counter::MAXIMUM_RESIDENT, bytes as f64 / 1024.0);
     }
-    let tolls = sum(boundaries, phase::TOLL);
+    let tolls = tolls(boundaries);
     let cpu = Estimate::point(account.cpu.as_nanos() as f64);
     row.ns = Some(cpu);
+    row.epochs = vec![EpochFigure { ns: cpu.estimate, core_hz: None }];
     row.phases = match counts.and_then(|counts| Some((counts, counts.stamped?, counted.overhead?))) {
         Some((counts, stamped, overhead)) => {
             let mut parts = stamped_parts(counts, &stamped, &overhead, boundaries);
@@ -185,15 +188,18 @@ fn stamped_parts(
     let [call_in, fault_in] = overhead.inside.map(Estimate::point);
     let (bare, counted) = (&overhead.bare, &overhead.counted);
     let point = |ns: u64| Estimate::point(ns as f64);
-    // The ways in and out are outside of the stamps, with what counting adds there.
+    let signals = sum(of_kinds(boundaries, |kind| kind == Kind::Signal.name()), phase::TOLL);
+    // The ways in and out are outside of the stamps, with what counting adds there. So are signals, which the kernel
+    // delivers on its way out.
     let user = point(stamped.user_ns)
+        .minus(&signals.unwrap_or(Estimate::point(0.0)))
         .minus(&counted.call.minus(&call_in).scaled(calls))
         .minus(&counted.fault.minus(&fault_in).scaled(faults));
     let mut parts = vec![part(phase::USER, Evidence::Difference, user)];
-    if let Some(tolls) = sum(boundaries, phase::TOLL) {
+    if let Some(tolls) = tolls(boundaries) {
         parts.push(part(phase::TOLL, Evidence::Priced, tolls));
     }
-    let work = sum(boundaries, phase::KERNEL_WORK).unwrap_or(Estimate::point(0.0));
+    let work = sum(boundaries.iter(), phase::KERNEL_WORK).unwrap_or(Estimate::point(0.0));
     let work = Estimate::sum([work, point(stamped.birth_ns)]);
     parts.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, work));
     if stamped.interrupts_ns > 0 {
@@ -227,7 +233,8 @@ fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Opti
     row.crossings = tally.count;
     let count = tally.count as f64;
     let price = prices.of(kind, name);
-    if let Some(price) = price {
+    // What a task on another CPU waits is no CPU time of the one that wakes it.
+    if let Some(price) = price.filter(|_| (kind, name) != (Kind::Wake, "on another CPU")) {
         row.phases.push(part(phase::TOLL, Evidence::Priced, price.scaled(count)));
     }
     if let Some(ns) = tally.kernel_ns {
@@ -265,9 +272,26 @@ fn unpriced(row: &mut Measurement, boundaries: &[Measurement]) {
     }
 }
 
-/// The sum of one part over all boundaries.
-fn sum(boundaries: &[Measurement], name: PhaseName) -> Option<Estimate> {
-    let mut parts = boundaries.iter().filter_map(|row| row.phase(name)?.ns).peekable();
+fn of_kinds(boundaries: &[Measurement], is: impl Fn(&str) -> bool) -> impl Iterator<Item = &Measurement> {
+    boundaries.iter().filter(move |row| row.found.toll().is_some_and(|toll| is(&toll.kind)))
+}
+
+/// The ways into the kernel and back. What happens inside of calls is part of their work.
+fn tolls(boundaries: &[Measurement]) -> Option<Estimate> {
+    let crossings = [Kind::Call, Kind::Fault, Kind::Signal].map(Kind::name);
+    sum(of_kinds(boundaries, |kind| crossings.contains(&kind)), phase::TOLL)
+}
+
+/// Switches to another task, by the counts or by the kernel's accounts.
+fn switches(counted: &Counted) -> u64 {
+    let counts = counted.counts.as_ref();
+    let count = counts.map(|it| it.count(Kind::Switch, "voluntary") + it.count(Kind::Switch, "involuntary"));
+    count.unwrap_or(counted.account.voluntary_switches + counted.account.involuntary_switches)
+}
+
+/// The sum of one part over boundaries.
+fn sum<'a>(boundaries: impl Iterator<Item = &'a Measurement>, name: PhaseName) -> Option<Estimate> {
+    let mut parts = boundaries.filter_map(|row| row.phase(name)?.ns).peekable();
     parts.peek().is_some().then_some(())?;
     // One price is behind many rows, so that their errors add up in full.
     let (mut total, mut ci) = (0.0, [0.0; 2]);

@@ -50,6 +50,12 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether it is a way of its own into the kernel and back. The others happen inside calls and interrupts.
+    #[must_use]
+    pub fn is_crossing(self) -> bool {
+        matches!(self, Self::Call | Self::Fault | Self::Signal)
+    }
+
     /// In the record: `system call`.
     #[must_use]
     pub fn name(self) -> &'static str {

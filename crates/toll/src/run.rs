@@ -185,10 +185,29 @@ fn not_repeatable(first: &Account, second: &Account) -> Option<Warning> {
         )
     } else if (one - two).abs() > REPEATS * two.max(1.0) {
         format!(
-            "the two runs differ: {one} page faults when counted, {two} when timed; the program does not repeat itself"
+            "the two runs differ by more than 2 %: {one} page faults when counted, {two} when timed; the program is not repeatable"
         )
     } else {
         return None;
     };
     Some(Warning::new(warning::NOT_REPEATABLE, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(count: u64) -> Account {
+        Account { minor_faults: count, end: End::Exited(0), ..Account::of_other(Duration::from_secs(1)) }
+    }
+
+    #[test]
+    fn passes_that_differ_by_more_than_two_percent_are_not_repeatable() {
+        let warned = |one, two| not_repeatable(&faults(one), &faults(two)).is_some();
+        assert!(!warned(1_000, 1_000) && !warned(1_020, 1_000) && !warned(980, 1_000));
+        assert!(warned(1_021, 1_000) && warned(979, 1_000));
+        let failed = Account { end: End::Exited(1), ..faults(1_000) };
+        let text = not_repeatable(&faults(1_000), &failed).unwrap().text;
+        assert!(text.contains("exit status 0 when counted, exit status 1 when timed"), "{text}");
+    }
 }

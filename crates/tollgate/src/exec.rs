@@ -81,8 +81,17 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     };
     if now {
         measured.push(Prices::measure()?);
+        if let Some(counts) = &counted.counts {
+            measured.extend(Prices::measure_more(counts)?);
+        }
     }
-    let prices = (args.price != Some(When::None)).then(|| saved.unwrap_or_else(|| Prices::from(&measured)));
+    let prices = (args.price != Some(When::None)).then(|| {
+        let prices = saved.unwrap_or_else(|| Prices::from(&measured));
+        match output::store(&args.destination.store) {
+            Ok(Some(store)) => prices.with_saved_refill(&store, &host),
+            _ => prices,
+        }
+    });
     session.run.results = bill::rows(&bill::Input {
         command,
         attached: args.pid.is_some(),

@@ -38,9 +38,26 @@ pub struct ExecFound {
     /// Ids of the runs that the prices are from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priced_by: Vec<String>,
+    /// Refill after switches, where a saved ring says what it costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refill: Option<RefillFound>,
     /// What would save, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub savings: Vec<Saving>,
+}
+
+/// What filling caches again after switches costs: contained in the parts of the bill, and known as a range only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RefillFound {
+    /// Switches to another task.
+    pub switches: u64,
+    /// The size of the working set that costs most.
+    pub working_set_bytes: u64,
+    /// Nanoseconds after one switch: low and high.
+    pub each_ns: [f64; 2],
+    /// Id of the ring whose fit this is from.
+    pub run: String,
 }
 
 /// Something that would save, computed from counts and prices alone.
