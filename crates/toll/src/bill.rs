@@ -59,6 +59,16 @@ pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
     rows
 }
 
+/// The time from start to end as a row of its own, for comparisons.
+#[must_use]
+pub fn elapsed(counted: &Counted) -> Measurement {
+    let ns = counted.account.wall.as_nanos() as f64;
+    let mut row = Measurement::empty("exec/elapsed", "host", Per::Run, Status::Measured);
+    (row.samples, row.ns) = (1, Some(Estimate::point(ns)));
+    row.epochs = vec![EpochFigure { ns, core_hz: None }];
+    row
+}
+
 fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Measurement {
     let (counted, account) = (input.counted, &input.counted.account);
     let counts = counted.counts.as_ref();

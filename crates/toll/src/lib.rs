@@ -17,6 +17,7 @@ mod saving;
 mod signals;
 mod start;
 mod trace;
+pub mod turns;
 mod watch;
 
 pub use account::{Account, End};

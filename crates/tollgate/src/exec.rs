@@ -6,10 +6,10 @@ use crate::session::Session;
 use anyhow::bail;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tollgate_measure::host;
-use tollgate_record::Host;
-use tollgate_toll::{Limits, Prices, StartError, Wanted, When, bill};
+use tollgate_record::{Host, Run};
+use tollgate_toll::{Limits, Prices, StartError, Wanted, When, bill, turns};
 
 #[derive(clap::Args)]
 #[command(
@@ -33,6 +33,12 @@ pub(crate) struct Args {
     /// End the command after this time: 10s, 500ms, 2m
     #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
     time: Option<Duration>,
+    /// Run this command, too, in turn with the other, and compare what they pay; words apart by blanks
+    #[arg(long, value_name = "COMMAND", conflicts_with = "pid")]
+    against: Option<String>,
+    /// The longest time that --against takes; it ends earlier when the difference is known within 1 %
+    #[arg(long, value_name = "TIME", value_parser = Limits::time, default_value = "30s", requires = "against")]
+    at_most: Duration,
     #[command(flatten)]
     destination: Destination,
     /// The command and its arguments
@@ -57,6 +63,9 @@ pub(crate) fn exec(args: &Args) -> ExitCode {
 }
 
 fn bill_of(args: &Args) -> anyhow::Result<u8> {
+    if let Some(other) = &args.against {
+        return compared(args, other);
+    }
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.aside();
     let host = session.run.host.clone();
@@ -101,6 +110,38 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     session.run.complete = true;
     let status = counted.account.end.exit_status();
     session.finish()?;
+    Ok(status)
+}
+
+/// Runs both commands in turns and prints their comparison. The runs are not saved.
+fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
+    let other: Vec<OsString> = other.split_whitespace().map(OsString::from).collect();
+    let commands = [&args.command, &other];
+    let mut session = Session::open(&args.destination, host::here(), 0)?;
+    session.aside();
+    let (mut runs, mut times): ([Vec<Run>; 2], [Vec<f64>; 2]) = Default::default();
+    let (started, mut status) = (Instant::now(), 0);
+    for turn in 0.. {
+        let side = turns::side(turn);
+        let counted = tollgate_toll::run(commands[side], args.count, Limits { time: args.time })?;
+        let mut run = session.twin().run;
+        let command = words(commands[side]);
+        run.results = bill::rows(&bill::Input { command, attached: false, counted: &counted, prices: None });
+        run.results.insert(0, bill::elapsed(&counted));
+        run.complete = true;
+        runs[side].push(run);
+        times[side].push(counted.account.wall.as_secs_f64());
+        if side == 0 {
+            status = counted.account.end.exit_status();
+        }
+        let time_is_up = runs[1].len() >= turns::FEWEST && started.elapsed() >= args.at_most;
+        if turn % 4 == 3 && (time_is_up || turns::is_known(&times)) {
+            break;
+        }
+    }
+    let [a, b] = &runs;
+    let found = tollgate_report::compare(a, b, &tollgate_report::Options::default())?;
+    session.sink().deliver_either(&found, |style| tollgate_report::comparison(&found, false, style))?;
     Ok(status)
 }
 

@@ -54,6 +54,11 @@ impl Session {
         self.sink.aside();
     }
 
+    /// Where the result goes.
+    pub(crate) fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
     /// A second run, measured in turns with this one: same host, seed, destination and signals.
     pub(crate) fn twin(&self) -> Self {
         Self {

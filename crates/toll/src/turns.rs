@@ -1,0 +1,51 @@
+//! Two commands in turns, A B B A, so that what drifts meets both alike.
+
+/// Fewer runs of each side decide nothing: the test deals them out at random.
+pub const FEWEST: usize = 6;
+/// The difference is known when half its interval is smaller than this share.
+pub const KNOWN: f64 = 0.01;
+
+/// Whose turn it is: 0 for A, 1 for B.
+#[must_use]
+pub fn side(turn: usize) -> usize {
+    usize::from(matches!(turn % 4, 1 | 2))
+}
+
+/// Whether runs of these lengths are enough: the difference of the means of the logarithms is known within [`KNOWN`], by its
+/// standard error with 95 %.
+#[must_use]
+pub fn is_known(sides: &[Vec<f64>; 2]) -> bool {
+    let error = |side: &Vec<f64>| {
+        let count = side.len() as f64;
+        let mean = side.iter().map(|it| it.ln()).sum::<f64>() / count;
+        let squares = side.iter().map(|it| (it.ln() - mean).powi(2)).sum::<f64>();
+        squares / (count - 1.0) / count
+    };
+    let half = 1.96 * sides.iter().map(error).sum::<f64>().sqrt();
+    sides.iter().all(|side| side.len() >= FEWEST) && half < KNOWN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_balance_what_drifts() {
+        let sides: Vec<usize> = (0..8).map(side).collect();
+        assert_eq!(sides, [0, 1, 1, 0, 0, 1, 1, 0]);
+        // The places of both sides have the same sum.
+        let places = |of| (0..8).filter(|turn| side(*turn) == of).sum::<usize>();
+        assert_eq!(places(0), places(1));
+    }
+
+    #[test]
+    fn a_difference_is_known_when_its_interval_is_narrow() {
+        let runs = |spread: f64, count| -> Vec<f64> {
+            (0..count).map(|at| if at % 2 == 0 { 100.0 - spread } else { 100.0 + spread }).collect()
+        };
+        assert!(is_known(&[runs(0.5, 8), runs(0.5, 8)]));
+        // A standard deviation of 3 % in 8 runs each is a half interval of 3 %.
+        assert!(!is_known(&[runs(3.0, 8), runs(3.0, 8)]));
+        assert!(!is_known(&[runs(0.1, 2), runs(0.1, 2)]), "two runs");
+    }
+}
