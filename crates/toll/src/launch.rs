@@ -89,7 +89,13 @@ impl Waiting {
     pub(crate) fn error(mut self) -> Option<StartError> {
         let mut errno = [0; 4];
         self.outcome.read_exact(&mut errno).ok()?;
-        Some(StartError::of_exec(self.program.as_ref(), i32::from_ne_bytes(errno)))
+        let errno = i32::from_ne_bytes(errno);
+        Some(if errno < 0 {
+            let error = io::Error::from_raw_os_error(-errno);
+            StartError::System { what: "prepare the command for counting", error }
+        } else {
+            StartError::of_exec(self.program.as_ref(), errno)
+        })
     }
 }
 
@@ -156,14 +162,16 @@ impl Child {
                 libc::_exit(125);
             }
             signals::restore();
-            let error = match prepare() {
+            let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+            // A negative number is not the command's fault.
+            let errno = match prepare() {
                 Ok(()) => {
                     libc::execv(self.path.as_ptr(), self.argv.as_ptr());
-                    io::Error::last_os_error()
+                    errno(io::Error::last_os_error())
                 }
-                Err(error) => error,
+                Err(error) => -errno(error),
             };
-            let errno = error.raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
+            let errno = errno.to_ne_bytes();
             libc::write(self.report.as_raw_fd(), errno.as_ptr().cast(), errno.len());
             libc::_exit(125)
         }

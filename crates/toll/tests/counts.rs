@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use tollgate_testkit::skip_case;
 use tollgate_toll::Kind::{Call, Exec, Fault, Signal, Switch, Task};
-use tollgate_toll::{Counted, Kind, Limits, Source, Wanted, run};
+use tollgate_toll::{Counted, End, Kind, Limits, Source, Wanted, run};
 
 /// A program, how many crossings it is asked for, and what must be counted for each: kind, name, count.
 type Program = (&'static str, u64, &'static [(Kind, &'static str, u64)]);
@@ -15,6 +15,7 @@ const PROGRAMS: &[Program] = &[
     ("write-byte", 300, &[(Call, "write", 1)]),
     ("open-close", 200, &[(Call, "openat", 1), (Call, "close", 1)]),
     ("failing-open", 200, &[(Call, "openat", 1)]),
+    ("filtered", 200, &[(Call, "getppid", 1)]),
     ("bad-call", 100, &[(Call, "call 999", 1)]),
     ("mmap-munmap", 200, &[(Call, "mmap", 1), (Call, "munmap", 1), (Call, "madvise", 1)]),
     ("yield", 200, &[(Call, "sched_yield", 1)]),
@@ -128,5 +129,13 @@ fn nothing_that_a_command_leaves_behind_stays_stopped() {
             return tollgate_testkit::skip!("{:?}", counted.warnings);
         }
         assert_eq!(traced(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_filter_of_the_command_kills_it_as_it_does_uncounted() {
+    for source in [Source::Accounts, Source::Ptrace, Source::Bpf] {
+        let counted = count(source, "refused", 1);
+        assert_eq!(counted.account.end, End::Killed(libc::SIGSYS), "{source:?}");
     }
 }

@@ -140,7 +140,8 @@ fn sigkill_leaves_no_command_and_nothing_attached() {
 fn a_daemon_goes_on_and_is_mentioned() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("alive");
-    let script = format!("(sleep 0.5; echo yes > {}) >/dev/null 2>&1 & echo done", file.display());
+    // The daemon and its own child are there when the command ends.
+    let script = format!("(sleep 1; echo yes > {}) >/dev/null 2>&1 & sleep 0.3; echo done", file.display());
     let output = exec("auto", &[], dir.path()).args(["--", "sh", "-c", &script]).output().unwrap();
     assert!(output.status.success());
     let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
@@ -272,5 +273,105 @@ fn counts_are_those_of_strace() {
                 assert_eq!(ours(name), *count, "{source}: {name} of {words:?}");
             }
         }
+    }
+}
+
+#[test]
+fn against_finds_and_names_what_one_command_crosses_more() {
+    let dir = TempDir::new().unwrap();
+    let with = |count| format!("dd if=/dev/zero of=/dev/null bs=1 status=none count={count}");
+    let more = with(2_100);
+    let mut command = exec("auto", &["--json", "--at-most", "10ms", "--against", &more], dir.path());
+    command.arg("--").args(with(2_000).split(' '));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: serde_json::Value =
+        serde_json::from_slice(&fs::read(dir.path().join("bill")).unwrap()).unwrap();
+    let row = |name: &str| {
+        let rows = found["rows"].as_array().unwrap();
+        rows.iter()
+            .find(|row| row["probe"] == format!("exec/{name}"))
+            .unwrap_or_else(|| panic!("{name}: {found}"))
+    };
+    for name in ["system-call/read", "system-call/write"] {
+        let (a, b) = (row(name)["a"].as_f64().unwrap(), row(name)["b"].as_f64().unwrap());
+        assert_eq!((b - a, row(name)["verdict"].as_str()), (100.0, Some("worse")), "{name}");
+    }
+    assert_eq!(row("system-call/execve")["verdict"], "same");
+    assert_eq!(row("elapsed")["units"], serde_json::json!([6, 6]));
+}
+
+#[test]
+fn a_set_uid_program_keeps_its_user() {
+    let dir = TempDir::new().unwrap();
+    // SAFETY: a call without arguments.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip!("it takes root to make a set-uid program of another user");
+    }
+    let program = dir.path().join("id");
+    fs::copy(tollgate_testkit::program("id").unwrap(), &program).unwrap();
+    std::os::unix::fs::chown(&program, Some(65534), None).unwrap();
+    for path in [dir.path(), &program] {
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o4755)).unwrap();
+    }
+    for source in SOURCES {
+        let (output, _) = output(source, &[], &[program.to_str().unwrap(), "-u"]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "65534\n", "{source}");
+    }
+}
+
+/// Runs a script under `exec` on a terminal of its own, and returns what it prints and the exit status of tollgate. What is
+/// typed is sent when the script has printed `ready`.
+fn on_a_terminal(source: &str, script: &str, typed: &[u8]) -> (String, Option<i32>) {
+    let dir = TempDir::new().unwrap();
+    // SAFETY: room for two descriptors; nothing else owns them. The child makes system calls only.
+    unsafe {
+        let (mut ours, mut theirs) = (0, 0);
+        let none = std::ptr::null_mut();
+        assert_eq!(libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast()), 0);
+        let [mut ours, theirs]: [fs::File; 2] =
+            [ours, theirs].map(|fd| std::os::fd::FromRawFd::from_raw_fd(fd));
+        let stdio = || Stdio::from(theirs.try_clone().unwrap());
+        let mut command = exec(source, &[], dir.path());
+        command.args(["--", "sh", "-c", script]).stdin(stdio()).stdout(stdio()).stderr(stdio());
+        std::os::unix::process::CommandExt::pre_exec(&mut command, || {
+            if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            Ok(())
+        });
+        let mut child = command.spawn().unwrap();
+        drop((command, theirs));
+        let (mut text, mut bytes) = (String::new(), [0; 256]);
+        // The terminal ends with an error when its last process has ended.
+        while let Ok(count @ 1..) = std::io::Read::read(&mut ours, &mut bytes) {
+            let ready = text.contains("ready");
+            text.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            if !ready && text.contains("ready") {
+                ours.write_all(typed).unwrap();
+            }
+        }
+        (text, child.wait().unwrap().code())
+    }
+}
+
+#[test]
+fn a_command_keeps_its_terminal() {
+    for source in ["none", "auto"] {
+        let script =
+            "test -t 0 && test -t 1 && test -t 2 && stty size && echo ready && read line && echo got $line";
+        let (text, status) = on_a_terminal(source, script, b"word\n");
+        assert!(text.contains("got word"), "{source}: {text}");
+        assert_eq!(status, Some(0), "{source}: {text}");
+    }
+}
+
+#[test]
+fn control_c_reaches_the_command_once_and_tollgate_prints_the_bill() {
+    for source in ["none", "auto"] {
+        // A second signal would find the default action again, and end the shell with 130.
+        let script = "trap 'trap - INT; sleep 0.2; exit 3' INT; echo ready; while :; do sleep 0.05; done";
+        let (text, status) = on_a_terminal(source, script, &[3]);
+        assert_eq!(status, Some(3), "{source}: {text}");
     }
 }

@@ -22,6 +22,8 @@ fn main() {
             "write-byte" => repeat(n, || libc::write(pipe_end(), b"x".as_ptr().cast(), 1)),
             "open-close" => repeat(n, || libc::close(libc::open(c"/dev/null".as_ptr(), 0))),
             "failing-open" => repeat(n, || libc::open(c"/no/such/file".as_ptr(), 0)),
+            "filtered" => filtered(n, libc::SECCOMP_RET_ALLOW),
+            "refused" => filtered(n, libc::SECCOMP_RET_KILL_PROCESS),
             "bad-call" => repeat(n, || libc::syscall(999)),
             "mmap-munmap" => repeat(n, || libc::munmap(map(PAGE).cast(), PAGE)),
             "yield" => repeat(n, || libc::sched_yield()),
@@ -46,6 +48,24 @@ fn main() {
 fn repeat<T>(n: usize, mut cross: impl FnMut() -> T) {
     for _ in 0..n {
         cross();
+    }
+}
+
+/// Calls under a seccomp filter of its own, which answers `getppid` with `action`.
+unsafe fn filtered(n: usize, action: u32) {
+    let code = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut code = [
+        code(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        code(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_getppid as u32),
+        code(libc::BPF_RET | libc::BPF_K, 0, 0, action),
+        code(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    // SAFETY: the filter is valid for the call, which copies it.
+    unsafe {
+        let filter = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter);
+        repeat(n, || libc::syscall(libc::SYS_getppid));
     }
 }
 
