@@ -119,8 +119,23 @@ pub(crate) fn next_change(options: libc::c_int) -> Option<(libc::pid_t, libc::c_
 
 #[cfg(test)]
 mod tests {
-    use super::Limits;
-    use std::time::Duration;
+    use super::*;
+
+    struct Refused;
+
+    impl Counter for Refused {
+        fn prepare(&self) -> Prepare<'_> {
+            &|| Err(io::Error::from_raw_os_error(libc::EPERM))
+        }
+    }
+
+    #[test]
+    fn what_counting_needs_is_not_the_fault_of_the_command() {
+        let error = watch(&["true".into()], Limits::default(), &mut Refused).unwrap_err();
+        assert_eq!(error.exit_status(), 125, "{error}");
+        let error = watch(&["/".into()], Limits::default(), &mut Uncounted).unwrap_err();
+        assert_eq!(error.exit_status(), 126, "{error}");
+    }
 
     #[test]
     fn a_time_has_a_unit() {
