@@ -45,12 +45,23 @@ struct task {
     u8 off;          // not on a CPU
     u8 code;         // the processor's error code of the fault, if there is one
     u8 mapped;       // kinds of pages that the fault mapped, as bits of enum member
-    u8 pad[2];
+    u8 timing;       // whether the current call is timed
+    u8 pad;
     u32 tid;         // whose slot it is; zero if it is free
-    u32 pad_end;
+    u32 random;
 };
 
-struct tally { u64 count, ns, off, errors, one_byte, switches; };
+// A time stamp costs as much as the rest of counting. The first calls of each number are all timed, then one in eight, at
+// random so that no pattern of the program meets it.
+enum timing { UNTIMED, TIMED, SAMPLED };
+#define ALWAYS 512
+#define IN_EIGHT (1u << 29)
+
+struct tally {
+    u64 count, ns, off, errors, one_byte, switches;
+    u64 others;      // calls of which some were sampled: how many of them, their nanoseconds, and the squares of ns / 64
+    u64 sampled, sampled_ns, squares;
+};
 
 // The elements of `totals`.
 enum total {
@@ -105,11 +116,11 @@ static inline void charge(struct task *t, u64 now)
         add(INTERRUPT_NS, ns);
     else if (t->in_fault)
         t->fault_ns += ns;
-    else if (t->mode == CALL)
+    else if (t->mode == CALL && t->timing)
         t->call_ns += ns;
     else if (t->mode == CHILD)
         add(BIRTH_NS, ns);
-    else  // a task that was found running is in user mode unless it shows otherwise
+    else  // also a call that is not timed; a task that was found running is in user mode unless it shows otherwise
         t->user_ns += ns;
 }
 
@@ -121,8 +132,18 @@ static inline void count_call(struct task *t, s64 result)
     if (!c)
         return;
     c->count++;
-    c->ns += t->call_ns;
     c->off += t->call_off;
+    if (t->timing == TIMED) {
+        c->ns += t->call_ns;
+    } else {
+        c->others++;
+        if (t->timing == SAMPLED) {
+            u64 coarse = t->call_ns >> 6;
+            c->sampled++;
+            c->sampled_ns += t->call_ns;
+            c->squares += coarse * coarse;
+        }
+    }
     c->errors += result < 0 && result >= -4095;
     c->one_byte += result == 1;
 }
@@ -135,7 +156,16 @@ SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
     t->call = (u32)args[1];
     if (t->mode == BORN)
         return 0;
-    charge(t, now_ns());
+    u32 number = t->call < CALLS ? t->call : CALLS - 1;
+    struct tally *c = lookup(&calls, &number);
+    u8 timing = TIMED;
+    if (c && c->count >= ALWAYS) {
+        t->random = t->random * 1664525 + 1013904223;
+        timing = t->random < IN_EIGHT ? SAMPLED : UNTIMED;
+    }
+    if (timing || t->in_fault)
+        charge(t, now_ns());
+    t->timing = timing;
     t->in_fault = 0;
     t->mode = CALL;
     t->call_ns = t->call_off = 0;
@@ -147,7 +177,8 @@ SEC("raw_tp/sys_exit") int sys_exit(u64 *args)
     struct task *t = current();
     if (!t || t->mode == BORN)
         return 0;
-    charge(t, now_ns());
+    if (t->mode != CALL || t->timing)
+        charge(t, now_ns());
     if (t->mode == CALL)
         count_call(t, (s64)args[1]);
     t->mode = USER;
@@ -337,6 +368,7 @@ SEC("tp_btf/sched_process_exec") int process_exec(u64 *args)
         u64 now = now_ns();
         add(BEFORE_NS, now - t->on_since);
         t->mode = CALL;
+        t->timing = TIMED;
         t->since = t->on_since = now;
     }
     if (before != tid) {

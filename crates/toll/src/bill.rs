@@ -249,7 +249,8 @@ fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Opti
     }
     if let Some(ns) = tally.kernel_ns {
         let added = within.and_then(|within| within.kind(kind)).map(|each| each.scaled(count));
-        let ns = Estimate::point(ns as f64).minus(&added.unwrap_or(Estimate::point(0.0)));
+        let (ns, error) = (ns as f64, tally.kernel_error_ns as f64);
+        let ns = Estimate::within(ns, [ns - error, ns + error]).minus(&added.unwrap_or(Estimate::point(0.0)));
         row.phases.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, ns));
     }
     if !row.phases.is_empty() {

@@ -59,12 +59,40 @@ struct Sums {
     errors: u64,
     one_byte: u64,
     switches: u64,
+    others: u64,
+    sampled: u64,
+    sampled_ns: u64,
+    squares: u64,
 }
+
+/// The program adds squares of nanoseconds in units of this many.
+const COARSE: f64 = 64.0;
 
 impl Sums {
     fn tally(&self) -> Tally {
-        let (kernel_ns, waiting_ns) = (Some(self.ns), Some(self.off));
-        Tally { count: self.count, kernel_ns, waiting_ns, ..Tally::default() }
+        let kernel_ns = Some(self.ns + self.sampled_ns + self.untimed_ns());
+        let (kernel_error_ns, waiting_ns) = (self.error_ns(), Some(self.off));
+        Tally { count: self.count, kernel_ns, kernel_error_ns, waiting_ns, ..Tally::default() }
+    }
+
+    /// Nanoseconds of the calls that were not timed, by the mean of those that were sampled among them.
+    fn untimed_ns(&self) -> u64 {
+        let (ns, count) = match self.sampled {
+            0 => (self.ns, self.count - self.others),
+            sampled => (self.sampled_ns, sampled),
+        };
+        (ns as f64 / count.max(1) as f64 * (self.others - self.sampled) as f64) as u64
+    }
+
+    /// Half the 95 % interval of the nanoseconds: the standard error of a mean of samples without replacement.
+    fn error_ns(&self) -> u64 {
+        let (sampled, others) = (self.sampled as f64, self.others as f64);
+        if self.sampled < 2 {
+            return 0;
+        }
+        let mean = self.sampled_ns as f64 / sampled;
+        let variance = (self.squares as f64 * COARSE * COARSE / sampled - mean * mean).max(0.0);
+        (1.96 * others * (variance / sampled * (1.0 - sampled / others)).sqrt()) as u64
     }
 
     fn each(self, other: Self, of: fn(u64, u64) -> u64) -> Self {
@@ -75,6 +103,10 @@ impl Sums {
             errors: of(self.errors, other.errors),
             one_byte: of(self.one_byte, other.one_byte),
             switches: of(self.switches, other.switches),
+            others: of(self.others, other.others),
+            sampled: of(self.sampled, other.sampled),
+            sampled_ns: of(self.sampled_ns, other.sampled_ns),
+            squares: of(self.squares, other.squares),
         }
     }
 }
@@ -208,7 +240,9 @@ impl Bpf {
         self.leave(yardstick.pid).ok()?;
         self.before = self.snapshot();
         let between = self.before.minus(&before);
-        let each = |sums: &[Sums], at: usize| sums.get(at).map(|it| it.ns as f64 / it.count.max(1) as f64);
+        let each = |sums: &[Sums], at: usize| {
+            sums.get(at).map(|it| it.tally().kernel_ns.unwrap_or(0) as f64 / it.count.max(1) as f64)
+        };
         let inside = [each(&between.calls, libc::SYS_getppid as usize)?, each(&between.faults, 0)?];
         Some(Overhead { bare, counted, inside })
     }
@@ -338,7 +372,8 @@ impl Snapshot {
         }
         counts.stamped = Some(Stamped {
             cpu_ns: total(Total::Cpu),
-            user_ns: total(Total::User),
+            // What was not timed is in user mode for the program.
+            user_ns: total(Total::User).saturating_sub(self.calls.iter().map(Sums::untimed_ns).sum::<u64>()),
             interrupts_ns: total(Total::Interrupt),
             preempted_ns: total(Total::Preempted),
             birth_ns: total(Total::Birth),
@@ -376,4 +411,28 @@ fn attach(program: &mut Program, point: &str, btf: &Btf) -> Result<(), ProgramEr
         _ => return Err(ProgramError::UnexpectedProgramType),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_are_not_timed_take_what_the_sampled_ones_take() {
+        // 512 calls of 100 ns, and 8,000 others, of which 500 of 640 ns and 500 of 1,280 ns were sampled.
+        let squares = 500 * (640 / 64_u64).pow(2) + 500 * (1_280 / 64_u64).pow(2);
+        let (count, sampled_ns) = (8_512, 500 * 640 + 500 * 1_280);
+        let sums =
+            Sums { count, ns: 51_200, others: 8_000, sampled: 1_000, sampled_ns, squares, ..Sums::default() };
+        // The mean of the others is 960 ns.
+        assert_eq!(sums.tally().kernel_ns, Some(51_200 + 8_000 * 960));
+        // 320 ns is their standard deviation, and 7 of 8 were not looked at.
+        let error = 1.96 * 8_000.0 * 320.0 / 1_000_f64.sqrt() * (7.0 / 8.0_f64).sqrt();
+        assert_eq!(sums.tally().kernel_error_ns, error as u64);
+        let none = Sums { count: 600, ns: 60_000, others: 0, ..Sums::default() };
+        assert_eq!((none.tally().kernel_ns, none.tally().kernel_error_ns), (Some(60_000), 0));
+        // None of a few others was sampled: they are as those before.
+        let few = Sums { count: 515, ns: 51_200, others: 3, ..Sums::default() };
+        assert_eq!(few.tally().kernel_ns, Some(51_500));
+    }
 }

@@ -83,6 +83,8 @@ pub struct Tally {
     pub one_byte: Option<u64>,
     /// Nanoseconds in the kernel on the CPU, where they were timed.
     pub kernel_ns: Option<u64>,
+    /// Half the 95 % interval of these, where only some were timed.
+    pub kernel_error_ns: u64,
     /// Nanoseconds off the CPU, where they were timed.
     pub waiting_ns: Option<u64>,
 }
