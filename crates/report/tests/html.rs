@@ -540,7 +540,7 @@ fn the_toll_of_a_program_has_a_bar_of_the_whole_and_one_for_each_boundary() {
     let bars = page.part("toll", "li", "rung");
     let priced = run.results.iter().filter(|row| row.found.toll().is_some() && row.ns.is_some()).count();
     assert_eq!(bars.len(), 1 + priced.min(15));
-    // The time off the CPU is no part of the bar.
+    // The bar does not contain the time off the CPU.
     let whole = &run.results[0];
     assert!(whole.phase(tollgate_record::phase::WAITING).is_some());
     assert!(!bars[0].text.contains("waiting") && bars[0].text.contains("unattributed"), "{}", bars[0].text);

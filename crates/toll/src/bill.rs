@@ -7,6 +7,7 @@ use crate::price::Prices;
 use crate::run::Counted;
 use crate::saving::savings;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::time::Duration;
 use tollgate_record::family::{Asked, ExecAsked, ExecFound, Found, TollFound};
 use tollgate_record::number::percent;
@@ -57,6 +58,12 @@ pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
         row.asked = asked.clone();
     }
     rows
+}
+
+/// The words of a command as text.
+#[must_use]
+pub fn words(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The time from start to end as a row of its own, for comparisons.
@@ -243,7 +250,7 @@ fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Opti
     row.crossings = tally.count;
     let count = tally.count as f64;
     let price = prices.of(kind, name);
-    // What a task on another CPU waits is no CPU time of the one that wakes it.
+    // A task on another CPU waits without CPU time of the one that wakes it.
     if let Some(price) = price.filter(|_| (kind, name) != (Kind::Wake, "on another CPU")) {
         row.phases.push(part(phase::TOLL, Evidence::Priced, price.scaled(count)));
     }

@@ -41,8 +41,11 @@ enum Item {
     Process,
 }
 
+/// A price in a run, if the run has it.
+type Find = fn(&Run) -> Option<Estimate>;
+
 /// Each price, from one run. Differences are of rows of the same run.
-const ITEMS: [(Item, fn(&Run) -> Option<Estimate>); 9] = [
+const ITEMS: [(Item, Find); 9] = [
     (Item::Call, |run| ns(run, "syscall/getppid")),
     (Item::Fault, fault),
     (Item::Vdso, |run| ns(run, "vdso/clock_gettime")),
@@ -126,8 +129,8 @@ impl Prices {
 
     /// The same with what filling caches again costs, which is never measured beside a command.
     #[must_use]
-    pub fn with_saved_refill(mut self, store: &Store, here: &Host) -> Self {
-        self.refill = self.refill.or_else(|| Self::newest(store, here).refill);
+    pub fn with_saved_refill(mut self, store: Option<&Store>, here: &Host) -> Self {
+        self.refill = self.refill.or_else(|| Self::newest(store?, here).refill);
         self
     }
 
@@ -159,16 +162,23 @@ impl Prices {
         measure(&PRICING)
     }
 
-    /// Measures what the prices of these kinds need beyond [`Prices::measure`]; `None` if that is nothing.
+    /// The same after a command, with what the prices of everything need that it has crossed.
     ///
     /// # Errors
     /// The program does not run or leaves no record.
-    pub fn measure_more(counts: &Counts) -> Result<Option<Run>, PriceError> {
-        let kinds = ROWS.iter().filter(|(kind, _)| counts.total(*kind) > 0);
-        let rows: Vec<&str> = kinds.flat_map(|(_, rows)| rows.iter().copied()).collect();
-        let call = ["syscall/getppid"];
-        let words = PRICING_MORE.iter().chain(&call).chain(&rows).copied();
-        if rows.is_empty() { Ok(None) } else { measure(&words.collect::<Vec<_>>()).map(Some) }
+    pub fn measure_after(counts: Option<&Counts>) -> Result<Vec<Run>, PriceError> {
+        let mut runs = vec![Self::measure()?];
+        let total = |kind| counts.map_or(0, |counts| counts.total(kind));
+        let rows: Vec<&str> = ROWS
+            .iter()
+            .filter(|(kind, _)| total(*kind) > 0)
+            .flat_map(|(_, rows)| rows.iter().copied())
+            .collect();
+        if !rows.is_empty() {
+            let words = PRICING_MORE.iter().chain(&["syscall/getppid"]).chain(&rows).copied();
+            runs.push(measure(&words.collect::<Vec<_>>())?);
+        }
+        Ok(runs)
     }
 
     /// The same with a call as it was measured beside the command.

@@ -1,20 +1,61 @@
 //! Two commands in turns, A B B A, so that what drifts meets both alike.
 
+use crate::account::End;
+use crate::bill::{self, Input};
+use crate::run::{Wanted, run as run_once};
+use crate::start::StartError;
+use crate::watch::Limits;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+use tollgate_record::Measurement;
+
 /// Fewer runs of each side decide nothing: the test deals them out at random.
-pub const FEWEST: usize = 6;
+const FEWEST: usize = 6;
 /// The difference is known when half its interval is smaller than this share.
-pub const KNOWN: f64 = 0.01;
+const KNOWN: f64 = 0.01;
+
+/// Runs two commands in turns until the difference of their times is known or the time is up. `keep` takes the side and the
+/// rows of each run. Returns how the first command ended at last.
+///
+/// # Errors
+/// A command cannot be started.
+pub fn run(
+    commands: [&[OsString]; 2],
+    wanted: Wanted,
+    limits: Limits,
+    at_most: Duration,
+    mut keep: impl FnMut(usize, Vec<Measurement>),
+) -> Result<End, StartError> {
+    let (mut times, mut end): ([Vec<f64>; 2], End) = (Default::default(), End::Exited(0));
+    let started = Instant::now();
+    for turn in 0.. {
+        let side = side(turn);
+        let counted = run_once(commands[side], wanted, limits)?;
+        let input =
+            Input { command: bill::words(commands[side]), attached: false, counted: &counted, prices: None };
+        let mut rows = vec![bill::elapsed(&counted)];
+        rows.extend(bill::rows(&input));
+        keep(side, rows);
+        times[side].push(counted.account.wall.as_secs_f64());
+        if side == 0 {
+            end = counted.account.end;
+        }
+        let is_up = times[1].len() >= FEWEST && started.elapsed() >= at_most;
+        if turn % 4 == 3 && (is_up || is_known(&times)) {
+            break;
+        }
+    }
+    Ok(end)
+}
 
 /// Whose turn it is: 0 for A, 1 for B.
-#[must_use]
-pub fn side(turn: usize) -> usize {
+fn side(turn: usize) -> usize {
     usize::from(matches!(turn % 4, 1 | 2))
 }
 
 /// Whether runs of these lengths are enough: the difference of the means of the logarithms is known within [`KNOWN`], by its
 /// standard error with 95 %.
-#[must_use]
-pub fn is_known(sides: &[Vec<f64>; 2]) -> bool {
+fn is_known(sides: &[Vec<f64>; 2]) -> bool {
     let error = |side: &Vec<f64>| {
         let count = side.len() as f64;
         let mean = side.iter().map(|it| it.ln()).sum::<f64>() / count;

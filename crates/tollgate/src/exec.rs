@@ -6,9 +6,9 @@ use crate::session::Session;
 use anyhow::bail;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tollgate_measure::host;
-use tollgate_record::{Host, Run};
+use tollgate_record::Run;
 use tollgate_toll::{Limits, Prices, StartError, Wanted, When, bill, turns};
 
 #[derive(clap::Args)]
@@ -69,10 +69,9 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.aside();
     let host = session.run.host.clone();
-    let saved = match args.price {
-        None | Some(When::Saved) => saved(args, &host),
-        _ => None,
-    };
+    let store = output::store(&args.destination.store).ok().flatten();
+    let wants_saved = matches!(args.price, None | Some(When::Saved));
+    let saved = store.as_ref().filter(|_| wants_saved).and_then(|store| Prices::saved(store, &host));
     let now = matches!(args.price, Some(When::Now)) || (args.price.is_none() && saved.is_none());
     if args.price == Some(When::Saved) && saved.is_none() {
         bail!(
@@ -86,21 +85,13 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     let limits = Limits { time: args.time };
     let (counted, command) = match args.pid {
         Some(pid) => (tollgate_toll::join(pid, limits)?, tollgate_toll::command_of(pid)),
-        None => (tollgate_toll::run(&args.command, args.count, limits)?, words(&args.command)),
+        None => (tollgate_toll::run(&args.command, args.count, limits)?, bill::words(&args.command)),
     };
     if now {
-        measured.push(Prices::measure()?);
-        if let Some(counts) = &counted.counts {
-            measured.extend(Prices::measure_more(counts)?);
-        }
+        measured.extend(Prices::measure_after(counted.counts.as_ref())?);
     }
-    let prices = (args.price != Some(When::None)).then(|| {
-        let prices = saved.unwrap_or_else(|| Prices::from(&measured));
-        match output::store(&args.destination.store) {
-            Ok(Some(store)) => prices.with_saved_refill(&store, &host),
-            _ => prices,
-        }
-    });
+    let prices = (args.price != Some(When::None))
+        .then(|| saved.unwrap_or_else(|| Prices::from(&measured)).with_saved_refill(store.as_ref(), &host));
     session.run.results = bill::rows(&bill::Input {
         command,
         attached: args.pid.is_some(),
@@ -116,39 +107,14 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
 /// Runs both commands in turns and prints their comparison. The runs are not saved.
 fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
     let other: Vec<OsString> = other.split_whitespace().map(OsString::from).collect();
-    let commands = [&args.command, &other];
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.aside();
-    let (mut runs, mut times): ([Vec<Run>; 2], [Vec<f64>; 2]) = Default::default();
-    let (started, mut status) = (Instant::now(), 0);
-    for turn in 0.. {
-        let side = turns::side(turn);
-        let counted = tollgate_toll::run(commands[side], args.count, Limits { time: args.time })?;
-        let mut run = session.twin().run;
-        let command = words(commands[side]);
-        run.results = bill::rows(&bill::Input { command, attached: false, counted: &counted, prices: None });
-        run.results.insert(0, bill::elapsed(&counted));
-        run.complete = true;
-        runs[side].push(run);
-        times[side].push(counted.account.wall.as_secs_f64());
-        if side == 0 {
-            status = counted.account.end.exit_status();
-        }
-        let time_is_up = runs[1].len() >= turns::FEWEST && started.elapsed() >= args.at_most;
-        if turn % 4 == 3 && (time_is_up || turns::is_known(&times)) {
-            break;
-        }
-    }
-    let [a, b] = &runs;
-    let found = tollgate_report::compare(a, b, &tollgate_report::Options::default())?;
+    let mut runs: [Vec<Run>; 2] = Default::default();
+    let limits = Limits { time: args.time };
+    let end = turns::run([&args.command, &other], args.count, limits, args.at_most, |side, results| {
+        runs[side].push(Run { results, complete: true, ..session.twin().run });
+    })?;
+    let found = tollgate_report::compare(&runs[0], &runs[1], &tollgate_report::Options::default())?;
     session.sink().deliver_either(&found, |style| tollgate_report::comparison(&found, false, style))?;
-    Ok(status)
-}
-
-fn words(command: &[OsString]) -> Vec<String> {
-    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
-}
-
-fn saved(args: &Args, host: &Host) -> Option<Prices> {
-    Prices::saved(&output::store(&args.destination.store).ok()??, host)
+    Ok(end.exit_status())
 }

@@ -94,7 +94,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
     }
 }
 
-/// The CPU time of programs. What was off the CPU is no part of it.
+/// The CPU time of programs. Time off the CPU does not belong to it.
 pub(super) fn programs(runs: &Runs) -> Markup {
     let rows = runs.rows(|result| result.found.exec().is_some()).into_iter().filter_map(|row| {
         let on_cpu = |it: &Measurement| {
