@@ -5,7 +5,8 @@ use std::fs;
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// The process, as a descriptor that never means another one.
 pub(crate) struct Process {
@@ -13,7 +14,12 @@ pub(crate) struct Process {
     descriptor: OwnedFd,
 }
 
-extern "C" fn stop(_: libc::c_int) {}
+/// Whether a signal asked for the end.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn stop(_: libc::c_int) {
+    STOPPED.store(true, Ordering::Relaxed);
+}
 
 impl Process {
     pub(crate) fn open(pid: libc::pid_t) -> Result<Self, StartError> {
@@ -42,12 +48,18 @@ impl Process {
         tasks
     }
 
-    /// Waits for its end, for the end of the time, or for a signal that would end this process.
-    pub(crate) fn wait(&self, time: Option<Duration>) {
-        let ms = time.map_or(-1, |time| libc::c_int::try_from(time.as_millis()).unwrap_or(libc::c_int::MAX));
-        let mut poll = libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the handler does nothing, and without SA_RESTART the call ends; one valid entry; the actions are those
-        // that were in force before.
+    /// Waits for its end, for the end of the time, or for a signal that would end this process. `tick` is called once in a
+    /// period, if there is one, and returns the next.
+    pub(crate) fn wait(
+        &self,
+        time: Option<Duration>,
+        mut period: Option<Duration>,
+        mut tick: impl FnMut() -> Option<Duration>,
+    ) {
+        STOPPED.store(false, Ordering::Relaxed);
+        let started = Instant::now();
+        // SAFETY: the handler stores a flag, and without SA_RESTART a call that waits ends; the actions are those that were
+        // in force before.
         unsafe {
             let (mut action, mut before): (libc::sigaction, [libc::sigaction; 3]) = mem::zeroed();
             action.sa_sigaction = stop as *const () as usize;
@@ -55,11 +67,33 @@ impl Process {
             for (signal, before) in signals.iter().zip(&mut before) {
                 libc::sigaction(*signal, &action, before);
             }
-            libc::poll(&mut poll, 1, ms);
+            loop {
+                let left = time.map(|time| time.saturating_sub(started.elapsed()));
+                let wait = [left, period].into_iter().flatten().min();
+                let is_over = self.ends_within(wait) || left.is_some_and(|left| left.is_zero());
+                if is_over || STOPPED.load(Ordering::Relaxed) {
+                    break;
+                }
+                if period.is_some() {
+                    period = tick();
+                }
+            }
             for (signal, before) in signals.iter().zip(&before) {
                 libc::sigaction(*signal, before, ptr::null_mut());
             }
         }
+    }
+
+    /// Waits for its end at most this time, or until a signal arrives.
+    pub(crate) fn ends_within(&self, time: Option<Duration>) -> bool {
+        let time = time.map(|time| libc::timespec {
+            tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        });
+        let mut poll = libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        // SAFETY: one valid entry; the time is valid or null, and the signals stay as they are.
+        unsafe { libc::ppoll(&mut poll, 1, time, ptr::null()) > 0 }
     }
 }
 

@@ -1,16 +1,19 @@
 //! Counts and times in the kernel: loads the programs of `guests/bpf/toll.c` and reads their sums.
 
+use crate::batch;
 use crate::calibrate::{Pair, Yardstick};
 use crate::count::{Counts, Kind, Stamped, Tally, call_name};
 use crate::start::StartError;
+use crate::timeline::Timeline;
 use crate::trace::signal_name;
 use crate::watch::Counter;
-use aya::maps::{Array, MapData, MapError, PerCpuArray, PerCpuValues};
+use aya::maps::{Array, Map, MapData, MapError, PerCpuArray, PerCpuValues};
 use aya::programs::perf_event::{PerfEventScope, PerfTypeId, SamplePolicy};
 use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 use perf_event_open_sys::bindings::{PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_PAGE_FAULTS_MIN};
+use std::time::Duration;
 use std::{fs, io, mem};
 use tollgate_measure::clock::monotonic_ns;
 
@@ -185,6 +188,7 @@ pub(crate) struct Bpf {
     /// What was counted before the command.
     before: Snapshot,
     counts: Counts,
+    timeline: Option<Timeline>,
 }
 
 /// What counting adds to a call and a fault.
@@ -227,7 +231,7 @@ impl Bpf {
                 return Err(BpfError::Program(name, error));
             }
         }
-        Ok(Self { ebpf, before: Snapshot::default(), counts: Counts::default() })
+        Ok(Self { ebpf, before: Snapshot::default(), counts: Counts::default(), timeline: None })
     }
 
     /// Measures a call and a fault while they are counted, and what of that is between the stamps of each.
@@ -255,7 +259,7 @@ impl Bpf {
     }
 
     /// What was counted until now.
-    pub(crate) fn finish(&mut self) -> Counts {
+    fn finish(&mut self) -> Counts {
         let mut counts = self.snapshot().minus(&self.before).counts();
         let now = monotonic_ns();
         let tasks: Vec<Task> = self.tasks().into_iter().flat_map(|map| values(&map)).collect();
@@ -269,6 +273,16 @@ impl Bpf {
             }
         }
         counts
+    }
+
+    /// From now on the counts are read once in a period.
+    pub(crate) fn start_timeline(&mut self) {
+        self.timeline = Some(Timeline::start());
+    }
+
+    /// The readings.
+    pub(crate) fn take_timeline(&mut self) -> Option<Timeline> {
+        self.timeline.take()
     }
 
     /// What was counted.
@@ -307,6 +321,13 @@ impl Bpf {
 
     /// Each element of a map, summed over all CPUs.
     fn array<T: Pod + Default + std::ops::Add<Output = T>>(&self, name: &str) -> Vec<T> {
+        let batch = self.ebpf.map(name).and_then(|map| match map {
+            Map::PerCpuArray(map) => batch::sums(map),
+            _ => None,
+        });
+        if let Some(sums) = batch {
+            return sums;
+        }
         let map = self.ebpf.map(name).and_then(|map| PerCpuArray::<&MapData, T>::try_from(map).ok());
         let sum = |values: PerCpuValues<T>| values.iter().fold(T::default(), |a, b| a + *b);
         map.iter().flat_map(|map| map.iter()).map(|values| values.map(sum).unwrap_or_default()).collect()
@@ -323,8 +344,22 @@ impl Counter for Bpf {
         self.enter(pid, BORN).map_err(|error| StartError::System { what, error: io::Error::other(error) })
     }
 
+    fn period(&self) -> Option<Duration> {
+        self.timeline.as_ref().map(Timeline::period)
+    }
+
+    fn sample(&mut self) {
+        let counts = self.snapshot().minus(&self.before).counts();
+        if let Some(timeline) = &mut self.timeline {
+            timeline.read(&counts);
+        }
+    }
+
     fn ended(&mut self, _: libc::pid_t) {
         self.counts = self.finish();
+        if let Some(timeline) = &mut self.timeline {
+            timeline.read(&self.counts);
+        }
     }
 }
 

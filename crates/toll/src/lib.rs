@@ -5,6 +5,7 @@
 
 mod account;
 mod attach;
+mod batch;
 pub mod bill;
 mod bpf;
 mod calibrate;
@@ -16,6 +17,7 @@ mod run;
 mod saving;
 mod signals;
 mod start;
+mod timeline;
 mod trace;
 pub mod turns;
 mod watch;
@@ -24,7 +26,8 @@ pub use account::{Account, End};
 pub use attach::command_of;
 pub use bpf::Overhead;
 pub use count::{Counts, Kind, Source, Stamped, Tally};
-pub use price::{PriceError, Prices, When};
-pub use run::{Counted, Wanted, join, run};
+pub use price::{PriceError, Prices, Pricing, When};
+pub use run::{Counted, Extras, Wanted, join, run};
 pub use start::StartError;
+pub use timeline::Timeline;
 pub use watch::Limits;

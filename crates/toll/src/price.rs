@@ -227,6 +227,49 @@ impl Prices {
     }
 }
 
+/// Where one bill's prices are from: saved runs, or measurements before and after the command.
+pub struct Pricing {
+    saved: Option<Prices>,
+    measured: Vec<Run>,
+    when: Option<When>,
+}
+
+impl Pricing {
+    /// Finds saved prices, or measures for the first time.
+    ///
+    /// # Errors
+    /// Only saved prices are wanted and there are none, or the measurement fails.
+    pub fn before(when: Option<When>, store: Option<&Store>, here: &Host) -> Result<Self, PriceError> {
+        let wants_saved = matches!(when, None | Some(When::Saved));
+        let saved = store.filter(|_| wants_saved).and_then(|store| Prices::saved(store, here));
+        let now = when == Some(When::Now) || (when.is_none() && saved.is_none());
+        if when == Some(When::Saved) && saved.is_none() {
+            return Err(PriceError(
+                "--price saved: no saved run of this machine and kernel has prices; 'tollgate crossing' measures them, or use --price now".into(),
+            ));
+        }
+        let measured = if now { vec![Prices::measure()?] } else { Vec::new() };
+        Ok(Self { saved, measured, when })
+    }
+
+    /// The prices of everything that was crossed; none if counts alone are wanted.
+    ///
+    /// # Errors
+    /// The measurement fails.
+    pub fn after(
+        mut self,
+        counts: Option<&Counts>,
+        store: Option<&Store>,
+        here: &Host,
+    ) -> Result<Option<Prices>, PriceError> {
+        if !self.measured.is_empty() {
+            self.measured.extend(Prices::measure_after(counts)?);
+        }
+        let prices = || self.saved.unwrap_or_else(|| Prices::from(&self.measured));
+        Ok((self.when != Some(When::None)).then(|| prices().with_saved_refill(store, here)))
+    }
+}
+
 fn measure(words: &[&str]) -> Result<Run, PriceError> {
     let why = |error: &dyn std::fmt::Display| PriceError(error.to_string());
     let program = std::env::current_exe().map_err(|error| why(&error))?;

@@ -6,8 +6,9 @@ use crate::bpf::{Bpf, BpfError, Overhead};
 use crate::calibrate::Yardstick;
 use crate::count::{Counts, Kind, Source};
 use crate::start::StartError;
+use crate::timeline::Timeline;
 use crate::trace::Tracer;
-use crate::watch::{Limits, Uncounted, watch};
+use crate::watch::{Counter, Limits, Uncounted, watch};
 use std::ffi::OsString;
 use std::io;
 use std::time::{Duration, Instant};
@@ -32,6 +33,13 @@ impl Wanted {
     ];
 }
 
+/// What is wanted beside the bill, and takes more of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// When the program crossed.
+    pub timeline: bool,
+}
+
 /// What the runs of one command gave.
 #[derive(Clone, Debug)]
 pub struct Counted {
@@ -45,6 +53,8 @@ pub struct Counted {
     pub overhead: Option<Overhead>,
     /// Wall time of the run that was counted over that of the one that was timed, where they are two.
     pub slowdown: Option<f64>,
+    /// When it crossed, if that was wanted and the source can say it.
+    pub timeline: Option<Timeline>,
     /// What a reader must know.
     pub warnings: Vec<Warning>,
 }
@@ -53,14 +63,19 @@ pub struct Counted {
 ///
 /// # Errors
 /// The command cannot be started.
-pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Counted, StartError> {
+pub fn run(
+    command: &[OsString],
+    wanted: Wanted,
+    limits: Limits,
+    extras: Extras,
+) -> Result<Counted, StartError> {
     let mut warnings = Vec::new();
     let wants = |source| match wanted {
         Wanted::Auto => source != Source::Accounts,
         Wanted::Only(only) => only == source,
     };
     if wants(Source::Bpf) {
-        match Counting::open()? {
+        match Counting::open(extras)? {
             Ok(mut counting) => {
                 let mut account = watch(command, limits, &mut counting.bpf)?;
                 let counts = counting.bpf.take_counts();
@@ -70,6 +85,10 @@ pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Count
             }
             Err(error) => warnings.push(Warning::new(warning::COUNTED_LESS, error.to_string())),
         }
+    }
+    if extras.timeline {
+        let text = "the timeline is skipped: only BPF can read the counts while the program runs";
+        warnings.push(Warning::new(warning::NOT_COUNTED, text));
     }
     let mut counted = None;
     if wants(Source::Ptrace) {
@@ -92,28 +111,42 @@ pub fn run(command: &[OsString], wanted: Wanted, limits: Limits) -> Result<Count
             counts: None,
             overhead: None,
             slowdown: None,
+            timeline: None,
             warnings,
         });
     };
     warnings.extend(not_repeatable(&first, &account));
     add_accounts(&mut counts, &account);
     let slowdown = Some(first.wall.as_secs_f64() / account.wall.as_secs_f64().max(1e-9));
-    Ok(Counted { account, source: Source::Ptrace, counts: Some(counts), overhead: None, slowdown, warnings })
+    Ok(Counted {
+        account,
+        source: Source::Ptrace,
+        counts: Some(counts),
+        overhead: None,
+        slowdown,
+        timeline: None,
+        warnings,
+    })
 }
 
 /// Counts a process that runs already, with what it starts, until it ends, the time is up or a signal arrives.
 ///
 /// # Errors
 /// There is no such process, or BPF is refused.
-pub fn join(pid: libc::pid_t, limits: Limits) -> Result<Counted, StartError> {
+pub fn join(pid: libc::pid_t, limits: Limits, extras: Extras) -> Result<Counted, StartError> {
     let what = "count a process that runs already";
-    let mut counting =
-        Counting::open()?.map_err(|error| StartError::System { what, error: io::Error::other(error) })?;
+    let mut counting = Counting::open(extras)?
+        .map_err(|error| StartError::System { what, error: io::Error::other(error) })?;
     let process = Process::open(pid)?;
     counting.bpf.join(&process.tasks())?;
     let started = Instant::now();
-    process.wait(limits.time);
-    let counts = counting.bpf.finish();
+    let period = counting.bpf.period();
+    process.wait(limits.time, period, || {
+        counting.bpf.sample();
+        counting.bpf.period()
+    });
+    counting.bpf.ended(pid);
+    let counts = counting.bpf.take_counts();
     let mut account = Account::of_other(started.elapsed());
     account.cpu = Duration::from_nanos(counts.stamped.map_or(0, |stamped| stamped.cpu_ns));
     Ok(counting.close(account, counts))
@@ -127,17 +160,21 @@ struct Counting {
 }
 
 impl Counting {
-    fn open() -> Result<Result<Self, BpfError>, StartError> {
+    fn open(extras: Extras) -> Result<Result<Self, BpfError>, StartError> {
         let mut yardstick = Yardstick::start()?;
         let bare = yardstick.measure();
         Ok(Bpf::open().map(|mut bpf| {
             let overhead = bare.and_then(|bare| bpf.calibrate(&mut yardstick, bare));
+            if extras.timeline {
+                bpf.start_timeline();
+            }
             Self { bpf, yardstick, overhead }
         }))
     }
 
     /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
     fn close(mut self, account: Account, counts: Counts) -> Counted {
+        let timeline = self.bpf.take_timeline();
         drop(self.bpf);
         if let (Some(overhead), Some(after)) = (&mut self.overhead, self.yardstick.measure()) {
             overhead.bare = overhead.bare.spanned(&after);
@@ -148,7 +185,7 @@ impl Counting {
             warnings.push(Warning::new(warning::NOT_COUNTED, text));
         }
         let (source, overhead) = (Source::Bpf, self.overhead);
-        Counted { account, source, counts: Some(counts), overhead, slowdown: None, warnings }
+        Counted { account, source, counts: Some(counts), overhead, slowdown: None, timeline, warnings }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::account::End;
 use crate::bill::{self, Input};
-use crate::run::{Wanted, run as run_once};
+use crate::run::{Extras, Wanted, run as run_once};
 use crate::start::StartError;
 use crate::watch::Limits;
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ pub fn run(
     let started = Instant::now();
     for turn in 0.. {
         let side = side(turn);
-        let counted = run_once(commands[side], wanted, limits)?;
+        let counted = run_once(commands[side], wanted, limits, Extras::default())?;
         let input =
             Input { command: bill::words(commands[side]), attached: false, counted: &counted, prices: None };
         let mut rows = vec![bill::elapsed(&counted)];

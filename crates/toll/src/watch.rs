@@ -1,6 +1,7 @@
 //! Watches a command from its start to its end, with the manners of `env`, `timeout` and `perf stat`.
 
 use crate::account::{Account, End};
+use crate::attach::Process;
 use crate::events::Events;
 use crate::launch::{Prepare, Waiting};
 use crate::signals::Forwarding;
@@ -47,6 +48,14 @@ pub(crate) trait Counter {
     /// A child other than the command changed its state, or the command itself without ending.
     fn changed(&mut self, _pid: libc::pid_t, _status: libc::c_int) {}
 
+    /// How long until [`Counter::sample`] is due, if it is to be called while the command runs.
+    fn period(&self) -> Option<Duration> {
+        None
+    }
+
+    /// A period has passed. Only for a counter that stops no task: nothing else is watched meanwhile.
+    fn sample(&mut self) {}
+
     /// The command has ended.
     fn ended(&mut self, _pid: libc::pid_t) {}
 }
@@ -76,6 +85,7 @@ pub(crate) fn watch(
     forwarding.to(pid, limits.time);
     let started = Instant::now();
     waiting.release();
+    sample(pid, counter);
     loop {
         let Some((changed, status, usage)) = next_change(0) else {
             let error = StartError::system("wait for the command");
@@ -100,6 +110,23 @@ pub(crate) fn watch(
         };
         let events = events.as_mut().and_then(Events::read);
         return Ok(Account::new(end, wall, &usage, &before, events));
+    }
+}
+
+/// Lets `counter` sample until the command ends.
+fn sample(pid: libc::pid_t, counter: &mut impl Counter) {
+    let Some(mut period) = counter.period() else { return };
+    let Ok(process) = Process::open(pid) else { return };
+    let mut due = Instant::now() + period;
+    while !process.ends_within(Some(due.saturating_duration_since(Instant::now()))) {
+        // A signal ends the waiting early.
+        if Instant::now() < due {
+            continue;
+        }
+        counter.sample();
+        period = counter.period().unwrap_or(period);
+        // Periods that passed meanwhile are left out.
+        due = (due + period).max(Instant::now());
     }
 }
 

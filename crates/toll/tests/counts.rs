@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use tollgate_testkit::skip_case;
 use tollgate_toll::Kind::{Call, Exec, Fault, Signal, Switch, Task};
-use tollgate_toll::{Counted, End, Kind, Limits, Source, Wanted, run};
+use tollgate_toll::{Counted, End, Extras, Kind, Limits, Source, Wanted, run};
 
 /// A program, how many crossings it is asked for, and what must be counted for each: kind, name, count.
 type Program = (&'static str, u64, &'static [(Kind, &'static str, u64)]);
@@ -48,7 +48,7 @@ fn steady() {
 fn count(wanted: Source, name: &str, n: u64) -> Counted {
     let command: Vec<OsString> =
         vec![env!("CARGO_BIN_EXE_toll-programs").into(), name.into(), n.to_string().into()];
-    run(&command, Wanted::Only(wanted), Limits::default()).unwrap()
+    run(&command, Wanted::Only(wanted), Limits::default(), Extras::default()).unwrap()
 }
 
 /// The kinds of faults that the kernel's accounts tell apart.
@@ -124,7 +124,8 @@ fn nothing_that_a_command_leaves_behind_stays_stopped() {
     let command: Vec<OsString> =
         ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do (sleep 1; sleep 1) & done"].map(OsString::from).into();
     for _ in 0..10 {
-        let counted = run(&command, Wanted::Only(Source::Ptrace), Limits::default()).unwrap();
+        let counted =
+            run(&command, Wanted::Only(Source::Ptrace), Limits::default(), Extras::default()).unwrap();
         if counted.source != Source::Ptrace {
             return tollgate_testkit::skip!("{:?}", counted.warnings);
         }
@@ -138,4 +139,24 @@ fn a_filter_of_the_command_kills_it_as_it_does_uncounted() {
         let counted = count(source, "refused", 1);
         assert_eq!(counted.account.end, End::Killed(libc::SIGSYS), "{source:?}");
     }
+}
+
+#[test]
+fn the_slices_of_the_timeline_sum_to_the_bill() {
+    let command: Vec<OsString> =
+        [env!("CARGO_BIN_EXE_toll-programs"), "sleep", "300"].map(OsString::from).into();
+    let extras = Extras { timeline: true };
+    let counted = run(&command, Wanted::Auto, Limits::default(), extras).unwrap();
+    let Some(timeline) = &counted.timeline else {
+        assert!(counted.warnings.iter().any(|it| it.text.contains("timeline is skipped")));
+        return tollgate_testkit::skip!("{:?}", counted.warnings);
+    };
+    let counts = counted.counts.as_ref().unwrap();
+    for ((kind, name), tally) in &counts.boundaries {
+        assert_eq!(timeline.crossings(*kind, name).iter().sum::<u64>(), tally.count, "{kind:?} {name}");
+    }
+    // 300 sleeps of 200 microseconds are in many slices, the calls that start a program in the first ones.
+    let sleeps = timeline.crossings(Call, "clock_nanosleep");
+    assert!(sleeps.iter().filter(|count| **count > 0).count() >= 3, "{sleeps:?}");
+    assert!(sleeps.iter().all(|count| *count < 300), "{sleeps:?}");
 }

@@ -3,13 +3,14 @@
 use crate::args::{Destination, one_of};
 use crate::output;
 use crate::session::Session;
-use anyhow::bail;
+use anyhow::Context;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use tollgate_measure::host;
 use tollgate_record::Run;
-use tollgate_toll::{Limits, Prices, StartError, Wanted, When, bill, turns};
+use tollgate_toll::{Extras, Limits, Pricing, StartError, Wanted, When, bill, turns};
 
 #[derive(clap::Args)]
 #[command(
@@ -39,6 +40,9 @@ pub(crate) struct Args {
     /// The longest time that --against takes; it ends earlier when the difference is known within 1 %
     #[arg(long, value_name = "TIME", value_parser = Limits::time, default_value = "30s", requires = "against")]
     at_most: Duration,
+    /// Write the tolls and crossings of each 10 ms to this file, as a Chrome trace that Perfetto draws (BPF only)
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    timeline: Option<PathBuf>,
     #[command(flatten)]
     destination: Destination,
     /// The command and its arguments
@@ -70,28 +74,18 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     session.aside();
     let host = session.run.host.clone();
     let store = output::store(&args.destination.store).ok().flatten();
-    let wants_saved = matches!(args.price, None | Some(When::Saved));
-    let saved = store.as_ref().filter(|_| wants_saved).and_then(|store| Prices::saved(store, &host));
-    let now = matches!(args.price, Some(When::Now)) || (args.price.is_none() && saved.is_none());
-    if args.price == Some(When::Saved) && saved.is_none() {
-        bail!(
-            "--price saved: no saved run of this machine and kernel has prices; 'tollgate crossing' measures them, or use --price now"
-        );
-    }
-    let mut measured = Vec::new();
-    if now {
-        measured.push(Prices::measure()?);
-    }
+    let pricing = Pricing::before(args.price, store.as_ref(), &host)?;
     let limits = Limits { time: args.time };
+    let extras = Extras { timeline: args.timeline.is_some() };
     let (counted, command) = match args.pid {
-        Some(pid) => (tollgate_toll::join(pid, limits)?, tollgate_toll::command_of(pid)),
-        None => (tollgate_toll::run(&args.command, args.count, limits)?, bill::words(&args.command)),
+        Some(pid) => (tollgate_toll::join(pid, limits, extras)?, tollgate_toll::command_of(pid)),
+        None => (tollgate_toll::run(&args.command, args.count, limits, extras)?, bill::words(&args.command)),
     };
-    if now {
-        measured.extend(Prices::measure_after(counted.counts.as_ref())?);
+    let prices = pricing.after(counted.counts.as_ref(), store.as_ref(), &host)?;
+    if let (Some(path), Some(timeline)) = (&args.timeline, &counted.timeline) {
+        std::fs::write(path, timeline.chrome_trace(&command, prices.as_ref()))
+            .with_context(|| format!("cannot write '{}'", path.display()))?;
     }
-    let prices = (args.price != Some(When::None))
-        .then(|| saved.unwrap_or_else(|| Prices::from(&measured)).with_saved_refill(store.as_ref(), &host));
     session.run.results = bill::rows(&bill::Input {
         command,
         attached: args.pid.is_some(),

@@ -375,3 +375,24 @@ fn control_c_reaches_the_command_once_and_tollgate_prints_the_bill() {
         assert_eq!(status, Some(3), "{source}: {text}");
     }
 }
+
+#[test]
+fn the_timeline_is_a_chrome_trace_or_is_skipped_with_a_reason() {
+    for source in SOURCES {
+        let dir = TempDir::new().unwrap();
+        let file = dir.path().join("trace.json");
+        let options = ["--timeline", file.to_str().unwrap()];
+        let output = exec(source, &options, dir.path()).args(["--", "sleep", "0.1"]).output().unwrap();
+        assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+        let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
+        if !bill.contains("Counted in the kernel") {
+            assert!(bill.contains("the timeline is skipped") && !file.exists(), "{source}: {bill}");
+            continue;
+        }
+        let trace: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let slices = events.iter().filter(|event| event["ph"] == "X");
+        let sleeps: u64 = slices.filter_map(|event| event["args"]["clock_nanosleep"].as_u64()).sum();
+        assert_eq!(sleeps, 1, "{trace}");
+    }
+}
