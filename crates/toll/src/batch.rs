@@ -26,7 +26,7 @@ struct Batch {
 /// Each element, summed over all CPUs. `None` where the kernel is older than 5.13.
 pub(crate) fn sums<T: Pod + Default + Add<Output = T>>(map: &MapData) -> Option<Vec<T>> {
     // The kernel rounds each CPU's value up to eight bytes; the sums here are as long as that.
-    if size_of::<T>() % 8 != 0 {
+    if !size_of::<T>().is_multiple_of(8) {
         return None;
     }
     let entries = map.info().ok()?.max_entries();
