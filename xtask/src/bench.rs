@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures the figures that the project promises. Tests check no times: speed and repeatability are
 //! checked here.
 
+mod exec;
 mod families;
 mod figures;
 mod page;
@@ -38,6 +39,7 @@ static BENCHES: &[Bench] = &[
     ("export", |tool, _| page::export(tool)),
     ("switch", |tool, _| families::switch(tool)),
     ("crossing", families::crossing),
+    ("exec", |tool, _| exec::exec(tool)),
     ("page", |tool, _| page::in_browser(tool)),
     ("report", |tool, _| page::report(tool)),
     ("compare", compare),

@@ -1,5 +1,5 @@
 //! `cargo xtask guests`: builds the guest images, or checks that those in the tree equal what their sources give. The images
-//! for RISC-V are in `guests/riscv`, the one for x86-64 is in `guests/x86`.
+//! for RISC-V are in `guests/riscv`, the one for x86-64 is in `guests/x86`, the BPF programs of `exec` in `guests/bpf`.
 //!
 //! A source file names its images in its first lines: `// image: NAME [OPTION...]`. An option is one for the compiler
 //! (`-DNAME`), `kernel=NAME` (a program for this kernel), `linux` (a static program for Linux or the proxy kernel), `bare`
@@ -111,7 +111,23 @@ const X86_LINK: &[&str] = &[
     "-Wl,--no-warn-rwx-segments",
 ];
 
-/// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf)
+/// The BPF compiler, and the release whose instructions and type information are in the tree.
+const BPF_COMPILER: &str = "clang-14";
+const BPF_INSTALL: &str = "apt-get install clang-14 llvm-14";
+const BPF_COMPILE: &[&str] = &[
+    "-target",
+    "bpf",
+    "-mcpu=v3",
+    "-O2",
+    "-g",
+    "-fdebug-compilation-dir=.",
+    "-Wall",
+    "-Werror",
+    "-c",
+    "toll.c",
+];
+
+/// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf; BPF: clang-14)
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Write nothing; fail if the images in the tree differ from what their sources give
@@ -126,6 +142,7 @@ impl Args {
     /// When a compiler is missing or fails, or when an image differs.
     pub(crate) fn run(&self) -> Result<()> {
         x86(self.check)?;
+        bpf(self.check)?;
         guests(self.check)
     }
 }
@@ -287,9 +304,20 @@ fn x86(check: bool) -> Result<()> {
     keep(&root, check, &[("tolls.bin".to_owned(), fs::read(&image)?)])
 }
 
+/// Builds `images/toll.o`, or with `check` compares it with what its source gives.
+fn bpf(check: bool) -> Result<()> {
+    need(BPF_COMPILER, BPF_INSTALL)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/bpf");
+    let work = tempfile::tempdir()?;
+    let object = work.path().join("toll.o");
+    compile(Command::new(BPF_COMPILER).current_dir(&root).args(BPF_COMPILE).arg("-o").arg(&object))?;
+    compile(Command::new("llvm-strip-14").arg("-g").arg(&object))?;
+    keep(&root, check, &[("toll.o".to_owned(), fs::read(&object)?)])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{COMPILER, X86_COMPILER, X86_INSTALL, guests, image, x86};
+    use super::{BPF_COMPILER, BPF_INSTALL, COMPILER, X86_COMPILER, X86_INSTALL, bpf, guests, image, x86};
 
     #[test]
     fn images_agree_with_their_sources() {
@@ -315,5 +343,13 @@ mod tests {
             return tollgate_testkit::skip!("{X86_COMPILER} is missing: {X86_INSTALL}");
         }
         x86(true).expect("the image agrees");
+    }
+
+    #[test]
+    fn the_bpf_object_agrees_with_its_source() {
+        if tollgate_testkit::program(BPF_COMPILER).is_none() {
+            return tollgate_testkit::skip!("{BPF_COMPILER} is missing: {BPF_INSTALL}");
+        }
+        bpf(true).expect("the object agrees");
     }
 }

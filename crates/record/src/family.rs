@@ -5,6 +5,7 @@
 //! experiment. Figures, proofs, phases and counters have fields of their own in [`crate::Measurement`].
 
 mod boundary;
+mod exec;
 mod imported;
 mod ring;
 mod riscv;
@@ -12,6 +13,7 @@ mod runtime;
 mod scan;
 
 pub use boundary::{GuestFound, ProbeAsked, ProbeFound};
+pub use exec::{ExecAsked, ExecFound, RefillFound, Saving, TollFound};
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
@@ -81,6 +83,8 @@ families! {
     Knee(KneeAsked) = knee,
     /// A scan of a mapped file.
     Scan(ScanAsked) = scan,
+    /// The toll of a program.
+    Exec(ExecAsked) = exec,
     /// A switch in a runtime or language.
     Runtime(RuntimeAsked) = runtime,
     /// The bill of a trap on a RISC-V engine.
@@ -112,6 +116,10 @@ families! {
     Knee(KneeFound) = knee,
     /// A scan of a mapped file.
     Scan(ScanFound) = scan,
+    /// The toll of a program.
+    Exec(ExecFound) = exec,
+    /// The toll at one boundary.
+    Toll(TollFound) = toll,
     /// A switch in a runtime or language.
     Runtime(RuntimeFound) = runtime,
     /// A crossing timed inside a bare guest.

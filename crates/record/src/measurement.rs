@@ -51,6 +51,8 @@ pub enum Per {
     Trap,
     /// One instruction, with what it makes the next ones wait for.
     Instruction,
+    /// One run of a program, or the time for which it was watched.
+    Run,
 }
 
 /// How a phase of a bill is known.
@@ -68,6 +70,10 @@ pub enum Evidence {
     Guest,
     /// Counted by a simulator.
     Simulated,
+    /// Read from the kernel's own accounts.
+    Accounted,
+    /// A count times a price of this machine.
+    Priced,
 }
 
 /// A named part of a crossing.

@@ -71,6 +71,7 @@ names! {
     CROSSINGS_DIFFER = "crossings-differ", "The simulated crossings do not all take the same instructions; the phases are means.";
     CUT_SHORT = "cut-short", "A probe took more than its share of the time of a busy machine, so it was sampled less than planned.";
     DRIFT = "drift", "The figure moved in one direction during the run.";
+    COUNTED_LESS = "counted-less", "The best source of counts could not be used here, so a lesser one counted.";
     EMULATED = "emulated", "An emulator replaces the hardware, so the figure says nothing about this machine's hardware.";
     ESTIMATORS_DISAGREE = "estimators-disagree", "Batches of two sizes give different figures, so the cost is not proportional to the number of crossings.";
     FEW_EPOCHS = "few-epochs", "Too few epochs for the interval to show how processes differ.";
@@ -88,6 +89,8 @@ names! {
     NOT_SAVED = "not-saved", "The run could not be saved.";
     NOT_SPLIT = "not-split", "The crossing could not be taken apart here; the total is still good.";
     NOT_STEADY = "not-steady", "The figure was still falling when sampling began.";
+    NOT_COUNTED = "not-counted", "Boundaries of the program were not counted.";
+    NOT_REPEATABLE = "not-repeatable", "The run that was counted and the run that was timed differ by more than 2 %.";
     NO_INTERVAL = "no-interval", "The figure came without an interval and without samples; its estimate repeats it in every field.";
     OTHER_TASK = "other-task", "Another task ran on a measured CPU.";
     PER_COUNTED = "per-counted", "More or fewer crossings were counted than claimed; the figure is for each that was counted.";
@@ -100,6 +103,7 @@ names! {
     TSC_RATE = "tsc-rate", "The time-stamp counter's measured rate differs from the stated one.";
     TWO_LEVELS = "two-levels", "The samples gather around two levels.";
     UNATTRIBUTED = "unattributed", "The parts of the bill leave a large remainder.";
+    UNPRICED = "unpriced", "There is no price of this machine for some crossings.";
     UNPROVEN = "unproven", "What proves the crossing could not be counted here.";
     UPGRADED = "upgraded", "The record is of an older schema; fields without a place in this one were left out.";
     WARM = "warm", "Part of the file was in the page cache before the scan began.";
@@ -116,6 +120,7 @@ names! {
     BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
     CACHE_EVENTS = "cache-*", "Accesses to the last cache that the processor counts, and its misses; `:u` in user mode, `:k` in the kernel.";
     CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
+    CPU_SECONDS = "cpu_s", "Seconds of CPU time of the whole program.";
     CPU_SHARE = "cpu_share", "CPU time divided by elapsed time.";
     CYCLES = "cycles", "Cycles.";
     CYCLES_BY_MODE = "cycles:*", "Core cycles in one mode, counted by the processor.";
@@ -184,6 +189,7 @@ names! {
     /// Phases: the named parts of a crossing.
     phase::PhaseName:
     ADDRESS_SPACE = "address-space", "Change of the address space.";
+    COUNTING = "counting", "What counting the crossings itself took.";
     DELIVERY = "delivery", "From the kernel's entry to the signal handler's first instruction.";
     DEVICE_WAIT = "device wait", "Off the CPU until the device has delivered the page.";
     DIRECT = "direct", "Every cycle outside the program.";
@@ -201,6 +207,8 @@ names! {
     HARDWARE_RETURN = "hardware return", "The hardware's way back, timed in a bare guest.";
     HARDWARE_TRAP = "hardware-trap", "From the trapping instruction to the handler's first one.";
     HOT_WORK = "hot work", "What a task does at each hop, with its array in the caches.";
+    INTERRUPTS = "interrupts", "Interrupts that arrived while the program was on the CPU.";
+    KERNEL_WORK = "kernel work", "What the kernel does behind a crossing.";
     KILL_TO_HANDLER = "kill to handler", "From the sender's call to the signal handler's first instruction.";
     LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and asking the device for it.";
     MAPPING = "mapping", "Entering further pages into the page table.";
@@ -215,6 +223,7 @@ names! {
     SIGRETURN = "sigreturn", "From the signal handler's first instruction to the end of the touch that caused the signal.";
     STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
     SYSTEM = "system", "CPU time in the kernel.";
+    TOLL = "toll", "The way into the kernel and back out, without the work behind it.";
     UNATTRIBUTED = "unattributed", "What the named parts leave of the total.";
     USER = "user", "CPU time in user mode.";
     USER_STUB = "user-stub", "The program's own instructions around the trap.";

@@ -1,7 +1,7 @@
 //! The user/kernel crossing taken apart: system calls in three states, a bill for each crossing, what the
 //! hardware alone takes, and what others have found.
 
-mod bills;
+pub(crate) mod bills;
 mod calls;
 mod hardware;
 mod literature;

@@ -10,7 +10,7 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
         processor(run, style),
         system(run, style),
         placement(run, style),
-        (!imported(run)).then(|| format!("seed {}", run.seed)),
+        (!imported(run) && !is_exec(run)).then(|| format!("seed {}", run.seed)),
     ];
     let lines = flow(facts.into_iter().flatten(), style.columns());
     lines.iter().map(|line| style.paint(Paint::Dim, line)).collect()
@@ -19,6 +19,11 @@ pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
 /// Whether the run comes from another tool's file, whose silence about its host means nothing.
 fn imported(run: &Run) -> bool {
     run.warnings.iter().any(|it| it.code == warning::IMPORTED)
+}
+
+/// Whether it is the toll of a program, in which nothing is random.
+fn is_exec(run: &Run) -> bool {
+    run.results.first().is_some_and(|result| result.family() == "exec")
 }
 
 fn processor(run: &Run, style: &Style) -> Option<String> {

@@ -15,6 +15,7 @@ mod page;
 mod ring;
 mod runs;
 mod stages;
+mod toll;
 
 use runs::Runs;
 use tollgate_record::Run;
@@ -23,6 +24,7 @@ use tollgate_record::Run;
 static SECTIONS: &[page::Section] = &[
     ("ladder", "The ladder", ladder::section),
     ("emulated", "Emulated: not this machine's hardware", ladder::emulated),
+    ("toll", "The toll of a program", toll::section),
     ("ring", "The ring", ring::section),
     ("curves", "Curves", curves::section),
     ("pipeline", "In the pipeline", stages::section),

@@ -7,6 +7,7 @@ mod bar;
 mod chart;
 mod compare;
 mod crossing;
+mod exec;
 pub mod export;
 mod fault;
 mod findings;

@@ -46,7 +46,8 @@ pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
     lines
 }
 
-fn warnings(run: &Run, style: &Style) -> Vec<String> {
+/// One sentence for each warning of the run, and for each kind of warning of its rows.
+pub(crate) fn warnings(run: &Run, style: &Style) -> Vec<String> {
     let clean_sentence = |text: &str| clean(text, style).trim_end_matches('.').to_owned();
     let whole = run.warnings.iter().map(|warning| clean_sentence(sentence(warning)));
     let all = remarks(run.results.iter().map(|it| (it.probe.as_str(), it)), |it| Some(&it.code));

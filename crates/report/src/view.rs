@@ -2,6 +2,7 @@
 
 use crate::Style;
 use crate::crossing::crossing;
+use crate::exec::exec;
 use crate::fault::{fault_kinds, fault_scan};
 use crate::ladder::ladder;
 use crate::ring::ring;
@@ -21,6 +22,7 @@ struct View {
 /// The first that suits is taken; the ladder shows everything else.
 static VIEWS: &[View] = &[
     View { command: &["crossing"], suits: of_crossing, show: crossing },
+    View { command: &["exec"], suits: |run| family(run, "exec"), show: exec },
     View { command: &["ring"], suits: |run| family(run, "ring"), show: ring },
     View { command: &["switch"], suits: |run| family(run, "switch"), show: switch },
     View { command: &["riscv"], suits: riscv::is_shown, show: riscv::riscv },

@@ -51,6 +51,7 @@ pub(crate) fn per(per: Per) -> &'static str {
         Per::Exit => "exit",
         Per::Trap => "trap",
         Per::Instruction => "instruction",
+        Per::Run => "run",
     }
 }
 

@@ -531,3 +531,24 @@ fn what_an_emulator_made_is_not_on_the_ladder() {
         );
     }
 }
+
+#[test]
+fn the_toll_of_a_program_has_a_bar_of_the_whole_and_one_for_each_boundary() {
+    let text = RUNS.iter().find(|text| text.contains("exec/total")).unwrap();
+    let run = tollgate_record::document::from_json(text.as_bytes()).unwrap();
+    let page = read(std::slice::from_ref(&run));
+    let bars = page.part("toll", "li", "rung");
+    let priced = run.results.iter().filter(|row| row.found.toll().is_some() && row.ns.is_some()).count();
+    assert_eq!(bars.len(), 1 + priced.min(15));
+    // The bar does not contain the time off the CPU.
+    let whole = &run.results[0];
+    assert!(whole.phase(tollgate_record::phase::WAITING).is_some());
+    assert!(!bars[0].text.contains("waiting") && bars[0].text.contains("unattributed"), "{}", bars[0].text);
+    let getdents = run.results.iter().find(|row| row.probe == "exec/system-call/getdents64").unwrap();
+    let bar = bars.iter().find(|bar| bar.text.contains("getdents64")).unwrap();
+    assert!(bar.text.contains(&format!("{} times", getdents.crossings)), "{}", bar.text);
+    let whole_rows = whole.phases.len();
+    assert_eq!(page.rows("toll").len(), whole_rows, "the parts without waiting, and the total");
+    let tables = page.part("toll", "tr", "").len();
+    assert_eq!(tables, 2 + whole_rows + run.results.len() - 1, "two headings, and a row for each boundary");
+}

@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Fault(crate::fault::Args),
     /// Fibers, coroutines and threads of other runtimes in one table, and how they grow
     Switch(crate::switch::Args),
+    /// The toll of a program: what a command pays at boundaries, as one bill
+    Exec(crate::exec::Args),
     /// List every probe, and whether it can run here
     List(crate::list::Args),
     /// What on this host spoils a measurement, and what would fix it (changes nothing)

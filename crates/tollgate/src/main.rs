@@ -9,6 +9,7 @@ mod compare;
 mod crossing;
 mod described;
 mod doctor;
+mod exec;
 mod export;
 mod fault;
 mod history;
@@ -69,7 +70,7 @@ fn run_command() -> ExitCode {
     let cli = Cli::try_parse_from(lat_ctx::called_as(std::env::args_os())).unwrap_or_else(|error| {
         let error = cli::improved(error);
         let _ = error.print();
-        std::process::exit(error.exit_code());
+        std::process::exit(exec::usage_status(error.exit_code()));
     });
     // A limit on the size of files (`ulimit -f`) is then an error with a message, here and in child processes.
     // SAFETY: a signal is ignored; there is no handler.
@@ -81,6 +82,7 @@ fn run_command() -> ExitCode {
         Some(Command::LatCtx(args)) => lat_ctx::lat_ctx(&args),
         Some(Command::Fault(args)) => fault::fault(args),
         Some(Command::Switch(args)) => switch::switch(&args),
+        Some(Command::Exec(args)) => Ok(exec::exec(&args)),
         Some(Command::Crossing(args)) => crossing::crossing(&args),
         Some(Command::List(args)) => list::list(&args),
         Some(Command::Doctor(args)) => doctor::doctor(&args),

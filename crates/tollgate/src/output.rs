@@ -21,6 +21,8 @@ pub(crate) fn say(line: impl Display) {
 pub(crate) struct Sink {
     json: bool,
     out: Option<PathBuf>,
+    /// Whether standard output belongs to another program, so that standard error is written to.
+    aside: bool,
 }
 
 impl Sink {
@@ -33,7 +35,12 @@ impl Sink {
         if let Some(path) = &out {
             check(path, usual)?;
         }
-        Ok(Self { json: false, out })
+        Ok(Self { json: false, out, aside: false })
+    }
+
+    /// The same for a command whose standard output belongs to the program that it runs.
+    pub(crate) fn aside(&mut self) {
+        self.aside = true;
     }
 
     /// Refuses to put a result in the place of a record that it is made from.
@@ -59,7 +66,7 @@ impl Sink {
     pub(crate) fn style(&self) -> Style {
         let place = if self.out.is_some() {
             Place::File
-        } else if io::stdout().is_terminal() {
+        } else if if self.aside { io::stderr().is_terminal() } else { io::stdout().is_terminal() } {
             Place::Terminal
         } else {
             Place::Pipe
@@ -94,6 +101,10 @@ impl Sink {
                 };
                 anyhow::anyhow!("--out {} cannot be written: {error}{what}", path.display())
             });
+        }
+        if self.aside {
+            let _ = io::stderr().write_all(text.as_bytes());
+            return Ok(ExitCode::SUCCESS);
         }
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

@@ -49,6 +49,16 @@ impl Session {
         Ok(Self { run, keeper, sink, failures, quiet: false, progress, interrupt })
     }
 
+    /// From here on the result goes to standard error, because standard output belongs to the program that is run.
+    pub(crate) fn aside(&mut self) {
+        self.sink.aside();
+    }
+
+    /// Where the result goes.
+    pub(crate) fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
     /// A second run, measured in turns with this one: same host, seed, destination and signals.
     pub(crate) fn twin(&self) -> Self {
         Self {

@@ -1,7 +1,8 @@
 //! One view for each record: whatever a command prints, `tollgate show` prints from the saved record, byte for byte.
 //!
 //! Two commands print something other than the view of their record: `lat_ctx` prints lmbench's lines on standard error,
-//! and `run --against` prints a comparison of two records.
+//! and `run --against` prints a comparison of two records. The standard output of `exec` is its command's, so it prints to
+//! a file here.
 #![allow(clippy::print_stderr, reason = "a failed test says which command")]
 
 use std::path::Path;
@@ -16,6 +17,8 @@ const COMMANDS: &[&str] = &[
     "fault scan --size 1M,2M",
     "crossing --quick --budget-ms 300",
     "switch thread 2 1000 --quick",
+    "exec --price none --count none --out {dir}/printed -- true",
+    "exec --price now --count ptrace --out {dir}/printed -- true",
     "import {dir}/lmbench.txt",
     "import {dir}/hyperfine.json",
     "riscv trap --kernel all --core rocket",
@@ -54,9 +57,12 @@ fn what_a_command_prints_is_what_show_prints() {
     for args in COMMANDS {
         let dir = tempfile::tempdir().unwrap();
         prepare(dir.path());
-        let printed = tollgate(&format!("{args} --store {{dir}}/store"), dir.path());
+        // What follows `--` belongs to the command of exec.
+        let (options, command) = args.find(" -- ").map_or((*args, ""), |at| args.split_at(at));
+        let printed = tollgate(&format!("{options} --store {{dir}}/store{command}"), dir.path());
         let shown = tollgate("show latest --store {dir}/store", dir.path());
-        let same = printed.stdout == shown.stdout && !printed.stdout.is_empty() && shown.status.success();
+        let printed_text = std::fs::read(dir.path().join("printed")).unwrap_or(printed.stdout.clone());
+        let same = printed_text == shown.stdout && !printed_text.is_empty() && shown.status.success();
         if !same {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let (printed, shown) = ((text(&printed.stdout), text(&printed.stderr)), text(&shown.stdout));

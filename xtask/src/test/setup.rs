@@ -100,6 +100,18 @@ static NEEDS: &[Need] = &[
         shown_by: "x86_64-linux-gnu-gcc",
         tests: "rebuilding the x86-64 guest and comparing its bytes",
     },
+    Need {
+        packages: &["clang-14"],
+        shown_by: "clang-14",
+        tests: "rebuilding the BPF programs of exec and comparing their bytes",
+    },
+    Need {
+        packages: &["llvm-14"],
+        shown_by: "llvm-strip-14",
+        tests: "rebuilding the BPF programs of exec and comparing their bytes",
+    },
+    Need { packages: &["strace"], shown_by: "strace", tests: "counts of exec against those of strace" },
+    Need { packages: &["dash"], shown_by: "dash", tests: "ten thousand children of one command" },
 ];
 
 /// Components of the Rust toolchain that a minimal installation does not have, with their cargo commands.

@@ -82,7 +82,8 @@ fn gather(runs: &[Run]) -> Found<'_> {
 }
 
 fn has_figure(result: &Measurement) -> bool {
-    result.status == Status::Measured && (result.ns.is_some() || result.cycles.is_some())
+    let has = result.ns.is_some() || result.cycles.is_some() || result.found.toll().is_some();
+    result.status == Status::Measured && has
 }
 
 fn params(result: &Measurement) -> Params {

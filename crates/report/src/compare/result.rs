@@ -81,7 +81,7 @@ pub struct ComparedProbe {
     pub params: BTreeMap<String, String>,
     /// What one figure stands for.
     pub per: Per,
-    /// Unit of `a` and `b`: `ns` or `cycles`.
+    /// Unit of `a` and `b`: `ns`, `cycles`, or `crossings` of a program.
     pub unit: &'static str,
     /// A's figure; the median of its runs. Where frequencies are compared away it is still as it was measured.
     pub a: f64,
@@ -93,7 +93,7 @@ pub struct ComparedProbe {
     pub interval: Option<[f64; 2]>,
     /// Whether the ratio is one of core cycles.
     pub at_one_frequency: bool,
-    /// Whether both figures are counts of a simulator, where any difference is one.
+    /// Whether both figures are counts: of a simulator, where any difference is one, or of a program's crossings.
     pub exact: bool,
     /// The chance of the test, corrected for the number of probes; absent where there was no test.
     pub chance: Option<f64>,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::style::Style;
 use tollgate_record::Per;
-use tollgate_record::family::{RingAsked, RingFound};
+use tollgate_record::family::{RingAsked, RingFound, TollFound};
 use tollgate_record::{Asked, Found};
 use tollgate_record::{EpochFigure, Estimate, Evidence, Host, Measurement, Phase, Run, SCHEMA, Tool};
 
@@ -342,4 +342,75 @@ fn a_table_fits_and_says_what_must_be_known() {
     insta::assert_snapshot!("comparison_80", comparison(&found, true, &ASCII));
     insta::assert_snapshot!("comparison_markdown", comparison_markdown(&found));
     assert!(comparison(&found, true, &ASCII).lines().all(|line| line.len() <= 80));
+}
+
+/// A run of a program: its name for the boundary, the kind, and how often it was crossed.
+fn program(id: &str, rows: &[(&str, &str, u64)]) -> Run {
+    let row = |&(kind, name, count): &(&str, &str, u64)| {
+        let mut row = Measurement::empty(&format!("exec/{name}"), "host", Per::Run, Status::Measured);
+        row.crossings = count;
+        row.found = Found::Toll(TollFound { kind: kind.into(), name: name.into(), ..TollFound::default() });
+        row
+    };
+    run(id, rows.iter().map(row).collect())
+}
+
+fn verdicts(found: &Comparison) -> Vec<(&str, Verdict)> {
+    found.rows.iter().map(|row| (row.probe.as_str(), row.verdict)).collect()
+}
+
+#[test]
+fn one_run_of_each_program_is_compared_by_what_it_crossed() {
+    let a = [
+        ("system call", "read", 100_000),
+        ("system call", "brk", 3),
+        ("fault", "anonymous", 150),
+        ("switch", "voluntary", 1_000),
+    ];
+    // 1 % more calls than would happen by chance; some faults more, as the addresses give it.
+    let b = [
+        ("system call", "read", 101_000),
+        ("system call", "brk", 3),
+        ("fault", "anonymous", 160),
+        ("switch", "voluntary", 2_000),
+    ];
+    let found = compare(&[program("a", &a)], &[program("b", &b)], &Options::default()).unwrap();
+    assert_eq!(
+        verdicts(&found),
+        [
+            ("exec/read", Verdict::Worse),
+            ("exec/brk", Verdict::Same),
+            ("exec/anonymous", Verdict::CannotTell),
+            ("exec/voluntary", Verdict::CannotTell)
+        ]
+    );
+    assert_eq!((found.rows[0].a, found.rows[0].b, found.rows[0].unit), (100_000.0, 101_000.0, "crossings"));
+}
+
+#[test]
+fn counts_that_differ_among_runs_of_one_side_are_not_repeatable() {
+    let of = |id: &str, count| program(id, &[("system call", "futex", count)]);
+    let found = |second| {
+        let a = [of("a1", 1_000), of("a2", second)];
+        let found = compare(&a, &[of("b", 1_500)], &Options::default()).unwrap();
+        (found.rows[0].verdict, found.rows[0].why.clone())
+    };
+    assert_eq!(found(1_020), (Verdict::Worse, None));
+    let (verdict, why) = found(1_030);
+    assert_eq!(verdict, Verdict::CannotTell);
+    assert!(why.unwrap().starts_with("not repeatable"));
+}
+
+#[test]
+fn random_counts_are_compared_run_by_run() {
+    let side = |name: &str, counts: &[u64]| -> Vec<Run> {
+        let each = counts.iter().enumerate();
+        each.map(|(at, count)| program(&format!("{name}{at}"), &[("switch", "voluntary", *count)])).collect()
+    };
+    let few = side("a", &[100, 110, 95, 105, 102, 98]);
+    let many = side("b", &[200, 210, 190, 205, 220, 195]);
+    let again = side("c", &[104, 96, 111, 99, 101, 103]);
+    let verdict = |b: &[Run]| compare(&few, b, &Options::default()).unwrap().rows[0].verdict;
+    assert_eq!(verdict(&many), Verdict::Worse);
+    assert_ne!(verdict(&again), Verdict::Worse);
 }

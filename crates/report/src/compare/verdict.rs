@@ -38,11 +38,28 @@ enum Kind {
         units: [Column; 2],
         shift: Shift,
     },
+    /// Counts of what a program crossed.
+    Counted([f64; 2], Option<Counted>),
     /// Estimates and intervals only: the records keep no processes.
     Intervals(Shift),
     /// No ratio, and why.
     None(&'static str),
 }
+
+/// Why counts that differ give no verdict.
+#[derive(Clone, Copy)]
+enum Counted {
+    NotRepeatable,
+    Scheduled,
+    ByChance,
+}
+
+/// Runs of one side whose counts differ by a larger share do not repeat themselves.
+const REPEATS: f64 = 0.02;
+/// Random events differ by this many times the root of their number.
+const RANDOM: f64 = 2.0;
+/// Kinds of crossings that other programs and the scheduler cause, too.
+const SCHEDULED: [&str; 3] = ["switch", "wake-up", "interrupt"];
 
 const OTHER_UNITS: Kind = Kind::None("its figure is in nanoseconds on one side and in cycles on the other");
 
@@ -100,6 +117,9 @@ impl Judge<'_> {
         if let Some((a, b)) = exact(&pair.a).zip(exact(&pair.b)) {
             return Kind::Exact([a, b]);
         }
+        if all(pair).all(|result| result.found.toll().is_some()) {
+            return self.counted(pair);
+        }
         let Some(estimates) = all(pair).map(estimate).collect::<Option<Vec<&Estimate>>>() else {
             return OTHER_UNITS;
         };
@@ -118,6 +138,46 @@ impl Judge<'_> {
             Some(shift) => Kind::Sampled { units, shift },
             None => Kind::None("there is no process to compare"),
         }
+    }
+
+    /// Counts of a program's crossings: the same in each run, or random. Enough runs of each side show which.
+    fn counted(&self, pair: &Pair<'_>) -> Kind {
+        let sides = [&pair.a, &pair.b];
+        let counts = |results: &[(usize, &Measurement)]| -> Vec<f64> {
+            results.iter().map(|(_, result)| result.crossings as f64).collect()
+        };
+        let [a, b] = sides.map(|results| counts(results));
+        if self.by_runs && a.iter().chain(&b).all(|count| *count > 0.0) {
+            let units = sides.map(|results| {
+                let mut units: Column = Vec::new();
+                for (run, result) in results {
+                    units.resize(units.len().max(*run), None);
+                    units.push(Some((result.crossings as f64).ln()));
+                }
+                units
+            });
+            let [a, b] = units.each_ref().map(there);
+            if let Some(shift) = shift(&a, &b) {
+                return Kind::Sampled { units, shift };
+            }
+        }
+        let spread = |counts: &[f64]| {
+            let (low, high) =
+                counts.iter().fold((f64::MAX, f64::MIN), |(low, high), it| (low.min(*it), high.max(*it)));
+            (high - low) / high.max(1.0)
+        };
+        let (low, high) = (median(&a).min(median(&b)), median(&a).max(median(&b)));
+        let kind = pair.a[0].1.found.toll().map_or("", |toll| toll.kind.as_str());
+        let doubt = if spread(&a).max(spread(&b)) > REPEATS {
+            Some(Counted::NotRepeatable)
+        } else if low == high {
+            None
+        } else if SCHEDULED.contains(&kind) {
+            Some(Counted::Scheduled)
+        } else {
+            (high - low <= RANDOM * high.sqrt()).then_some(Counted::ByChance)
+        };
+        Kind::Counted([median(&a), median(&b)], doubt)
     }
 
     /// The logarithms by unit; units in which the probe has none are absent. A unit is a process, of whichever
@@ -173,9 +233,17 @@ impl Judge<'_> {
     }
 
     fn row(&self, pair: &Pair<'_>, draft: Draft, chance: Option<f64>, between: f64) -> ComparedProbe {
-        let unit = if pair.a[0].1.ns.is_some() { "ns" } else { "cycles" };
+        let unit = match pair.a[0].1 {
+            toll if toll.found.toll().is_some() => "crossings",
+            timed if timed.ns.is_some() => "ns",
+            _ => "cycles",
+        };
+        let figure = |it: &Measurement| match unit {
+            "crossings" => Some(it.crossings as f64),
+            _ => Some(estimate(it)?.estimate),
+        };
         let figures = |side: &[(usize, &Measurement)]| {
-            median(&side.iter().filter_map(|(_, it)| Some(estimate(it)?.estimate)).collect::<Vec<_>>())
+            median(&side.iter().filter_map(|(_, it)| figure(it)).collect::<Vec<_>>())
         };
         let mut row = ComparedProbe {
             probe: pair.probe.into(),
@@ -201,6 +269,16 @@ impl Judge<'_> {
         match draft.kind {
             Kind::None(why) => row.why = Some(why.into()),
             Kind::Exact([a, b]) => exactly(&mut row, a, b),
+            Kind::Counted([a, b], doubt) => {
+                exactly(&mut row, a, b);
+                row.why = doubt.map(|doubt| doubt.words().into());
+                let is_same = (b / a.max(1.0) - 1.0).abs() <= self.options.margin;
+                row.verdict = match doubt {
+                    Some(Counted::ByChance) if is_same => Verdict::Same,
+                    Some(_) => Verdict::CannotTell,
+                    None => row.verdict,
+                };
+            }
             Kind::Intervals(shift) => {
                 self.put(&mut row, shift, 0.0);
                 row.why =
@@ -248,6 +326,16 @@ impl Judge<'_> {
             Verdict::Same
         } else {
             Verdict::CannotTell
+        }
+    }
+}
+
+impl Counted {
+    fn words(self) -> &'static str {
+        match self {
+            Self::NotRepeatable => "not repeatable: the runs of one side differ by more than 2 %",
+            Self::Scheduled => "depends on what else runs; compare 4 runs of each",
+            Self::ByChance => "random events differ by as much; compare 4 runs of each",
         }
     }
 }

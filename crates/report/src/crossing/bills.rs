@@ -110,12 +110,15 @@ fn instrumented(result: &Measurement, total: f64, style: &Style) -> Option<Strin
     (!all.is_empty()).then(|| format!("uninstrumented {} ns, {}{way}", figure(total), all.join(", ")))
 }
 
-fn evidence(evidence: Evidence) -> &'static str {
+/// How a part is known, in a word or two.
+pub(crate) fn evidence(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Measured => "measured",
         Evidence::Difference => "difference",
         Evidence::KernelTimestamp => "kernel stamp",
         Evidence::Guest => "guest",
         Evidence::Simulated => "simulated",
+        Evidence::Accounted => "kernel accounts",
+        Evidence::Priced => "count x price",
     }
 }

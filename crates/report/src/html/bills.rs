@@ -13,8 +13,8 @@ use indexmap::IndexSet;
 use item::{Bill, Item, REST, evidence};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
-use tollgate_record::Measurement;
 use tollgate_record::number::percent;
+use tollgate_record::{Measurement, phase};
 
 /// Height of one bar in pixels, and of the one of causes below it.
 const BAR: f64 = 18.0;
@@ -39,7 +39,8 @@ struct Group<'a> {
 
 pub(super) fn section(runs: &Runs) -> Markup {
     let mut groups: Vec<Group> = Vec::new();
-    for row in runs.rows(|result| !result.phases.is_empty()) {
+    // Programs have a section of their own.
+    for row in runs.rows(|result| !result.phases.is_empty() && result.family() != "exec") {
         let bills: Vec<(usize, Bill)> =
             row.results.iter().filter_map(|(n, it)| Some((*n, Bill::of(it)?))).collect();
         let Some(measure) = bills.first().map(|(_, bill)| bill.measure) else { continue };
@@ -103,6 +104,22 @@ fn proofs(runs: &Runs) -> BTreeSet<String> {
         Some(format!("{} against its RTL: {}.", clean(core), clean(proof)))
     });
     proofs.collect()
+}
+
+/// The CPU time of programs. Time off the CPU does not belong to it.
+pub(super) fn programs(runs: &Runs) -> Markup {
+    let rows = runs.rows(|result| result.found.exec().is_some()).into_iter().filter_map(|row| {
+        let on_cpu = |it: &Measurement| {
+            let mut it = it.clone();
+            it.phases.retain(|part| part.name != phase::WAITING);
+            Bill::of(&it)
+        };
+        let bills: Vec<(usize, Bill)> =
+            row.results.iter().filter_map(|(n, it)| Some((*n, on_cpu(it)?))).collect();
+        (!bills.is_empty()).then_some((row, bills))
+    });
+    let group = Group { title: "Where the CPU time went".into(), measure: "ns", rows: rows.collect() };
+    html! { @if !group.rows.is_empty() { (figure(runs, &group)) } }
 }
 
 /// What the bars of one figure share.

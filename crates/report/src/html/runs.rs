@@ -124,10 +124,11 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Results with sections of their own: the cells of a ring, scans, and what a simulator counted.
+/// Results with sections of their own: the cells of a ring, tolls, scans, and what a simulator counted.
 pub(super) fn is_rung(result: &Measurement) -> bool {
-    let has_own =
-        result.family() == "ring" || result.probe == "fault/scan" || result.family().starts_with("riscv");
+    let has_own = ["ring", "exec"].contains(&result.family())
+        || result.probe == "fault/scan"
+        || result.family().starts_with("riscv");
     !has_own
 }
 
@@ -135,6 +136,7 @@ pub(super) fn is_rung(result: &Measurement) -> bool {
 pub(super) fn family(name: &str) -> String {
     let own = match name {
         "ring" => "hop around a ring of tasks",
+        "exec" => "toll of a program",
         "switch" => "switch in another runtime",
         "hardware" => "the hardware alone, in a bare guest",
         "riscv-trap" => "trap on a simulated RISC-V machine",
@@ -172,6 +174,7 @@ fn telling(result: &Measurement) -> Vec<String> {
             [of.procs.map(tasks), size].into_iter().flatten().collect()
         }
         Asked::Program(of) => vec![of.program.clone()],
+        Asked::Exec(of) => vec![of.command.join(" ")],
         Asked::Runtime(_) | Asked::Probe(_) | Asked::Nothing => Vec::new(),
     }
 }

@@ -4,6 +4,7 @@ pub(crate) static RUNS: &[&str] = &[
     include_str!("../runs/ladder.json"),
     include_str!("../runs/crossing.json"),
     include_str!("../runs/ring.json"),
+    include_str!("../runs/exec.json"),
     include_str!("../runs/fault-kinds.json"),
     include_str!("../runs/fault-scan.json"),
     include_str!("../runs/switch-growth.json"),

@@ -12,6 +12,7 @@ const COMMANDS: &[&str] = &[
     "crossing",
     "fault",
     "switch",
+    "exec",
     "list",
     "doctor",
     "runs",

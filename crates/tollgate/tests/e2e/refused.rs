@@ -70,6 +70,17 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "seccomp forbidden, for exec: the command is counted less and runs",
+        args: "exec --count auto --price none --no-save -- false",
+        exit: 1,
+        says: &["exit status 1"],
+        scene: |scene| {
+            let all = [libc::SYS_seccomp, libc::SYS_bpf, libc::SYS_ptrace];
+            refuse(scene, &all.map(|call| Rule::all(call, libc::EPERM)))
+        },
+        ..CASE
+    },
+    Case {
         name: "every new process forbidden",
         args: "run null --quick --no-save",
         exit: 1,

@@ -140,6 +140,8 @@ pub(super) fn evidence(evidence: Option<Evidence>) -> &'static str {
         Some(Evidence::KernelTimestamp) => "kernel time stamp",
         Some(Evidence::Guest) => "bare guest",
         Some(Evidence::Simulated) => "simulated",
+        Some(Evidence::Accounted) => "the kernel's accounts",
+        Some(Evidence::Priced) => "count times price",
         None => "",
     }
 }

@@ -1,0 +1,94 @@
+//! The toll of a program: one row for the whole, one for each boundary that it crossed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecAsked {
+    /// The command and its arguments; of a process that was already running, those with which it was started.
+    pub command: Vec<String>,
+    /// Whether the process was already running.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub attached: bool,
+}
+
+/// What was found of the program as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecFound {
+    /// What counted: `bpf`, `perf`, `ptrace`, or `none` for the kernel's accounts alone.
+    pub source: String,
+    /// Exit status; absent when it did not exit by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<i32>,
+    /// The signal that killed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Whether it was ended because its time was up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub time_up: bool,
+    /// Tasks of it that were still running at its end, and no longer counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_running: Option<u64>,
+    /// By how much counting slowed a run that was made for counting alone: its wall time over that of the other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counting_slowdown: Option<f64>,
+    /// Ids of the runs that the prices are from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priced_by: Vec<String>,
+    /// Refill after switches, where a saved ring says what it costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refill: Option<RefillFound>,
+    /// What would save, largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub savings: Vec<Saving>,
+}
+
+/// What filling caches again after switches costs: contained in the parts of the bill, and known as a range only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RefillFound {
+    /// Switches to another task.
+    pub switches: u64,
+    /// The size of the working set that costs most.
+    pub working_set_bytes: u64,
+    /// Nanoseconds after one switch: low and high.
+    pub each_ns: [f64; 2],
+    /// Id of the ring whose fit this is from.
+    pub run: String,
+}
+
+/// Something that would save, computed from counts and prices alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Saving {
+    /// What to change.
+    pub change: String,
+    /// How many crossings would not happen.
+    pub crossings: u64,
+    /// What each costs now, in nanoseconds: low and high.
+    pub each_ns: [f64; 2],
+    /// What it costs in the changed way, in nanoseconds.
+    pub instead_ns: f64,
+}
+
+/// What was found at one boundary.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TollFound {
+    /// What kind of boundary: `system call`, `fault`, `switch`, `wake-up`, `signal`, `task`, `exec`, `interrupt`.
+    pub kind: String,
+    /// Its name: a system call's, or the kind of fault.
+    pub name: String,
+    /// System calls that returned an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<u64>,
+    /// Reads or writes that moved one byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_byte: Option<u64>,
+    /// The price of one crossing in and out, in nanoseconds, with its interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_ns: Option<[f64; 3]>,
+}

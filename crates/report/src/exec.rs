@@ -1,0 +1,255 @@
+//! The toll of a program: where its time went, and what it crossed.
+
+use crate::crossing::bills::evidence;
+use crate::head::head;
+use crate::notes::warnings;
+use crate::style::{Paint, Style};
+use crate::table::{Column, TextCell, TextTable};
+use crate::text::{clean, lines, painted, title, wrap};
+use tollgate_record::family::{ExecFound, RefillFound};
+use tollgate_record::number::{bytes, count, figure, percent, time};
+use tollgate_record::{Measurement, Phase, Run, counter, phase};
+
+/// As many boundaries of one kind are shown; the others are summed up.
+const SHOWN: usize = 12;
+
+/// The headings of the kinds, in the order of the table.
+const KINDS: [(&str, &str); 8] = [
+    ("system call", "system calls"),
+    ("fault", "page faults"),
+    ("signal", "signals received"),
+    ("switch", "switches to another task (inside of calls)"),
+    ("wake-up", "tasks woken (inside of calls)"),
+    ("task", "tasks started (inside of calls)"),
+    ("exec", "programs executed"),
+    ("interrupt", "interrupts while it ran"),
+];
+
+/// The view of an `exec` run: the bill, the table by boundary, and the notes.
+pub(crate) fn exec(run: &Run, style: &Style) -> String {
+    let mut text = head(run, style);
+    for whole in run.results.iter().filter(|row| row.found.exec().is_some()) {
+        text.extend(summary(whole, style));
+        text.extend(bill(whole, style));
+        let rows: Vec<&Measurement> = run.results.iter().filter(|row| row.found.toll().is_some()).collect();
+        text.extend(crossings(whole, &rows, style));
+        text.extend(savings(whole, style));
+    }
+    let warnings = warnings(run, style);
+    if !warnings.is_empty() {
+        text.push(String::new());
+        text.extend(warnings.iter().flat_map(|warning| wrap(warning, style.prose(), "  - ")));
+    }
+    lines(text)
+}
+
+/// What ran, how it ended, and what it used.
+fn summary(whole: &Measurement, style: &Style) -> Vec<String> {
+    let words = whole.asked.exec().map(|asked| asked.command.join(" ")).unwrap_or_default();
+    let mut text = title(&clean(&words, style), style);
+    let Some(found) = whole.found.exec() else { return text };
+    let mut parts = vec![ended(found)];
+    let value = |counter| whole.counter(counter);
+    if let Some(wall) = value(counter::ELAPSED) {
+        parts.push(format!("{} from start to end", time(wall * 1e9)));
+    }
+    if let (Some(cpu), Some(share)) = (value(counter::CPU_SECONDS), value(counter::CPU_SHARE)) {
+        parts.push(format!("{} of CPU time ({} of one CPU)", time(cpu * 1e9), percent(share)));
+    }
+    if let Some(kib) = value(counter::MAXIMUM_RESIDENT) {
+        parts.push(format!("at most {} resident", bytes(kib * 1024.0)));
+    }
+    text.extend(wrap(&clean(&parts.join(", "), style), style.prose(), ""));
+    text.extend(painted(Paint::Dim, &counted(found), style));
+    text
+}
+
+fn ended(found: &ExecFound) -> String {
+    match (found.status, found.signal) {
+        (Some(status), _) => format!("exit status {status}"),
+        (_, Some(signal)) => format!("killed by signal {signal}"),
+        _ if found.time_up => "its time was up".into(),
+        _ => "watched while it ran".into(),
+    }
+}
+
+/// How the counts are known, in a sentence.
+fn counted(found: &ExecFound) -> String {
+    let mut text = match found.source.as_str() {
+        "bpf" => "Counted in the kernel, in the run that was timed.".into(),
+        "perf" => "Counted by the kernel's events, in the run that was timed.".into(),
+        "ptrace" => {
+            let slowed = found
+                .counting_slowdown
+                .map_or_else(String::new, |times| format!(", which took {} times as long", figure(times)));
+            format!("Counted in a run of its own{slowed}; timed in a second, undisturbed run.")
+        }
+        _ => "Nothing was counted: these are the kernel's accounts.".to_owned(),
+    };
+    if let Some(left) = found.left_running {
+        text.push_str(&format!(" It left {} running, not counted further.", count(left)));
+    }
+    text
+}
+
+/// What a part of the bill consists of.
+fn part(name: &str) -> &str {
+    match name {
+        "user" => "the program's own code",
+        "toll" => "tolls: into the kernel and back",
+        "kernel work" => "the kernel's work behind them",
+        "system" => "in the kernel: tolls and work",
+        "refill" => "refill of caches, at most",
+        "counting" => "counting itself",
+        other => other,
+    }
+}
+
+fn bill(whole: &Measurement, style: &Style) -> Vec<String> {
+    let mut text = title("Where the CPU time went", style);
+    let total = whole.ns.map_or(f64::NAN, |ns| ns.estimate);
+    let mut table = TextTable::new([
+        Column::left("").least(20),
+        Column::right("time"),
+        Column::right(style.plus_minus()),
+        Column::right("share"),
+        Column::left("known by").rank(1),
+    ])
+    .indent(2);
+    for part_of in whole.phases.iter().filter(|it| it.name != phase::WAITING) {
+        table.row(part_cells(part_of, total, style));
+    }
+    text.extend(table.lines(style));
+    if let Some(waiting) = whole.phase(phase::WAITING) {
+        text.extend(waited(waiting, style));
+    }
+    if let Some(refill) = whole.found.exec().and_then(|found| found.refill.as_ref()) {
+        text.extend(wrap(&clean(&refilled(refill), style), style.prose(), "  "));
+    }
+    text
+}
+
+/// What filling caches again costs, as a range with its arithmetic.
+fn refilled(refill: &RefillFound) -> String {
+    let [low, high] = refill.each_ns;
+    let sum = |ns: f64| time(ns * refill.switches as f64);
+    let low = if low > 0.0 { sum(low) } else { "none".into() };
+    format!(
+        "Contained in this: refill of caches after {} switches, {low} to {} (at most {} each, for {} in use, by ring {}).",
+        count(refill.switches),
+        sum(high),
+        time(high),
+        bytes(refill.working_set_bytes as f64),
+        refill.run
+    )
+}
+
+fn part_cells(it: &Phase, total: f64, style: &Style) -> [TextCell; 5] {
+    let ns = it.ns.map_or(f64::NAN, |ns| ns.estimate);
+    let half = it.ns.map(|ns| ns.half_width()).filter(|half| *half > 0.0);
+    [
+        clean(part(&it.name), style).into(),
+        clean(&time(ns), style).into(),
+        half.map_or_else(String::new, |half| clean(&time(half), style)).into(),
+        percent(ns / total).into(),
+        TextCell::from(evidence(it.evidence)).paint(Paint::Dim),
+    ]
+}
+
+/// Time off the CPU, by what was waited for.
+fn waited(waiting: &Phase, style: &Style) -> Vec<String> {
+    let total = waiting.ns.map_or(f64::NAN, |ns| ns.estimate);
+    let mut causes: Vec<(&String, &f64)> = waiting.causes.iter().collect();
+    causes.sort_by(|a, b| b.1.total_cmp(a.1));
+    let causes: Vec<String> =
+        causes.iter().take(5).map(|(name, ns)| format!("{name} {}", time(**ns))).collect();
+    let by = if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
+    wrap(&clean(&format!("Off the CPU, over all tasks, {}{by}.", time(total)), style), style.prose(), "  ")
+}
+
+fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<String> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut text = title("What it crossed", style);
+    let mut table = TextTable::new([
+        Column::left("").least(12),
+        Column::right("count"),
+        Column::right("a second").rank(3),
+        Column::right("toll\neach").rank(2),
+        Column::right("kernel\neach").rank(1),
+        Column::right("sum"),
+        Column::right("share"),
+    ])
+    .indent(2);
+    let wall = whole.counter(counter::ELAPSED).filter(|wall| *wall > 0.0);
+    let total = whole.ns.map_or(f64::NAN, |ns| ns.estimate);
+    for (kind, heading) in KINDS {
+        let of_kind: Vec<&&Measurement> =
+            rows.iter().filter(|row| row.found.toll().is_some_and(|toll| toll.kind == kind)).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        table.heading(heading, Paint::Bold);
+        for row in of_kind.iter().take(SHOWN) {
+            table.row(cells(row, wall, total, style));
+        }
+        if let Some(others) = of_kind.get(SHOWN..).filter(|others| !others.is_empty()) {
+            let crossings: u64 = others.iter().map(|row| row.crossings).sum();
+            let sum = others.iter().filter_map(|row| row.ns).map(|ns| ns.estimate).sum::<f64>();
+            let sum = if others.iter().any(|row| row.ns.is_some()) {
+                clean(&time(sum), style)
+            } else {
+                String::new()
+            };
+            let name = format!("{} others", others.len());
+            table.painted(
+                [name, count(crossings), String::new(), String::new(), String::new(), sum],
+                Paint::Dim,
+            );
+        }
+    }
+    text.extend(table.lines(style));
+    text
+}
+
+fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [TextCell; 7] {
+    let toll = row.found.toll().cloned().unwrap_or_default();
+    let unit = |ns: f64| clean(&time(ns), style);
+    let each = |name| {
+        let ns = row.phase(name)?.ns?.estimate;
+        Some(unit(ns / row.crossings.max(1) as f64))
+    };
+    [
+        clean(&toll.name, style).into(),
+        count(row.crossings).into(),
+        wall.map_or_else(String::new, |wall| figure(row.crossings as f64 / wall)).into(),
+        toll.price_ns.map_or_else(String::new, |[ns, ..]| unit(ns)).into(),
+        each(phase::KERNEL_WORK).unwrap_or_default().into(),
+        row.ns.map_or_else(String::new, |ns| unit(ns.estimate)).into(),
+        row.ns.map_or_else(String::new, |ns| percent(ns.estimate / total)).into(),
+    ]
+}
+
+/// What would save, each line with its arithmetic.
+fn savings(whole: &Measurement, style: &Style) -> Vec<String> {
+    let Some(found) = whole.found.exec().filter(|found| !found.savings.is_empty()) else { return Vec::new() };
+    let mut text = title("What would save", style);
+    for saving in &found.savings {
+        let [low, high] = saving.each_ns.map(|each| (each - saving.instead_ns) * saving.crossings as f64);
+        let each = match saving.each_ns {
+            [low, high] if time(low) == time(high) => time(low),
+            [low, high] => format!("{} to {}", time(low), time(high)),
+        };
+        let saved =
+            if time(low) == time(high) { time(low) } else { format!("{} to {}", time(low), time(high)) };
+        let instead = if saving.instead_ns > 0.0 {
+            format!(", {} instead", time(saving.instead_ns))
+        } else {
+            String::new()
+        };
+        let line = format!("{saved}: {} ({} x {each}{instead})", saving.change, count(saving.crossings));
+        text.extend(wrap(&clean(&line, style), style.prose(), "  "));
+    }
+    text
+}

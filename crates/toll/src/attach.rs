@@ -1,0 +1,106 @@
+//! A process that runs already: its tasks, and its end.
+
+use crate::start::StartError;
+use std::fs;
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The process, as a descriptor that never means another one.
+pub(crate) struct Process {
+    pid: libc::pid_t,
+    descriptor: OwnedFd,
+}
+
+/// Whether a signal asked for the end.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn stop(_: libc::c_int) {
+    STOPPED.store(true, Ordering::Relaxed);
+}
+
+impl Process {
+    pub(crate) fn open(pid: libc::pid_t) -> Result<Self, StartError> {
+        // SAFETY: a number and no flags; nothing else owns the descriptor.
+        unsafe {
+            let descriptor = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+            if descriptor < 0 {
+                return Err(StartError::system("find the process of --pid"));
+            }
+            Ok(Self { pid, descriptor: OwnedFd::from_raw_fd(descriptor as libc::c_int) })
+        }
+    }
+
+    /// Its threads, and those of its descendants.
+    pub(crate) fn tasks(&self) -> Vec<libc::pid_t> {
+        let (mut tasks, mut processes) = (Vec::new(), vec![self.pid]);
+        while let Some(process) = processes.pop() {
+            let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+            for thread in threads {
+                tasks.extend(thread.file_name().to_str().and_then(|tid| tid.parse::<libc::pid_t>().ok()));
+                let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+                processes
+                    .extend(children.split_whitespace().filter_map(|pid| pid.parse::<libc::pid_t>().ok()));
+            }
+        }
+        tasks
+    }
+
+    /// Waits for its end, for the end of the time, or for a signal that would end this process. `tick` is called once in a
+    /// period, if there is one, and returns the next.
+    pub(crate) fn wait(
+        &self,
+        time: Option<Duration>,
+        mut period: Option<Duration>,
+        mut tick: impl FnMut() -> Option<Duration>,
+    ) {
+        STOPPED.store(false, Ordering::Relaxed);
+        let started = Instant::now();
+        // SAFETY: the handler stores a flag, and without SA_RESTART a call that waits ends; the actions are those that were
+        // in force before.
+        unsafe {
+            let (mut action, mut before): (libc::sigaction, [libc::sigaction; 3]) = mem::zeroed();
+            action.sa_sigaction = stop as *const () as usize;
+            let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+            for (signal, before) in signals.iter().zip(&mut before) {
+                libc::sigaction(*signal, &action, before);
+            }
+            loop {
+                let left = time.map(|time| time.saturating_sub(started.elapsed()));
+                let wait = [left, period].into_iter().flatten().min();
+                let is_over = self.ends_within(wait) || left.is_some_and(|left| left.is_zero());
+                if is_over || STOPPED.load(Ordering::Relaxed) {
+                    break;
+                }
+                if period.is_some() {
+                    period = tick();
+                }
+            }
+            for (signal, before) in signals.iter().zip(&before) {
+                libc::sigaction(*signal, before, ptr::null_mut());
+            }
+        }
+    }
+
+    /// Waits for its end at most this time, or until a signal arrives.
+    pub(crate) fn ends_within(&self, time: Option<Duration>) -> bool {
+        let time = time.map(|time| libc::timespec {
+            tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        });
+        let mut poll = libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+        // SAFETY: one valid entry; the time is valid or null, and the signals stay as they are.
+        unsafe { libc::ppoll(&mut poll, 1, time, ptr::null()) > 0 }
+    }
+}
+
+/// The command and arguments with which a process was started.
+#[must_use]
+pub fn command_of(pid: libc::pid_t) -> Vec<String> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = words.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}

@@ -1,0 +1,325 @@
+//! The bill: a record of what was counted and what that costs on this machine.
+
+use crate::account::{Account, End, tick};
+use crate::bpf::Overhead;
+use crate::count::{Counts, Kind, Stamped, Tally};
+use crate::price::Prices;
+use crate::run::Counted;
+use crate::saving::savings;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+use tollgate_record::family::{Asked, ExecAsked, ExecFound, Found, TollFound};
+use tollgate_record::number::percent;
+use tollgate_record::{
+    EpochFigure, Estimate, Evidence, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase,
+    warning,
+};
+
+/// Everything that a bill is made of.
+pub struct Input<'a> {
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// Whether the process was already running.
+    pub attached: bool,
+    /// What its runs gave.
+    pub counted: &'a Counted,
+    /// What crossings cost here, unless counts alone are wanted.
+    pub prices: Option<&'a Prices>,
+}
+
+/// A larger share of the CPU time that no part explains is a warning.
+const UNATTRIBUTED: f64 = 0.1;
+
+/// The rows of the bill: the program as a whole first, then each boundary, the most expensive first.
+#[must_use]
+pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
+    let asked = Asked::Exec(ExecAsked { command: input.command.clone(), attached: input.attached });
+    let counted = input.counted;
+    // What was measured right beside the command is a better price than any other.
+    let prices = match (input.prices, &counted.overhead) {
+        (Some(prices), Some(overhead)) => prices.with_call(overhead.bare.call),
+        (prices, _) => prices.cloned().unwrap_or_default(),
+    };
+    let within = counted.overhead.map(|overhead| Within::of(&overhead, &prices));
+    let mut boundaries: Vec<Measurement> = counted
+        .counts
+        .iter()
+        .flat_map(|counts| &counts.boundaries)
+        .map(|((kind, name), tally)| boundary(*kind, name, tally, &prices, within))
+        .collect();
+    boundaries.sort_by(|a, b| {
+        let cost = |row: &Measurement| row.ns.map_or(-1.0, |ns| ns.estimate);
+        cost(b).total_cmp(&cost(a)).then(b.crossings.cmp(&a.crossings)).then(a.probe.cmp(&b.probe))
+    });
+    let mut rows = vec![whole(input, &prices, &boundaries)];
+    rows.append(&mut boundaries);
+    for row in &mut rows {
+        row.asked = asked.clone();
+    }
+    rows
+}
+
+/// The words of a command as text.
+#[must_use]
+pub fn words(command: &[OsString]) -> Vec<String> {
+    command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The time from start to end as a row of its own, for comparisons.
+#[must_use]
+pub fn elapsed(counted: &Counted) -> Measurement {
+    let ns = counted.account.wall.as_nanos() as f64;
+    let mut row = Measurement::empty("exec/elapsed", "host", Per::Run, Status::Measured);
+    (row.samples, row.ns) = (1, Some(Estimate::point(ns)));
+    row.epochs = vec![EpochFigure { ns, core_hz: None }];
+    row
+}
+
+fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Measurement {
+    let (counted, account) = (input.counted, &input.counted.account);
+    let counts = counted.counts.as_ref();
+    let mut row = Measurement::empty("exec/total", "host", Per::Run, Status::Measured);
+    row.samples = 1;
+    row.crossings =
+        counts.map_or(0, |counts| [Kind::Call, Kind::Fault].into_iter().map(|kind| counts.total(kind)).sum());
+    let mut found = ExecFound {
+        source: counted.source.name().into(),
+        counting_slowdown: counted.slowdown,
+        left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0 && !input.attached),
+        priced_by: prices.runs.clone(),
+        refill: prices.refill(switches(counted), account.resident_bytes),
+        savings: savings(boundaries, prices.vdso()),
+        ..ExecFound::default()
+    };
+    match account.end {
+        End::Exited(status) => found.status = Some(status),
+        End::Killed(signal) => found.signal = Some(signal),
+        End::TimeUp => found.time_up = true,
+        End::Watched => {}
+    }
+    row.found = Found::Exec(found);
+    let seconds = |time: Duration| time.as_secs_f64();
+    for (counter, value) in [
+        (counter::ELAPSED, seconds(account.wall)),
+        (counter::CPU_SECONDS, seconds(account.cpu)),
+        (counter::CPU_SHARE, seconds(account.cpu) / seconds(account.wall).max(1e-9)),
+    ] {
+        row.count(counter, value);
+    }
+    // Only the parent of a process has its accounts.
+    let accounts = [
+        (counter::USER_SECONDS, seconds(account.user)),
+        (counter::SYSTEM_SECONDS, seconds(account.system)),
+        (counter::MINOR_FAULTS, account.minor_faults as f64),
+        (counter::MAJOR_FAULTS, account.major_faults as f64),
+        (counter::VOLUNTARY_SWITCHES, account.voluntary_switches as f64),
+        (counter::INVOLUNTARY_SWITCHES, account.involuntary_switches as f64),
+    ];
+    for (counter, value) in accounts.into_iter().filter(|_| !input.attached) {
+        row.count(counter, value);
+    }
+    if let Some(bytes) = account.resident_bytes {
+        row.count(counter::MAXIMUM_RESIDENT, bytes as f64 / 1024.0);
+    }
+    let tolls = tolls(boundaries);
+    let cpu = Estimate::point(account.cpu.as_nanos() as f64);
+    row.ns = Some(cpu);
+    row.epochs = vec![EpochFigure { ns: cpu.estimate, core_hz: None }];
+    row.phases = match counts.and_then(|counts| Some((counts, counts.stamped?, counted.overhead?))) {
+        Some((counts, stamped, overhead)) => {
+            let mut parts = stamped_parts(counts, &stamped, &overhead, boundaries);
+            let sum = Estimate::sum(parts.iter().filter_map(|part| part.ns));
+            let rest = cpu.minus(&sum);
+            parts.push(part(phase::UNATTRIBUTED, Evidence::Difference, rest));
+            if rest.estimate.abs() > UNATTRIBUTED * cpu.estimate {
+                let share = percent(rest.estimate / cpu.estimate);
+                let text = format!(
+                    "{share} of the CPU time is unattributed: the machine changed its speed, or its accounts are coarse"
+                );
+                row.warnings.push(Warning::new(warning::UNATTRIBUTED, text));
+            }
+            parts.extend(waiting(counts, &stamped));
+            parts
+        }
+        None => accounted(account, tolls),
+    };
+    row.warnings.extend(counted.warnings.iter().cloned());
+    if input.prices.is_some() {
+        unpriced(&mut row, boundaries);
+    }
+    row
+}
+
+/// The parts by the kernel's accounts: what is not toll of the time in the kernel is work.
+fn accounted(account: &Account, tolls: Option<Estimate>) -> Vec<Phase> {
+    let ns = |time: Duration| Estimate::point(time.as_nanos() as f64);
+    let user =
+        Estimate::within(ns(account.cpu).estimate * account.user_share(), account.user_interval(tick()));
+    let system = ns(account.cpu).minus(&user);
+    let mut parts = vec![part(phase::USER, Evidence::Accounted, user)];
+    match tolls {
+        Some(tolls) => {
+            parts.push(part(phase::TOLL, Evidence::Priced, tolls));
+            parts.push(part(phase::KERNEL_WORK, Evidence::Difference, system.minus(&tolls)));
+        }
+        None => parts.push(part(phase::SYSTEM, Evidence::Accounted, system)),
+    }
+    parts
+}
+
+/// What counting adds between the stamps of one crossing: of a call, of a fault.
+#[derive(Clone, Copy)]
+struct Within {
+    call: Estimate,
+    fault: Estimate,
+}
+
+impl Within {
+    /// A call that does nothing is all way in and out, so its stamps enclose nothing else. A bare fault is its
+    /// toll and its work, so that what is between its stamps beyond that work was added.
+    fn of(overhead: &Overhead, prices: &Prices) -> Self {
+        let [call, fault] = overhead.inside.map(Estimate::point);
+        let toll = prices.of(Kind::Fault, "").unwrap_or(Estimate::point(0.0));
+        Self { call, fault: fault.minus(&overhead.bare.fault).minus(&Estimate::point(-toll.estimate)) }
+    }
+
+    fn kind(&self, kind: Kind) -> Option<Estimate> {
+        match kind {
+            Kind::Call => Some(self.call),
+            Kind::Fault => Some(self.fault),
+            _ => None,
+        }
+    }
+}
+
+/// The parts by time stamps in the kernel.
+fn stamped_parts(
+    counts: &Counts,
+    stamped: &Stamped,
+    overhead: &Overhead,
+    boundaries: &[Measurement],
+) -> Vec<Phase> {
+    let count = |kind| counts.total(kind) as f64;
+    let (calls, faults) = (count(Kind::Call), count(Kind::Fault));
+    let [call_in, fault_in] = overhead.inside.map(Estimate::point);
+    let (bare, counted) = (&overhead.bare, &overhead.counted);
+    let point = |ns: u64| Estimate::point(ns as f64);
+    let signals = sum(of_kinds(boundaries, |kind| kind == Kind::Signal.name()), phase::TOLL);
+    // The ways in and out are outside of the stamps, with what counting adds there. So are signals, which the kernel
+    // delivers on its way out.
+    let user = point(stamped.user_ns)
+        .minus(&signals.unwrap_or(Estimate::point(0.0)))
+        .minus(&counted.call.minus(&call_in).scaled(calls))
+        .minus(&counted.fault.minus(&fault_in).scaled(faults));
+    let mut parts = vec![part(phase::USER, Evidence::Difference, user)];
+    if let Some(tolls) = tolls(boundaries) {
+        parts.push(part(phase::TOLL, Evidence::Priced, tolls));
+    }
+    let work = sum(boundaries.iter(), phase::KERNEL_WORK).unwrap_or(Estimate::point(0.0));
+    let work = Estimate::sum([work, point(stamped.birth_ns)]);
+    parts.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, work));
+    if stamped.interrupts_ns > 0 {
+        parts.push(part(phase::INTERRUPTS, Evidence::KernelTimestamp, point(stamped.interrupts_ns)));
+    }
+    let added = |counted: &Estimate, bare: &Estimate, count: f64| counted.minus(bare).scaled(count);
+    let added = [added(&counted.call, &bare.call, calls), added(&counted.fault, &bare.fault, faults)];
+    parts.push(part(phase::COUNTING, Evidence::Difference, Estimate::sum(added)));
+    parts
+}
+
+/// Time off the CPU over all tasks, by the call that waited.
+fn waiting(counts: &Counts, stamped: &Stamped) -> Option<Phase> {
+    let mut causes: BTreeMap<String, f64> = BTreeMap::new();
+    for ((kind, name), tally) in &counts.boundaries {
+        let ns = tally.waiting_ns.unwrap_or(0) as f64;
+        let cause = if *kind == Kind::Fault { "page faults".into() } else { format!("in {name}") };
+        *causes.entry(cause).or_default() += ns;
+    }
+    causes.insert("ready to run".into(), stamped.preempted_ns as f64);
+    causes.retain(|_, ns| *ns > 0.0);
+    let total: f64 = causes.values().sum();
+    let waiting = part(phase::WAITING, Evidence::KernelTimestamp, Estimate::point(total));
+    (total > 0.0).then_some(Phase { causes, ..waiting })
+}
+
+fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Option<Within>) -> Measurement {
+    let id = format!("exec/{}/{name}", kind.name().replace(' ', "-"));
+    let mut row = Measurement::empty(&id, "host", Per::Run, Status::Measured);
+    row.samples = 1;
+    row.crossings = tally.count;
+    let count = tally.count as f64;
+    let price = prices.of(kind, name);
+    // A task on another CPU waits without CPU time of the one that wakes it.
+    if let Some(price) = price.filter(|_| (kind, name) != (Kind::Wake, "on another CPU")) {
+        row.phases.push(part(phase::TOLL, Evidence::Priced, price.scaled(count)));
+    }
+    if let Some(ns) = tally.kernel_ns {
+        let added = within.and_then(|within| within.kind(kind)).map(|each| each.scaled(count));
+        let (ns, error) = (ns as f64, tally.kernel_error_ns as f64);
+        let ns = Estimate::within(ns, [ns - error, ns + error]).minus(&added.unwrap_or(Estimate::point(0.0)));
+        row.phases.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, ns));
+    }
+    if !row.phases.is_empty() {
+        row.ns = Some(Estimate::sum(row.phases.iter().filter_map(|part| part.ns)));
+    }
+    if let Some(ns) = tally.waiting_ns.filter(|ns| *ns > 0) {
+        row.phases.push(part(phase::WAITING, Evidence::KernelTimestamp, Estimate::point(ns as f64)));
+    }
+    row.found = Found::Toll(TollFound {
+        kind: kind.name().into(),
+        name: name.into(),
+        errors: tally.errors,
+        one_byte: tally.one_byte.filter(|count| *count > 0),
+        price_ns: price.map(|price| [price.estimate, price.ci[0], price.ci[1]]),
+    });
+    row
+}
+
+/// Warns of calls and faults without a price.
+fn unpriced(row: &mut Measurement, boundaries: &[Measurement]) {
+    let is_toll = |it: &&Measurement| {
+        it.found.toll().is_some_and(|toll| {
+            toll.price_ns.is_none() && [Kind::Call.name(), Kind::Fault.name()].contains(&toll.kind.as_str())
+        })
+    };
+    let count: u64 = boundaries.iter().filter(is_toll).map(|it| it.crossings).sum();
+    if count > 0 {
+        let text = format!("{count} crossings have no price of this machine (--price now measures them)");
+        row.warnings.push(Warning::new(warning::UNPRICED, text));
+    }
+}
+
+fn of_kinds(boundaries: &[Measurement], is: impl Fn(&str) -> bool) -> impl Iterator<Item = &Measurement> {
+    boundaries.iter().filter(move |row| row.found.toll().is_some_and(|toll| is(&toll.kind)))
+}
+
+/// The ways into the kernel and back. What happens inside of calls is part of their work.
+fn tolls(boundaries: &[Measurement]) -> Option<Estimate> {
+    let crossings = [Kind::Call, Kind::Fault, Kind::Signal].map(Kind::name);
+    sum(of_kinds(boundaries, |kind| crossings.contains(&kind)), phase::TOLL)
+}
+
+/// Switches to another task, by the counts or by the kernel's accounts.
+fn switches(counted: &Counted) -> u64 {
+    let counts = counted.counts.as_ref();
+    let count = counts.map(|it| it.count(Kind::Switch, "voluntary") + it.count(Kind::Switch, "involuntary"));
+    count.unwrap_or(counted.account.voluntary_switches + counted.account.involuntary_switches)
+}
+
+/// The sum of one part over boundaries.
+fn sum<'a>(boundaries: impl Iterator<Item = &'a Measurement>, name: PhaseName) -> Option<Estimate> {
+    let mut parts = boundaries.filter_map(|row| row.phase(name)?.ns).peekable();
+    parts.peek().is_some().then_some(())?;
+    // One price is behind many rows, so that their errors add up in full.
+    let (mut total, mut ci) = (0.0, [0.0; 2]);
+    for part in parts {
+        total += part.estimate;
+        ci = [ci[0] + part.ci[0], ci[1] + part.ci[1]];
+    }
+    Some(Estimate::within(total, ci))
+}
+
+fn part(name: PhaseName, evidence: Evidence, ns: Estimate) -> Phase {
+    Phase { ns: Some(ns), ..Phase::new(name, evidence) }
+}

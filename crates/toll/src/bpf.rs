@@ -1,0 +1,473 @@
+//! Counts and times in the kernel: loads the programs of `guests/bpf/toll.c` and reads their sums.
+
+use crate::batch;
+use crate::calibrate::{Pair, Yardstick};
+use crate::count::{Counts, Kind, Stamped, Tally, call_name};
+use crate::start::StartError;
+use crate::timeline::Timeline;
+use crate::trace::signal_name;
+use crate::watch::Counter;
+use aya::maps::{Array, Map, MapData, MapError, PerCpuArray, PerCpuValues};
+use aya::programs::perf_event::{PerfEventScope, PerfTypeId, SamplePolicy};
+use aya::programs::{Program, ProgramError};
+use aya::util::online_cpus;
+use aya::{Btf, Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
+use perf_event_open_sys::bindings::{PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_PAGE_FAULTS_MIN};
+use std::time::Duration;
+use std::{fs, io, mem};
+use tollgate_measure::clock::monotonic_ns;
+
+static OBJECT: &[u8] = include_bytes_aligned!("../../../guests/bpf/images/toll.o");
+
+/// Each program, what it is attached to, and whether counting is impossible without it. What is optional does not exist on
+/// every architecture and in every configuration.
+const PROGRAMS: &[(&str, &str, bool)] = &[
+    ("sched_switch", "sched_switch", true),
+    ("process_fork", "sched_process_fork", true),
+    ("process_exec", "sched_process_exec", true),
+    ("sched_waking", "sched_waking", true),
+    ("signal_deliver", "signal_deliver", true),
+    ("page_fault_user", "page_fault_user", false),
+    ("page_fault_kernel", "page_fault_kernel", false),
+    ("rss_stat", "rss_stat", true),
+    ("page_alloc", "mm_page_alloc", true),
+    ("fault_minor", "minor", true),
+    ("fault_major", "major", true),
+    ("irq_entry", "irq_handler_entry", false),
+    ("irq_exit", "irq_handler_exit", false),
+    ("timer_entry", "local_timer_entry", false),
+    ("timer_exit", "local_timer_exit", false),
+    ("sys_enter", "sys_enter", true),
+    ("sys_exit", "sys_exit", true),
+];
+
+/// `struct task` of the program, of which only the mode of a new one is written.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Task {
+    times: [u64; 7],
+    numbers: [u32; 2],
+    flags: [u8; 8],
+    tid: u32,
+    pad: u32,
+}
+
+/// `struct tally` of the program.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    count: u64,
+    ns: u64,
+    off: u64,
+    errors: u64,
+    one_byte: u64,
+    switches: u64,
+    others: u64,
+    sampled: u64,
+    sampled_ns: u64,
+    squares: u64,
+}
+
+/// The program adds squares of nanoseconds in units of this many.
+const COARSE: f64 = 64.0;
+
+impl Sums {
+    fn tally(&self) -> Tally {
+        let kernel_ns = Some(self.ns + self.sampled_ns + self.untimed_ns());
+        let (kernel_error_ns, waiting_ns) = (self.error_ns(), Some(self.off));
+        Tally { count: self.count, kernel_ns, kernel_error_ns, waiting_ns, ..Tally::default() }
+    }
+
+    /// Nanoseconds of the calls that were not timed, by the mean of those that were sampled among them.
+    fn untimed_ns(&self) -> u64 {
+        let (ns, count) = match self.sampled {
+            0 => (self.ns, self.count - self.others),
+            sampled => (self.sampled_ns, sampled),
+        };
+        (ns as f64 / count.max(1) as f64 * (self.others - self.sampled) as f64) as u64
+    }
+
+    /// Half the 95 % interval of the nanoseconds: the standard error of a mean of samples without replacement.
+    fn error_ns(&self) -> u64 {
+        let (sampled, others) = (self.sampled as f64, self.others as f64);
+        if self.sampled < 2 {
+            return 0;
+        }
+        let mean = self.sampled_ns as f64 / sampled;
+        let variance = (self.squares as f64 * COARSE * COARSE / sampled - mean * mean).max(0.0);
+        (1.96 * others * (variance / sampled * (1.0 - sampled / others)).sqrt()) as u64
+    }
+
+    fn each(self, other: Self, of: fn(u64, u64) -> u64) -> Self {
+        Self {
+            count: of(self.count, other.count),
+            ns: of(self.ns, other.ns),
+            off: of(self.off, other.off),
+            errors: of(self.errors, other.errors),
+            one_byte: of(self.one_byte, other.one_byte),
+            switches: of(self.switches, other.switches),
+            others: of(self.others, other.others),
+            sampled: of(self.sampled, other.sampled),
+            sampled_ns: of(self.sampled_ns, other.sampled_ns),
+            squares: of(self.squares, other.squares),
+        }
+    }
+}
+
+impl std::ops::Add for Sums {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.each(other, u64::wrapping_add)
+    }
+}
+
+impl std::ops::Sub for Sums {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self.each(other, u64::wrapping_sub)
+    }
+}
+
+// SAFETY: plain data without padding, in which every bit pattern is valid.
+unsafe impl Pod for Task {}
+// SAFETY: plain data without padding, in which every bit pattern is valid.
+unsafe impl Pod for Sums {}
+
+/// `enum total` of the program.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+enum Total {
+    Cpu,
+    User,
+    Interrupt,
+    Preempted,
+    Voluntary,
+    Involuntary,
+    Moved,
+    WokenHere,
+    WokenThere,
+    Processes,
+    Threads,
+    Execs,
+    Ended,
+    Interrupts,
+    Birth,
+    Before,
+    Lost,
+}
+
+/// `enum fault` of the program.
+const FAULTS: [&str; 7] = ["anonymous", "zero page", "copy on write", "file", "major", "huge", "protection"];
+/// Modes of a task in the program: its next execution begins the command, or it is in the middle of something.
+const BORN: u8 = 0;
+const USER: u8 = 1;
+const UNKNOWN: u8 = 4;
+/// Slots of tasks in the program.
+const SLOTS: u32 = 65_536;
+/// Places in [`Task`].
+const SINCE: usize = 0;
+const USER_NS: usize = 1;
+const ON_SINCE: usize = 6;
+const MODE: usize = 0;
+const OFF: usize = 3;
+
+/// Everything in the maps at one moment.
+#[derive(Clone, Default)]
+struct Snapshot {
+    calls: Vec<Sums>,
+    faults: Vec<Sums>,
+    signals: Vec<u64>,
+    totals: Vec<u64>,
+}
+
+/// The loaded programs. They are attached until this is dropped.
+pub(crate) struct Bpf {
+    ebpf: Ebpf,
+    /// What was counted before the command.
+    before: Snapshot,
+    counts: Counts,
+    timeline: Option<Timeline>,
+}
+
+/// What counting adds to a call and a fault.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overhead {
+    /// Without counting.
+    pub(crate) bare: Pair,
+    /// While they are counted.
+    pub(crate) counted: Pair,
+    /// Nanoseconds of the counted ones between the stamps: of a call, of a fault.
+    pub(crate) inside: [f64; 2],
+}
+
+/// Why the programs do not run here, in one sentence.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BpfError {
+    #[error("BPF counts by the process ids of the whole machine, and this is a container with its own")]
+    Namespace,
+    #[error("BPF is refused: {0}; it needs root, or CAP_BPF and CAP_PERFMON")]
+    Load(#[from] EbpfError),
+    #[error("the kernel does not describe its types (BTF): {0}")]
+    Btf(#[from] aya::BtfError),
+    #[error("BPF program {0} is refused: {1}")]
+    Program(&'static str, ProgramError),
+}
+
+impl Bpf {
+    /// Loads and attaches the programs. They count nothing before a task is entered.
+    pub(crate) fn open() -> Result<Self, BpfError> {
+        // The number of the first namespace is fixed (PROC_PID_INIT_INO of linux/proc_ns.h).
+        if fs::read_link("/proc/self/ns/pid").is_ok_and(|it| it.as_os_str() != "pid:[4026531836]") {
+            return Err(BpfError::Namespace);
+        }
+        let btf = Btf::from_sys_fs()?;
+        let mut ebpf = EbpfLoader::new().btf(Some(&btf)).load(OBJECT)?;
+        for &(name, point, needed) in PROGRAMS {
+            let program = ebpf.program_mut(name).ok_or(ProgramError::NotLoaded);
+            let attached = program.and_then(|program| attach(program, point, &btf));
+            if let Some(error) = attached.err().filter(|_| needed) {
+                return Err(BpfError::Program(name, error));
+            }
+        }
+        Ok(Self { ebpf, before: Snapshot::default(), counts: Counts::default(), timeline: None })
+    }
+
+    /// Measures a call and a fault while they are counted, and what of that is between the stamps of each.
+    pub(crate) fn calibrate(&mut self, yardstick: &mut Yardstick, bare: Pair) -> Option<Overhead> {
+        let before = self.snapshot();
+        self.enter(yardstick.pid, UNKNOWN).ok()?;
+        let counted = yardstick.measure()?;
+        // Its sums are complete when it has left its CPU.
+        yardstick.rest();
+        self.leave(yardstick.pid).ok()?;
+        self.before = self.snapshot();
+        let between = self.before.minus(&before);
+        let each = |sums: &[Sums], at: usize| {
+            sums.get(at).map(|it| it.tally().kernel_ns.unwrap_or(0) as f64 / it.count.max(1) as f64)
+        };
+        let inside = [each(&between.calls, libc::SYS_getppid as usize)?, each(&between.faults, 0)?];
+        Some(Overhead { bare, counted, inside })
+    }
+
+    /// Counts these tasks, which run already, from now on.
+    pub(crate) fn join(&mut self, tasks: &[libc::pid_t]) -> Result<(), StartError> {
+        let what = "count the process by BPF";
+        let entered = tasks.iter().try_for_each(|task| self.enter(*task, UNKNOWN));
+        entered.map_err(|error| StartError::System { what, error: io::Error::other(error) })
+    }
+
+    /// What was counted until now.
+    fn finish(&mut self) -> Counts {
+        let mut counts = self.snapshot().minus(&self.before).counts();
+        let now = monotonic_ns();
+        let tasks: Vec<Task> = self.tasks().into_iter().flat_map(|map| values(&map)).collect();
+        // What a task did since it came to its CPU is not in the sums yet.
+        for task in tasks.iter().filter(|task| task.flags[OFF] == 0 && task.flags[MODE] != BORN) {
+            let Some(stamped) = &mut counts.stamped else { break };
+            stamped.cpu_ns += now.saturating_sub(task.times[ON_SINCE]);
+            stamped.user_ns += task.times[USER_NS];
+            if [USER, UNKNOWN].contains(&task.flags[MODE]) {
+                stamped.user_ns += now.saturating_sub(task.times[SINCE]);
+            }
+        }
+        counts
+    }
+
+    /// From now on the counts are read once in a period.
+    pub(crate) fn start_timeline(&mut self) {
+        self.timeline = Some(Timeline::start());
+    }
+
+    /// The readings.
+    pub(crate) fn take_timeline(&mut self) -> Option<Timeline> {
+        self.timeline.take()
+    }
+
+    /// What was counted.
+    pub(crate) fn take_counts(&mut self) -> Counts {
+        mem::take(&mut self.counts)
+    }
+
+    fn enter(&mut self, pid: libc::pid_t, mode: u8) -> Result<(), MapError> {
+        let mut task = Task { tid: pid as u32, ..Task::default() };
+        task.flags[MODE] = mode;
+        // A task that is on a CPU is so from now on, as far as it is counted.
+        (task.times[SINCE], task.times[ON_SINCE]) = (monotonic_ns(), monotonic_ns());
+        self.tasks()?.set(pid as u32 % SLOTS, task, 0)
+    }
+
+    fn leave(&mut self, pid: libc::pid_t) -> Result<(), MapError> {
+        let mut free = Task::default();
+        // A program that is looking at the slot right now charges nothing.
+        (free.times[SINCE], free.times[ON_SINCE]) = (monotonic_ns(), monotonic_ns());
+        self.tasks()?.set(pid as u32 % SLOTS, free, 0)
+    }
+
+    fn tasks(&mut self) -> Result<Array<&mut MapData, Task>, MapError> {
+        let name = "tasks";
+        Array::try_from(self.ebpf.map_mut(name).ok_or(MapError::InvalidName { name: name.into() })?)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            calls: self.array("calls"),
+            faults: self.array("faults"),
+            signals: self.array("signals"),
+            totals: self.array("totals"),
+        }
+    }
+
+    /// Each element of a map, summed over all CPUs.
+    fn array<T: Pod + Default + std::ops::Add<Output = T>>(&self, name: &str) -> Vec<T> {
+        let batch = self.ebpf.map(name).and_then(|map| match map {
+            Map::PerCpuArray(map) => batch::sums(map),
+            _ => None,
+        });
+        if let Some(sums) = batch {
+            return sums;
+        }
+        let map = self.ebpf.map(name).and_then(|map| PerCpuArray::<&MapData, T>::try_from(map).ok());
+        let sum = |values: PerCpuValues<T>| values.iter().fold(T::default(), |a, b| a + *b);
+        map.iter().flat_map(|map| map.iter()).map(|values| values.map(sum).unwrap_or_default()).collect()
+    }
+}
+
+fn values(map: &Array<&mut MapData, Task>) -> Vec<Task> {
+    map.iter().filter_map(Result::ok).filter(|task| task.tid != 0).collect()
+}
+
+impl Counter for Bpf {
+    fn attach(&mut self, pid: libc::pid_t) -> Result<(), StartError> {
+        let what = "count the command by BPF";
+        self.enter(pid, BORN).map_err(|error| StartError::System { what, error: io::Error::other(error) })
+    }
+
+    fn period(&self) -> Option<Duration> {
+        self.timeline.as_ref().map(Timeline::period)
+    }
+
+    fn sample(&mut self) {
+        let counts = self.snapshot().minus(&self.before).counts();
+        if let Some(timeline) = &mut self.timeline {
+            timeline.read(&counts);
+        }
+    }
+
+    fn ended(&mut self, _: libc::pid_t) {
+        self.counts = self.finish();
+        if let Some(timeline) = &mut self.timeline {
+            timeline.read(&self.counts);
+        }
+    }
+}
+
+impl Snapshot {
+    fn minus(&self, before: &Self) -> Self {
+        fn each<T: Copy + Default + std::ops::Sub<Output = T>>(now: &[T], before: &[T]) -> Vec<T> {
+            let before = before.iter().copied().chain(std::iter::repeat(T::default()));
+            now.iter().zip(before).map(|(now, before)| *now - before).collect()
+        }
+        Self {
+            calls: each(&self.calls, &before.calls),
+            faults: each(&self.faults, &before.faults),
+            signals: each(&self.signals, &before.signals),
+            totals: each(&self.totals, &before.totals),
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for (at, sums) in self.calls.iter().enumerate().filter(|(_, sums)| sums.count > 0) {
+            let name = if at + 1 == self.calls.len() { "unknown calls".into() } else { call_name(at as u64) };
+            let moves = ["read", "write"].contains(&name.as_str());
+            let one_byte = moves.then_some(sums.one_byte);
+            *counts.at(Kind::Call, name) = Tally { errors: Some(sums.errors), one_byte, ..sums.tally() };
+        }
+        for (sums, name) in self.faults.iter().zip(FAULTS).filter(|(sums, _)| sums.count > 0) {
+            *counts.at(Kind::Fault, name) = sums.tally();
+        }
+        for (signal, count) in self.signals.iter().enumerate() {
+            counts.add(Kind::Signal, &signal_name(signal as libc::c_int), *count);
+        }
+        let total = |which: Total| self.totals.get(which as usize).copied().unwrap_or(0);
+        for (kind, name, which) in [
+            (Kind::Switch, "voluntary", Total::Voluntary),
+            (Kind::Switch, "involuntary", Total::Involuntary),
+            (Kind::Switch, "to another CPU", Total::Moved),
+            (Kind::Wake, "on the same CPU", Total::WokenHere),
+            (Kind::Wake, "on another CPU", Total::WokenThere),
+            (Kind::Task, "process", Total::Processes),
+            (Kind::Task, "thread", Total::Threads),
+            (Kind::Exec, "exec", Total::Execs),
+            (Kind::Interrupt, "interrupt", Total::Interrupts),
+        ] {
+            counts.add(kind, name, total(which));
+        }
+        counts.stamped = Some(Stamped {
+            cpu_ns: total(Total::Cpu),
+            // What was not timed is in user mode for the program.
+            user_ns: total(Total::User).saturating_sub(self.calls.iter().map(Sums::untimed_ns).sum::<u64>()),
+            interrupts_ns: total(Total::Interrupt),
+            preempted_ns: total(Total::Preempted),
+            birth_ns: total(Total::Birth),
+            before_ns: total(Total::Before),
+        });
+        counts.lost = total(Total::Lost);
+        let began = 1 + total(Total::Processes) + total(Total::Threads);
+        counts.left_running = began.saturating_sub(total(Total::Ended));
+        counts
+    }
+}
+
+fn attach(program: &mut Program, point: &str, btf: &Btf) -> Result<(), ProgramError> {
+    match program {
+        Program::RawTracePoint(it) => {
+            it.load()?;
+            it.attach(point)?;
+        }
+        Program::BtfTracePoint(it) => {
+            it.load(point, btf)?;
+            it.attach()?;
+        }
+        Program::PerfEvent(it) => {
+            it.load()?;
+            let event = match point {
+                "major" => PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+                _ => PERF_COUNT_SW_PAGE_FAULTS_MIN,
+            };
+            // Whose fault it is the program decides.
+            for cpu in online_cpus().map_err(|(_, error)| ProgramError::IOError(error))? {
+                let scope = PerfEventScope::AllProcessesOneCpu { cpu };
+                it.attach(PerfTypeId::Software, event.into(), scope, SamplePolicy::Period(1), false)?;
+            }
+        }
+        _ => return Err(ProgramError::UnexpectedProgramType),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_are_not_timed_take_what_the_sampled_ones_take() {
+        // 512 calls of 100 ns, and 8,000 others, of which 500 of 640 ns and 500 of 1,280 ns were sampled.
+        let squares = 500 * (640 / 64_u64).pow(2) + 500 * (1_280 / 64_u64).pow(2);
+        let (count, sampled_ns) = (8_512, 500 * 640 + 500 * 1_280);
+        let sums =
+            Sums { count, ns: 51_200, others: 8_000, sampled: 1_000, sampled_ns, squares, ..Sums::default() };
+        // The mean of the others is 960 ns.
+        assert_eq!(sums.tally().kernel_ns, Some(51_200 + 8_000 * 960));
+        // 320 ns is their standard deviation, and 7 of 8 were not looked at.
+        let error = 1.96 * 8_000.0 * 320.0 / 1_000_f64.sqrt() * (7.0 / 8.0_f64).sqrt();
+        assert_eq!(sums.tally().kernel_error_ns, error as u64);
+        let none = Sums { count: 600, ns: 60_000, others: 0, ..Sums::default() };
+        assert_eq!((none.tally().kernel_ns, none.tally().kernel_error_ns), (Some(60_000), 0));
+        // None of a few others was sampled: they are as those before.
+        let few = Sums { count: 515, ns: 51_200, others: 3, ..Sums::default() };
+        assert_eq!(few.tally().kernel_ns, Some(51_500));
+    }
+}

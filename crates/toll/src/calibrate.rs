@@ -1,0 +1,160 @@
+//! What a call and a fault take here, bare and while they are counted: measured on a child of this process, right before and
+//! right after the command.
+
+use crate::start::StartError;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::{mem, ptr, slice};
+use tollgate_measure::clock::monotonic_raw_ns;
+use tollgate_record::Estimate;
+
+/// Batches of each kind, of which the median is taken.
+const BATCHES: usize = 21;
+/// Calls of a batch; about 0.1 ms.
+pub(crate) const CALLS: usize = 500;
+/// First writes to pages in a batch.
+pub(crate) const PAGES: usize = 64;
+const PAGE: usize = 4096;
+
+/// Nanoseconds of one call and one fault, batch by batch.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Batches {
+    call: [f64; BATCHES],
+    fault: [f64; BATCHES],
+}
+
+/// What a call and a fault take, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pair {
+    pub(crate) call: Estimate,
+    pub(crate) fault: Estimate,
+}
+
+impl Pair {
+    fn of(batches: &Batches) -> Self {
+        Self { call: middle(batches.call), fault: middle(batches.fault) }
+    }
+
+    /// The mean of two, whose intervals contain both: the machine may have changed between them.
+    pub(crate) fn spanned(&self, other: &Self) -> Self {
+        Self {
+            call: crate::price::spanned(&self.call, &other.call),
+            fault: crate::price::spanned(&self.fault, &other.fault),
+        }
+    }
+}
+
+/// The median, with the order statistics that are its 95 % interval for 21 samples (ranks 6 and 16 of the binomial
+/// distribution).
+fn middle(mut batches: [f64; BATCHES]) -> Estimate {
+    batches.sort_by(f64::total_cmp);
+    Estimate::within(batches[10], [batches[5], batches[15]])
+}
+
+/// A child that measures each time it is asked.
+pub(crate) struct Yardstick {
+    pub(crate) pid: libc::pid_t,
+    ask: File,
+    answer: File,
+}
+
+impl Yardstick {
+    pub(crate) fn start() -> Result<Self, StartError> {
+        let ([asked, ask], [answer, answers]) = (crate::launch::pipe()?, crate::launch::pipe()?);
+        // SAFETY: the child makes system calls only, on what was allocated before.
+        match unsafe { libc::fork() } {
+            -1 => Err(StartError::system("start a process")),
+            0 => serve(&asked, &ask, &answers),
+            pid => Ok(Self { pid, ask: ask.into(), answer: answer.into() }),
+        }
+    }
+
+    pub(crate) fn measure(&mut self) -> Option<Pair> {
+        let mut bytes = [0; size_of::<Batches>()];
+        self.ask.write_all(b"m").ok()?;
+        self.answer.read_exact(&mut bytes).ok()?;
+        // SAFETY: plain numbers, of which any bits are valid.
+        let batches: Batches = unsafe { mem::transmute(bytes) };
+        Some(Pair::of(&batches))
+    }
+}
+
+impl Yardstick {
+    /// Waits until it sleeps, and a moment more, since it says so before it leaves its CPU.
+    pub(crate) fn rest(&self) {
+        let sleeps = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+            !stat.contains(") R ")
+        };
+        while !sleeps() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+impl Drop for Yardstick {
+    fn drop(&mut self) {
+        // SAFETY: a child that has not been waited for; no status is wanted.
+        unsafe {
+            libc::kill(self.pid, libc::SIGKILL);
+            libc::waitpid(self.pid, ptr::null_mut(), libc::__WALL);
+        }
+    }
+}
+
+fn serve(asked: &OwnedFd, ask: &OwnedFd, answers: &OwnedFd) -> ! {
+    // SAFETY: system calls on descriptors of this process and on memory that is mapped here.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::close(ask.as_raw_fd());
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let memory = libc::mmap(ptr::null_mut(), PAGES * PAGE, access, private, -1, 0);
+        libc::madvise(memory, PAGES * PAGE, libc::MADV_NOHUGEPAGE);
+        let mut byte = 0_u8;
+        while memory != libc::MAP_FAILED && libc::read(asked.as_raw_fd(), (&raw mut byte).cast(), 1) == 1 {
+            let batches = batches(memory.cast());
+            let bytes = slice::from_raw_parts((&raw const batches).cast::<u8>(), size_of::<Batches>());
+            libc::write(answers.as_raw_fd(), bytes.as_ptr().cast(), bytes.len());
+        }
+        libc::_exit(0)
+    }
+}
+
+/// Measures. `memory` is a mapping of [`PAGES`] pages.
+unsafe fn batches(memory: *mut u8) -> Batches {
+    let timed = |number: usize, cross: &dyn Fn(usize)| {
+        let start = monotonic_raw_ns();
+        (0..number).for_each(cross);
+        (monotonic_raw_ns() - start) as f64 / number as f64
+    };
+    // SAFETY: a call without arguments.
+    let call = |_| unsafe { _ = libc::syscall(libc::SYS_getppid) };
+    // SAFETY: inside of the mapping.
+    let touch = |page| unsafe { memory.add(page * PAGE).write_volatile(1) };
+    let mut batches = Batches { call: [0.0; BATCHES], fault: [0.0; BATCHES] };
+    for at in 0..BATCHES {
+        batches.call[at] = timed(CALLS, &call);
+        // SAFETY: the mapping, whose pages the next touches find missing.
+        unsafe { libc::madvise(memory.cast(), PAGES * PAGE, libc::MADV_DONTNEED) };
+        batches.fault[at] = timed(PAGES, &touch);
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_slow_batch_does_not_move_the_figure() {
+        let mut batches = [100.0; BATCHES];
+        batches[3] = 9_000.0;
+        assert_eq!(middle(batches), Estimate::point(100.0));
+        let ramp: [f64; BATCHES] = std::array::from_fn(|at| at as f64);
+        assert_eq!(middle(ramp), Estimate::within(10.0, [5.0, 15.0]));
+    }
+}

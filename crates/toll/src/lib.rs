@@ -1,0 +1,33 @@
+//! The toll of a program: what a command pays at execution boundaries, counted, priced, and written as a bill.
+//!
+//! [`run`] starts a command as `env` and `timeout` do, watches it to its end, and counts with one of the
+//! [`Source`]s. [`bill`] makes a record of the counts and of the prices of this machine.
+
+mod account;
+mod attach;
+mod batch;
+pub mod bill;
+mod bpf;
+mod calibrate;
+mod count;
+mod events;
+mod launch;
+mod price;
+mod run;
+mod saving;
+mod signals;
+mod start;
+mod timeline;
+mod trace;
+pub mod turns;
+mod watch;
+
+pub use account::{Account, End};
+pub use attach::command_of;
+pub use bpf::Overhead;
+pub use count::{Counts, Kind, Source, Stamped, Tally};
+pub use price::{PriceError, Prices, Pricing, When};
+pub use run::{Counted, Extras, Wanted, join, run};
+pub use start::StartError;
+pub use timeline::Timeline;
+pub use watch::Limits;

@@ -1,0 +1,377 @@
+//! What a crossing costs on this machine, from saved runs.
+
+use crate::count::{Counts, Kind};
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use tollgate_record::family::RefillFound;
+use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, document, phase};
+
+/// When prices are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Before and after the command.
+    Now,
+    /// In an earlier run of this machine and kernel.
+    Saved,
+    /// Never: counts alone.
+    None,
+}
+
+impl When {
+    /// The names of the command line, with what each means.
+    pub const NAMES: &'static [(&'static str, Self, &'static str)] = &[
+        ("now", Self::Now, "measured before and after the command"),
+        ("saved", Self::Saved, "from the newest saved run of this machine and kernel"),
+        ("none", Self::None, "counts without prices"),
+    ];
+}
+
+/// What has a price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Call,
+    Fault,
+    /// A clock that is read in user mode.
+    Vdso,
+    Signal,
+    Switch,
+    WakeHere,
+    WakeThere,
+    Thread,
+    Process,
+}
+
+/// A price in a run, if the run has it.
+type Find = fn(&Run) -> Option<Estimate>;
+
+/// Each price, from one run. Differences are of rows of the same run.
+const ITEMS: [(Item, Find); 9] = [
+    (Item::Call, |run| ns(run, "syscall/getppid")),
+    (Item::Fault, fault),
+    (Item::Vdso, |run| ns(run, "vdso/clock_gettime")),
+    // The call that sends and the one that returns from the handler are rows of their own.
+    (Item::Signal, |run| less(ns(run, "signal/self")?, &["syscall/getppid", "syscall/getppid"], run)),
+    (Item::Switch, |run| less(ns(run, "thread/yield")?, &["syscall/getppid"], run)),
+    // A hop by futex is a call that wakes, one that waits, and a switch; a hop by yield is one call and a switch.
+    (Item::WakeHere, |run| less(ns(run, "thread/futex")?, &["thread/yield", "syscall/getppid"], run)),
+    (Item::WakeThere, |run| ns(run, "core/futex")),
+    (Item::Thread, |run| ns(run, "spawn/thread")),
+    (Item::Process, |run| ns(run, "spawn/fork")),
+];
+
+/// Prices of one crossing, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prices {
+    /// Ids of the runs that they are from.
+    pub runs: Vec<String>,
+    items: BTreeMap<Item, Estimate>,
+    refill: Option<Refill>,
+}
+
+/// What filling the caches again costs, by the fit of a saved ring.
+#[derive(Clone, Debug, PartialEq)]
+struct Refill {
+    run: String,
+    /// The footprint at which a cache is full, and what each KiB beyond costs at most.
+    steps: Vec<(f64, f64)>,
+}
+
+/// The prices could not be measured.
+#[derive(Debug, thiserror::Error)]
+#[error("the prices could not be measured: {0} (--price none omits them)")]
+pub struct PriceError(String);
+
+/// The words of the command that measures the prices: a call that does nothing, and a fault with its way in and out.
+const PRICING: [&str; 7] = ["crossing", "--quick", "--budget-ms", "500", "--no-guest", "--json", "--no-save"];
+
+/// The words of the command that measures what only some programs cross.
+const PRICING_MORE: [&str; 6] = ["run", "--quick", "--budget-ms", "500", "--json", "--no-save"];
+
+/// The rows behind the price of each kind. Those of calls and faults are always measured.
+const ROWS: [(Kind, &[&str]); 4] = [
+    (Kind::Signal, &["signal/self"]),
+    (Kind::Switch, &["thread/yield"]),
+    (Kind::Wake, &["thread/yield", "thread/futex", "core/futex"]),
+    (Kind::Task, &["spawn/thread", "spawn/fork"]),
+];
+
+/// As many of the newest saved runs are searched for prices.
+const LOOKED_AT: usize = 30;
+
+/// Whether prices of a host are those of this one: same machine, kernel, mitigations and microcode.
+fn is_here(there: &Host, here: &Host) -> bool {
+    let facts = |host: &Host| {
+        let (cpu, kernel) = (host.cpu.clone(), host.kernel.clone());
+        (host.name.clone(), cpu.model, cpu.microcode, kernel.release, kernel.version, kernel.mitigations)
+    };
+    facts(there) == facts(here)
+}
+
+impl Prices {
+    /// From runs of this machine. Several runs of one probe give a price whose interval contains theirs.
+    #[must_use]
+    pub fn from(runs: &[Run]) -> Self {
+        let price =
+            |of: fn(&Run) -> Option<Estimate>| runs.iter().filter_map(of).reduce(|a, b| spanned(&a, &b));
+        let items = ITEMS.iter().filter_map(|&(item, of)| Some((item, price(of)?))).collect();
+        let runs = runs.iter().map(|run| run.id.clone()).collect();
+        Self { runs, items, refill: None }
+    }
+
+    /// Each price from the newest saved run that has it and was made on this machine with this kernel. None, if calls or
+    /// faults have no price.
+    #[must_use]
+    pub fn saved(store: &Store, here: &Host) -> Option<Self> {
+        let prices = Self::newest(store, here);
+        let has = |item| prices.items.contains_key(&item);
+        (has(Item::Call) && has(Item::Fault)).then_some(prices)
+    }
+
+    /// The same with what filling caches again costs, which is never measured beside a command.
+    #[must_use]
+    pub fn with_saved_refill(mut self, store: Option<&Store>, here: &Host) -> Self {
+        self.refill = self.refill.or_else(|| Self::newest(store?, here).refill);
+        self
+    }
+
+    fn newest(store: &Store, here: &Host) -> Self {
+        let mut ids: Vec<String> = store.list().into_iter().flatten().map(|entry| entry.id).collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        let runs = ids.iter().take(LOOKED_AT).filter_map(|id| store.load(id).ok());
+        let mut prices = Self::default();
+        for run in runs.filter(|run| is_here(&run.host, here)) {
+            let before = prices.items.len();
+            for (item, of) in ITEMS {
+                if let (None, Some(price)) = (prices.items.get(&item), of(&run)) {
+                    prices.items.insert(item, price);
+                }
+            }
+            if prices.items.len() > before {
+                prices.runs.push(run.id.clone());
+            }
+            prices.refill = prices.refill.or_else(|| refill(&run));
+        }
+        prices
+    }
+
+    /// Measures what the prices of calls and faults need, by this program in a process of its own.
+    ///
+    /// # Errors
+    /// The program does not run or leaves no record.
+    pub fn measure() -> Result<Run, PriceError> {
+        measure(&PRICING)
+    }
+
+    /// The same after a command, with what the prices of everything need that it has crossed.
+    ///
+    /// # Errors
+    /// The program does not run or leaves no record.
+    pub fn measure_after(counts: Option<&Counts>) -> Result<Vec<Run>, PriceError> {
+        let mut runs = vec![Self::measure()?];
+        let total = |kind| counts.map_or(0, |counts| counts.total(kind));
+        let rows: Vec<&str> = ROWS
+            .iter()
+            .filter(|(kind, _)| total(*kind) > 0)
+            .flat_map(|(_, rows)| rows.iter().copied())
+            .collect();
+        if !rows.is_empty() {
+            let words = PRICING_MORE.iter().chain(&["syscall/getppid"]).chain(&rows).copied();
+            runs.push(measure(&words.collect::<Vec<_>>())?);
+        }
+        Ok(runs)
+    }
+
+    /// The same with a call as it was measured beside the command.
+    pub(crate) fn with_call(&self, call: Estimate) -> Self {
+        let mut prices = self.clone();
+        prices.items.insert(Item::Call, call);
+        prices
+    }
+
+    /// The price of a clock that is read in user mode.
+    pub(crate) fn vdso(&self) -> Option<Estimate> {
+        self.items.get(&Item::Vdso).copied()
+    }
+
+    /// What one crossing of a boundary costs.
+    #[must_use]
+    pub fn of(&self, kind: Kind, name: &str) -> Option<Estimate> {
+        let item = match (kind, name) {
+            (Kind::Call, _) => Item::Call,
+            (Kind::Fault, _) => Item::Fault,
+            (Kind::Signal, _) => Item::Signal,
+            (Kind::Switch, "voluntary" | "involuntary") => Item::Switch,
+            (Kind::Wake, "on the same CPU") => Item::WakeHere,
+            (Kind::Wake, "on another CPU") => Item::WakeThere,
+            (Kind::Task, "thread") => Item::Thread,
+            (Kind::Task, "process") => Item::Process,
+            _ => return None,
+        };
+        self.items.get(&item).copied()
+    }
+
+    /// What refill after so many switches costs, from none to that of a program of this size whose caches others have
+    /// filled meanwhile.
+    pub(crate) fn refill(&self, switches: u64, resident_bytes: Option<u64>) -> Option<RefillFound> {
+        let refill = self.refill.as_ref()?;
+        let resident = resident_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
+        // What a cache cannot hold is fetched in any case. So the worst size is one that just fits into a cache.
+        let at_most = |bytes: f64| {
+            let steps = refill.steps.iter().filter(|(full, _)| bytes <= *full);
+            steps.map(|(_, ns_per_kib)| ns_per_kib).sum::<f64>() * bytes / 1024.0
+        };
+        let sizes = refill.steps.iter().map(|(full, _)| full.min(resident));
+        let (bytes, ns) = sizes.map(|bytes| (bytes, at_most(bytes))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (working_set_bytes, run) = (bytes as u64, refill.run.clone());
+        Some(RefillFound { switches, working_set_bytes, each_ns: [0.0, ns], run })
+    }
+}
+
+/// Where one bill's prices are from: saved runs, or measurements before and after the command.
+pub struct Pricing {
+    saved: Option<Prices>,
+    measured: Vec<Run>,
+    when: Option<When>,
+}
+
+impl Pricing {
+    /// Finds saved prices, or measures for the first time.
+    ///
+    /// # Errors
+    /// Only saved prices are wanted and there are none, or the measurement fails.
+    pub fn before(when: Option<When>, store: Option<&Store>, here: &Host) -> Result<Self, PriceError> {
+        let wants_saved = matches!(when, None | Some(When::Saved));
+        let saved = store.filter(|_| wants_saved).and_then(|store| Prices::saved(store, here));
+        let now = when == Some(When::Now) || (when.is_none() && saved.is_none());
+        if when == Some(When::Saved) && saved.is_none() {
+            return Err(PriceError(
+                "--price saved: no saved run of this machine and kernel has prices; 'tollgate crossing' measures them, or use --price now".into(),
+            ));
+        }
+        let measured = if now { vec![Prices::measure()?] } else { Vec::new() };
+        Ok(Self { saved, measured, when })
+    }
+
+    /// The prices of everything that was crossed; none if counts alone are wanted.
+    ///
+    /// # Errors
+    /// The measurement fails.
+    pub fn after(
+        mut self,
+        counts: Option<&Counts>,
+        store: Option<&Store>,
+        here: &Host,
+    ) -> Result<Option<Prices>, PriceError> {
+        if !self.measured.is_empty() {
+            self.measured.extend(Prices::measure_after(counts)?);
+        }
+        let prices = || self.saved.unwrap_or_else(|| Prices::from(&self.measured));
+        Ok((self.when != Some(When::None)).then(|| prices().with_saved_refill(store, here)))
+    }
+}
+
+fn measure(words: &[&str]) -> Result<Run, PriceError> {
+    let why = |error: &dyn std::fmt::Display| PriceError(error.to_string());
+    let program = std::env::current_exe().map_err(|error| why(&error))?;
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().map_err(|error| why(&error))?;
+    document::from_json(&output.stdout).map_err(|error| why(&error))
+}
+
+/// The knees of a ring, if it has any.
+fn refill(run: &Run) -> Option<Refill> {
+    let knees = run.results.iter().filter(|row| row.status == Status::Measured);
+    let steps: Vec<(f64, f64)> =
+        knees.filter_map(|row| Some((row.found.knee()?.knee_bytes? as f64, row.ns?.ci[1]))).collect();
+    (!steps.is_empty()).then(|| Refill { run: run.id.clone(), steps })
+}
+
+fn ns(run: &Run, probe: &str) -> Option<Estimate> {
+    measured(run, probe)?.ns
+}
+
+/// A figure less those of other rows.
+fn less(from: Estimate, rows: &[&str], run: &Run) -> Option<Estimate> {
+    rows.iter().try_fold(from, |rest, row| Some(rest.minus(&ns(run, row)?)))
+}
+
+fn measured<'r>(run: &'r Run, probe: &str) -> Option<&'r Measurement> {
+    run.results.iter().find(|row| row.probe == probe && row.status == Status::Measured)
+}
+
+/// The way in and the way out of a page fault. The tracepoint stamps earlier and adds less than the event.
+fn fault(run: &Run) -> Option<Estimate> {
+    ["fault/anonymous-tracepoint", "fault/anonymous"].iter().find_map(|probe| {
+        let row = measured(run, probe)?;
+        Some(Estimate::sum([row.phase(phase::ENTRY)?.ns?, row.phase(phase::RETURN)?.ns?]))
+    })
+}
+
+/// The mean of two figures, with the interval that contains both of theirs: the machine may have changed between them.
+pub(crate) fn spanned(a: &Estimate, b: &Estimate) -> Estimate {
+    let ci = [a.ci[0].min(b.ci[0]), a.ci[1].max(b.ci[1])];
+    Estimate::within((a.estimate + b.estimate) / 2.0, ci)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate_record::family::{Found, KneeFound};
+    use tollgate_record::{Per, Tool};
+
+    fn run(rows: &[(&str, f64)]) -> Run {
+        let tool = Tool { version: String::new(), commit: String::new() };
+        let mut run = Run::begin(String::new(), String::new(), tool, Vec::new(), Host::default(), 0);
+        run.results = rows
+            .iter()
+            .map(|(probe, ns)| {
+                let mut row = Measurement::empty(probe, "host", Per::Run, Status::Measured);
+                row.ns = Some(Estimate::point(*ns));
+                row
+            })
+            .collect();
+        run
+    }
+
+    #[test]
+    fn a_price_before_and_one_after_give_an_interval_that_contains_both() {
+        let price =
+            spanned(&Estimate::within(100.0, [98.0, 103.0]), &Estimate::within(120.0, [119.0, 125.0]));
+        assert_eq!((price.estimate, price.ci), (110.0, [98.0, 125.0]));
+    }
+
+    #[test]
+    fn what_has_a_row_of_its_own_is_not_in_another_price() {
+        let rows = [
+            ("syscall/getppid", 100.0),
+            ("signal/self", 1_000.0),
+            ("thread/yield", 500.0),
+            ("thread/futex", 800.0),
+            ("core/futex", 5_000.0),
+            ("spawn/thread", 9_000.0),
+        ];
+        let prices = Prices::from(&[run(&rows)]);
+        let of = |kind, name| prices.of(kind, name).map(|price| price.estimate);
+        assert_eq!(of(Kind::Signal, "SIGUSR1"), Some(800.0));
+        assert_eq!(of(Kind::Switch, "involuntary"), Some(400.0));
+        assert_eq!(of(Kind::Switch, "to another CPU"), None);
+        assert_eq!(of(Kind::Wake, "on the same CPU"), Some(200.0));
+        assert_eq!(of(Kind::Wake, "on another CPU"), Some(5_000.0));
+        assert_eq!((of(Kind::Task, "thread"), of(Kind::Task, "process")), (Some(9_000.0), None));
+    }
+
+    #[test]
+    fn refill_is_at_most_that_of_a_working_set_that_just_fits() {
+        let mut ring = run(&[("ring/knee", 10.0), ("ring/knee", 40.0)]);
+        for (row, kib) in ring.results.iter_mut().zip([32, 1024]) {
+            row.found = Found::Knee(KneeFound { knee_bytes: Some(kib * 1024), ..KneeFound::default() });
+        }
+        let prices = Prices { refill: refill(&ring), ..Prices::default() };
+        let most = |resident| prices.refill(7, resident).map(|it| (it.working_set_bytes, it.each_ns));
+        // 1,024 KiB fit into the second cache alone; 16 KiB fit into both.
+        assert_eq!(most(None), Some((1024 * 1024, [0.0, 40_960.0])));
+        assert_eq!(most(Some(16 * 1024)), Some((16 * 1024, [0.0, 800.0])));
+        assert_eq!(Prices::default().refill(7, None), None);
+    }
+}

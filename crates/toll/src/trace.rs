@@ -1,0 +1,227 @@
+//! Counts under ptrace: a seccomp filter stops the program once at each system call (ptrace(2), seccomp(2)).
+
+use crate::count::{Counts, Kind, call_name};
+use crate::launch::Prepare;
+use crate::start::StartError;
+use crate::watch::{Counter, next_change};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+use std::{fs, io, mem, ptr, thread};
+
+/// Stops at calls, follows new tasks, and ends all of them with this process.
+const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESECCOMP
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_EXITKILL;
+
+/// Signals whose default is to be ignored (signal(7)).
+const IGNORED: [libc::c_int; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
+
+/// The counting pass.
+#[derive(Default)]
+pub(crate) struct Tracer {
+    calls: BTreeMap<u64, u64>,
+    one_byte: BTreeMap<u64, u64>,
+    counts: Counts,
+    executed: bool,
+    tasks: BTreeSet<libc::pid_t>,
+}
+
+impl Tracer {
+    /// What was counted.
+    pub(crate) fn counts(mut self) -> Counts {
+        for (number, count) in self.calls {
+            let tally = self.counts.at(Kind::Call, call_name(number));
+            tally.count += count;
+            tally.one_byte = Some(self.one_byte.get(&number).copied().unwrap_or(0));
+        }
+        self.counts
+    }
+
+    fn call(&mut self, pid: libc::pid_t) {
+        // SAFETY: plain data that the call fills up to the size that it is given.
+        let info = unsafe {
+            let mut info: libc::ptrace_syscall_info = mem::zeroed();
+            libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size_of_val(&info), &raw mut info);
+            info
+        };
+        if info.op != libc::PTRACE_SYSCALL_INFO_SECCOMP {
+            return;
+        }
+        // SAFETY: the kind of stop says that this part is filled.
+        let (number, bytes) = unsafe { (info.u.seccomp.nr, info.u.seccomp.args[2]) };
+        *self.calls.entry(number).or_default() += 1;
+        let moves = [libc::SYS_read, libc::SYS_write].contains(&(number as libc::c_long));
+        *self.one_byte.entry(number).or_default() += u64::from(moves && bytes == 1);
+    }
+
+    fn event(&mut self, pid: libc::pid_t, event: libc::c_int) {
+        match event {
+            libc::PTRACE_EVENT_SECCOMP => self.call(pid),
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
+                self.counts.at(Kind::Task, "process").count += 1;
+            }
+            libc::PTRACE_EVENT_CLONE => self.counts.at(Kind::Task, "thread").count += 1,
+            libc::PTRACE_EVENT_EXEC => {
+                if !mem::replace(&mut self.executed, true) {
+                    // What was before is ours; the program begins with its execution.
+                    *self = Self { executed: true, tasks: mem::take(&mut self.tasks), ..Self::default() };
+                    self.calls.insert(libc::SYS_execve as u64, 1);
+                }
+                self.counts.at(Kind::Exec, "exec").count += 1;
+                // A thread that executes takes the number of the first one.
+                let mut before: libc::c_ulong = 0;
+                // SAFETY: the number is valid for the call to fill.
+                unsafe {
+                    libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, ptr::null_mut::<u8>(), &raw mut before)
+                };
+                if before != pid as libc::c_ulong {
+                    self.tasks.remove(&(before as libc::pid_t));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Counter for Tracer {
+    fn prepare(&self) -> Prepare<'_> {
+        &|| {
+            quiet()?;
+            stop_at_calls()
+        }
+    }
+
+    fn attach(&mut self, pid: libc::pid_t) -> Result<(), StartError> {
+        request(libc::PTRACE_SEIZE, pid, OPTIONS)
+            .map_err(|error| StartError::System { what: "trace the command", error })
+    }
+
+    fn changed(&mut self, pid: libc::pid_t, status: libc::c_int) {
+        if !libc::WIFSTOPPED(status) {
+            self.tasks.remove(&pid);
+            return;
+        }
+        self.tasks.insert(pid);
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        let (what, signal) = match event {
+            0 => {
+                if is_delivered(pid, signal) {
+                    self.counts.at(Kind::Signal, signal_name(signal)).count += 1;
+                }
+                (libc::PTRACE_CONT, signal)
+            }
+            // Stopped by a signal as a group: it stays stopped.
+            libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => (libc::PTRACE_LISTEN, 0),
+            event => {
+                self.event(pid, event);
+                (libc::PTRACE_CONT, 0)
+            }
+        };
+        // A task that was killed meanwhile cannot be continued, and its end is reported.
+        let _ = request(what, pid, signal);
+    }
+
+    fn ended(&mut self, pid: libc::pid_t) {
+        self.tasks.remove(&pid);
+        self.counts.left_running = self.tasks.len() as u64;
+        end_traced();
+    }
+}
+
+/// How long the end of what was left behind may take. What takes longer ends with this process.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Ends every task that this thread traces. Without a tracer the filter would fail every call of it, and a task whose first
+/// stop nobody has seen yet would stay stopped, with the locks that it holds.
+fn end_traced() {
+    // SAFETY: a call without arguments.
+    let tracer = unsafe { libc::gettid() };
+    let started = Instant::now();
+    loop {
+        let traced = traced_by(tracer);
+        if traced.is_empty() || started.elapsed() > GRACE {
+            break;
+        }
+        for pid in traced {
+            // SAFETY: a task that is traced, so that its id is its own until its end is reported to this thread.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+        while next_change(libc::WNOHANG).is_some() {}
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The processes that a thread traces.
+fn traced_by(tracer: libc::pid_t) -> Vec<libc::pid_t> {
+    let mine = format!("\nTracerPid:\t{tracer}\n");
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let pids = names.filter_map(|name| name.to_str()?.parse::<libc::pid_t>().ok());
+    pids.filter(|pid| fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|it| it.contains(&mine)))
+        .collect()
+}
+
+fn request(what: libc::c_uint, pid: libc::pid_t, data: libc::c_int) -> io::Result<()> {
+    // SAFETY: requests without an address, whose data is a number.
+    let done = unsafe { libc::ptrace(what, pid, ptr::null_mut::<libc::c_void>(), data as libc::c_long) };
+    if done == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// In the child: the counting pass prints nothing, and reads a file from its beginning as the other pass does.
+fn quiet() -> io::Result<()> {
+    // SAFETY: system calls on descriptors and on strings that end with a zero byte.
+    unsafe {
+        let mut stat: libc::stat = mem::zeroed();
+        let is_file = libc::fstat(0, &mut stat) == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG;
+        let input = if is_file { c"/proc/self/fd/0" } else { c"/dev/null" };
+        let (input, output) =
+            (libc::open(input.as_ptr(), libc::O_RDONLY), libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY));
+        let done = input >= 0
+            && output >= 0
+            && [(input, 0), (output, 1), (output, 2)].iter().all(|&(from, to)| libc::dup2(from, to) == to);
+        if !done {
+            return Err(io::Error::last_os_error());
+        }
+        libc::close(input);
+        libc::close(output);
+        Ok(())
+    }
+}
+
+/// In the child: a filter that stops at every call. A process without privileges gives up those of set-uid programs.
+fn stop_at_calls() -> io::Result<()> {
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let mut code = [libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_TRACE }];
+    let filter = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
+    let install = || {
+        // SAFETY: the filter is valid for the call, which copies it.
+        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0 }
+    };
+    // SAFETY: an option of this process that takes numbers.
+    let unprivileged = || unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 };
+    if install() || (unprivileged() && install()) { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether a signal is delivered also to a program that is not traced: a tracer sees ignored ones, too.
+fn is_delivered(pid: libc::pid_t, signal: libc::c_int) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let has = |key: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix(key));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+    };
+    has("SigCgt:") || !(has("SigIgn:") || IGNORED.contains(&signal))
+}
+
+/// `SIGTERM`, or the number of one that has no name here.
+pub(crate) fn signal_name(signal: libc::c_int) -> String {
+    const NAMES: [&str; 31] = [
+        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+        "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+        "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+    ];
+    let name = usize::try_from(signal - 1).ok().and_then(|at| NAMES.get(at));
+    name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name}"))
+}

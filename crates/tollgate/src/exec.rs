@@ -1,0 +1,114 @@
+//! `tollgate exec`: the arguments, and the way from the room's counts to the screen.
+
+use crate::args::{Destination, one_of};
+use crate::output;
+use crate::session::Session;
+use anyhow::Context;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use tollgate_measure::host;
+use tollgate_record::Run;
+use tollgate_toll::{Extras, Limits, Pricing, StartError, Wanted, When, bill, turns};
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "The bill goes to standard error or to --out FILE; the output of the command is untouched.\n\n\
+                  Exit status: that of the command; 124 its time was up (--for); 125 tollgate itself failed; \
+                  126 the command cannot be executed; 127 it was not found; 128 + N signal N killed it.\n\n\
+                  Examples:\n  tollgate exec -- git status\n  tollgate exec --for 10s -- ./server\n  tollgate exec --pid 1234 --for 10s\n  \
+                  tollgate exec --count ptrace --json --out bill.json -- make\n\n\
+                  How to read it: docs/howto/exec.md"
+)]
+pub(crate) struct Args {
+    /// What counts: the best that is permitted here, or one of them
+    #[arg(long, value_name = "SOURCE", value_parser = one_of(Wanted::NAMES), default_value = "auto")]
+    count: Wanted,
+    /// Where the prices are from
+    #[arg(long, value_name = "WHEN", value_parser = one_of(When::NAMES))]
+    price: Option<When>,
+    /// Count a process that runs already, in place of a command (as root; --for or Ctrl-C ends the counting)
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "count"])]
+    pid: Option<libc::pid_t>,
+    /// End the command after this time: 10s, 500ms, 2m
+    #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
+    time: Option<Duration>,
+    /// Run this command, too, in turn with the other, and compare what they pay; words apart by blanks
+    #[arg(long, value_name = "COMMAND", conflicts_with = "pid")]
+    against: Option<String>,
+    /// The longest time that --against takes; it ends earlier when the difference is known within 1 %
+    #[arg(long, value_name = "TIME", value_parser = Limits::time, default_value = "30s", requires = "against")]
+    at_most: Duration,
+    /// Write the tolls and crossings of each 10 ms to this file, as a Chrome trace that Perfetto draws (BPF only)
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    timeline: Option<PathBuf>,
+    #[command(flatten)]
+    destination: Destination,
+    /// The command and its arguments
+    #[arg(last = true, required_unless_present = "pid", value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The exit status of a wrong command line: `exec` has that of `env`.
+pub(crate) fn usage_status(status: i32) -> i32 {
+    let is_exec = std::env::args_os().nth(1).is_some_and(|word| word == "exec");
+    if is_exec && status == 2 { 125 } else { status }
+}
+
+pub(crate) fn exec(args: &Args) -> ExitCode {
+    match bill_of(args) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            output::say(format!("tollgate: {error:#}"));
+            ExitCode::from(error.downcast_ref().map_or(125, StartError::exit_status))
+        }
+    }
+}
+
+fn bill_of(args: &Args) -> anyhow::Result<u8> {
+    if let Some(other) = &args.against {
+        return compared(args, other);
+    }
+    let mut session = Session::open(&args.destination, host::here(), 0)?;
+    session.aside();
+    let host = session.run.host.clone();
+    let store = output::store(&args.destination.store).ok().flatten();
+    let pricing = Pricing::before(args.price, store.as_ref(), &host)?;
+    let limits = Limits { time: args.time };
+    let extras = Extras { timeline: args.timeline.is_some() };
+    let (counted, command) = match args.pid {
+        Some(pid) => (tollgate_toll::join(pid, limits, extras)?, tollgate_toll::command_of(pid)),
+        None => (tollgate_toll::run(&args.command, args.count, limits, extras)?, bill::words(&args.command)),
+    };
+    let prices = pricing.after(counted.counts.as_ref(), store.as_ref(), &host)?;
+    if let (Some(path), Some(timeline)) = (&args.timeline, &counted.timeline) {
+        std::fs::write(path, timeline.chrome_trace(&command, prices.as_ref()))
+            .with_context(|| format!("cannot write '{}'", path.display()))?;
+    }
+    session.run.results = bill::rows(&bill::Input {
+        command,
+        attached: args.pid.is_some(),
+        counted: &counted,
+        prices: prices.as_ref(),
+    });
+    session.run.complete = true;
+    let status = counted.account.end.exit_status();
+    session.finish()?;
+    Ok(status)
+}
+
+/// Runs both commands in turns and prints their comparison. The runs are not saved.
+fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
+    let other: Vec<OsString> = other.split_whitespace().map(OsString::from).collect();
+    let mut session = Session::open(&args.destination, host::here(), 0)?;
+    session.aside();
+    let mut runs: [Vec<Run>; 2] = Default::default();
+    let limits = Limits { time: args.time };
+    let end = turns::run([&args.command, &other], args.count, limits, args.at_most, |side, results| {
+        runs[side].push(Run { results, complete: true, ..session.twin().run });
+    })?;
+    let found = tollgate_report::compare(&runs[0], &runs[1], &tollgate_report::Options::default())?;
+    session.sink().deliver_either(&found, |style| tollgate_report::comparison(&found, false, style))?;
+    Ok(end.exit_status())
+}

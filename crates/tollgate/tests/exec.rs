@@ -1,0 +1,398 @@
+//! `tollgate exec` has the manners of `env`, `timeout` and `perf stat`.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+use tollgate_testkit::{skip, skip_case};
+
+/// Sources that every place has, and what is best here.
+const SOURCES: [&str; 3] = ["none", "ptrace", "auto"];
+
+fn exec(source: &str, options: &[&str], dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    command.args(["exec", "--count", source, "--price", "none", "--out"]).arg(dir.join("bill"));
+    command.arg("--store").arg(dir.join("store")).args(options).env("LANG", "C.UTF-8").env_remove("LC_ALL");
+    command
+}
+
+fn output(source: &str, options: &[&str], words: &[&str]) -> (Output, String) {
+    let dir = TempDir::new().unwrap();
+    let output = exec(source, options, dir.path()).arg("--").args(words).output().unwrap();
+    (output, fs::read_to_string(dir.path().join("bill")).unwrap_or_default())
+}
+
+/// Options, the command, the exit status, and what the bill must contain.
+const MANNERS: &[(&[&str], &[&str], i32, &str)] = &[
+    (&[], &["true"], 0, "exit status 0"),
+    (&[], &["sh", "-c", "exit 7"], 7, "exit status 7"),
+    (&[], &["/no/such/program"], 127, ""),
+    (&[], &["no-such-program"], 127, ""),
+    (&[], &["/etc/passwd"], 126, ""),
+    (&[], &["/"], 126, ""),
+    (&[], &["sh", "-c", "kill -9 $$"], 137, "killed by signal 9"),
+    (&[], &["sh", "-c", "kill -TERM $$"], 143, "killed by signal 15"),
+    (&["--for", "200ms"], &["sleep", "100"], 124, "its time was up"),
+    (&["--for", "200ms"], &["sh", "-c", "trap '' TERM; while :; do :; done"], 124, "its time was up"),
+    (&[], &["sh", "-c", "exec sh -c 'exec true'"], 0, "exit status 0"),
+];
+
+#[test]
+fn the_end_of_the_command_is_the_end_of_tollgate() {
+    for source in SOURCES {
+        for (options, words, status, bill) in MANNERS {
+            let (output, text) = output(source, options, words);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(*status), "{source}: {words:?}: {errors}");
+            assert!(text.contains(bill), "{source}: {words:?}: {text}");
+            assert_eq!(errors.contains("cannot run"), *status == 126 || *status == 127, "{errors}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_125() {
+    for words in
+        [&["--bogus", "--", "true"][..], &["--for", "10", "--", "true"], &["--count", "x", "--", "true"], &[]]
+    {
+        let output = Command::new(env!("CARGO_BIN_EXE_tollgate")).arg("exec").args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(125), "{words:?}");
+    }
+}
+
+#[test]
+fn output_and_input_are_those_of_the_command() {
+    for source in SOURCES {
+        let dir = TempDir::new().unwrap();
+        let mut command = exec(source, &[], dir.path());
+        command.args(["--", "sh", "-c", "cat; echo err >&2"]);
+        // A file, because the pass that only counts reads it, too.
+        let input = dir.path().join("input");
+        fs::write(&input, "one\ntwo\n").unwrap();
+        let output = command.stdin(fs::File::open(input).unwrap()).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "one\ntwo\n", "{source}");
+        assert!(output.stderr.starts_with(b"err\n"), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn what_is_printed_is_what_show_prints() {
+    for source in SOURCES {
+        let dir = TempDir::new().unwrap();
+        let run = exec(source, &[], dir.path()).args(["--", "ls", "/"]).output().unwrap();
+        assert!(run.status.success());
+        let mut show = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        show.args(["show", "latest", "--store"]).arg(dir.path().join("store"));
+        let shown = show.env("LANG", "C.UTF-8").env_remove("LC_ALL").output().unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&shown.stdout),
+            fs::read_to_string(dir.path().join("bill")).unwrap(),
+            "{source}"
+        );
+    }
+}
+
+/// A command that prints a line when it has begun.
+fn started(source: &str, script: &str, dir: &Path) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut child =
+        exec(source, &[], dir).args(["--", "sh", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert!(!line.is_empty(), "{source}: {script} has printed nothing");
+    (child, lines)
+}
+
+fn kill(pid: u32, signal: &str) {
+    assert!(Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn a_signal_reaches_the_command_and_the_bill_is_printed() {
+    for source in ["none", "auto"] {
+        for (signal, status) in [("INT", 3), ("TERM", 4)] {
+            let dir = TempDir::new().unwrap();
+            let script = "trap 'exit 3' INT; trap 'exit 4' TERM; echo ready; while :; do sleep 0.05; done";
+            let (mut child, _lines) = started(source, script, dir.path());
+            kill(child.id(), signal);
+            assert_eq!(child.wait().unwrap().code(), Some(status), "{source}: {signal}");
+            let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
+            assert!(bill.contains(&format!("exit status {status}")), "{bill}");
+        }
+    }
+}
+
+#[test]
+fn sigkill_leaves_no_command_and_nothing_attached() {
+    for source in ["none", "auto"] {
+        let dir = TempDir::new().unwrap();
+        let (mut child, mut lines) = started(source, "echo $$; exec sleep 1000", dir.path());
+        kill(child.id(), "KILL");
+        child.wait().unwrap();
+        // The pipe ends when the command does.
+        let mut rest = String::new();
+        while lines.read_line(&mut rest).unwrap() > 0 {}
+    }
+}
+
+#[test]
+fn a_daemon_goes_on_and_is_mentioned() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("alive");
+    // The daemon and its own child are there when the command ends.
+    let script = format!("(sleep 1; echo yes > {}) >/dev/null 2>&1 & sleep 0.3; echo done", file.display());
+    let output = exec("auto", &[], dir.path()).args(["--", "sh", "-c", &script]).output().unwrap();
+    assert!(output.status.success());
+    let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
+    let bill = bill.split_whitespace().collect::<Vec<_>>().join(" ");
+    if bill.contains("Counted in the kernel") {
+        assert!(bill.contains("It left 2 running, not counted further"), "{bill}");
+    } else {
+        skip_case!("left running", "BPF is refused here");
+    }
+    for _ in 0..1_000 {
+        if file.exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the daemon was ended with the command");
+}
+
+#[test]
+fn ten_thousand_children_are_counted() {
+    let script = "i=0; while [ $i -lt 10000 ]; do (:); i=$((i+1)); done";
+    let (output, bill) = output("auto", &[], &["dash", "-c", script]);
+    if output.status.code() == Some(127) {
+        return skip!("dash is missing: apt-get install dash");
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    if !bill.contains("Counted in the kernel") {
+        return skip!("BPF is refused here, and a tracer would take too long");
+    }
+    assert!(bill.lines().any(|line| line.contains("process") && line.contains("10,000")), "{bill}");
+}
+
+#[test]
+fn a_process_that_runs_already_is_counted() {
+    let dir = TempDir::new().unwrap();
+    let script = "while :; do read -r line < /proc/self/stat; done";
+    let mut other = Command::new("sh").args(["-c", script]).spawn().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    command.args(["exec", "--price", "none", "--no-save", "--json", "--for", "300ms", "--out"]);
+    command.arg(dir.path().join("bill")).args(["--pid", &other.id().to_string()]);
+    let output = command.output().unwrap();
+    let ended = other.try_wait().unwrap();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    if output.status.code() == Some(125) {
+        return skip!("{}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    assert!(ended.is_none(), "the process goes on");
+    let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
+    assert!(bill.contains("exec/system-call/openat") && bill.contains("\"attached\": true"), "{bill}");
+}
+
+#[test]
+fn a_process_that_does_not_exist_is_125() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    let output =
+        command.args(["exec", "--price", "none", "--no-save", "--pid", "99999999"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(!output.stderr.is_empty());
+}
+
+#[test]
+fn exec_runs_in_exec() {
+    for source in SOURCES {
+        let dir = TempDir::new().unwrap();
+        let mut command = exec(source, &[], dir.path());
+        command.args(["--", env!("CARGO_BIN_EXE_tollgate"), "exec", "--no-save", "--price", "none"]);
+        let output = command.args(["--", "sh", "-c", "exit 5"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(5), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_program_that_traces_itself_runs_untouched() {
+    if tollgate_testkit::program("strace").is_none() {
+        return skip!("strace is missing: apt-get install strace");
+    }
+    for source in ["none", "auto"] {
+        let (output, _) = output(source, &[], &["strace", "-c", "-o", "/dev/null", "sh", "-c", "exit 6"]);
+        assert_eq!(output.status.code(), Some(6), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn counts_are_those_of_strace() {
+    if tollgate_testkit::program("strace").is_none() {
+        return skip!("strace is missing: apt-get install strace");
+    }
+    let dir = TempDir::new().unwrap();
+    let mut file = fs::File::create(dir.path().join("text")).unwrap();
+    file.write_all(&vec![b'x'; 300_000]).unwrap();
+    let work = dir.path().to_str().unwrap();
+    let tar = format!("tar -cf {work}/out.tar -C {work} text");
+    for words in ["tar --version", tar.as_str(), "sh -c ls\u{a0}/;ls\u{a0}/usr", "cat /etc/passwd"] {
+        let words: Vec<String> = words.split(' ').map(|word| word.replace('\u{a0}', " ")).collect();
+        let traced = Command::new("strace")
+            .args(["-c", "-f", "-U", "calls,name", "-o"])
+            .arg(dir.path().join("strace"))
+            .args(&words)
+            // The same for each: `ls` asks what a device is.
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(traced.success());
+        let strace = fs::read_to_string(dir.path().join("strace")).unwrap();
+        let strace: Vec<(u64, String)> = strace
+            .lines()
+            .filter_map(|line| {
+                let mut words = line.split_whitespace();
+                Some((words.next()?.parse().ok()?, words.next()?.to_owned()))
+            })
+            .filter(|(_, name)| name != "total")
+            .collect();
+        for source in ["ptrace", "auto"] {
+            let mut run = exec(source, &["--json"], dir.path());
+            run.arg("--").args(&words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            assert!(run.status().unwrap().success());
+            let record: serde_json::Value =
+                serde_json::from_slice(&fs::read(dir.path().join("bill")).unwrap()).unwrap();
+            let ours = |name: &str| {
+                let rows = record["results"].as_array().unwrap();
+                let row = rows.iter().find(|row| row["probe"] == format!("exec/system-call/{name}"));
+                row.and_then(|row| row["crossings"].as_u64()).unwrap_or(0)
+            };
+            assert!(strace.len() > 5, "{strace:?}");
+            for (count, name) in &strace {
+                assert_eq!(ours(name), *count, "{source}: {name} of {words:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn against_finds_and_names_what_one_command_crosses_more() {
+    let dir = TempDir::new().unwrap();
+    let with = |count| format!("dd if=/dev/zero of=/dev/null bs=1 status=none count={count}");
+    let more = with(2_100);
+    let mut command = exec("auto", &["--json", "--at-most", "10ms", "--against", &more], dir.path());
+    command.arg("--").args(with(2_000).split(' '));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: serde_json::Value =
+        serde_json::from_slice(&fs::read(dir.path().join("bill")).unwrap()).unwrap();
+    let row = |name: &str| {
+        let rows = found["rows"].as_array().unwrap();
+        rows.iter()
+            .find(|row| row["probe"] == format!("exec/{name}"))
+            .unwrap_or_else(|| panic!("{name}: {found}"))
+    };
+    for name in ["system-call/read", "system-call/write"] {
+        let (a, b) = (row(name)["a"].as_f64().unwrap(), row(name)["b"].as_f64().unwrap());
+        assert_eq!((b - a, row(name)["verdict"].as_str()), (100.0, Some("worse")), "{name}");
+    }
+    assert_eq!(row("system-call/execve")["verdict"], "same");
+    assert_eq!(row("elapsed")["units"], serde_json::json!([6, 6]));
+}
+
+#[test]
+fn a_set_uid_program_keeps_its_user() {
+    let dir = TempDir::new().unwrap();
+    // SAFETY: a call without arguments.
+    if unsafe { libc::geteuid() } != 0 {
+        return skip!("it takes root to make a set-uid program of another user");
+    }
+    let program = dir.path().join("id");
+    fs::copy(tollgate_testkit::program("id").unwrap(), &program).unwrap();
+    std::os::unix::fs::chown(&program, Some(65534), None).unwrap();
+    for path in [dir.path(), &program] {
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o4755)).unwrap();
+    }
+    for source in SOURCES {
+        let (output, _) = output(source, &[], &[program.to_str().unwrap(), "-u"]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "65534\n", "{source}");
+    }
+}
+
+/// Runs a script under `exec` on a terminal of its own, and returns what it prints and the exit status of tollgate. What is
+/// typed is sent when the script has printed `ready`.
+fn on_a_terminal(source: &str, script: &str, typed: &[u8]) -> (String, Option<i32>) {
+    let dir = TempDir::new().unwrap();
+    // SAFETY: room for two descriptors; nothing else owns them. The child makes system calls only.
+    unsafe {
+        let (mut ours, mut theirs) = (0, 0);
+        let none = std::ptr::null_mut();
+        assert_eq!(libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast()), 0);
+        let [mut ours, theirs]: [fs::File; 2] =
+            [ours, theirs].map(|fd| std::os::fd::FromRawFd::from_raw_fd(fd));
+        let stdio = || Stdio::from(theirs.try_clone().unwrap());
+        let mut command = exec(source, &[], dir.path());
+        command.args(["--", "sh", "-c", script]).stdin(stdio()).stdout(stdio()).stderr(stdio());
+        std::os::unix::process::CommandExt::pre_exec(&mut command, || {
+            if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            Ok(())
+        });
+        let mut child = command.spawn().unwrap();
+        drop((command, theirs));
+        let (mut text, mut bytes) = (String::new(), [0; 256]);
+        // The terminal ends with an error when its last process has ended.
+        while let Ok(count @ 1..) = std::io::Read::read(&mut ours, &mut bytes) {
+            let ready = text.contains("ready");
+            text.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            if !ready && text.contains("ready") {
+                ours.write_all(typed).unwrap();
+            }
+        }
+        (text, child.wait().unwrap().code())
+    }
+}
+
+#[test]
+fn a_command_keeps_its_terminal() {
+    for source in ["none", "auto"] {
+        let script =
+            "test -t 0 && test -t 1 && test -t 2 && stty size && echo ready && read line && echo got $line";
+        let (text, status) = on_a_terminal(source, script, b"word\n");
+        assert!(text.contains("got word"), "{source}: {text}");
+        assert_eq!(status, Some(0), "{source}: {text}");
+    }
+}
+
+#[test]
+fn control_c_reaches_the_command_once_and_tollgate_prints_the_bill() {
+    for source in ["none", "auto"] {
+        // A second signal would find the default action again, and end the shell with 130.
+        let script = "trap 'trap - INT; sleep 0.2; exit 3' INT; echo ready; while :; do sleep 0.05; done";
+        let (text, status) = on_a_terminal(source, script, &[3]);
+        assert_eq!(status, Some(3), "{source}: {text}");
+    }
+}
+
+#[test]
+fn the_timeline_is_a_chrome_trace_or_is_skipped_with_a_reason() {
+    for source in SOURCES {
+        let dir = TempDir::new().unwrap();
+        let file = dir.path().join("trace.json");
+        let options = ["--timeline", file.to_str().unwrap()];
+        let output = exec(source, &options, dir.path()).args(["--", "sleep", "0.1"]).output().unwrap();
+        assert!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+        let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
+        if !bill.contains("Counted in the kernel") {
+            assert!(bill.contains("the timeline is skipped") && !file.exists(), "{source}: {bill}");
+            continue;
+        }
+        let trace: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let slices = events.iter().filter(|event| event["ph"] == "X");
+        let sleeps: u64 = slices.filter_map(|event| event["args"]["clock_nanosleep"].as_u64()).sum();
+        assert_eq!(sleeps, 1, "{trace}");
+    }
+}

@@ -1,0 +1,413 @@
+// Counts and times what a program crosses, in the kernel: one entry for each of its tasks, sums in per-CPU arrays, no stream
+// of events. crates/toll/src/bpf.rs loads the object and reads the arrays; the layouts below are repeated there.
+//
+// A task is always in one mode since one moment. Each event charges the time since then to the mode and begins another.
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long s64;
+typedef int s32;
+
+#define SEC(name) __attribute__((section(name), used))
+#define MAP(kind, entries, key_type, value_type) \
+    int (*type)[kind]; int (*max_entries)[entries]; key_type *key; value_type *value
+#define ARRAY 2
+#define PERCPU_ARRAY 6
+
+// Helpers by their numbers in linux/bpf.h.
+static void *(*lookup)(void *map, const void *key) = (void *)1;
+static u64 (*now_ns)(void) = (void *)5;
+static u32 (*cpu_number)(void) = (void *)8;
+static u64 (*pid_tgid)(void) = (void *)14;
+
+// The fields of the kernel's structures that are read; the loader finds their offsets in the running kernel's BTF.
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct thread_info { u32 cpu; };
+struct task_struct { struct thread_info thread_info; s32 pid; s32 tgid; };
+#pragma clang attribute pop
+
+enum mode { BORN, USER, CALL, CHILD, UNKNOWN };
+
+struct task {
+    u64 since;       // when the mode began, or the task left the CPU
+    u64 user_ns;     // in user mode since the task was last charged
+    u64 call_ns;     // of the current call, on the CPU
+    u64 call_off;    // of the current call, off it
+    u64 fault_ns;    // of the current fault
+    u64 fault_off;
+    u64 on_since;    // when it came to the CPU
+    u32 call;        // number of the current call
+    u32 cpu;         // the last CPU
+    u8 mode;
+    u8 in_fault;
+    u8 in_interrupt;
+    u8 off;          // not on a CPU
+    u8 code;         // the processor's error code of the fault, if there is one
+    u8 mapped;       // kinds of pages that the fault mapped, as bits of enum member
+    u8 timing;       // whether the current call is timed
+    u8 pad;
+    u32 tid;         // whose slot it is; zero if it is free
+    u32 random;
+};
+
+// A time stamp costs as much as the rest of counting. The first calls of each number are all timed, then one in eight, at
+// random so that no pattern of the program meets it.
+enum timing { UNTIMED, TIMED, SAMPLED };
+#define ALWAYS 512
+#define IN_EIGHT (1u << 29)
+
+struct tally {
+    u64 count, ns, off, errors, one_byte, switches;
+    u64 others;      // calls of which some were sampled: how many of them, their nanoseconds, and the squares of ns / 64
+    u64 sampled, sampled_ns, squares;
+};
+
+// The elements of `totals`.
+enum total {
+    CPU_NS, USER_NS, INTERRUPT_NS, PREEMPTED_NS, VOLUNTARY, INVOLUNTARY, MOVED, WOKEN_HERE, WOKEN_THERE,
+    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, BEFORE_NS, LOST, TOTALS
+};
+
+enum fault { ANONYMOUS, ZERO_PAGE, COPY_ON_WRITE, FILE_MINOR, MAJOR, HUGE, PROTECTION, FAULTS };
+
+// Members of the resident set (linux/mm_types_task.h), and a bit of ours.
+enum member { FILE_PAGES = 1 << 0, ANON_PAGES = 1 << 1, SHMEM_PAGES = 1 << 3, HUGE_PAGE = 1 << 7 };
+#define HUGE_ORDER 9
+
+#define CALLS 1024  // numbers beyond are counted together in the last
+#define SIGNALS 65
+
+// A task is in the slot of its number: the kernel's code reads an array in line, and would call a function for a hash.
+#define SLOTS 65536
+struct { MAP(ARRAY, SLOTS, u32, struct task); } tasks SEC(".maps");
+struct { MAP(PERCPU_ARRAY, CALLS, u32, struct tally); } calls SEC(".maps");
+struct { MAP(PERCPU_ARRAY, FAULTS, u32, struct tally); } faults SEC(".maps");
+struct { MAP(PERCPU_ARRAY, SIGNALS, u32, u64); } signals SEC(".maps");
+struct { MAP(PERCPU_ARRAY, TOTALS, u32, u64); } totals SEC(".maps");
+
+static inline struct task *slot_of(u32 tid)
+{
+    u32 slot = tid & (SLOTS - 1);
+    return lookup(&tasks, &slot);
+}
+
+static inline struct task *task_of(u32 tid)
+{
+    struct task *t = slot_of(tid);
+    return t && t->tid == tid && tid ? t : 0;
+}
+
+static inline struct task *current(void) { return task_of((u32)pid_tgid()); }
+
+static inline void add(u32 total, u64 value)
+{
+    u64 *sum = lookup(&totals, &total);
+    if (sum)
+        *sum += value;
+}
+
+// Charges the time since the last event to what the task was doing on the CPU.
+static inline void charge(struct task *t, u64 now)
+{
+    u64 ns = now - t->since;
+    t->since = now;
+    if (t->in_interrupt)
+        add(INTERRUPT_NS, ns);
+    else if (t->in_fault)
+        t->fault_ns += ns;
+    else if (t->mode == CALL && t->timing)
+        t->call_ns += ns;
+    else if (t->mode == CHILD)
+        add(BIRTH_NS, ns);
+    else  // also a call that is not timed; a task that was found running is in user mode unless it shows otherwise
+        t->user_ns += ns;
+}
+
+// The call is over, or the task is.
+static inline void count_call(struct task *t, s64 result)
+{
+    u32 number = t->call < CALLS ? t->call : CALLS - 1;
+    struct tally *c = lookup(&calls, &number);
+    if (!c)
+        return;
+    c->count++;
+    c->off += t->call_off;
+    if (t->timing == TIMED) {
+        c->ns += t->call_ns;
+    } else {
+        c->others++;
+        if (t->timing == SAMPLED) {
+            u64 coarse = t->call_ns >> 6;
+            c->sampled++;
+            c->sampled_ns += t->call_ns;
+            c->squares += coarse * coarse;
+        }
+    }
+    c->errors += result < 0 && result >= -4095;
+    c->one_byte += result == 1;
+}
+
+SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
+{
+    struct task *t = current();
+    if (!t)
+        return 0;
+    t->call = (u32)args[1];
+    if (t->mode == BORN)
+        return 0;
+    u32 number = t->call < CALLS ? t->call : CALLS - 1;
+    struct tally *c = lookup(&calls, &number);
+    u8 timing = TIMED;
+    if (c && c->count >= ALWAYS) {
+        t->random = t->random * 1664525 + 1013904223;
+        timing = t->random < IN_EIGHT ? SAMPLED : UNTIMED;
+    }
+    if (timing || t->in_fault)
+        charge(t, now_ns());
+    t->timing = timing;
+    t->in_fault = 0;
+    t->mode = CALL;
+    t->call_ns = t->call_off = 0;
+    return 0;
+}
+
+SEC("raw_tp/sys_exit") int sys_exit(u64 *args)
+{
+    struct task *t = current();
+    if (!t || t->mode == BORN)
+        return 0;
+    if (t->mode != CALL || t->timing)
+        charge(t, now_ns());
+    if (t->mode == CALL)
+        count_call(t, (s64)args[1]);
+    t->mode = USER;
+    return 0;
+}
+
+SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
+{
+    struct task_struct *prev = (void *)args[1], *next = (void *)args[2];
+    u64 now = 0;
+    struct task *t = task_of(prev->pid);
+    if (t) {
+        now = now_ns();
+        if (t->mode != BORN) {
+            charge(t, now);
+            add(CPU_NS, now - t->on_since);
+            add(USER_NS, t->user_ns);
+            t->user_ns = 0;
+            add(args[3] && !args[0] ? VOLUNTARY : INVOLUNTARY, 1);
+            if (t->mode == CALL && args[3]) {
+                u32 number = t->call < CALLS ? t->call : CALLS - 1;
+                struct tally *c = lookup(&calls, &number);
+                if (c)
+                    c->switches++;
+            }
+        } else {
+            add(BEFORE_NS, now - t->on_since);
+        }
+        t->off = 1;
+        t->cpu = cpu_number();
+        if (args[3] & 0x80) {  // TASK_DEAD
+            if (t->mode == CALL)
+                count_call(t, 0);
+            add(ENDED, 1);
+            t->tid = 0;
+        }
+    }
+    t = task_of(next->pid);
+    if (t) {
+        if (!now)
+            now = now_ns();
+        u64 ns = now - t->since;
+        if (t->mode == BORN || !t->since)
+            ns = 0;
+        else if (t->cpu != cpu_number())
+            add(MOVED, 1);
+        if (t->in_fault)
+            t->fault_off += ns;
+        else if (t->mode == CALL)
+            t->call_off += ns;
+        else if (t->mode == USER)
+            add(PREEMPTED_NS, ns);
+        t->since = t->on_since = now;
+        t->off = 0;
+    }
+    return 0;
+}
+
+// Faults begin at the exception and end with the kernel's own software event. Between them the kernel reports which pages it
+// maps. A fault that ends in a signal in place of the event was refused.
+static inline int fault_entry(u64 *args)
+{
+    struct task *t = current();
+    if (!t || t->mode == BORN)
+        return 0;
+    charge(t, now_ns());
+    t->in_fault = 1;
+    t->code = (u8)args[2];
+    t->mapped = 0;
+    t->fault_ns = t->fault_off = 0;
+    return 0;
+}
+
+SEC("raw_tp/page_fault_user") int page_fault_user(u64 *args) { return fault_entry(args); }
+SEC("raw_tp/page_fault_kernel") int page_fault_kernel(u64 *args) { return fault_entry(args); }
+
+SEC("raw_tp/rss_stat") int rss_stat(u64 *args)
+{
+    struct task *t = current();
+    if (t)
+        t->mapped |= 1 << (args[1] & 3);
+    return 0;
+}
+
+SEC("raw_tp/mm_page_alloc") int page_alloc(u64 *args)
+{
+    if ((u32)args[1] != HUGE_ORDER)
+        return 0;
+    struct task *t = current();
+    if (t)
+        t->mapped |= HUGE_PAGE;
+    return 0;
+}
+
+static inline int fault_exit(u32 major)
+{
+    struct task *t = current();
+    if (!t || t->mode == BORN)
+        return 0;
+    charge(t, now_ns());
+    t->in_fault = 0;
+    u32 kind = ANONYMOUS;
+    if (major)
+        kind = MAJOR;
+    else if (t->mapped & HUGE_PAGE)
+        kind = HUGE;
+    else if ((t->code & 3) == 3)  // present, write
+        kind = COPY_ON_WRITE;
+    else if (t->mapped & (FILE_PAGES | SHMEM_PAGES))
+        kind = FILE_MINOR;
+    else if (!(t->mapped & ANON_PAGES))
+        kind = ZERO_PAGE;
+    struct tally *f = lookup(&faults, &kind);
+    if (f) {
+        f->count++;
+        f->ns += t->fault_ns;
+        f->off += t->fault_off;
+    }
+    t->fault_ns = t->fault_off = 0;
+    return 0;
+}
+
+SEC("perf_event/minor") int fault_minor(void *context) { return fault_exit(0); }
+SEC("perf_event/major") int fault_major(void *context) { return fault_exit(1); }
+
+SEC("raw_tp/signal_deliver") int signal_deliver(u64 *args)
+{
+    struct task *t = current();
+    if (!t || t->mode == BORN)
+        return 0;
+    u32 signal = args[0] < SIGNALS ? (u32)args[0] : 0;
+    u64 *count = lookup(&signals, &signal);
+    if (count)
+        *count += 1;
+    if (t->in_fault) {
+        charge(t, now_ns());
+        t->in_fault = 0;
+        u32 kind = PROTECTION;
+        struct tally *f = lookup(&faults, &kind);
+        if (f) {
+            f->count++;
+            f->ns += t->fault_ns;
+        }
+    }
+    return 0;
+}
+
+SEC("tp_btf/sched_waking") int sched_waking(u64 *args)
+{
+    struct task *t = current();
+    // Only in a call: what an interrupt wakes is not the work of the task that it interrupts.
+    if (!t || t->mode != CALL || t->in_interrupt)
+        return 0;
+    struct task_struct *woken = (void *)args[0];
+    add(woken->thread_info.cpu == cpu_number() ? WOKEN_HERE : WOKEN_THERE, 1);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_fork") int process_fork(u64 *args)
+{
+    struct task_struct *parent = (void *)args[0], *child = (void *)args[1];
+    struct task *t = current();
+    if (!t || t->mode == BORN)
+        return 0;
+    struct task *made = slot_of(child->pid);
+    if (!made || made->tid) {
+        add(LOST, 1);
+        return 0;
+    }
+    __builtin_memset(made, 0, sizeof *made);
+    made->mode = CHILD;
+    made->off = 1;
+    made->tid = child->pid;
+    add(child->tgid == parent->tgid ? THREADS : PROCESSES, 1);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exec") int process_exec(u64 *args)
+{
+    struct task_struct *p = (void *)args[0];
+    u32 before = (u32)args[1], tid = p->pid;
+    struct task *t = task_of(before);
+    if (!t)
+        return 0;
+    if (t->mode == BORN) {
+        // The command begins here, in the middle of this call.
+        u64 now = now_ns();
+        add(BEFORE_NS, now - t->on_since);
+        t->mode = CALL;
+        t->timing = TIMED;
+        t->since = t->on_since = now;
+    }
+    if (before != tid) {
+        // A thread has taken the number of the first one.
+        struct task *first = slot_of(tid);
+        if (first) {
+            *first = *t;
+            first->tid = tid;
+        }
+        t->tid = 0;
+    }
+    add(EXECS, 1);
+    return 0;
+}
+
+static inline int interrupt_entry(void)
+{
+    struct task *t = current();
+    if (!t || t->mode == BORN || t->in_interrupt)
+        return 0;
+    charge(t, now_ns());
+    t->in_interrupt = 1;
+    add(INTERRUPTS, 1);
+    return 0;
+}
+
+static inline int interrupt_exit(void)
+{
+    struct task *t = current();
+    if (!t || !t->in_interrupt)
+        return 0;
+    charge(t, now_ns());
+    t->in_interrupt = 0;
+    return 0;
+}
+
+SEC("raw_tp/irq_handler_entry") int irq_entry(u64 *args) { return interrupt_entry(); }
+SEC("raw_tp/irq_handler_exit") int irq_exit(u64 *args) { return interrupt_exit(); }
+SEC("raw_tp/local_timer_entry") int timer_entry(u64 *args) { return interrupt_entry(); }
+SEC("raw_tp/local_timer_exit") int timer_exit(u64 *args) { return interrupt_exit(); }
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
