@@ -222,6 +222,7 @@ impl Core {
             ("system.fence", s.fence),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
+            ("memory.fetch-walk", m.fetch_walk.unwrap_or(0)),
             ("memory.write-latency", m.write_latency.unwrap_or(0)),
             ("memory.walk-level", m.walk_level.unwrap_or(1)),
             ("scoreboard.load", self.scoreboard.load),

@@ -13,6 +13,7 @@ use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Lines, Waits};
 use super::operands::Dependence;
+use super::passage::Stage;
 use super::pipe::Key;
 use super::predict::{Predict, Turn};
 use super::shape::{Costs, Shape};
@@ -52,6 +53,8 @@ struct Block {
     indirect: bool,
     /// The privilege mode's number.
     phase: u8,
+    /// Whether it was executed before.
+    known: bool,
 }
 
 /// An instruction that accesses memory.
@@ -297,6 +300,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             jumps,
             indirect: insns.last().is_some_and(|last| last.insn.row().class == Class::JumpReg),
             phase: several.privilege as u8,
+            known: false,
         });
         self.block_table[at] = (key, number as u32);
         self.block_numbers.insert(key, number as u32);
@@ -386,15 +390,23 @@ impl<const PIPE: bool> Fast<PIPE> {
                 costs.overlap = waits.overlap;
                 miss += 1;
             }
-            let (mut turns, mut penalty) = (false, (0, false));
+            let (mut turns, mut penalty) = (false, (0, Stage::Execute));
             if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
                 jump += 1;
                 turns = true;
                 let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
                 costs.settle = self.model.predict.settling(turn, code);
-                penalty = (self.model.predict.bubbles(turn, code), self.model.predict.early(turn, code));
+                penalty = (self.model.predict.bubbles(turn, code), self.model.predict.found(turn, code));
             }
-            let passed = self.model.pipe.pass(&block.shapes[i], &costs);
+            let (insn, operands) = (&op.insn, [0; 2]);
+            let taken = pass.taken() && place + 1 == pass.end();
+            let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
+            if self.model.beyond.is_some() {
+                let shape = block.shapes[i];
+                let strayed = self.model.stray_from_load(&step, &shape, &costs);
+                (costs.stuck, costs.held) = (strayed.stalled, strayed.held);
+            }
+            let passed = self.model.pipe.pass(&self.blocks[number].shapes[i], &costs);
             for (sum, c) in charges.iter_mut().zip(&passed.charges) {
                 *sum += c;
             }
@@ -402,9 +414,6 @@ impl<const PIPE: bool> Fast<PIPE> {
                 charges[cause as usize] += cycles;
             }
             if turns {
-                let taken = pass.taken() && place + 1 == pass.end();
-                let (insn, operands) = (&op.insn, [0; 2]);
-                let step = Step { pc, pa: 0, next_pc, insn, privilege, phase, operands, taken };
                 self.model.behind(&step, penalty);
             }
         }
@@ -476,7 +485,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
         let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
-        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || !PLAIN && self.model.board.is_some())
+        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || !PLAIN && Self::each(&self.model, block))
             || !ready
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
@@ -532,6 +541,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             // One or two misses are part of what is looked up; more are replayed.
             let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
             let fit = self.misses.len() <= misses.len()
+                && (PLAIN || self.model.beyond.is_none())
                 && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
             if !fit {
                 self.replay_once(number, predictions, several, pass);
@@ -555,6 +565,14 @@ impl<const PIPE: bool> Fast<PIPE> {
             let found = Known { block: number as u32, state, predictions, misses, ..UNKNOWN };
             self.learn(found, several, pass, at);
         }
+    }
+
+    /// Whether a block goes through the model instruction by instruction.
+    fn each(model: &Model, block: &mut Block) -> bool {
+        let known = std::mem::replace(&mut block.known, true);
+        let astray = |(_, turn, next): &(u8, Turn, u64)| model.predict.astray(turn, *next);
+        model.board.is_some()
+            || model.beyond.is_some() && (!known || model.emptied.is_some() || block.jumps.iter().any(astray))
     }
 
     /// Runs as far as all their lines are settled, where only counts matter: what their accesses do to caches does

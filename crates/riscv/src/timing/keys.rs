@@ -58,7 +58,8 @@ pub struct Operation {
     /// `cycles`, however far.
     #[serde(default)]
     pub step: u32,
-    /// Whether it takes all cycles but the first in MEM instead of in EX.
+    /// Whether it takes all cycles but the first in MEM instead of in EX; if it is pipelined, in MEM and behind it, so that
+    /// what holds it in EX makes its result later.
     #[serde(default)]
     pub late: bool,
     /// Bubbles between it and a directly following instruction that uses its result.
@@ -138,6 +139,11 @@ pub struct Pipeline {
     /// Whether a miss of the instruction cache begins when the instruction would be in ID, so that no earlier one's stall
     /// hides it.
     pub late_miss: bool,
+    /// Whether a stage without an instruction, too, waits for the stage behind it: then no bubble is closed, and what waits
+    /// for memory does so in WB.
+    pub rigid: bool,
+    /// Whether an instruction waits for every earlier one that writes its operand, not only for the last.
+    pub every_writer: bool,
     /// Whether an instruction that reads `x0` directly behind a load into `x0` waits for it, `load-use` bubbles.
     pub zero_waits: bool,
     /// Extra cycles of each load and store that hits, in a core that waits for the memory.
@@ -169,6 +175,8 @@ impl Default for Pipeline {
             load_use: 1,
             redo: 0,
             late_miss: false,
+            every_writer: false,
+            rigid: false,
             zero_waits: false,
             memory_wait: 0,
             store_data_late: false,
@@ -244,7 +252,8 @@ pub struct System {
     pub fence: u32,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
-    /// Whether `fence.i` begins to empty the instruction cache when it is in ID, instead of when it is in WB.
+    /// Whether `fence.i` begins to empty the instruction cache when it is in ID, instead of when it is in WB: the
+    /// instruction behind it is fetched by then, and the one after that waits.
     pub fence_i_early: bool,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
@@ -269,6 +278,12 @@ pub struct Branches {
     pub fetch_ahead: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
+    /// Whether a misprediction is found when the branch is in MEM instead of in EX: a division that is there holds the
+    /// redirection up.
+    pub found_in_memory: bool,
+    /// Whether what is fetched behind a misprediction, a trap or a return goes through IF and ID until it is dropped: its
+    /// stall in ID holds the redirection up by a cycle, and its miss is waited for.
+    pub wrong_path: bool,
     /// Further cycles in EX of a branch whose direction was mispredicted, before the fetch is redirected.
     pub settle: u32,
     /// After a branch whose direction was mispredicted.
@@ -371,6 +386,8 @@ pub struct Memory {
     pub fault_walks: bool,
     /// Cycles of a page-table walk in addition to its loads.
     pub walk: u32,
+    /// The same of a walk for an instruction, if it differs.
+    pub fetch_walk: Option<u32>,
     /// Cycles of each load of a walk that hits, 1 without this key.
     pub walk_level: Option<u32>,
 }

@@ -485,7 +485,11 @@ impl Memory {
     /// bit is for the latest. A store is noted.
     #[inline(always)]
     pub(super) fn overlap(&mut self, va: u64, size: u8, store: bool) -> u8 {
-        let Some(latest) = &mut self.latest_stores else { return 0 };
+        self.latest_stores.as_mut().map_or(0, |latest| Self::compare(latest, va, size, store))
+    }
+
+    #[inline(always)]
+    fn compare(latest: &mut u64, va: u64, size: u8, store: bool) -> u8 {
         let bytes = (((1_u32 << size) - 1) << (va & 7)) & 0xff;
         let this = (va as u32 & 0xff8) << 8 | bytes;
         if store {
@@ -494,6 +498,11 @@ impl Memory {
         }
         let overlaps = |store: u32| u8::from((store ^ this) >> 8 == 0 && store & bytes != 0);
         overlaps(*latest as u32) | overlaps((*latest >> 32) as u32) << 1
+    }
+
+    /// With which of the latest stores a load would overlap.
+    pub(super) fn overlaps(&self, va: u64, size: u8) -> u8 {
+        self.latest_stores.map_or(0, |mut latest| Self::compare(&mut latest, va, size, false))
     }
 
     #[inline]
@@ -533,6 +542,16 @@ impl Memory {
         }
     }
 
+    /// Cycles of a walk that finds that there is no translation, in a core that keeps no trace of that. One load finds it
+    /// out; the machine does not report more.
+    pub(super) fn fault_walk(&self, va: u64) -> u32 {
+        let known = self.dtlb.as_ref().is_none_or(|tlb| tlb.find(self.satp, va).is_some());
+        if !self.latencies.fault_walks || known || self.satp >> 31 == 0 {
+            return 0;
+        }
+        self.latencies.walk + self.latencies.walk_level.unwrap_or(1)
+    }
+
     /// Looks a translation up; yields the cycles of the walk, if one is needed. Its loads go through the data
     /// cache.
     fn translate(&mut self, instruction: bool, va: u64) -> u32 {
@@ -551,13 +570,15 @@ impl Memory {
         } else {
             self.counts.dtlb_misses += 1;
         }
+        let Latencies { walk, fetch_walk, .. } = self.latencies;
+        let walk = fetch_walk.filter(|_| instruction).unwrap_or(walk);
         let Some(way) = way else {
             self.counts.unknown_walks += 1;
-            return self.latencies.walk;
+            return walk;
         };
         let level = self.latencies.walk_level.unwrap_or(1);
         let loads: u32 = way.entries().iter().map(|&at| level + self.data_line(at, false)).sum();
-        self.latencies.walk + loads
+        walk + loads
     }
 }
 

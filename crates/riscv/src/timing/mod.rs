@@ -25,6 +25,7 @@
 //! assert_eq!(timed.ledger().total(), timed.cycles());
 //! ```
 
+mod beyond;
 mod core;
 mod csr;
 mod fast;
@@ -39,6 +40,7 @@ mod pipe;
 mod port;
 mod predict;
 mod replay;
+mod rigid;
 mod scoreboard;
 mod shape;
 mod step;

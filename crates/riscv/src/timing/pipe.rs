@@ -18,6 +18,7 @@
 use super::passage::{Flush, Stall};
 use super::port::{self, Port};
 use super::replay::Waiting;
+use super::rigid::{self, Rigid};
 use super::shape::{Costs, Ready, Shape, ZERO};
 use super::{Cause, Causes, Core, Kind, Stage};
 
@@ -74,6 +75,7 @@ pub(super) struct Key {
     device: Option<i64>,
     float_store: Option<i64>,
     port: Option<port::State>,
+    rigid: Option<rigid::State>,
 }
 
 /// The scoreboard.
@@ -86,6 +88,9 @@ pub(super) struct Pipe {
     ahead: i64,
     fetch: i64,
     late_miss: bool,
+    every_writer: bool,
+    /// What holds all stages, in a core where they wait together.
+    rigid: Option<Rigid>,
     /// When the last instruction entered these; it leaves each when it enters the next.
     decode: i64,
     execute: i64,
@@ -130,6 +135,8 @@ impl Pipe {
             ahead: core.branch.fetch_ahead.into(),
             fetch: -1,
             late_miss: core.pipeline.late_miss,
+            every_writer: core.pipeline.every_writer,
+            rigid: core.pipeline.rigid.then(Rigid::default),
             decode: 0,
             execute: 1,
             memory: 2,
@@ -177,13 +184,22 @@ impl Pipe {
                     (execute + cycles, Cause::LongOperation)
                 }
                 Ready::Later(n) => (execute + i64::from(n) + i64::from(costs.execute), Cause::LongOperation),
+                Ready::LaterThanMemory(n) => {
+                    let [.., memory, write] = pass.starts;
+                    let entered = self.rigid.as_ref().map_or(write, Rigid::entered);
+                    let there = if n < 2 { memory + i64::from(n) } else { entered + i64::from(n) - 1 };
+                    (there, Cause::LongOperation)
+                }
                 Ready::Unit => (execute + 2 + i64::from(costs.execute), Cause::LongOperation),
                 Ready::Memory(n, cause) => {
                     let device = self.posted.filter(|_| costs.device);
                     (write - 1 + i64::from(device.unwrap_or(n)), cause)
                 }
             };
-            self.ready[usize::from(shape.gives)] = ready;
+            let slot = &mut self.ready[usize::from(shape.gives)];
+            if !self.every_writer || slot.0 < ready.0 {
+                *slot = ready;
+            }
             self.last_write = write;
         }
         self.unit_writes(shape, costs);
@@ -223,6 +239,32 @@ impl Pipe {
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }
 
+    /// The same, counted from its MEM.
+    pub(super) fn redirect_from_memory(&mut self, penalty: u32, cause: Cause, flush: Flush) {
+        let at = match self.kind {
+            Kind::FiveStage => self.memory - 2,
+            _ => self.write + 1,
+        };
+        self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// When the last instruction entered EX and MEM.
+    pub(super) fn entered(&self) -> [i64; 2] {
+        [self.execute, self.memory]
+    }
+
+    /// Whether a load that enters MEM then goes through the pipe again.
+    pub(super) fn redoes(&self, memory: i64, overlap: u8) -> bool {
+        self.port.as_ref().is_some_and(|port| port.redo(memory - 1, overlap) > 0)
+    }
+
+    /// The redirected fetch waits until this cycle.
+    pub(super) fn hold(&mut self, until: Option<i64>) {
+        if let (Some(redirect), Some(until)) = (&mut self.redirect, until) {
+            redirect.at = redirect.at.max(until);
+        }
+    }
+
     /// An interrupt takes the place of the instruction in ID, which may have waited for a redirect.
     pub(super) fn interrupt(&mut self, penalty: u32) {
         let decode = self.redirect.map_or(self.execute, |r| self.execute.max(r.at + 1));
@@ -248,13 +290,9 @@ impl Pipe {
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }
 
-    /// The same, counted from its ID.
-    pub(super) fn redirect_from_decode(&mut self, penalty: u32, cause: Cause, flush: Flush) {
-        let at = match self.kind {
-            Kind::FiveStage => self.decode,
-            _ => self.write + 1,
-        };
-        self.set_redirect(at + i64::from(penalty), cause, flush);
+    /// The next instruction is fetched in this cycle or later.
+    pub(super) fn redirect_at(&mut self, at: i64, cause: Cause, flush: Flush) {
+        self.set_redirect(at, cause, flush);
     }
 
     /// The data port is busy for this many cycles after the last write-back, and the fetches after that are as much
@@ -296,6 +334,7 @@ impl Pipe {
         let mut operands = i64::MIN;
         let mut cycles = 1;
         let mut memory_cycles = 1;
+        let mut waits = 0;
         let mut replays = 0;
         // What crosses two words waits for the second in ID, however far the fetch is ahead.
         let halves = if self.ahead > 0 { i64::from(costs.second) } else { 0 };
@@ -305,18 +344,29 @@ impl Pipe {
                      operands: i64,
                      cycles: i64,
                      memory_cycles: i64,
+                     waits: i64,
                      replays: i64,
                      refetch: i64| {
-            let decode = fetched.max(execute1 + halves) + refetch;
-            let execute = (decode + 1).max(memory1).max(operands) + replays;
-            let memory = (execute + cycles).max(write1);
-            let write = (memory + memory_cycles).max(write1 + 1);
-            [fetch, decode, execute, memory, write]
+            let Some(rigid) = &self.rigid else {
+                let decode = fetched.max(execute1 + halves) + refetch;
+                let execute = (decode + 1).max(memory1).max(operands) + replays;
+                let memory = (execute + cycles).max(write1);
+                let write = (memory + memory_cycles + waits).max(write1 + 1);
+                return [fetch, decode, execute, memory, write, write];
+            };
+            // What waits for memory does so in WB.
+            let start = rigid.thaw(fetch);
+            let decode = rigid.thaw(rigid.thaw((start + fetched - fetch).max(execute1)) + refetch);
+            let execute = rigid.thaw((decode + 1).max(memory1).max(operands) + replays);
+            let memory = rigid.thaw((execute + cycles).max(rigid.entered()));
+            let entered = (memory + memory_cycles).max(write1 + 1);
+            [start, decode, execute, memory, entered + waits, entered]
         };
         let mut now = write1 + 1;
         macro_rules! let_in {
             ($cause:expr) => {
-                let write = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[4];
+                let write =
+                    times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[4];
                 pass.charges[$cause as usize] += (write - now) as u64;
                 now = write;
             };
@@ -326,7 +376,7 @@ impl Pipe {
         {
             fetch = r.at;
             fetched = fetch + 1;
-            let write = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[4];
+            let write = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[4];
             pass.refill = Some((r.cause, (write - now) as u64));
             now = write;
         }
@@ -344,7 +394,7 @@ impl Pipe {
                 let_in!(cause);
             }
         }
-        if shape.drain {
+        if shape.drain && self.rigid.is_none() {
             // The one before has left WB.
             operands = write1 + 1;
             let_in!(Cause::Csr);
@@ -363,6 +413,12 @@ impl Pipe {
                 operands = at - 1;
                 let_in!(cause);
             }
+        }
+        if shape.drain && self.rigid.is_some() {
+            // It waits in EX.
+            let execute = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
+            cycles = cycles.max(write1 + 2 - execute);
+            let_in!(Cause::Csr);
         }
         if shape.flags && self.float_store + FLAGS_BEHIND_STORES > operands {
             operands = self.float_store + FLAGS_BEHIND_STORES;
@@ -398,7 +454,7 @@ impl Pipe {
                     let_in!(cause);
                 }
             }
-            let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[2];
+            let execute = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
             if costs.device
                 && let Some(posted) = self.posted
             {
@@ -418,7 +474,8 @@ impl Pipe {
                 let_in!(Cause::LoadUse);
             }
             if writes && !costs.device {
-                let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[2];
+                let execute =
+                    times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
                 self.waiting.store(execute, reads);
             }
         }
@@ -428,32 +485,63 @@ impl Pipe {
                 let_in!(cause);
             }
         }
-        let (walk, miss) = if self.replay.is_some() { (0, 0) } else { (costs.data_walk, costs.data_miss) };
-        for (cost, cause) in [
-            (shape.late(costs), shape.cause),
-            (walk, Cause::TlbWalk),
-            (miss, Cause::DMiss),
-            (shape.wait + costs.again, Cause::Structural),
-        ] {
+        let (mut walk, mut miss) = (costs.data_walk, costs.data_miss);
+        if self.replay.is_some() {
+            (walk, miss) = (0, 0);
+        } else if self.rigid.is_some() && walk > 0 {
+            // It goes through the pipe again when the translation is there.
+            replays += i64::from(walk);
+            let_in!(Cause::TlbWalk);
+            walk = 0;
+        }
+        let missed = if self.rigid.is_some() { std::mem::take(&mut miss) } else { 0 };
+        let accesses = shape.memory != [false; 2];
+        if shape.late(costs) > 0 {
+            *(if accesses { &mut waits } else { &mut memory_cycles }) += i64::from(shape.late(costs));
+            let_in!(shape.cause);
+        }
+        for (cost, cause) in
+            [(walk, Cause::TlbWalk), (miss, Cause::DMiss), (shape.wait + costs.again, Cause::Structural)]
+        {
             if cost > 0 {
-                memory_cycles += i64::from(cost);
+                waits += i64::from(cost);
                 let_in!(cause);
             }
         }
         if let Some(port) = &mut self.port {
             let [reads, writes] = shape.memory;
             if reads {
-                let memory = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[3];
+                let memory =
+                    times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[3];
                 let redo = port.redo(memory - 1, costs.overlap);
                 if redo > 0 {
                     // What an atomic operation waited comes again, too.
-                    memory_cycles += redo + i64::from(shape.late_cycles);
+                    if self.rigid.is_some() {
+                        // From its first cycle in WB on; what it waits there holds ID up.
+                        let [_, _, execute, _, _, entered] =
+                            times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch);
+                        let late = costs.stuck || shape.late_cycles > 0;
+                        replays += entered - 2 + redo + i64::from(late) - execute;
+                    } else {
+                        waits += redo + i64::from(shape.late_cycles);
+                    }
                     let_in!(Cause::LoadUse);
                 }
             }
+            if missed > 0 {
+                // The load waits in WB until the port takes it, goes through the pipe again, and waits in EX for the line.
+                let [_, _, execute, _, _, entered] =
+                    times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch);
+                let at = port.access(entered, true);
+                let again = (at + REFILL).max(costs.held.map_or(at, |held| held + 2));
+                let there = (at + 1).max(port.free()) + i64::from(missed) - 1;
+                replays += again - execute;
+                cycles = cycles.max(there - 1 - again);
+                let_in!(Cause::DMiss);
+            }
             if reads || writes {
                 let at = port.access(now, writes);
-                memory_cycles += at - now;
+                waits += at - now;
                 let_in!(Cause::Structural);
             }
             if writes {
@@ -463,10 +551,16 @@ impl Pipe {
                 port.fence();
             }
         }
-        pass.starts = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch);
+
+        let all = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch);
+        pass.starts.copy_from_slice(&all[..5]);
+        let entered = all[5];
         self.fetch = fetched - 1;
         debug_assert_eq!(pass.starts[4], now);
         [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
+        if let Some(rigid) = &mut self.rigid {
+            rigid.pass([self.decode, self.execute, self.memory, entered, self.write]);
+        }
         if shape.memory != [false; 2] {
             self.accessed = self.execute;
         }
@@ -566,6 +660,7 @@ impl Pipe {
             float_store: (self.float_store + FLAGS_BEHIND_STORES > self.execute + 1)
                 .then_some(self.float_store - w),
             port: self.port.as_ref().map(|port| port.key(w)),
+            rigid: self.rigid.as_ref().map(|rigid| rigid.key(w)),
         }
     }
 
@@ -589,6 +684,9 @@ impl Pipe {
         self.fenced = key.fenced;
         self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
         self.float_store = key.float_store.map_or(i64::MIN / 2, |at| at + write);
+        if let (Some(rigid), Some(state)) = (&mut self.rigid, &key.rigid) {
+            rigid.restore(state, write);
+        }
         if let (Some(port), Some(state)) = (&mut self.port, &key.port) {
             port.restore(state, write);
         }
@@ -606,6 +704,9 @@ impl Pipe {
 }
 
 const REGISTERS: usize = 65;
+
+/// Cycles from when the port takes a load that has missed to when the load is in EX again.
+const REFILL: i64 = 5;
 
 /// Cycles from EX of a floating-point store to that of an access to the flags, which waits until it is behind WB.
 const FLAGS_BEHIND_STORES: i64 = 4;

@@ -57,6 +57,11 @@ impl Port {
         at
     }
 
+    /// When all stores are in memory.
+    pub(super) fn free(&self) -> i64 {
+        self.state.done.last().copied().unwrap_or(i64::MIN / 2)
+    }
+
     /// A store is in WB.
     pub(super) fn store(&mut self, write: i64) {
         let state = &mut self.state;

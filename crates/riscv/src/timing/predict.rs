@@ -3,6 +3,7 @@
 use super::core::Core;
 use super::history::{History, Targets};
 use super::keys::Predictor;
+use super::passage::Stage;
 use crate::insn::{Class, Insn};
 
 /// What the front end does behind an instruction that may jump: bubbles that it costs.
@@ -12,6 +13,7 @@ pub(super) struct Predict {
     history: Option<History>,
     targets: Option<Targets>,
     ahead: bool,
+    in_memory: bool,
     /// Where the last jump or taken branch went.
     landed: u64,
     /// Whether the word of the last one was entered in the middle.
@@ -92,6 +94,7 @@ impl Predict {
             history: (b.predictor == Predictor::History).then(|| History::new(b.counters)),
             targets: b.btb_associative.then(|| Targets::new(b.btb)),
             ahead: b.fetch_ahead > 0,
+            in_memory: b.found_in_memory,
             landed: NONE.0,
             middle: false,
             called: NONE.0,
@@ -197,13 +200,38 @@ impl Predict {
         }
     }
 
-    /// Whether the front end corrects this by itself, while earlier instructions may still wait.
-    pub(super) fn early(&self, turn: &Turn, code: u64) -> bool {
-        self.ahead
-            && match turn.kind {
-                Turning::Branch { .. } | Turning::Jump { .. } => code == OTHER,
-                Turning::Indirect { .. } => code == LATE,
+    /// The stage in which this is found. In IF the front end corrects it by itself, while earlier instructions may still
+    /// wait.
+    pub(super) fn found(&self, turn: &Turn, code: u64) -> Stage {
+        let early = match turn.kind {
+            Turning::Branch { .. } | Turning::Jump { .. } => code == OTHER,
+            Turning::Indirect { .. } => code == LATE,
+        };
+        match (self.ahead, self.in_memory) {
+            (true, _) if early => Stage::Fetch,
+            (_, true) if !early => Stage::Memory,
+            _ => Stage::Execute,
+        }
+    }
+
+    /// Whether a wrong path is fetched behind an instruction that goes to `next`, as far as that is known before.
+    pub(super) fn astray(&self, turn: &Turn, next: u64) -> bool {
+        match turn.kind {
+            Turning::Branch { .. } if self.predictor == Predictor::BackwardTaken => {
+                self.leads(turn) != turn.leads_away(next)
             }
+            Turning::Jump { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// Whether the fetch is certain to leave the sequence behind an instruction.
+    pub(super) fn leads(&self, turn: &Turn) -> bool {
+        match turn.kind {
+            Turning::Jump { .. } => true,
+            Turning::Branch { backward } => backward && self.predictor == Predictor::BackwardTaken,
+            Turning::Indirect { .. } => false,
+        }
     }
 
     #[inline(always)]

@@ -434,8 +434,11 @@ impl Scoreboard {
             issue = issue.max(oldest + 1);
         }
         let result = match cause.cause {
-            Why::LoadMisaligned | Why::LoadAccessFault | Why::LoadPageFault => issue + 3,
-            Why::StoreMisaligned | Why::StoreAccessFault | Why::StorePageFault => issue + 2,
+            Why::LoadMisaligned | Why::LoadAccessFault => issue + 3,
+            Why::StoreMisaligned | Why::StoreAccessFault => issue + 2,
+            Why::LoadPageFault => issue + 3 + i64::from(memory.fault_walk(cause.tval)),
+            // A store is a cycle ahead of its walk.
+            Why::StorePageFault => issue + (1 + i64::from(memory.fault_walk(cause.tval))).max(2),
             // The coprocessor port, or the registers, refuse it a cycle later.
             Why::IllegalInstruction => issue + 1,
             _ => issue,
@@ -449,7 +452,8 @@ impl Scoreboard {
         let pass = self.charge(before, &fetched, late, &[], Cause::TrapFlush, starts);
         let here = place.copied().or(self.last);
         if let Some(place) = here {
-            self.front.redirect(commit, &place, None, memory);
+            // An interrupted jump was followed.
+            self.front.redirect(commit, &Place { len: 0, ..place }, None, memory);
         } else {
             self.front.hold(commit + 1);
         }

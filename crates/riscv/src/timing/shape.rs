@@ -48,6 +48,8 @@ pub(super) enum Ready {
     Execute,
     /// This many cycles after entering EX.
     Later(u32),
+    /// This many cycles after entering MEM.
+    LaterThanMemory(u32),
     /// When the iterative unit has it, and no other instruction writes a register.
     Unit,
     /// This many bubbles before an instruction that uses it, from the end of MEM.
@@ -102,8 +104,11 @@ impl Shape {
         let operation = operation(insn, core);
         let fixed = if insn.op.by_operands() { 0 } else { fixed_shift(insn, core) };
         let total = operation.cycles + fixed;
-        let (mut cycles, mut result) =
-            if operation.pipelined { (1, Ready::Later(total)) } else { (total, Ready::Execute) };
+        let (mut cycles, mut result) = match (operation.pipelined, operation.late) {
+            (true, false) => (1, Ready::Later(total)),
+            (true, true) => (1, Ready::LaterThanMemory(total - 1)),
+            (false, _) => (total, Ready::Execute),
+        };
         let cause = match row.class {
             Class::Jump | Class::JumpReg => Cause::Branch,
             Class::System => Cause::Csr,
@@ -192,7 +197,7 @@ impl Shape {
     pub(super) fn execution(&self, costs: &Costs) -> [(u32, Cause); 2] {
         let cycles = match self.result {
             // The unit takes the next operation in the meantime.
-            Ready::Later(_) | Ready::Unit => self.cycles,
+            Ready::Later(_) | Ready::LaterThanMemory(_) | Ready::Unit => self.cycles,
             _ if self.late_cycles > 0 => self.cycles,
             _ => self.cycles.saturating_add_signed(costs.execute),
         };
@@ -296,6 +301,10 @@ pub(super) struct Costs {
     pub(super) data_miss: u32,
     /// With which of the latest stores a load overlaps: the lowest bit is for the latest.
     pub(super) overlap: u8,
+    /// Whether what is behind it is stalled in ID when it turns out that it has to go through the pipe again.
+    pub(super) stuck: bool,
+    /// Until when a miss of what is behind it holds the fetch, if it has to go through the pipe again.
+    pub(super) held: Option<i64>,
     /// Whether it accesses a device.
     pub(super) device: bool,
     /// Cycles of further accesses.

@@ -1,5 +1,6 @@
 //! The plain scoreboard as an observer.
 
+use super::beyond::Beyond;
 use super::core::{Core, CoreError};
 use super::csr;
 use super::keys::Kind;
@@ -14,7 +15,7 @@ use super::shape::{self, Costs, Shape};
 use super::step::Step;
 use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
-use crate::insn::{Class, Op};
+use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
 use crate::privilege::Privilege;
@@ -72,6 +73,8 @@ pub(super) struct Model {
     pub(super) predict: Predict,
     /// What is in place of `pipe` and `predict`, if the core has one.
     pub(super) board: Option<Box<Scoreboard>>,
+    /// What wrong paths may come to, in a core that fetches them.
+    pub(super) beyond: Option<Beyond>,
     pub(super) ledger: Ledger,
     pub(super) instructions: u64,
     pub(super) traps: u64,
@@ -80,6 +83,11 @@ pub(super) struct Model {
     /// The phase that the next refill is charged to.
     pub(super) refill_phase: u8,
     pub(super) started: bool,
+    /// Until when there was something in ID that a misprediction has dropped.
+    pub(super) dropped: Option<i64>,
+    /// When the instruction cache can be read again that a `fence.i` empties: behind the instruction after it, which is
+    /// fetched already.
+    pub(super) emptied: Option<i64>,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
     interrupted: Option<i64>,
 }
@@ -92,6 +100,7 @@ impl Model {
             memory: Memory::new(core)?,
             predict: Predict::new(core),
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
+            beyond: core.branch.wrong_path.then(Beyond::default),
             ledger: Ledger::default(),
             core: core.clone(),
             instructions: 0,
@@ -99,6 +108,8 @@ impl Model {
             stacking: [0; Cause::COUNT],
             refill_phase: 0,
             started: false,
+            dropped: None,
+            emptied: None,
             interrupted: None,
         })
     }
@@ -170,14 +181,14 @@ impl Model {
             }
         }
         let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
-        let (mut settle, mut penalty) = (0, (0, false));
+        let (mut settle, mut penalty) = (0, (0, Stage::Execute));
         if let Some(turn) = Turn::new(step.pc, step.insn) {
             let code = self.predict.foresee(&turn, step.next_pc, step.taken);
             settle = self.predict.settling(&turn, code);
-            penalty = (self.predict.bubbles(&turn, code), self.predict.early(&turn, code));
+            penalty = (self.predict.bubbles(&turn, code), self.predict.found(&turn, code));
         }
         let dependence = step.insn.op.by_operands().then(|| Dependence::of(step.insn, &self.core)).flatten();
-        let costs = Costs {
+        let mut costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
             second,
@@ -189,34 +200,57 @@ impl Model {
             overlap: data.overlap,
             device: accesses.iter().any(|access| access.pa < RAM_BASE),
             again,
+            ..Costs::default()
         };
         let shape = Shape::new(step.insn, &self.core);
+        let strayed = self.stray_from_load(step, &shape, &costs);
+        (costs.stuck, costs.held) = (strayed.stalled, strayed.held);
+        if let Some(beyond) = &mut self.beyond {
+            beyond.note(step.pa, step.insn);
+            self.dropped = None;
+        }
         let pass = self.pipe.pass(&shape, &costs);
         self.charge(step.phase, &pass);
         self.instructions += 1;
+        if let Some(at) = self.emptied.take() {
+            self.memory.flush_instructions();
+            self.pipe.redirect_at(at, Cause::Csr, Flush::System);
+        }
         self.behind(step, penalty);
         (pass, costs)
     }
 
     /// When the next instruction would enter each stage, if it is found and misses nothing.
     fn next_starts(&self, machine: &Machine) -> Option<[i64; 5]> {
+        let (insn, costs) = self.next_instruction(machine)?;
+        Some(self.pipe.clone().pass(&Shape::new(&insn, &self.core), &costs).starts)
+    }
+
+    /// The next instruction, if it is found, and what it costs if it misses nothing.
+    pub(super) fn next_instruction(&self, machine: &Machine) -> Option<(Insn, Costs)> {
         let bytes = machine.read_memory(machine.translate(machine.pc())?, 4).ok()?;
         let word = u32::from_le_bytes(bytes.try_into().ok()?);
         let word = if word & 3 == 3 { word } else { word & 0xffff };
         let insn = machine.decoder.decode(word)?;
         let (second, at_hand) = self.second_fetches(machine.pc(), insn.len);
-        let costs = Costs { second, at_hand, ..Costs::default() };
-        Some(self.pipe.clone().pass(&Shape::new(&insn, &self.core), &costs).starts)
+        Some((insn, Costs { second, at_hand, ..Costs::default() }))
     }
 
     /// What an instruction does to the fetch of the next one.
-    /// `early` says whether the front end finds it out.
-    pub(super) fn behind(&mut self, step: &Step, (penalty, early): (u32, bool)) {
+    /// `found` is the stage that finds it out.
+    pub(super) fn behind(&mut self, step: &Step, (penalty, found): (u32, Stage)) {
         let s = &self.core.system;
         match step.insn.row().class {
             Class::Branch | Class::Jump | Class::JumpReg => {
-                if penalty > 0 && early {
+                if penalty > 0 && found == Stage::Fetch {
                     self.pipe.redirect_from_fetch(penalty, Cause::Branch, Flush::Branch);
+                } else if penalty > 0 && found == Stage::Memory {
+                    let strayed = self.stray_from_branch(step);
+                    let penalty = penalty + u32::from(strayed.stalled);
+                    self.pipe.redirect_from_memory(penalty, Cause::Branch, Flush::Branch);
+                    self.pipe.hold(strayed.held);
+                    let dropped = strayed.present && !strayed.stalled;
+                    self.dropped = dropped.then_some(self.pipe.entered()[1]);
                 } else if penalty > 0 {
                     self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
                 } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
@@ -231,20 +265,21 @@ impl Model {
                 let bubbles = s.csr_flush_of.of(step.insn.imm as u16).unwrap_or(s.csr_flush);
                 if flushes && bubbles > 0 {
                     self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
+                    self.stray_from_flush(step);
                 }
             }
             Class::System => match step.insn.op {
                 Op::Mret | Op::Sret => {
                     let penalty = self.core.return_penalty();
                     self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Return);
+                    self.stray_from_flush(step);
+                }
+                Op::FenceI if s.fence_i_early => {
+                    self.emptied = Some(self.pipe.entered()[0] - 1 + i64::from(s.fence_i));
                 }
                 Op::FenceI => {
                     self.memory.flush_instructions();
-                    if s.fence_i_early {
-                        self.pipe.redirect_from_decode(s.fence_i, Cause::Csr, Flush::System);
-                    } else {
-                        self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
-                    }
+                    self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
                 }
                 Op::SfenceVma => {
                     self.memory.flush_translations();
@@ -301,14 +336,23 @@ impl Model {
         costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
         // An access without a translation has looked for one.
         let looked = matches!(trap.cause, exception::Cause::LoadPageFault | exception::Cause::StorePageFault);
-        if looked && self.core.memory.fault_walks && self.memory.data_walks() {
-            costs.data_walk = self.core.memory.walk + 1;
+        if looked {
+            costs.data_walk = self.memory.fault_walk(trap.tval);
         }
         // A CSR instruction that is illegal waits as one that is not.
         let illegal = trap.cause == exception::Cause::IllegalInstruction;
         let csr = illegal && trap.tval & 0x7f == 0x73 && trap.tval >> 12 & 3 != 0;
         let drain = csr && self.core.system.csr_drain;
         let pass = self.pipe.trap(ecall, drain, self.core.trap.exception, &costs);
+        if let Some(at) = self.emptied.take() {
+            self.memory.flush_instructions();
+            self.pipe.redirect_at(at, Cause::Csr, Flush::System);
+        }
+        if self.beyond.is_some()
+            && let Some(pa) = self.memory.physical(trap.epc, trap.from)
+        {
+            self.stray_from_trap(trap, pa);
+        }
         self.charge(phase, &pass);
         Some((pass, costs))
     }
@@ -456,6 +500,11 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             return self.cycles() >= seen;
         }
         let seen = seen.cast_signed();
+        if self.model.beyond.is_some() {
+            let held = self.model.holds_for_interrupt(machine, seen);
+            self.model.interrupted = held.map(|held| held + 2);
+            return held.is_some();
+        }
         let Some(next) = self.model.next_starts(machine) else { return false };
         let taken = next[2] > seen;
         if taken {
