@@ -401,12 +401,8 @@ impl<const PIPE: bool> Fast<PIPE> {
             let (insn, operands) = (&op.insn, [0; 2]);
             let taken = pass.taken() && place + 1 == pass.end();
             let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
-            if self.model.beyond.is_some() {
-                let shape = block.shapes[i];
-                let strayed = self.model.stray_from_load(&step, &shape, &costs);
-                (costs.stuck, costs.held) = (strayed.stalled, strayed.held);
-            }
-            let passed = self.model.pipe.pass(&self.blocks[number].shapes[i], &costs);
+            self.model.stray_from_load(&step, &block.shapes[i], &mut costs);
+            let passed = self.model.pipe.pass(&block.shapes[i], &costs);
             for (sum, c) in charges.iter_mut().zip(&passed.charges) {
                 *sum += c;
             }
@@ -485,7 +481,9 @@ impl<const PIPE: bool> Fast<PIPE> {
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
         let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
-        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || !PLAIN && Self::each(&self.model, block))
+        if PIPE
+            && (block.jumps.len() > MOST_PREDICTIONS
+                || !PLAIN && self.model.goes_singly(&block.jumps, &mut block.known))
             || !ready
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
@@ -565,14 +563,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             let found = Known { block: number as u32, state, predictions, misses, ..UNKNOWN };
             self.learn(found, several, pass, at);
         }
-    }
-
-    /// Whether a block goes through the model instruction by instruction.
-    fn each(model: &Model, block: &mut Block) -> bool {
-        let known = std::mem::replace(&mut block.known, true);
-        let astray = |(_, turn, next): &(u8, Turn, u64)| model.predict.astray(turn, *next);
-        model.board.is_some()
-            || model.beyond.is_some() && (!known || model.emptied.is_some() || block.jumps.iter().any(astray))
     }
 
     /// Runs as far as all their lines are settled, where only counts matter: what their accesses do to caches does

@@ -25,6 +25,7 @@
 //! assert_eq!(timed.ledger().total(), timed.cycles());
 //! ```
 
+mod astray;
 mod beyond;
 mod core;
 mod csr;
@@ -43,9 +44,11 @@ mod replay;
 mod rigid;
 mod scoreboard;
 mod shape;
+mod slot;
 mod step;
 mod stores;
 mod timed;
+mod traps;
 
 pub use self::core::{Core, CoreError};
 pub use csr::CsrFlushes;

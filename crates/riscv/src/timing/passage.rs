@@ -1,6 +1,7 @@
 //! The passage of one instruction through the pipe, for stage diagrams.
 
-use super::Cause;
+use super::ledger::{Cause, Causes};
+use super::shape::Costs;
 use crate::privilege::Privilege;
 
 /// A stage.
@@ -88,6 +89,29 @@ pub struct Passage {
     /// Why it did not retire, if so. For an instruction that raises an exception this is [`Flush::Trap`], too, and it
     /// reaches write-back; `pc` is then the trap's `epc`.
     pub squashed: Option<Flush>,
+}
+
+/// The stalls of a passage, from what was charged.
+pub(super) fn stalls(charges: &Causes, costs: &Costs) -> Vec<Stall> {
+    let mut all = Vec::new();
+    let mut left = *charges;
+    let mut add = |stage, cause: Cause, most: u64| {
+        let cycles = left[cause as usize].min(most);
+        left[cause as usize] -= cycles;
+        if cycles > 0 {
+            all.push(Stall { stage, cause, cycles });
+        }
+    };
+    add(Stage::Fetch, Cause::TlbWalk, costs.fetch_walk.into());
+    add(Stage::Fetch, Cause::IMiss, u64::MAX);
+    add(Stage::Fetch, Cause::Structural, costs.second.into());
+    add(Stage::Decode, Cause::LoadUse, u64::MAX);
+    add(Stage::Decode, Cause::Csr, u64::MAX);
+    add(Stage::Execute, Cause::LongOperation, u64::MAX);
+    add(Stage::Memory, Cause::TlbWalk, u64::MAX);
+    add(Stage::Memory, Cause::DMiss, u64::MAX);
+    add(Stage::Memory, Cause::Structural, u64::MAX);
+    all
 }
 
 /// Receives passages. `()` discards them and costs nothing.

@@ -15,47 +15,13 @@
 //! after the other, in the order of the pipe, each charged with what it adds. (With no delay at all `WB` is
 //! `WB' + 1`, whatever the state: each stage of the one before begins later than its own stage before.)
 
-use super::passage::{Flush, Stall};
+use super::passage::Flush;
 use super::port::{self, Port};
 use super::replay::Waiting;
 use super::rigid::{self, Rigid};
 use super::shape::{Costs, Ready, Shape, ZERO};
-use super::{Cause, Causes, Core, Kind, Stage};
-
-/// Where the next instruction's fetch has to wait for this one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Redirect {
-    /// The earliest IF (the earliest WB on a core that is not pipelined).
-    pub(super) at: i64,
-    pub(super) cause: Cause,
-    pub(super) flush: Flush,
-}
-
-/// When the instruction was in each stage, and what its cycles are charged to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Pass {
-    /// What is the instruction's own.
-    pub(super) charges: Causes,
-    /// What the one that redirected the fetch is charged.
-    pub(super) refill: Option<(Cause, u64)>,
-    /// When it entered each stage.
-    pub(super) starts: [i64; 5],
-}
-
-impl Pass {
-    /// All its cycles.
-    pub(super) fn total(&self) -> u64 {
-        self.charges.iter().sum::<u64>() + self.refill.map_or(0, |(_, n)| n)
-    }
-}
-
-/// A register that is not ready yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Pending {
-    pub(super) register: u8,
-    pub(super) cause: Cause,
-    pub(super) at: i64,
-}
+use super::slot::{Pass, Pending, Redirect};
+use super::{Cause, Core, Kind};
 
 /// Everything about the past that the future depends on, relative to the last write-back: the key of memos.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -713,26 +679,3 @@ const FLAGS_BEHIND_STORES: i64 = 4;
 
 /// Marks the operands that `ecall` reads.
 const ECALL: u8 = 255;
-
-/// The stalls of a passage, from what was charged.
-pub(super) fn stalls(charges: &Causes, costs: &Costs) -> Vec<Stall> {
-    let mut all = Vec::new();
-    let mut left = *charges;
-    let mut add = |stage, cause: Cause, most: u64| {
-        let cycles = left[cause as usize].min(most);
-        left[cause as usize] -= cycles;
-        if cycles > 0 {
-            all.push(Stall { stage, cause, cycles });
-        }
-    };
-    add(Stage::Fetch, Cause::TlbWalk, costs.fetch_walk.into());
-    add(Stage::Fetch, Cause::IMiss, u64::MAX);
-    add(Stage::Fetch, Cause::Structural, costs.second.into());
-    add(Stage::Decode, Cause::LoadUse, u64::MAX);
-    add(Stage::Decode, Cause::Csr, u64::MAX);
-    add(Stage::Execute, Cause::LongOperation, u64::MAX);
-    add(Stage::Memory, Cause::TlbWalk, u64::MAX);
-    add(Stage::Memory, Cause::DMiss, u64::MAX);
-    add(Stage::Memory, Cause::Structural, u64::MAX);
-    all
-}

@@ -7,14 +7,15 @@ use super::keys::Kind;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::operands::Dependence;
-use super::passage::{Flush, Passage, Sink, Stage};
-use super::pipe::{Pass, Pipe, stalls};
+use super::passage::{Flush, Passage, Sink, Stage, stalls};
+use super::pipe::Pipe;
 use super::predict::{Predict, Turn};
 use super::scoreboard::Scoreboard;
 use super::shape::{self, Costs, Shape};
+use super::slot::Pass;
 use super::step::Step;
 use crate::bus::RAM_BASE;
-use crate::exception::{self, Trap};
+use crate::exception::Trap;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
@@ -79,7 +80,7 @@ pub(super) struct Model {
     pub(super) instructions: u64,
     pub(super) traps: u64,
     /// What the words cost that traps and returns stack in hardware; part of the ledger.
-    stacking: Causes,
+    pub(super) stacking: Causes,
     /// The phase that the next refill is charged to.
     pub(super) refill_phase: u8,
     pub(super) started: bool,
@@ -89,7 +90,7 @@ pub(super) struct Model {
     /// fetched already.
     pub(super) emptied: Option<i64>,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
-    interrupted: Option<i64>,
+    pub(super) interrupted: Option<i64>,
 }
 
 impl Model {
@@ -203,8 +204,7 @@ impl Model {
             ..Costs::default()
         };
         let shape = Shape::new(step.insn, &self.core);
-        let strayed = self.stray_from_load(step, &shape, &costs);
-        (costs.stuck, costs.held) = (strayed.stalled, strayed.held);
+        self.stray_from_load(step, &shape, &mut costs);
         if let Some(beyond) = &mut self.beyond {
             beyond.note(step.pa, step.insn);
             self.dropped = None;
@@ -291,112 +291,6 @@ impl Model {
                 _ => {}
             },
             _ => {}
-        }
-    }
-
-    /// A trap is taken; yields the slot of the instruction that traps, if one does.
-    pub(super) fn trap(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
-        self.start(phase);
-        self.traps += 1;
-        if self.board.is_some() {
-            return self.trap_of_board(trap, phase);
-        }
-        if trap.cause.is_interrupt() {
-            let penalty = self.core.trap.interrupt;
-            match self.interrupted.take() {
-                // It is not known when the line rose: the next instruction had just come to ID.
-                None if self.core.pipeline.replay > 0 => self.pipe.interrupt(penalty + 1),
-                None => self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt),
-                Some(write) => {
-                    self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Interrupt);
-                    self.pipe.redirect_behind(write, penalty, Cause::TrapFlush, Flush::Interrupt);
-                }
-            }
-            self.refill_phase = phase;
-            return None;
-        }
-        let ecall = matches!(
-            trap.cause,
-            exception::Cause::UserEcall | exception::Cause::SupervisorEcall | exception::Cause::MachineEcall
-        );
-        let cannot_fetch = matches!(
-            trap.cause,
-            exception::Cause::InstructionMisaligned
-                | exception::Cause::InstructionAccessFault
-                | exception::Cause::InstructionPageFault
-        );
-        let mut costs = Costs::default();
-        if !cannot_fetch && let Some(pa) = self.memory.physical(trap.epc, trap.from) {
-            let waits = self.memory.fetch(trap.epc, pa, 1, trap.from);
-            (costs.fetch_walk, costs.fetch_miss) = (waits.walk, waits.miss);
-        }
-        // An access that fails has gone to memory.
-        let accessed =
-            matches!(trap.cause, exception::Cause::LoadAccessFault | exception::Cause::StoreAccessFault);
-        costs.again = if accessed { self.core.pipeline.memory_wait } else { 0 };
-        // An access without a translation has looked for one.
-        let looked = matches!(trap.cause, exception::Cause::LoadPageFault | exception::Cause::StorePageFault);
-        if looked {
-            costs.data_walk = self.memory.fault_walk(trap.tval);
-        }
-        // A CSR instruction that is illegal waits as one that is not.
-        let illegal = trap.cause == exception::Cause::IllegalInstruction;
-        let csr = illegal && trap.tval & 0x7f == 0x73 && trap.tval >> 12 & 3 != 0;
-        let drain = csr && self.core.system.csr_drain;
-        let pass = self.pipe.trap(ecall, drain, self.core.trap.exception, &costs);
-        if let Some(at) = self.emptied.take() {
-            self.memory.flush_instructions();
-            self.pipe.redirect_at(at, Cause::Csr, Flush::System);
-        }
-        if self.beyond.is_some()
-            && let Some(pa) = self.memory.physical(trap.epc, trap.from)
-        {
-            self.stray_from_trap(trap, pa);
-        }
-        self.charge(phase, &pass);
-        Some((pass, costs))
-    }
-
-    fn trap_of_board(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
-        let cannot_fetch = matches!(
-            trap.cause,
-            exception::Cause::InstructionMisaligned
-                | exception::Cause::InstructionAccessFault
-                | exception::Cause::InstructionPageFault
-        );
-        let place = match self.memory.physical(trap.epc, trap.from) {
-            Some(pa) if !cannot_fetch => {
-                Some(super::frontend::Place { pc: trap.epc, pa, len: 2, privilege: trap.from })
-            }
-            _ => None,
-        };
-        let board = self.board.as_mut()?;
-        let (pass, costs) = board.trap(place.as_ref(), trap, &mut self.memory);
-        self.pipe.set_write(board.commit(), board.redirected());
-        self.charge(phase, &pass);
-        (!trap.cause.is_interrupt()).then_some((pass, costs))
-    }
-
-    /// The words that a trap or a return has stacked in hardware ([`crate::custom`]) go through the data port, one
-    /// after the other as loads and stores do, before the pipe is refilled.
-    pub(super) fn stack(&mut self, words: &[Access], phase: u8) {
-        if words.is_empty() {
-            return;
-        }
-        // Their addresses are physical: no translation.
-        let missed =
-            words.iter().map(|word| self.memory.data(&Data::of(word), Privilege::Machine).miss).sum();
-        let port = words.len() as u32 * (1 + self.core.pipeline.memory_wait);
-        match &mut self.board {
-            Some(board) => {
-                board.occupy(port + missed);
-                self.pipe.set_write(board.commit(), board.redirected());
-            }
-            None => self.pipe.occupy(port + missed),
-        }
-        for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
-            self.ledger.charge(phase, cause, cycles.into());
-            self.stacking[cause as usize] += u64::from(cycles);
         }
     }
 }
