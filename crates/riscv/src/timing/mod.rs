@@ -25,6 +25,7 @@
 //! assert_eq!(timed.ledger().total(), timed.cycles());
 //! ```
 
+mod backend;
 mod core;
 mod csr;
 mod fast;
@@ -44,6 +45,7 @@ mod shape;
 mod step;
 mod stores;
 mod timed;
+mod work;
 
 pub use self::core::{Core, CoreError};
 pub use csr::CsrFlushes;

@@ -46,8 +46,15 @@ impl Stores {
         Stores { shape, queued: VecDeque::new(), words: Vec::new(), answered: VecDeque::new(), sent: 0 }
     }
 
+    /// A store commits as early as it can from `at` on; yields when.
+    pub(super) fn store(&mut self, at: i64, address: u64, latency: i64) -> i64 {
+        let at = self.accept(at);
+        self.commit(at, address, latency);
+        at
+    }
+
     /// The earliest cycle from `at` on in which a store can commit.
-    pub(super) fn accept(&self, at: i64) -> i64 {
+    fn accept(&self, at: i64) -> i64 {
         match self.queued.len().checked_sub(self.shape.queue as usize) {
             Some(first) => at.max(self.queued[first].leaves + 1),
             None => at,
@@ -55,7 +62,7 @@ impl Stores {
     }
 
     /// A store commits; memory answers after `latency`.
-    pub(super) fn commit(&mut self, at: i64, address: u64, latency: i64) {
+    fn commit(&mut self, at: i64, address: u64, latency: i64) {
         let last = self.queued.back().map_or(at, |last| last.leaves);
         let mut leaves = (at + 1).max(last + 1);
         let number = address >> 3;
