@@ -1,5 +1,5 @@
 //! Issue, execution and commit of a core with a scoreboard: what depends on cycles only, so that runs of instructions
-//! can be memoized. What stores do behind it is in [`Behind`].
+//! can be memoized. What stores do behind it is in [`Stores`].
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use super::core::Core;
 use super::frontend::Fetched;
 use super::keys::ScoreboardShape;
 use super::ledger::Cause;
-use super::memory::{Data, Waits};
+use super::memory::Waits;
 use super::passage::Flush;
 use super::pipe::{Pass, Redirect};
-use super::stores::Stores;
+use super::stores::{Asks, Behind, Stores};
 use super::work::{Unit, Work};
 use crate::exception;
 
@@ -20,59 +20,6 @@ pub(super) const DECODE: i64 = 3;
 
 /// A delay, and why.
 type Delay = (i64, Cause);
-
-/// What one access asked of the stores before it, and what it heard, in cycles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// A load: when the data cache would take it. A store: when it would commit.
-    pub(super) at: i64,
-    /// When that is possible.
-    pub(super) from: i64,
-    /// A load that misses: when its line would be requested, and when that is possible.
-    pub(super) request: i64,
-    pub(super) sent: i64,
-}
-
-/// The stores before an access.
-pub(super) struct Behind<'a> {
-    pub(super) stores: &'a mut Stores,
-    /// The access that is being executed.
-    pub(super) access: Data,
-    pub(super) line: u64,
-    pub(super) write_latency: i64,
-    /// What they answered already: then they are as they were behind that.
-    pub(super) given: Option<Asked>,
-    pub(super) asked: Asked,
-}
-
-impl Behind<'_> {
-    fn load(&mut self, at: i64) -> i64 {
-        let from = match self.given {
-            Some(given) => given.from,
-            None => self.stores.clear_of(at, self.access.va),
-        };
-        (self.asked.at, self.asked.from) = (at, from);
-        from
-    }
-
-    fn line(&mut self, request: i64) -> i64 {
-        let sent = match self.given {
-            Some(given) => given.sent,
-            None => self.stores.line_clear(request, self.access.pa, self.line),
-        };
-        (self.asked.request, self.asked.sent) = (request, sent);
-        sent
-    }
-
-    fn store(&mut self, at: i64) -> i64 {
-        let from = match self.given {
-            Some(given) => given.from,
-            None => self.stores.store(at, self.access.pa, self.write_latency),
-        };
-        (self.asked.at, self.asked.from) = (at, from);
-        from
-    }
-}
 
 /// Everything behind the front end.
 #[derive(Clone, Debug)]
@@ -102,6 +49,24 @@ pub(super) struct Backend {
     /// What the next instruction's fetch waited for.
     pub(super) redirect: Option<Redirect>,
     /// Whether there was an instruction.
+    filled: bool,
+}
+
+/// Everything that the future depends on, relative to the last commit: what is no later than the next issue is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BackKey {
+    issue: i32,
+    commits: Vec<i32>,
+    ports: u32,
+    ready: Vec<(u8, i32, Cause)>,
+    written: Vec<(u8, i32)>,
+    fixed_free: Option<(i32, Cause)>,
+    multiplied: bool,
+    before: Option<i32>,
+    last: Option<(i32, i32)>,
+    cache_free: Option<i32>,
+    float_results: Vec<i32>,
+    redirect: Option<(Cause, Flush)>,
     filled: bool,
 }
 
@@ -218,7 +183,7 @@ impl Backend {
                 own = Cause::LongOperation;
                 result = issue + cycles;
                 // Those that came before this one issued are in no one's way.
-                self.float_results.retain(|&other| other > issue);
+                self.float_results.retain(|&other| other >= issue);
                 while self.float_results.contains(&result) {
                     result += 1;
                 }
@@ -227,7 +192,7 @@ impl Backend {
             Unit::Load => {
                 own = Cause::LoadUse;
                 let mut at = self.access(issue, waits.walk);
-                let clear = behind.load(at);
+                let clear = behind.ask(Asks::Load, at);
                 if clear > at {
                     // It notices one cycle later.
                     at = clear.max(at + 1) + 1;
@@ -236,7 +201,7 @@ impl Backend {
                 self.accesses = [self.accesses[1], (issue, at)];
                 result = at + i64::from(self.shape.load);
                 if waits.miss > 0 {
-                    result = behind.line(at + 2) + i64::from(waits.miss);
+                    result = behind.ask(Asks::Line, at + 2) + i64::from(waits.miss);
                     own = Cause::DMiss;
                     self.cache_free = result;
                 }
@@ -255,7 +220,7 @@ impl Backend {
             commit += 1;
         }
         match unit {
-            Unit::Store => commit = behind.store(commit),
+            Unit::Store => commit = behind.ask(Asks::Store, commit),
             Unit::Atomic => {
                 own = Cause::LongOperation;
                 commit = settled(behind.stores, commit) + i64::from(self.shape.atomic);
@@ -296,6 +261,78 @@ impl Backend {
     fn access(&self, issue: i64, walk: u32) -> i64 {
         let at = (issue + 1).max(self.accesses[1].1 + 1);
         if walk > 0 { at + i64::from(walk + self.shape.walk) } else { at }
+    }
+
+    /// Everything that the future depends on, relative to the last commit.
+    pub(super) fn key(&self) -> BackKey {
+        let Backend {
+            shape,
+            issue,
+            ref commits,
+            commit,
+            ports,
+            ref ready,
+            ref written,
+            fixed_free,
+            multiplied,
+            accesses: [(_, before), (last, left)],
+            cache_free,
+            ref float_results,
+            redirect,
+            filled,
+        } = *self;
+        let relative = |at: i64| (at - commit) as i32;
+        // Nothing issues before the next cycle, and no access is in the data cache before the one after that.
+        let later = |at: i64| (at > issue + 1).then(|| relative(at));
+        let registers = || (0..64).zip(ready.iter().zip(written));
+        let mut results: Vec<i32> =
+            float_results.iter().filter(|&&at| at > issue).map(|&at| relative(at)).collect();
+        results.sort_unstable();
+        BackKey {
+            issue: relative(issue),
+            commits: commits.iter().map(|&at| relative(at.max(issue))).collect(),
+            ports: ports.min(shape.commits),
+            ready: registers()
+                .filter_map(|(register, (&(at, cause), _))| Some((register, later(at)?, cause)))
+                .collect(),
+            written: registers().filter_map(|(register, (_, &at))| Some((register, later(at)?))).collect(),
+            fixed_free: later(fixed_free.0).map(|at| (at, fixed_free.1)),
+            multiplied: multiplied == issue,
+            before: (before > issue).then(|| relative(before)),
+            last: (left > issue).then(|| (relative(last.max(issue - 1)), relative(left))),
+            cache_free: later(cache_free),
+            float_results: results,
+            redirect: redirect.map(|redirect| (redirect.cause, redirect.flush)),
+            filled,
+        }
+    }
+
+    /// The state of a key.
+    pub(super) fn restore(&mut self, key: &BackKey, commit: i64) {
+        let absolute = |at: i32| i64::from(at) + commit;
+        let past = i64::MIN / 2;
+        self.commit = commit;
+        self.issue = absolute(key.issue);
+        self.commits.clear();
+        self.commits.extend(key.commits.iter().map(|&at| absolute(at)));
+        self.ports = key.ports;
+        self.ready = [(past, Cause::Issue); 64];
+        for &(register, at, cause) in &key.ready {
+            self.ready[usize::from(register)] = (absolute(at), cause);
+        }
+        self.written = [past; 64];
+        for &(register, at) in &key.written {
+            self.written[usize::from(register)] = absolute(at);
+        }
+        self.fixed_free = key.fixed_free.map_or((past, Cause::Issue), |(at, cause)| (absolute(at), cause));
+        self.multiplied = if key.multiplied { self.issue } else { past };
+        let last = key.last.map_or((past, past), |(last, left)| (absolute(last), absolute(left)));
+        self.accesses = [(past, key.before.map_or(past, absolute)), last];
+        self.cache_free = key.cache_free.map_or(past, absolute);
+        self.float_results.clear();
+        self.float_results.extend(key.float_results.iter().map(|&at| absolute(at)));
+        self.redirect = key.redirect.map(|(cause, flush)| Redirect { at: commit, cause, flush });
+        self.filled = key.filled;
     }
 
     /// An instruction traps instead of retiring (or an interrupt takes its place).

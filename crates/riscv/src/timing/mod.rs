@@ -33,6 +33,7 @@ mod frontend;
 mod history;
 mod keys;
 mod ledger;
+mod memo;
 mod memory;
 mod operands;
 mod passage;

@@ -11,7 +11,7 @@
 //! commit = max(result + 1, commit')                  (some may commit beside the one before)
 //! ```
 
-use super::backend::{Backend, Behind, DECODE};
+use super::backend::{Backend, DECODE};
 use super::core::Core;
 use super::csr;
 use super::frontend::{Frontend, Place};
@@ -22,7 +22,7 @@ use super::passage::Flush;
 use super::pipe::{Pass, Redirect};
 use super::shape::Costs;
 use super::step::Step;
-use super::stores::Stores;
+use super::stores::{Behind, Stores};
 use super::work::{Unit, Work};
 use crate::insn::{Class, Insn, Op};
 
@@ -112,10 +112,11 @@ impl Scoreboard {
         let mut behind = Behind {
             stores: &mut self.stores,
             access,
+            number: 0,
             line: memory.data_line_bytes(),
             write_latency: memory.write_latency().into(),
-            given: None,
-            asked: Default::default(),
+            given: &[],
+            record: None,
         };
         let (op, latency) = (step.insn.op, i64::from(memory.latency()));
         self.front.leave(self.back.decode(fetched.valid));
@@ -139,6 +140,7 @@ impl Scoreboard {
         // What is fetched next.
         match work.unit {
             Unit::Branch => {
+                self.front.note(step.pc, step.insn);
                 self.turn(&place, step, memory);
             }
             _ => self.flush(&place, step.insn, work.unit, memory),
