@@ -1,4 +1,4 @@
-//! What the model knows of an instruction before it is executed, found once for each.
+//! An instruction as the models of pipes need it, found once for each.
 
 use super::core::Core;
 use super::operands::Dependence;
@@ -58,7 +58,7 @@ impl Unit {
     }
 }
 
-/// An instruction as the models of pipes need it.
+/// Its shape, its operation and the unit that executes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     insn: Insn,
