@@ -9,8 +9,10 @@
 use std::collections::HashMap;
 use std::slice;
 
+use super::block::{Block, Place};
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
+use super::memo::{Memo, physical};
 use super::memory::{Data, Lines, Waits};
 use super::operands::Dependence;
 use super::passage::Stage;
@@ -22,7 +24,7 @@ use super::timed::{Model, TimingCounts};
 use crate::engine::boxed;
 use crate::exception::Trap;
 use crate::insn::Class;
-use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
+use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 use crate::privilege::Privilege;
 
 /// Entries of the table of results; a power of two.
@@ -34,43 +36,6 @@ const MOST: usize = 1 << 16;
 /// Two bits for each prediction in a block.
 const MOST_PREDICTIONS: usize = 32;
 const NOTHING: u32 = u32::MAX;
-
-/// A run of instructions.
-struct Block {
-    shapes: Vec<Shape>,
-    lines: Lines,
-    /// How many instructions.
-    len: u16,
-    /// Those that access memory, in order.
-    memory: Vec<Place>,
-    /// How many of them store.
-    stores: u16,
-    /// Those whose operands are reported, in order, and what those change; none in a core without such operations.
-    operated: Vec<(u8, Option<Dependence>)>,
-    /// Those that may jump: which, and where they went, unless the last one is indirect.
-    jumps: Vec<(u8, Turn, u64)>,
-    /// Whether that is so.
-    indirect: bool,
-    /// The privilege mode's number.
-    phase: u8,
-    /// Whether it was executed before.
-    known: bool,
-}
-
-/// An instruction that accesses memory.
-struct Place {
-    /// Which.
-    at: u8,
-    size: u8,
-    store: bool,
-}
-
-impl Place {
-    /// Its access, known by where that was.
-    fn data(&self, several: &Several, touch: &Touch) -> Data {
-        Data { va: several.outside(touch.va), pa: touch.pa(), size: self.size, store: self.store }
-    }
-}
 
 /// What a block did from a state.
 #[derive(Clone, Copy)]
@@ -87,15 +52,6 @@ struct Known {
 
 const UNKNOWN: Known =
     Known { block: NOTHING, state: 0, predictions: 0, misses: [0; 2], next: 0, cycles: 0, count: 0 };
-
-/// One miss as a number; `None` when it does not fit.
-fn miss_code(at: u8, waits: Waits) -> Option<u64> {
-    let Waits { walk, miss, execute, overlap } = waits;
-    let execute = i16::try_from(execute).ok()?.cast_unsigned();
-    let fits = walk < 1 << 16 && miss < 1 << 20;
-    let codes = u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
-    fits.then_some((u64::from(at) + 1) << 54 | codes)
-}
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
 /// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
@@ -136,6 +92,8 @@ pub struct Fast<const PIPE: bool = true> {
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
+    /// Runs of a core with a scoreboard.
+    memo: Option<Box<Memo>>,
     /// For one block: misses, and operations that depend on their operands, by number of instruction.
     misses: Vec<(u8, Waits)>,
     /// How often a block was found, and how often it was replayed.
@@ -153,6 +111,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         Ok(Fast {
             dependent,
             plain,
+            memo: (PIPE && model.board.is_some()).then(|| Box::new(Memo::new(core))),
             model,
             accesses: Vec::new(),
             stacked: Vec::new(),
@@ -175,7 +134,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// Cycles so far: until the last instruction has left the pipe.
     pub fn cycles(&self) -> u64 {
         match self.state {
-            NOTHING => self.model.cycles(),
+            NOTHING => self.memo.as_ref().map_or(self.model.cycles(), |memo| memo.cycles(&self.model)),
             _ => (self.write + 1) as u64,
         }
     }
@@ -193,11 +152,14 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Runs of instructions that were looked up, and that were replayed.
     pub fn memo_counts(&self) -> (u64, u64) {
-        (self.hits, self.replays)
+        self.memo.as_ref().map_or((self.hits, self.replays), |memo| (memo.hits, memo.replays))
     }
 
     /// Charges what results were used for.
     fn settle(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.settle(&mut self.model);
+        }
         for at in 0..RESULTS {
             self.charge(at);
         }
@@ -207,6 +169,9 @@ impl<const PIPE: bool> Fast<PIPE> {
     fn forget(&mut self) {
         self.materialise();
         self.settle();
+        if let Some(memo) = &mut self.memo {
+            memo.forget();
+        }
         self.results.fill(UNKNOWN);
         self.blocks.clear();
         self.block_table.fill((u64::MAX, 0));
@@ -217,6 +182,9 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Makes the model's pipe the one that counts.
     fn materialise(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.materialise(&mut self.model);
+        }
         if self.state != NOTHING {
             self.model.pipe.restore(&self.states[self.state as usize], self.write);
             self.state = NOTHING;
@@ -479,6 +447,16 @@ impl<const PIPE: bool> Fast<PIPE> {
         let at = key as usize & (BLOCKS - 1);
         let (known, number) = self.block_table[at];
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
+        if PIPE
+            && !PLAIN
+            && let Some(memo) = &mut self.memo
+        {
+            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks.0);
+            if memo.is_large() {
+                self.epoch = u64::MAX;
+            }
+            return;
+        }
         let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
         if PIPE
@@ -537,7 +515,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let mut misses = [0; 2];
         if !self.misses.is_empty() {
             // One or two misses are part of what is looked up; more are replayed.
-            let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
+            let codes = self.misses.iter().map(|&(i, waits)| waits.code(i));
             let fit = self.misses.len() <= misses.len()
                 && (PLAIN || self.model.beyond.is_none())
                 && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
@@ -640,10 +618,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.epoch = epoch;
         }
     }
-}
-
-fn physical(op: &BlockInsn) -> u64 {
-    u64::from(op.page) << 12 | op.pc & 0xfff
 }
 
 impl<const PIPE: bool> Observer for Fast<PIPE> {

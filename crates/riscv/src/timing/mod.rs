@@ -26,7 +26,9 @@
 //! ```
 
 mod astray;
+mod backend;
 mod beyond;
+mod block;
 mod core;
 mod csr;
 mod fast;
@@ -34,6 +36,7 @@ mod frontend;
 mod history;
 mod keys;
 mod ledger;
+mod memo;
 mod memory;
 mod operands;
 mod passage;
@@ -49,6 +52,7 @@ mod step;
 mod stores;
 mod timed;
 mod traps;
+mod work;
 
 pub use self::core::{Core, CoreError};
 pub use csr::CsrFlushes;

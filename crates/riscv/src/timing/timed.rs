@@ -6,14 +6,14 @@ use super::csr;
 use super::keys::Kind;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
-use super::operands::Dependence;
 use super::passage::{Flush, Passage, Sink, Stage, stalls};
 use super::pipe::Pipe;
 use super::predict::{Predict, Turn};
 use super::scoreboard::Scoreboard;
-use super::shape::{self, Costs, Shape};
+use super::shape::{Costs, Shape};
 use super::slot::Pass;
 use super::step::Step;
+use super::work::Works;
 use crate::bus::RAM_BASE;
 use crate::exception::Trap;
 use crate::insn::{Class, Insn, Op};
@@ -76,6 +76,7 @@ pub(super) struct Model {
     pub(super) board: Option<Box<Scoreboard>>,
     /// What wrong paths may come to, in a core that fetches them.
     pub(super) beyond: Option<Beyond>,
+    works: Works,
     pub(super) ledger: Ledger,
     pub(super) instructions: u64,
     pub(super) traps: u64,
@@ -102,6 +103,7 @@ impl Model {
             predict: Predict::new(core),
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
             beyond: core.branch.wrong_path.then(Beyond::default),
+            works: Works::new(),
             ledger: Ledger::default(),
             core: core.clone(),
             instructions: 0,
@@ -153,13 +155,9 @@ impl Model {
     /// One instruction retires.
     pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
         self.start(step.phase);
+        let work = self.works.of(step.insn, &self.core);
         if let Some(board) = &mut self.board {
-            let shape = Shape::new(step.insn, &self.core);
-            let mut cycles = shape::operation(step.insn, &self.core).cycles.into();
-            if let Some(dependence) = Dependence::of(step.insn, &self.core) {
-                cycles += i64::from(dependence.more(step.operands));
-            }
-            let (pass, costs) = board.retire(step, &shape, cycles, accesses, &mut self.memory);
+            let (pass, costs) = board.retire(step, &work, accesses, &mut self.memory);
             self.pipe.set_write(board.commit(), board.redirected());
             self.charge(step.phase, &pass);
             self.instructions += 1;
@@ -188,13 +186,12 @@ impl Model {
             settle = self.predict.settling(&turn, code);
             penalty = (self.predict.bubbles(&turn, code), self.predict.found(&turn, code));
         }
-        let dependence = step.insn.op.by_operands().then(|| Dependence::of(step.insn, &self.core)).flatten();
         let mut costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
             second,
             at_hand,
-            execute: dependence.map_or(0, |dependence| dependence.more(step.operands)),
+            execute: work.dependence.map_or(0, |dependence| dependence.more(step.operands)),
             settle,
             data_walk: data.walk,
             data_miss: data.miss,
@@ -203,13 +200,12 @@ impl Model {
             again,
             ..Costs::default()
         };
-        let shape = Shape::new(step.insn, &self.core);
-        self.stray_from_load(step, &shape, &mut costs);
+        self.stray_from_load(step, &work.shape, &mut costs);
         if let Some(beyond) = &mut self.beyond {
             beyond.note(step.pa, step.insn);
             self.dropped = None;
         }
-        let pass = self.pipe.pass(&shape, &costs);
+        let pass = self.pipe.pass(&work.shape, &costs);
         self.charge(step.phase, &pass);
         self.instructions += 1;
         if let Some(at) = self.emptied.take() {
