@@ -11,7 +11,7 @@ const DATA: u64 = CODE + 0x1000;
 
 /// CVA6 with caches in which everything hits, and memory that answers after 20 cycles.
 fn core() -> Core {
-    let mut core = Core::preset("cva6-2022").unwrap();
+    let mut core = Core::preset("cva6").unwrap();
     (core.l1i, core.l1d, core.memory.latency) = (None, None, 20);
     core
 }
@@ -202,7 +202,7 @@ fn an_atomic_operation_waits_for_stores_and_for_the_bus() {
 fn what_the_front_end_fetches_on_a_wrong_path_is_waited_for() {
     // The word behind the return is in a line that is not cached: the cache asks memory before the core decodes the return.
     let mut cached = core();
-    cached.l1i = Core::preset("cva6-2022").unwrap().l1i;
+    cached.l1i = Core::preset("cva6").unwrap().l1i;
     let cost = |then: bool| {
         let all = passages(&cached, 24, &|a| {
             // mret at the end of a line goes to its beginning. Before, what is behind it runs if `then`.

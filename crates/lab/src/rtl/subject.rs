@@ -135,7 +135,7 @@ pub static SUBJECTS: &[Subject] = &[
     },
     Subject {
         name: "cva6",
-        preset: "cva6-2022",
+        preset: "cva6",
         isa: "rv64gc",
         misaligned: false,
         cached: true,

@@ -106,7 +106,6 @@ presets!(
     "picorv32",
     "vexriscv",
     "rocket",
-    "cva6-2022",
     "cva6",
 );
 
@@ -118,7 +117,7 @@ fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> String {
 impl Core {
     /// Names that bundled cores had in earlier versions, and what they are called now. Both select the core.
     pub const ALIASES: &'static [(&'static str, &'static str)] =
-        &[("ibex-like", "ibex"), ("rocket-like", "rocket"), ("cva6-like", "cva6")];
+        &[("ibex-like", "ibex"), ("rocket-like", "rocket"), ("cva6-like", "cva6"), ("cva6-2022", "cva6")];
 
     /// A bundled core, by its name or an [earlier one](Self::ALIASES).
     pub fn preset(name: &str) -> Result<Self, CoreError> {

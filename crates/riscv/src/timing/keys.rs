@@ -315,8 +315,6 @@ pub struct Traps {
     /// Additional bubbles after `mret` and `sret` due to a known fault of the core, which `+fault` after the core's
     /// name turns on.
     pub return_fault: u32,
-    /// Whether a trap and a return make a core with a scoreboard forget all predictions.
-    pub forgets_predictions: bool,
     /// Whether `ecall` waits until `a7` is in the register file, without forwarding.
     pub ecall_reads: bool,
 }

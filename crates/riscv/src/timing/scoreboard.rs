@@ -32,8 +32,6 @@ pub(super) struct Scoreboard {
     system: System,
     /// More cycles behind a return.
     return_fault: i64,
-    /// Whether traps and returns forget predictions.
-    forgets: bool,
     pub(super) front: Frontend,
     pub(super) back: Backend,
     pub(super) stores: Stores,
@@ -45,7 +43,6 @@ impl Scoreboard {
         Scoreboard {
             system: core.system,
             return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
-            forgets: core.trap.forgets_predictions,
             front: Frontend::new(&core.front, &core.branch),
             back: Backend::new(core),
             stores: Stores::new(core.stores),
@@ -195,9 +192,6 @@ impl Scoreboard {
             }
             Op::SfenceVma => memory.flush_translations(),
             Op::Mret | Op::Sret => {
-                if self.forgets {
-                    self.front.forget();
-                }
                 if self.return_fault > 0 {
                     self.front.hold(commit + 1 + self.return_fault);
                 }
@@ -227,9 +221,6 @@ impl Scoreboard {
             self.front.redirect(commit, &Place { len: 0, ..place }, None, memory);
         } else {
             self.front.hold(commit + 1);
-        }
-        if self.forgets {
-            self.front.forget();
         }
         let flush = if cause.cause.is_interrupt() { Flush::Interrupt } else { Flush::Trap };
         self.back.set_redirect(commit + 1, Cause::TrapFlush, flush);
