@@ -460,7 +460,8 @@ impl Pipe {
             let_in!(Cause::TlbWalk);
             walk = 0;
         }
-        let missed = if self.rigid.is_some() { std::mem::take(&mut miss) } else { 0 };
+        let again = self.rigid.is_some() && self.port.is_some();
+        let missed = if again { std::mem::take(&mut miss) } else { 0 };
         let accesses = shape.memory != [false; 2];
         if shape.late(costs) > 0 {
             *(if accesses { &mut waits } else { &mut memory_cycles }) += i64::from(shape.late(costs));

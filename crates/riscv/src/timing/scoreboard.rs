@@ -191,10 +191,8 @@ impl Scoreboard {
                 self.front.hold(commit + i64::from(self.system.fence_i) - i64::from(full));
             }
             Op::SfenceVma => memory.flush_translations(),
-            Op::Mret | Op::Sret => {
-                if self.return_fault > 0 {
-                    self.front.hold(commit + 1 + self.return_fault);
-                }
+            Op::Mret | Op::Sret if self.return_fault > 0 => {
+                self.front.hold(commit + 1 + self.return_fault);
             }
             _ => {}
         }
