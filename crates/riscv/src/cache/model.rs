@@ -266,6 +266,12 @@ impl Cache {
         self.counts.writes += writes;
     }
 
+    /// An access was counted that is counted again.
+    pub(crate) fn count_again(&mut self, store: bool) {
+        self.counts.reads -= u64::from(!store);
+        self.counts.writes -= u64::from(store);
+    }
+
     /// The rest of an access.
     #[inline(never)]
     fn find(&mut self, wanted: u64, set: usize, store: bool) -> Found {
