@@ -452,11 +452,11 @@ impl Memory {
     /// caller counts it. Yields with which stores it overlaps, if it is such a one all the same, unless `PLAIN` says that
     /// the core does not [compare](Self::compares) addresses.
     #[inline(always)]
-    pub(super) fn next_to_wait<'a, const PLAIN: bool>(
+    pub(super) fn next_to_wait<'a, 'b, const PLAIN: bool>(
         &mut self,
-        accesses: &mut impl Iterator<Item = (&'a Place, &'a Touch)>,
+        accesses: &mut impl Iterator<Item = (&'a Place, &'b Touch)>,
         walks: bool,
-    ) -> Option<(&'a Place, &'a Touch, Option<u8>)> {
+    ) -> Option<(&'a Place, &'b Touch, Option<u8>)> {
         let cache = self.l1d.as_mut().filter(|_| self.quick);
         let page = if walks { self.latest_data } else { Latest::ALL };
         let Some(cache) = cache else {

@@ -38,6 +38,8 @@ pub(super) struct Turn {
     /// The address behind it.
     sequential: u64,
     kind: Turning,
+    /// Whether it is a branch.
+    branches: bool,
     /// The entry of the direction's table.
     entry: u32,
     /// Whether its fetch may enter its word in the middle.
@@ -108,7 +110,8 @@ impl Predict {
             Predictor::History => History::entry(self.entries, sequential),
             _ => (pc >> 1) as u32 & self.entries.wrapping_sub(1),
         };
-        Some(Turn { pc, sequential, kind, entry, half: pc & 2 != 0 && insn.len == 2 })
+        let branches = matches!(kind, Turning::Branch { .. });
+        Some(Turn { pc, sequential, kind, branches, entry, half: pc & 2 != 0 && insn.len == 2 })
     }
 
     /// Whether a table has each target by its address, and no history is kept.
@@ -135,9 +138,9 @@ impl Predict {
         for (i, (_, turn, next)) in turns.iter().enumerate() {
             let taken = leaves && i + 1 == turns.len();
             let code = match turn.kind {
-                Turning::Branch { backward } => self.branch::<PLAIN>(turn, backward, *next, taken),
-                Turning::Jump { .. } => self.jump(turn, *next),
+                _ if turn.branches => self.branch::<PLAIN>(turn, *next, taken),
                 Turning::Indirect { .. } => self.jump(turn, target()),
+                _ => self.jump(turn, *next),
             };
             codes = codes << 2 | code;
         }
@@ -145,16 +148,17 @@ impl Predict {
     }
 
     #[inline(always)]
-    fn branch<const PLAIN: bool>(&mut self, turn: &Turn, backward: bool, next: u64, taken: bool) -> u64 {
+    fn branch<const PLAIN: bool>(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
         let middle = !PLAIN && self.enters(turn, if taken { next } else { NONE.0 });
-        let right = match (&mut self.history, self.counters.get_mut(turn.entry as usize)) {
-            (Some(history), _) if !PLAIN => history.branch(turn.pc, turn.entry, next, taken),
-            (_, Some(counter)) => {
-                let before = *counter;
-                *counter = if taken { (before + 1).min(3) } else { before.saturating_sub(1) };
-                (before >= 2) == taken
-            }
-            _ => (backward && self.predictor == Predictor::BackwardTaken) == taken,
+        let right = if !PLAIN && let Some(history) = &mut self.history {
+            history.branch(turn.pc, turn.entry, next, taken)
+        } else if let Some(counter) = self.counters.get_mut(turn.entry as usize) {
+            let before = *counter;
+            *counter = if taken { (before + 1).min(3) } else { before.saturating_sub(1) };
+            (before >= 2) == taken
+        } else {
+            let backward = matches!(turn.kind, Turning::Branch { backward: true });
+            (backward && self.predictor == Predictor::BackwardTaken) == taken
         };
         let known = !taken || self.target::<PLAIN>(turn.pc, next, middle);
         if !right {
