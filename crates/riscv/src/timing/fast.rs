@@ -11,6 +11,7 @@ use std::slice;
 
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
+use super::memo::{Memo, physical};
 use super::memory::{Data, Lines, Place, Waits};
 use super::operands::Dependence;
 use super::pipe::Key;
@@ -20,7 +21,7 @@ use super::step::Step;
 use super::timed::{Model, TimingCounts};
 use crate::engine::boxed;
 use crate::exception::Trap;
-use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
+use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 
 /// Entries of the table of results.
 const RESULT_BITS: u32 = 14;
@@ -91,15 +92,6 @@ impl Known {
     }
 }
 
-/// One miss as a number; `None` when it does not fit.
-fn miss_code(at: u8, waits: Waits) -> Option<u64> {
-    let Waits { walk, miss, execute, overlap } = waits;
-    let execute = i16::try_from(execute).ok()?.cast_unsigned();
-    let fits = walk < 1 << 16 && miss < 1 << 20;
-    let codes = u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
-    fits.then_some((u64::from(at) + 1) << 54 | codes)
-}
-
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
 /// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
 ///
@@ -139,6 +131,8 @@ pub struct Fast<const PIPE: bool = true> {
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
+    /// Runs of a core with a scoreboard.
+    memo: Option<Box<Memo>>,
     /// For one block: misses, and operations that depend on their operands, by number of instruction.
     misses: Vec<(u8, Waits)>,
     /// How often results were used, as far as they were charged; how often one was computed; how often a block was
@@ -158,6 +152,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         Ok(Fast {
             dependent,
             plain,
+            memo: (PIPE && model.board.is_some()).then(|| Box::new(Memo::new(core))),
             model,
             accesses: Vec::new(),
             stacked: Vec::new(),
@@ -181,7 +176,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// Cycles so far: until the last instruction has left the pipe.
     pub fn cycles(&self) -> u64 {
         match self.state {
-            NOTHING => self.model.cycles(),
+            NOTHING => self.memo.as_ref().map_or(self.model.cycles(), |memo| memo.cycles(&self.model)),
             _ => (self.write + 1) as u64,
         }
     }
@@ -207,6 +202,9 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Runs of instructions that were looked up, and that were replayed.
     pub fn memo_counts(&self) -> (u64, u64) {
+        if let Some(memo) = &self.memo {
+            return (memo.hits, memo.replays);
+        }
         let uses = self.uses + self.uncharged().map(|known| known.count).sum::<u64>();
         (uses - self.learned, self.replays)
     }
@@ -218,6 +216,9 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Charges what results were used for.
     fn settle(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.settle(&mut self.model);
+        }
         for at in 0..RESULTS {
             self.charge(at);
         }
@@ -227,6 +228,9 @@ impl<const PIPE: bool> Fast<PIPE> {
     fn forget(&mut self) {
         self.materialise();
         self.settle();
+        if let Some(memo) = &mut self.memo {
+            memo.forget();
+        }
         self.results.fill(UNKNOWN);
         self.blocks.clear();
         self.block_table.fill((u64::MAX, 0));
@@ -237,6 +241,9 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Makes the model's pipe the one that counts.
     fn materialise(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.materialise(&mut self.model);
+        }
         if self.state != NOTHING {
             self.model.pipe.restore(&self.states[self.state as usize], self.write);
             self.state = NOTHING;
@@ -332,6 +339,26 @@ impl<const PIPE: bool> Fast<PIPE> {
         number
     }
 
+    /// A block that is not looked up here.
+    #[inline(never)]
+    fn otherwise(
+        &mut self,
+        number: usize,
+        (several, pass): (&Several, &Pass),
+        accesses: &mut slice::Iter<Touch>,
+        operands: &mut slice::Iter<[u64; 2]>,
+        walks: bool,
+    ) {
+        if let Some(memo) = &mut self.memo {
+            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks);
+            if memo.is_large() {
+                self.epoch = u64::MAX;
+            }
+        } else {
+            self.plainly(number, several, pass, accesses, operands);
+        }
+    }
+
     /// Everything in order, instruction by instruction.
     #[cold]
     fn plainly(
@@ -419,23 +446,23 @@ impl<const PIPE: bool> Fast<PIPE> {
         (charges, (self.model.pipe.cycles() - before) as u32)
     }
 
-    /// Finds a result in its second place, or computes it.
+    /// Finds a result in its second place, or computes it. The latest is in the first place.
     #[cold]
     fn learn(&mut self, wanted: Known, several: &Several, pass: &Pass, at: usize) {
         let second = at ^ 1;
-        if !self.results[second].is(&wanted) {
+        self.results.swap(at, second);
+        self.charges.swap(at, second);
+        if !self.results[at].is(&wanted) {
             self.replays += 1;
             self.learned += 1;
             let (charges, cycles) = self.replay(wanted.block(), wanted.predictions, several, pass);
             let next = self.number();
-            self.charge(second);
-            // The latest is in the first place.
-            (self.results[second], self.charges[second]) = (self.results[at], self.charges[at]);
+            self.charge(at);
             self.results[at] = Known { next, cycles, count: 1, ..wanted };
             self.charges[at] = charges;
             return;
         }
-        let known = &mut self.results[second];
+        let known = &mut self.results[at];
         known.count += 1;
         self.state = known.next;
         self.write += i64::from(known.cycles);
@@ -499,7 +526,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         if PIPE && self.model.refill_phase != block.memoized
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
-            self.plainly(number, several, pass, accesses, operands);
+            self.otherwise(number, (several, pass), accesses, operands, walks.0);
             return;
         }
         self.misses.clear();
@@ -538,10 +565,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         if !self.misses.is_empty() {
             // One or two misses are part of what is looked up; more are replayed.
             let codes = match *self.misses {
-                [(at, waits)] => miss_code(at, waits).map(|code| [code, 0]),
-                [(at, waits), (next, others)] => {
-                    miss_code(at, waits).zip(miss_code(next, others)).map(Into::into)
-                }
+                [(at, waits)] => waits.code(at).map(|code| [code, 0]),
+                [(at, waits), (next, others)] => waits.code(at).zip(others.code(next)).map(Into::into),
                 _ => None,
             };
             let Some(codes) = codes else {
@@ -639,10 +664,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.epoch = epoch;
         }
     }
-}
-
-fn physical(op: &BlockInsn) -> u64 {
-    u64::from(op.page) << 12 | op.pc & 0xfff
 }
 
 impl<const PIPE: bool> Observer for Fast<PIPE> {
