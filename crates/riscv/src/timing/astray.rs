@@ -99,8 +99,9 @@ impl Model {
                 strayed.stalled = true;
                 break;
             }
-            let leads =
-                insn.and_then(|insn| Turn::new(pc, &insn)).is_some_and(|turn| self.predict.leads(&turn));
+            let leads = insn
+                .and_then(|insn| self.predict.turn(pc, &insn))
+                .is_some_and(|turn| self.predict.leads(&turn));
             if leads || insn.is_some_and(|insn| insn.row().class == Class::System) {
                 // What follows is not in ID in time.
                 break;

@@ -28,7 +28,6 @@
 mod astray;
 mod backend;
 mod beyond;
-mod block;
 mod core;
 mod csr;
 mod fast;
