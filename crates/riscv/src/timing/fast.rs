@@ -9,14 +9,13 @@
 use std::collections::HashMap;
 use std::slice;
 
+use super::block::Block;
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memo::{Memo, physical};
 use super::memory::{Data, Lines, Place, Waits};
 use super::operands::Dependence;
-use super::passage::Stage;
 use super::pipe::Key;
-use super::predict::Turn;
 use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
@@ -34,29 +33,6 @@ const MOST: usize = 1 << 16;
 /// Two bits for each prediction in a block.
 const MOST_PREDICTIONS: usize = 32;
 const NOTHING: u32 = u32::MAX;
-
-/// A run of instructions.
-struct Block {
-    shapes: Vec<Shape>,
-    lines: Lines,
-    /// How many instructions.
-    len: u16,
-    /// Those that access memory, in order; and how many load and store.
-    memory: Vec<Place>,
-    loads: u16,
-    stores: u16,
-    /// Those whose operands are reported, in order, and what those change; none in a core without such operations.
-    operated: Vec<(u8, Option<Dependence>)>,
-    /// Those that may jump: which, and where they went, unless that is an indirect jump.
-    jumps: Vec<(u8, Turn, u64)>,
-    /// The privilege mode's number.
-    phase: u8,
-    /// The same if the block may be looked up.
-    memoized: u8,
-    /// Whether it was executed before.
-    known: bool,
-}
-
 /// No mode's number.
 const NEVER: u8 = u8::MAX - 1;
 
@@ -425,7 +401,7 @@ impl<const PIPE: bool> Fast<PIPE> {
                 costs.overlap = waits.overlap;
                 miss += 1;
             }
-            let (mut turns, mut penalty) = (false, (0, Stage::Execute));
+            let (mut turns, mut penalty) = (false, (0, super::Stage::Execute));
             if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
                 jump += 1;
                 turns = true;

@@ -595,14 +595,11 @@ impl Memory {
         }
     }
 
-    /// Cycles of a walk that finds that there is no translation, in a core that keeps no trace of that. One load finds it
-    /// out; the machine does not report more.
+    /// Cycles of a walk that finds no translation, by one load: the machine does not report more.
     pub(super) fn fault_walk(&self, va: u64) -> u32 {
         let known = self.dtlb.as_ref().is_none_or(|tlb| tlb.find(self.satp, va).is_some());
-        if !self.latencies.fault_walks || known || self.satp >> 31 == 0 {
-            return 0;
-        }
-        self.latencies.walk + self.latencies.walk_level.unwrap_or(1)
+        let walks = self.latencies.fault_walks && !known && self.satp >> 31 != 0;
+        if walks { self.latencies.walk + self.latencies.walk_level.unwrap_or(1) } else { 0 }
     }
 
     /// Looks a translation up; yields the cycles of the walk, if one is needed. Its loads go through the data

@@ -28,6 +28,7 @@
 mod astray;
 mod backend;
 mod beyond;
+mod block;
 mod core;
 mod csr;
 mod fast;
