@@ -1,7 +1,7 @@
 //! The model of one cache.
 
 use super::geometry::{CacheError, Geometry};
-use super::policy::{Choices, Policy, Register, WritePolicy};
+use super::policy::{Choices, Policy, Register, Ways, WritePolicy};
 use crate::observer::Touch;
 
 /// A place is the number of its line, shifted, with these two bits; an empty one is zero.
@@ -96,6 +96,7 @@ enum Order {
     Plru(Vec<u64>),
     Random(Choices),
     Lfsr(Register),
+    Lfsr16(Ways),
 }
 
 /// One cache. It is deterministic: the same accesses to equal caches have the same outcomes.
@@ -105,7 +106,7 @@ pub struct Cache {
     policy: Policy,
     write: WritePolicy,
     /// All sets one after the other. In LRU and FIFO the order in a set is the policy's, with the empty places
-    /// at its end; in the other two a line stays in its place.
+    /// at its end; in the others a line stays in its place, or its way is noted.
     places: Vec<u64>,
     ways: usize,
     set_mask: u64,
@@ -139,7 +140,10 @@ impl Cache {
             Policy::Lfsr if ways.is_power_of_two() && (2..=8).contains(&ways) => {
                 Order::Lfsr(Register::new(ways))
             }
-            Policy::Lfsr => return Err(CacheError::Register(geometry)),
+            Policy::Lfsr16 { moves } if ways.is_power_of_two() && (2..=64).contains(&ways) => {
+                Order::Lfsr16(Ways::new(geometry.sets() as usize, ways, moves))
+            }
+            Policy::Lfsr | Policy::Lfsr16 { .. } => return Err(CacheError::Register(geometry)),
         };
         Ok(Self {
             geometry,
@@ -314,6 +318,10 @@ impl Cache {
                             move_to_front(&mut set[..=way]);
                         }
                         Order::Fifo | Order::Random(_) | Order::Lfsr(_) => {}
+                        Order::Lfsr16(ways) => {
+                            set.swap(0, way);
+                            ways.swap(start, way);
+                        }
                         Order::Plru(trees) => {
                             let tree = &mut trees[start / self.ways];
                             let before = *tree;
@@ -349,6 +357,10 @@ impl Cache {
                     Order::Lfsr(register) => {
                         let empty = set.iter().position(|&p| p == 0);
                         let way = empty.unwrap_or_else(|| register.next(set.len()));
+                        std::mem::replace(&mut set[way], new)
+                    }
+                    Order::Lfsr16(ways) => {
+                        let way = ways.next(start, set.len());
                         std::mem::replace(&mut set[way], new)
                     }
                 }

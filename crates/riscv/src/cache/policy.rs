@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::geometry::CacheError;
 
-/// Which line a full set evicts. An empty place is always used first.
+/// Which line a full set evicts. An empty place is used first, unless the policy says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, strum::Display)]
 #[serde(try_from = "String")]
 #[strum(serialize_all = "lowercase")]
@@ -27,12 +27,18 @@ pub enum Policy {
     /// The lowest bits of a linear feedback shift register that moves when a full set is filled, as in CVA6. The number
     /// of ways must be a power of two, from 2 to 8.
     Lfsr,
+    /// The lowest bits of a linear feedback shift register of 16 bits that moves at each fill, whether the set has an empty
+    /// place or not, as in Rocket. The number of ways must be a power of two, from 2 to 64.
+    Lfsr16 {
+        /// How often it has moved before the first fill.
+        moves: u64,
+    },
 }
 
 impl FromStr for Policy {
     type Err = CacheError;
 
-    /// `lru`, `plru`, `fifo`, `random` (seed 1), `lfsr`.
+    /// `lru`, `plru`, `fifo`, `random` (seed 1), `lfsr`, `lfsr16` (which has not moved).
     fn from_str(text: &str) -> Result<Self, CacheError> {
         match text {
             "lru" => Ok(Self::Lru),
@@ -40,6 +46,7 @@ impl FromStr for Policy {
             "fifo" => Ok(Self::Fifo),
             "random" => Ok(Self::Random { seed: 1 }),
             "lfsr" => Ok(Self::Lfsr),
+            "lfsr16" => Ok(Self::Lfsr16 { moves: 0 }),
             _ => Err(CacheError::Policy(text.to_owned())),
         }
     }
@@ -89,6 +96,41 @@ impl Register {
         let way = usize::from(self.bits) & (ways - 1);
         self.bits = self.bits >> 1 ^ if self.bits & 1 != 0 { self.taps } else { 0 };
         way
+    }
+}
+
+/// A Fibonacci linear feedback shift register of 16 bits, which begins with 1, and which way each place of a set is.
+#[derive(Clone, Debug)]
+pub(super) struct Ways {
+    bits: u16,
+    /// The places of all sets: what was used last comes first, so that it is found at once.
+    ways: Vec<u8>,
+}
+
+impl Ways {
+    pub(super) fn new(sets: usize, ways: usize, moves: u64) -> Self {
+        let mut all = Ways { bits: 1, ways: (0..sets).flat_map(|_| 0..ways as u8).collect() };
+        // Its period.
+        (0..moves % u64::from(u16::MAX)).for_each(|_| all.advance());
+        all
+    }
+
+    fn advance(&mut self) {
+        let b = self.bits;
+        self.bits = b << 1 | (b >> 15 ^ b >> 13 ^ b >> 12 ^ b >> 10) & 1;
+    }
+
+    /// The place of a set of `ways`, a power of two, that is filled: that of the way which the lowest bits name; then it
+    /// moves.
+    pub(super) fn next(&mut self, start: usize, ways: usize) -> usize {
+        let way = self.bits as usize & (ways - 1);
+        self.advance();
+        self.ways[start..start + ways].iter().position(|&at| usize::from(at) == way).unwrap_or(0)
+    }
+
+    /// The first place of a set changes with another.
+    pub(super) fn swap(&mut self, start: usize, other: usize) {
+        self.ways.swap(start, start + other);
     }
 }
 
