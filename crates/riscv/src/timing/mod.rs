@@ -28,6 +28,7 @@
 mod core;
 mod csr;
 mod fast;
+mod float;
 mod frontend;
 mod history;
 mod keys;
