@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use tollgate_record::number::count;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
     Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Step, Stop, Xlen,
@@ -79,6 +80,28 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// Where its cycles went, when a core was watched.
     pub ledger: Option<ProgramLedger>,
+}
+
+impl Outcome {
+    /// Whether it ended by itself, with status 0.
+    pub fn is_success(&self) -> bool {
+        self.ending == Ending::Exited(0)
+    }
+
+    /// How it ended and after how many instructions, as a sentence.
+    pub fn verdict(&self) -> String {
+        let count = count(self.instructions);
+        match &self.ending {
+            Ending::Exited(0) => format!("ended after {count} instructions"),
+            Ending::Exited(status) => {
+                format!("the program ended with status {status} after {count} instructions")
+            }
+            Ending::Budget => format!(
+                "stopped: the program has not ended after {count} instructions; --max-instructions gives it more"
+            ),
+            Ending::Stuck(how) => format!("stopped after {count} instructions: {how}"),
+        }
+    }
 }
 
 /// Why a program was not run, or not to its end.

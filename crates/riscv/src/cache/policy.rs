@@ -99,38 +99,25 @@ impl Register {
     }
 }
 
-/// A Fibonacci linear feedback shift register of 16 bits, which begins with 1, and which way each place of a set is.
+/// A Fibonacci linear feedback shift register of 16 bits, which begins with 1.
 #[derive(Clone, Debug)]
-pub(super) struct Ways {
-    bits: u16,
-    /// The places of all sets: what was used last comes first, so that it is found at once.
-    ways: Vec<u8>,
-}
+pub(super) struct Register16(u16);
 
-impl Ways {
-    pub(super) fn new(sets: usize, ways: usize, moves: u64) -> Self {
-        let mut all = Ways { bits: 1, ways: (0..sets).flat_map(|_| 0..ways as u8).collect() };
-        // Its period.
-        (0..moves % u64::from(u16::MAX)).for_each(|_| all.advance());
-        all
+impl Register16 {
+    pub(super) fn new(moves: u64) -> Self {
+        let mut register = Register16(1);
+        // Its period is one less than the number of states.
+        for _ in 0..moves % u64::from(u16::MAX) {
+            register.next(1);
+        }
+        register
     }
 
-    fn advance(&mut self) {
-        let b = self.bits;
-        self.bits = b << 1 | (b >> 15 ^ b >> 13 ^ b >> 12 ^ b >> 10) & 1;
-    }
-
-    /// The place of a set of `ways`, a power of two, that is filled: that of the way which the lowest bits name; then it
-    /// moves.
-    pub(super) fn next(&mut self, start: usize, ways: usize) -> usize {
-        let way = self.bits as usize & (ways - 1);
-        self.advance();
-        self.ways[start..start + ways].iter().position(|&at| usize::from(at) == way).unwrap_or(0)
-    }
-
-    /// The first place of a set changes with another.
-    pub(super) fn swap(&mut self, start: usize, other: usize) {
-        self.ways.swap(start, start + other);
+    /// Its lowest bits as a number below `ways`, a power of two; then it moves.
+    pub(super) fn next(&mut self, ways: usize) -> usize {
+        let bits = self.0;
+        self.0 = bits << 1 | (bits >> 15 ^ bits >> 13 ^ bits >> 12 ^ bits >> 10) & 1;
+        usize::from(bits) & (ways - 1)
     }
 }
 

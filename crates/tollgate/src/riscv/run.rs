@@ -7,11 +7,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use tollgate_lab::plan::{self, ProgramPlan, ProgramRequest};
-use tollgate_lab::program::{self, Ending, GuestTime, Outcome, ProgramError, Watch};
+use tollgate_lab::program::{self, GuestTime, ProgramError, Watch};
 use tollgate_lab::{Trace, record};
 use tollgate_measure::host;
 use tollgate_record::family::ProgramAsked;
-use tollgate_record::number::count;
 
 use crate::args::{Destination, Usage, one_of};
 use crate::output::say;
@@ -146,27 +145,9 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
     for path in &outcome.refused {
         say(format_args!("the program asked for {path}, which it may not read; --allow {path} lets it"));
     }
-    Ok(verdict(profiled, &outcome))
-}
-
-fn verdict(profile: bool, outcome: &Outcome) -> ExitCode {
-    let count = count(outcome.instructions);
-    let failure = match &outcome.ending {
-        Ending::Exited(0) => {
-            // A person wants to know; a script wants the program's own output and nothing else.
-            if io::stderr().is_terminal() || profile {
-                say(format_args!("ended after {count} instructions"));
-            }
-            return ExitCode::SUCCESS;
-        }
-        Ending::Exited(status) => {
-            format!("the program ended with status {status} after {count} instructions")
-        }
-        Ending::Budget => format!(
-            "stopped: the program has not ended after {count} instructions; --max-instructions gives it more"
-        ),
-        Ending::Stuck(how) => format!("stopped after {count} instructions: {how}"),
-    };
-    say(failure);
-    ExitCode::FAILURE
+    // A person wants to know; a script wants the program's own output and nothing else.
+    if !outcome.is_success() || io::stderr().is_terminal() || profiled {
+        say(outcome.verdict());
+    }
+    Ok(if outcome.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
