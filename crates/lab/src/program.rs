@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use tollgate_record::number::count;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
     Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Step, Stop, Xlen,
@@ -43,6 +44,12 @@ pub enum GuestTime {
     Model,
 }
 
+impl GuestTime {
+    /// The names on a command line, with what each means.
+    pub const NAMES: [(&'static str, Self, &'static str); 2] =
+        [("functional", Self::Functional, "Instructions"), ("model", Self::Model, "The core's cycles")];
+}
+
 /// What to watch while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
@@ -54,6 +61,13 @@ pub enum Watch {
     Profile,
     /// The same, and cycles on a core by function and cause.
     Ledger(Box<Core>, GuestTime),
+}
+
+impl Watch {
+    /// Whether a profile follows.
+    pub fn is_profile(&self) -> bool {
+        matches!(self, Self::Profile | Self::Ledger(..))
+    }
 }
 
 /// How a program ended.
@@ -79,6 +93,36 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// Where its cycles went, when a core was watched.
     pub ledger: Option<ProgramLedger>,
+}
+
+impl Outcome {
+    /// Whether the program succeeded.
+    ///
+    /// # Errors
+    /// How it ended if not by itself with status 0.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        let instructions = count(self.instructions);
+        match &self.ending {
+            Ending::Exited(0) => Ok(()),
+            &Ending::Exited(status) => Err(Failure::Status { status, instructions }),
+            Ending::Budget => Err(Failure::Budget { instructions }),
+            Ending::Stuck(how) => Err(Failure::Stuck { instructions, how: how.clone() }),
+        }
+    }
+}
+
+/// How a program failed that ran.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum Failure {
+    #[error("the program ended with status {status} after {instructions} instructions")]
+    Status { status: i32, instructions: String },
+    #[error(
+        "stopped: the program has not ended after {instructions} instructions; --max-instructions gives it more"
+    )]
+    Budget { instructions: String },
+    #[error("stopped after {instructions} instructions: {how}")]
+    Stuck { instructions: String, how: String },
 }
 
 /// Why a program was not run, or not to its end.

@@ -58,7 +58,7 @@ fn a_ledger_charges_every_cycle_once_and_the_guest_sees_them_on_request() {
     for time in [GuestTime::Functional, GuestTime::Model] {
         let (outcome, console, _) = run(&job, Watch::Ledger(core(), time)).expect("runs");
         let ledger = outcome.ledger.expect("a ledger");
-        let cycles: u64 = ledger.functions().flat_map(|(_, causes)| causes).sum();
+        let cycles: u64 = ledger.functions().flat_map(|(_, causes, _)| causes).sum();
         assert_eq!(cycles, ledger.cycles());
         assert!(cycles > plain.instructions, "{cycles}");
         consoles.push(console);
