@@ -96,33 +96,25 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether the program succeeded.
-    ///
-    /// # Errors
-    /// How it ended if not by itself with status 0.
-    pub fn verdict(&self) -> Result<(), Failure> {
-        let instructions = count(self.instructions);
+    /// Whether it ended by itself, with status 0.
+    pub fn is_success(&self) -> bool {
+        self.ending == Ending::Exited(0)
+    }
+
+    /// How it ended and after how many instructions, as a sentence.
+    pub fn verdict(&self) -> String {
+        let count = count(self.instructions);
         match &self.ending {
-            Ending::Exited(0) => Ok(()),
-            &Ending::Exited(status) => Err(Failure::Status { status, instructions }),
-            Ending::Budget => Err(Failure::Budget { instructions }),
-            Ending::Stuck(how) => Err(Failure::Stuck { instructions, how: how.clone() }),
+            Ending::Exited(0) => format!("ended after {count} instructions"),
+            Ending::Exited(status) => {
+                format!("the program ended with status {status} after {count} instructions")
+            }
+            Ending::Budget => format!(
+                "stopped: the program has not ended after {count} instructions; --max-instructions gives it more"
+            ),
+            Ending::Stuck(how) => format!("stopped after {count} instructions: {how}"),
         }
     }
-}
-
-/// How a program failed that ran.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages describe the variants")]
-pub enum Failure {
-    #[error("the program ended with status {status} after {instructions} instructions")]
-    Status { status: i32, instructions: String },
-    #[error(
-        "stopped: the program has not ended after {instructions} instructions; --max-instructions gives it more"
-    )]
-    Budget { instructions: String },
-    #[error("stopped after {instructions} instructions: {how}")]
-    Stuck { instructions: String, how: String },
 }
 
 /// Why a program was not run, or not to its end.

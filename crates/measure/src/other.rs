@@ -5,6 +5,7 @@ use crate::probe::Meta;
 use crate::samples::ProbeState;
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tollgate_record::{Per, Tool};
 
@@ -75,6 +76,26 @@ pub struct OtherProgram {
 }
 
 impl OtherProgram {
+    /// Asks the program of a path, or this one, behind the words of a command that starts it.
+    ///
+    /// # Errors
+    /// A program that does not exist or cannot take turns, with the option that named it.
+    pub fn named(program: Option<&Path>, before: Option<&str>, metas: &[&Meta]) -> Result<Self, String> {
+        let mut words: Vec<String> =
+            before.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        if before.is_some() && words.is_empty() {
+            return Err("--against-with needs a command, for example --against-with 'setarch -R'".into());
+        }
+        let path = match program {
+            Some(path) if path.is_file() => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+            Some(path) => return Err(format!("--against: there is no program at {}", path.display())),
+            None => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
+        };
+        words.push(path.to_string_lossy().into_owned());
+        let option = if program.is_some() { "--against" } else { "--against-with" };
+        Self::ask(words, metas).map_err(|error| format!("{option}: {error}"))
+    }
+
     /// Starts the program and asks it which probes it has.
     ///
     /// # Errors

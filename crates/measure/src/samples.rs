@@ -3,7 +3,7 @@
 use crate::bench::Lost;
 use crate::clock::{Moment, Scale};
 use crate::dissection::Dissection;
-use crate::probe::Facts;
+use crate::probe::{Facts, Meta, Placement, Site};
 
 /// What became of a probe so far.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +22,22 @@ pub enum ProbeState {
     },
     /// It failed.
     Failed(String),
+}
+
+impl ProbeState {
+    /// Before measuring: whether a probe is wanted and can be measured at this place.
+    pub fn new(meta: &Meta, wanted: bool, site: Site) -> Self {
+        if !wanted {
+            return Self::NotAsked;
+        }
+        if meta.placement == Placement::Pair && site.peer.is_none() {
+            return Self::Skipped {
+                reason: "it needs two CPUs and only one may be used".into(),
+                enable: "give the process a second CPU (taskset, cpuset, the size of the machine)".into(),
+            };
+        }
+        Self::Active
+    }
 }
 
 /// A timed batch.

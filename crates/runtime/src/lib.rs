@@ -5,6 +5,7 @@
 //! all that it started; [`transcript`] accepts its output or gives the reason for a refusal; [`session`] measures rows epoch by epoch.
 
 pub mod cache;
+pub mod choice;
 pub mod needs;
 pub mod process;
 pub mod record;

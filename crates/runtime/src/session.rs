@@ -42,6 +42,20 @@ pub struct Plan {
     pub iterations: Option<u64>,
 }
 
+impl Plan {
+    /// How much a rough, a fine or the usual answer takes; less for each row of a curve, which has many.
+    pub fn usual(quick: bool, thorough: bool, is_curve: bool) -> Self {
+        let (epochs, epoch_ms, warm_ms, singles) = match (quick, thorough) {
+            (true, _) => (1, 20.0, (5, 40), 300),
+            (_, true) => (12, 400.0, (50, 1_500), 2_000),
+            _ if is_curve => (2, 60.0, (5, 300), 300),
+            _ => (6, 80.0, (10, 400), 1_000),
+        };
+        let epoch_ns = epoch_ms * 1e6;
+        Self { seed: 0, epochs, batch_ns: 300e3, epoch_ns, warm_ms, singles, iterations: None }
+    }
+}
+
 /// Where to measure, and with which means.
 #[derive(Clone, Debug)]
 pub struct Setting {

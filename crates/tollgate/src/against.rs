@@ -2,16 +2,14 @@
 
 use crate::args::Usage;
 use crate::output::Sink;
-use crate::run::{Args, Baseline};
+use crate::run::Args;
 use crate::sampled::Sampled;
 use crate::session::{self, Session};
 use crate::worker::List;
 use anyhow::anyhow;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tollgate_boundary::select;
-use tollgate_measure::Meta;
 use tollgate_measure::other::{OtherProgram, Protocol, Renumbered, skip_missing};
 use tollgate_measure::remote::Remote;
 use tollgate_measure::turns::{AlternatingBench, Alternation};
@@ -22,31 +20,13 @@ pub(crate) fn protocol() -> anyhow::Result<ExitCode> {
     Sink::text(None, "")?.deliver(&text)
 }
 
-/// Asks the other program which probes it has.
-fn other(baseline: &Baseline, metas: &[&Meta]) -> anyhow::Result<OtherProgram> {
-    let before = baseline.against_with.as_deref().unwrap_or_default();
-    let mut words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
-    if baseline.against_with.is_some() && words.is_empty() {
-        return Err(Usage::error("--against-with needs a command, for example --against-with 'setarch -R'"));
-    }
-    let program = match &baseline.against {
-        Some(path) if path.is_file() => path.canonicalize().unwrap_or_else(|_| path.clone()),
-        Some(path) => {
-            return Err(Usage::error(format!("--against: there is no program at {}", path.display())));
-        }
-        None => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
-    };
-    words.push(program.to_string_lossy().into_owned());
-    let option = if baseline.against.is_some() { "--against" } else { "--against-with" };
-    OtherProgram::ask(words, metas).map_err(|error| Usage::error(format!("{option}: {error}")))
-}
-
 /// Measures both, saves both, and prints the comparison.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
     let wanted = select(&args.patterns).map_err(Usage::error)?;
     let metas = List::Ladder.metas();
-    let other = other(&args.baseline, &metas)?;
+    let (program, before) = (args.baseline.against.as_deref(), args.baseline.against_with.as_deref());
+    let other = OtherProgram::named(program, before, &metas).map_err(Usage::error)?;
     let (mut ours, sampled) = Sampled::open(sampling, List::Ladder, wanted)?;
     let mut theirs = ours.twin();
     // Each run says with which it took turns, and which program it measured with.

@@ -2,7 +2,6 @@
 
 use crate::args::{self, Output};
 use crate::output::Sink;
-use crate::sampled::state;
 use crate::worker::{self, List};
 use anyhow::anyhow;
 use std::process::ExitCode;
@@ -38,7 +37,7 @@ pub(crate) fn list(args: &Args) -> anyhow::Result<ExitCode> {
     bench.ask(&Request::Moment).map_err(lost)?;
     let mut rows = Vec::new();
     for (probe, meta) in PROBES.iter().map(|probe| probe.meta()).enumerate() {
-        let state = match state(meta, true, site) {
+        let state = match ProbeState::new(meta, true, site) {
             ProbeState::Active => open(&mut bench, probe)?,
             refused => refused,
         };

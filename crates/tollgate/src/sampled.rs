@@ -54,7 +54,7 @@ impl Sampled {
     /// Which probes of the list are to be measured, and why others are not.
     pub(crate) fn states(&self) -> Vec<ProbeState> {
         let metas = self.list.metas().into_iter().enumerate();
-        metas.map(|(probe, meta)| state(meta, self.wanted.contains(&probe), self.site)).collect()
+        metas.map(|(probe, meta)| ProbeState::new(meta, self.wanted.contains(&probe), self.site)).collect()
     }
 
     /// Measures in worker processes. `amend` changes the record each time that it is written anew from the samples.
@@ -124,20 +124,6 @@ impl Sampled {
         let total = SpanNoise::total(spans).into_iter();
         run.warnings.extend(total.flat_map(|span| noise::warnings(&span, with_peer)));
     }
-}
-
-/// Whether a probe is to be measured here.
-pub(crate) fn state(meta: &Meta, wanted: bool, site: Site) -> ProbeState {
-    if !wanted {
-        return ProbeState::NotAsked;
-    }
-    if meta.placement == Placement::Pair && site.peer.is_none() {
-        return ProbeState::Skipped {
-            reason: "it needs two CPUs and only one may be used".into(),
-            enable: "give the process a second CPU (taskset, cpuset, the size of the machine)".into(),
-        };
-    }
-    ProbeState::Active
 }
 
 /// How often, how long, how exactly, and for how long crossings are timed one at a time: the epochs, at least and at most;

@@ -5,7 +5,7 @@ use crate::output::say;
 use crate::sampled::SAVE_EVERY;
 use crate::session::Session;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -14,9 +14,9 @@ use tollgate_measure::{Site, host, placement};
 use tollgate_record::Host;
 use tollgate_record::parse::{bytes, count};
 use tollgate_runtime::cache::BuildError;
-use tollgate_runtime::session::{Chosen, Event, Plan, Row, Session as Rows, Setting};
+use tollgate_runtime::session::{Event, Plan, Row, Session as Rows, Setting};
 use tollgate_runtime::table::MOST_TASKS;
-use tollgate_runtime::{Cache, Room, Runtime, Sources, Table, needs, record};
+use tollgate_runtime::{Cache, Room, Sources, choice, record};
 
 #[derive(clap::Args)]
 #[command(
@@ -68,12 +68,6 @@ pub(crate) struct Args {
     sampling: Sampling,
 }
 
-/// The numbers of tasks of a growth curve.
-const GROWTH: [u64; 11] = [2, 10, 50, 200, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
-
-/// The same with `--quick`.
-const QUICK_GROWTH: [u64; 3] = [2, 1_000, 30_000];
-
 impl Args {
     /// What was named.
     fn names(&self) -> Vec<String> {
@@ -82,10 +76,8 @@ impl Args {
 
     /// The numbers of tasks, each once, in ascending order.
     fn tasks(&self) -> Vec<u64> {
-        match (self.growth, self.sampling.quick) {
-            (true, true) => return QUICK_GROWTH.into(),
-            (true, false) => return GROWTH.into(),
-            (false, _) => {}
+        if self.growth {
+            return choice::growth(self.sampling.quick).into();
         }
         let mut tasks: Vec<u64> = self.number.iter().chain(&self.tasks).copied().collect();
         if tasks.is_empty() {
@@ -170,21 +162,8 @@ pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn plan(args: &Args, seed: u64) -> Plan {
     let Sampling { quick, thorough, .. } = args.sampling;
-    let (epochs, epoch_ms, warm_ms, singles) = match (quick, thorough) {
-        (true, _) => (1, 20.0, (5, 40), 300),
-        (_, true) => (12, 400.0, (50, 1_500), 2_000),
-        _ if args.curve() => (2, 60.0, (5, 300), 300),
-        _ => (6, 80.0, (10, 400), 1_000),
-    };
-    Plan {
-        seed,
-        epochs,
-        batch_ns: f64::from(args.batch_us) * 1e3,
-        epoch_ns: epoch_ms * 1e6,
-        warm_ms,
-        singles,
-        iterations: args.iterations(),
-    }
+    let batch_ns = f64::from(args.batch_us) * 1e3;
+    Plan { seed, batch_ns, iterations: args.iterations(), ..Plan::usual(quick, thorough, args.curve()) }
 }
 
 fn setting(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Setting> {
@@ -210,47 +189,7 @@ fn setting(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Setting> {
 
 /// Every row that was asked for. A number of tasks that nothing can have is an error of the command line.
 fn rows(args: &Args, setting: &Setting) -> anyhow::Result<Vec<Row>> {
-    let chosen = chosen(args, setting)?;
+    let chosen = choice::choose(&args.names(), &args.program, &setting.sources).map_err(Usage::error)?;
     Row::all(&chosen, &args.tasks(), args.growth, setting.room)
         .map_err(|refusal| Usage::error(format!("--tasks {refusal}")))
-}
-
-/// The runtimes and mechanisms that were named, and the programs.
-fn chosen(args: &Args, setting: &Setting) -> anyhow::Result<Vec<Chosen>> {
-    let mut chosen: Vec<Chosen> = Vec::new();
-    let names = args.names();
-    if args.program.is_empty() || !names.is_empty() {
-        let text = setting.sources.table().map_err(|error| {
-            let folder = args.runtimes.clone().unwrap_or_default();
-            Usage::error(format!(
-                "--runtimes {}: {error}; name the folder that has a runtimes.toml",
-                folder.display()
-            ))
-        })?;
-        let table = Table::parse(&text).map_err(Usage::error)?;
-        let places = table.select(&names).map_err(Usage::error)?;
-        chosen.extend(places.into_iter().map(|(runtime, mechanism)| {
-            let runtime = &table.runtimes[runtime];
-            (runtime.clone(), runtime.mechanisms[mechanism].clone(), None)
-        }));
-    }
-    for program in &args.program {
-        chosen.push(own_program(program)?);
-    }
-    Ok(chosen)
-}
-
-/// A program that speaks the protocol and is in no table.
-fn own_program(path: &Path) -> anyhow::Result<Chosen> {
-    let absolute = std::path::absolute(path)?;
-    let here = std::env::current_dir()?;
-    if needs::find(&absolute.to_string_lossy()).is_none() {
-        return Err(Usage::error(format!(
-            "--program {}: there is no program that may be run; give the path of one: --program ./mine",
-            path.display()
-        )));
-    }
-    let runtime = Runtime::own(&absolute);
-    let mechanism = runtime.mechanisms[0].clone();
-    Ok((runtime, mechanism, Some(here)))
 }

@@ -132,8 +132,7 @@ pub(super) struct Memory {
     ways: HashMap<(u64, u64), Walk>,
     /// The instruction cache's [`Cache::changes`].
     line_changes: u64,
-    /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache that has
-    /// [`Cache::access_first`].
+    /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache that writes back.
     quick: bool,
     /// A line of the first data cache, less one; without a cache, that of a page.
     data_mask: u64,
@@ -156,7 +155,7 @@ impl Memory {
         let l1d = cache(&core.l1d, "l1d")?;
         Ok(Memory {
             data_mask: l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line())) - 1,
-            quick: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8 && c.has_first()),
+            quick: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8 && c.write_policy().back),
             line_changes: 0,
             l1i: cache(&core.l1i, "l1i")?,
             l1d,
@@ -395,7 +394,7 @@ impl Memory {
     pub(super) fn data_of_blocks(&mut self, several: &Several, mut touches: &[Touch], walks: bool) {
         while let Some(cache) = &mut self.l1d {
             let page = if walks { (self.latest_data.page, self.latest_data.mask) } else { (0, 0) };
-            let found = cache.access_firsts(touches, page);
+            let found = cache.access_latests(touches, page);
             let Some((touch, others)) = touches[found..].split_first() else { return };
             if !walks || self.latest_data.has(touch.va) {
                 self.data_line(touch.pa(), touch.store());
@@ -426,7 +425,7 @@ impl Memory {
     pub(super) fn data_of_block(&mut self, touch: &Touch, store: bool, walks: bool) -> bool {
         match &mut self.l1d {
             Some(cache) if self.quick && (!walks || self.latest_data.has(touch.va)) => {
-                cache.access_first(touch.pa(), store)
+                cache.access_latest(touch.pa(), store)
             }
             _ => false,
         }

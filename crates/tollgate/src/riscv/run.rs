@@ -10,7 +10,6 @@ use tollgate_lab::plan::{self, ProgramPlan, ProgramRequest};
 use tollgate_lab::program::{self, GuestTime, ProgramError};
 use tollgate_lab::{Trace, record};
 use tollgate_measure::host;
-use tollgate_record::number::count;
 
 use crate::args::{Destination, Usage, one_of};
 use crate::output::say;
@@ -167,13 +166,9 @@ fn start(
     for path in &outcome.refused {
         say(format_args!("the program asked for {path}, which it may not read; --allow {path} lets it"));
     }
-    if let Err(failure) = outcome.verdict() {
-        say(failure);
-        return Ok(ExitCode::FAILURE);
-    }
     // A person wants to know; a script wants the program's own output and nothing else.
-    if io::stderr().is_terminal() || profiled {
-        say(format_args!("ended after {} instructions", count(outcome.instructions)));
+    if !outcome.is_success() || io::stderr().is_terminal() || profiled {
+        say(outcome.verdict());
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if outcome.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
