@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use tollgate_riscv::{Class, Op, Retired};
 
-/// Calls beyond this depth are not told apart.
+/// Calls beyond this depth are not told apart; handlers are, to twice the depth.
 const DEEPEST: usize = 256;
 /// Paths that are told apart.
 const MOST: usize = 1 << 14;
@@ -59,6 +59,8 @@ struct Frame {
     /// Where the return continues; of a handler, the instruction that trapped.
     back: u64,
     trap: bool,
+    /// Calls beyond the limit when it was entered.
+    beyond: u64,
 }
 
 /// The functions that are running, and what each path cost.
@@ -151,12 +153,13 @@ impl Stacks {
     }
 
     fn push(&mut self, function: usize, back: u64, trap: bool) {
-        if self.frames.len() == DEEPEST {
+        if self.frames.len() >= if trap { 2 * DEEPEST } else { DEEPEST } {
             self.beyond += 1;
             return;
         }
         let path = self.path(self.frames.last().map(|top| top.path), function);
-        self.frames.push(Frame { function, path, back, trap });
+        let beyond = std::mem::take(&mut self.beyond);
+        self.frames.push(Frame { function, path, back, trap, beyond });
         self.enter(function);
     }
 
@@ -171,10 +174,10 @@ impl Stacks {
     }
 
     fn pop_to(&mut self, depth: usize) {
-        self.beyond = 0;
         while self.frames.len() > depth {
             let Some(top) = self.frames.pop() else { return };
             self.leave(top.function);
+            self.beyond = top.beyond;
         }
     }
 
@@ -323,7 +326,28 @@ mod tests {
         (0..deep).rev().for_each(|i| arrive(Leave::Return, i, usize::from(i > 0)));
         assert_eq!((stacks.total(0), stacks.total(1)), (2 * deep + 1, 2 * deep - 1));
         assert_eq!((stacks.frames.len(), stacks.paths().0.len()), (1, DEEPEST));
+        assert_eq!(stacks.beyond, 0);
         // The root and the calls up to the limit are told apart: down and up again, with one turn at the bottom.
         assert_eq!(stacks.paths().1, 2 * (deep + 1 - DEEPEST as u64) - 1);
+    }
+
+    #[test]
+    fn a_handler_returns_to_calls_beyond_the_limit() {
+        let mut stacks = Stacks::new(3);
+        let mut arrive = |leave, pc, function| {
+            stacks.left = leave;
+            stacks.arrive(pc, function);
+            stacks.charge(1);
+        };
+        let deep = DEEPEST as u64 + 10;
+        arrive(NEXT, 0, 0);
+        (0..deep).for_each(|i| arrive(Leave::Call { back: i }, 1_000, 1));
+        arrive(Leave::Trap { epc: 1_000 }, 2_000, 2);
+        arrive(Leave::Call { back: 2_004 }, 3_000, 2);
+        arrive(Leave::Return, 2_004, 2);
+        arrive(Leave::TrapReturn, 1_000, 1);
+        (0..deep).rev().for_each(|i| arrive(Leave::Return, i, usize::from(i > 0)));
+        assert_eq!([0, 1, 2].map(|function| stacks.total(function)), [2 * deep + 5, 2 * deep + 3, 3]);
+        assert_eq!((stacks.frames.len(), stacks.beyond), (1, 0));
     }
 }

@@ -181,9 +181,11 @@ mod tests {
                 assert!(harness.join(format!("{}.{end}", source.core)).is_file(), "{} {end}", source.core);
             }
             let subject = Subject::find(source.core).unwrap();
+            // What golden files begin with; reading all of them takes a minute.
+            let begin = format!("{}\n\n", source.text());
             for (part, file) in subject.golden {
-                let (text, _) = golden::read(file).unwrap();
-                assert_eq!(text, source.text(), "{} {}: run `cargo xtask rtl`", source.core, part.name());
+                let same = file.starts_with(begin.as_bytes());
+                assert!(same, "{} {}: run `cargo xtask rtl`", source.core, part.name());
             }
         }
     }
