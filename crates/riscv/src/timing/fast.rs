@@ -11,6 +11,7 @@ use std::slice;
 
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
+use super::memo::{Memo, physical};
 use super::memory::{Data, Lines, Waits};
 use super::operands::Dependence;
 use super::pipe::Key;
@@ -21,7 +22,7 @@ use super::timed::{Model, TimingCounts};
 use crate::engine::boxed;
 use crate::exception::Trap;
 use crate::insn::Class;
-use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
+use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 use crate::privilege::Privilege;
 
 /// Entries of the table of results; a power of two.
@@ -85,15 +86,6 @@ struct Known {
 const UNKNOWN: Known =
     Known { block: NOTHING, state: 0, predictions: 0, misses: [0; 2], next: 0, cycles: 0, count: 0 };
 
-/// One miss as a number; `None` when it does not fit.
-fn miss_code(at: u8, waits: Waits) -> Option<u64> {
-    let Waits { walk, miss, execute, overlap } = waits;
-    let execute = i16::try_from(execute).ok()?.cast_unsigned();
-    let fits = walk < 1 << 16 && miss < 1 << 20;
-    let codes = u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
-    fits.then_some((u64::from(at) + 1) << 54 | codes)
-}
-
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
 /// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
 ///
@@ -133,6 +125,8 @@ pub struct Fast<const PIPE: bool = true> {
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
+    /// Runs of a core with a scoreboard.
+    memo: Option<Box<Memo>>,
     /// For one block: misses, and operations that depend on their operands, by number of instruction.
     misses: Vec<(u8, Waits)>,
     /// How often a block was found, and how often it was replayed.
@@ -150,6 +144,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         Ok(Fast {
             dependent,
             plain,
+            memo: (PIPE && model.board.is_some()).then(|| Box::new(Memo::new(core))),
             model,
             accesses: Vec::new(),
             stacked: Vec::new(),
@@ -172,7 +167,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// Cycles so far: until the last instruction has left the pipe.
     pub fn cycles(&self) -> u64 {
         match self.state {
-            NOTHING => self.model.cycles(),
+            NOTHING => self.memo.as_ref().map_or(self.model.cycles(), |memo| memo.cycles(&self.model)),
             _ => (self.write + 1) as u64,
         }
     }
@@ -190,11 +185,14 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Runs of instructions that were looked up, and that were replayed.
     pub fn memo_counts(&self) -> (u64, u64) {
-        (self.hits, self.replays)
+        self.memo.as_ref().map_or((self.hits, self.replays), |memo| (memo.hits, memo.replays))
     }
 
     /// Charges what results were used for.
     fn settle(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.settle(&mut self.model);
+        }
         for at in 0..RESULTS {
             self.charge(at);
         }
@@ -204,6 +202,9 @@ impl<const PIPE: bool> Fast<PIPE> {
     fn forget(&mut self) {
         self.materialise();
         self.settle();
+        if let Some(memo) = &mut self.memo {
+            memo.forget();
+        }
         self.results.fill(UNKNOWN);
         self.blocks.clear();
         self.block_table.fill((u64::MAX, 0));
@@ -214,6 +215,9 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Makes the model's pipe the one that counts.
     fn materialise(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.materialise(&mut self.model);
+        }
         if self.state != NOTHING {
             self.model.pipe.restore(&self.states[self.state as usize], self.write);
             self.state = NOTHING;
@@ -474,9 +478,19 @@ impl<const PIPE: bool> Fast<PIPE> {
         let at = key as usize & (BLOCKS - 1);
         let (known, number) = self.block_table[at];
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
+        if PIPE
+            && !PLAIN
+            && let Some(memo) = &mut self.memo
+        {
+            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks.0);
+            if memo.is_large() {
+                self.epoch = u64::MAX;
+            }
+            return;
+        }
         let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
-        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || !PLAIN && self.model.board.is_some())
+        if PIPE && block.jumps.len() > MOST_PREDICTIONS
             || !ready
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
@@ -530,7 +544,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let mut misses = [0; 2];
         if !self.misses.is_empty() {
             // One or two misses are part of what is looked up; more are replayed.
-            let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
+            let codes = self.misses.iter().map(|&(i, waits)| waits.code(i));
             let fit = self.misses.len() <= misses.len()
                 && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
             if !fit {
@@ -632,10 +646,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.epoch = epoch;
         }
     }
-}
-
-fn physical(op: &BlockInsn) -> u64 {
-    u64::from(op.page) << 12 | op.pc & 0xfff
 }
 
 impl<const PIPE: bool> Observer for Fast<PIPE> {

@@ -115,6 +115,18 @@ pub(super) struct Waits {
     pub(super) overlap: u8,
 }
 
+impl Waits {
+    /// These of an instruction with that number as one number, which is not 0; `None` when they do not fit.
+    pub(super) fn code(self, at: u8) -> Option<u64> {
+        let Waits { walk, miss, execute, overlap } = self;
+        let execute = i16::try_from(execute).ok()?.cast_unsigned();
+        let fits = walk < 1 << 16 && miss < 1 << 20;
+        let codes =
+            u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
+        fits.then_some((u64::from(at) + 1) << 54 | codes)
+    }
+}
+
 /// The memory side of a core.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
