@@ -32,6 +32,7 @@ mod fast;
 mod frontend;
 mod history;
 mod keys;
+mod known;
 mod ledger;
 mod memo;
 mod memory;
