@@ -113,6 +113,10 @@ pub struct Cache {
     /// For each set a copy of the place of its line that was accessed last: to access it again changes nothing but its
     /// dirty bit, in any policy. That bit is in the place itself only after [`settle`](Self::settle). 0 when there is none.
     latest: Vec<u64>,
+    /// In which way each of those is.
+    latest_ways: Vec<u32>,
+    /// How many places are empty.
+    empty: u64,
     order: Order,
     /// How often the contents, or the order of eviction, changed.
     changes: u64,
@@ -148,6 +152,8 @@ impl Cache {
             set_mask: u64::from(geometry.sets()) - 1,
             shift: geometry.line_shift(),
             latest: vec![0; geometry.sets() as usize],
+            latest_ways: vec![0; geometry.sets() as usize],
+            empty: geometry.lines(),
             order,
             changes: 0,
             counts: Counts::default(),
@@ -266,6 +272,12 @@ impl Cache {
         self.counts.writes += writes;
     }
 
+    /// An access was counted that is counted again.
+    pub(crate) fn count_again(&mut self, store: bool) {
+        self.counts.reads -= u64::from(!store);
+        self.counts.writes -= u64::from(store);
+    }
+
     /// The rest of an access.
     #[inline(never)]
     fn find(&mut self, wanted: u64, set: usize, store: bool) -> Found {
@@ -276,6 +288,7 @@ impl Cache {
         let dirt = if store && self.write.back { DIRTY } else { 0 };
         let (number, set) = (set, &mut self.places[set * self.ways..][..self.ways]);
         let latest = &mut self.latest[number];
+        let latest_way = &mut self.latest_ways[number];
         let old = match &mut self.order {
             Order::Lru if !store || self.write.allocate => {
                 // The line comes first, and each of the others takes the place of the one before, until its old
@@ -296,11 +309,12 @@ impl Cache {
             order => {
                 if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
                     set[way] |= dirt;
-                    *latest = set[way];
+                    (*latest, *latest_way) = (set[way], way as u32);
                     match order {
                         Order::Lru => {
                             self.changes += u64::from(way > 0);
                             move_to_front(&mut set[..=way]);
+                            *latest_way = 0;
                         }
                         Order::Fifo | Order::Random(_) | Order::Lfsr(_) => {}
                         Order::Plru(trees) => {
@@ -315,7 +329,10 @@ impl Cache {
                     self.counts.write_misses += 1;
                     return Found::NotFilled;
                 }
-                let empty = || set.iter().position(|&place| place == 0);
+                let empty = match self.empty {
+                    0 => None,
+                    _ => set.iter().position(|&place| place == 0),
+                };
                 let way = match order {
                     Order::Lru | Order::Fifo => {
                         move_to_front(set);
@@ -323,14 +340,14 @@ impl Cache {
                     }
                     Order::Plru(trees) => {
                         let tree = &mut trees[number];
-                        let way = empty().unwrap_or_else(|| pointed_at(*tree, self.ways));
+                        let way = empty.unwrap_or_else(|| pointed_at(*tree, self.ways));
                         point_away(tree, way, self.ways);
                         way
                     }
-                    Order::Random(choices) => empty().unwrap_or_else(|| choices.below(self.ways)),
-                    Order::Lfsr(register) => empty().unwrap_or_else(|| register.next(self.ways)),
+                    Order::Random(choices) => empty.unwrap_or_else(|| choices.below(self.ways)),
+                    Order::Lfsr(register) => empty.unwrap_or_else(|| register.next(self.ways)),
                 };
-                *latest = wanted | dirt;
+                (*latest, *latest_way) = (wanted | dirt, way as u32);
                 std::mem::replace(&mut set[way], *latest)
             }
         };
@@ -339,6 +356,7 @@ impl Cache {
         self.counts.fills += 1;
         self.changes += 1;
         self.counts.evictions += u64::from(old != 0);
+        self.empty -= u64::from(old == 0);
         self.counts.writebacks += u64::from(old & DIRTY != 0);
         Found::Filled(old)
     }
@@ -347,11 +365,8 @@ impl Cache {
     #[inline(always)]
     fn settle(&mut self, set: usize) {
         let latest = self.latest[set];
-        if latest & DIRTY != 0 {
-            let set = &mut self.places[set * self.ways..][..self.ways];
-            if let Some(place) = set.iter_mut().find(|place| **place | DIRTY == latest) {
-                *place = latest;
-            }
+        if latest != 0 {
+            self.places[set * self.ways + self.latest_ways[set] as usize] = latest;
         }
     }
 
@@ -400,6 +415,7 @@ impl Cache {
         let way = set.iter().position(|place| place & !DIRTY == wanted)?;
         let old = std::mem::take(&mut set[way]);
         self.latest[number] = 0;
+        self.empty += 1;
         self.changes += 1;
         if matches!(self.order, Order::Lru | Order::Fifo) {
             set[way..].rotate_left(1);
@@ -424,6 +440,7 @@ impl Cache {
             .fold((0, 0), |(lines, dirty), line| (lines + 1, dirty + u64::from(line.dirty)));
         self.places.fill(0);
         self.latest.fill(0);
+        self.empty = self.geometry.lines();
         self.changes += 1;
         if let Order::Plru(trees) = &mut self.order {
             trees.fill(0);

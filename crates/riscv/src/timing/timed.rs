@@ -7,7 +7,7 @@ use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Pass, Pipe, stalls};
-use super::predict::{Predict, Turn};
+use super::predict::Predict;
 use super::scoreboard::Scoreboard;
 use super::shape::{Costs, Shape};
 use super::step::Step;
@@ -78,7 +78,7 @@ pub(super) struct Model {
     pub(super) traps: u64,
     /// What the words cost that traps and returns stack in hardware; part of the ledger.
     stacking: Causes,
-    /// The phase that the next refill is charged to.
+    /// The phase that the next refill is charged to; none of a mode as long as nothing has retired.
     pub(super) refill_phase: u8,
     pub(super) started: bool,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
@@ -99,7 +99,7 @@ impl Model {
             instructions: 0,
             traps: 0,
             stacking: [0; Cause::COUNT],
-            refill_phase: 0,
+            refill_phase: u8::MAX,
             started: false,
             interrupted: None,
         })
@@ -169,7 +169,7 @@ impl Model {
         }
         let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
         let (mut settle, mut penalty) = (0, (0, false));
-        if let Some(turn) = Turn::new(step.pc, step.insn) {
+        if let Some(turn) = self.predict.turn(step.pc, step.insn) {
             let code = self.predict.foresee(&turn, step.next_pc, step.taken);
             settle = self.predict.settling(&turn, code);
             penalty = (self.predict.bubbles(&turn, code), self.predict.early(&turn, code));
