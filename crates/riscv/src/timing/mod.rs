@@ -33,6 +33,7 @@ mod float;
 mod frontend;
 mod history;
 mod keys;
+mod known;
 mod ledger;
 mod memo;
 mod memory;
