@@ -6,12 +6,14 @@ use tollgate_riscv::{Access, Observer, Retired, Trap, TrapReturn, Walk};
 use crate::cycles::Clock;
 use crate::profile::Profile;
 use crate::rtl::proof;
+use crate::stacks::{Path, Stacks};
 
 /// The cycles of a program on a core, beside its profile.
 pub struct ProgramLedger {
     pub(crate) profile: Profile,
     clock: Clock,
     by_function: Vec<Causes>,
+    stacks: Stacks,
     /// The core.
     pub core: String,
     /// How well it is proven against its RTL, if it was compared.
@@ -24,10 +26,10 @@ impl ProgramLedger {
     /// # Errors
     /// An invalid core.
     pub(crate) fn new(profile: Profile, core: &Core) -> Result<Self, CoreError> {
-        let by_function = vec![[0; Cause::COUNT]; profile.len()];
         Ok(Self {
             clock: Clock::new(core)?,
-            by_function,
+            by_function: vec![[0; Cause::COUNT]; profile.len()],
+            stacks: Stacks::new(profile.len()),
             profile,
             core: core.name.clone(),
             proof: proof(core),
@@ -40,15 +42,22 @@ impl ProgramLedger {
         self.clock.model.cycles()
     }
 
-    /// Functions with their cycles by cause.
-    pub fn functions(&self) -> impl Iterator<Item = (&str, &Causes)> {
+    /// Functions: the name, the function's own cycles by cause, and its cycles with all that it called.
+    pub fn functions(&self) -> impl Iterator<Item = (&str, &Causes, u64)> {
         let used = self.by_function.iter().enumerate().filter(|(_, causes)| causes.iter().any(|&n| n > 0));
-        used.map(|(function, causes)| (self.profile.name(function), causes))
+        used.map(|(at, causes)| (self.profile.name(at), causes, self.stacks.total(at)))
     }
 
-    fn charge(&mut self, pc: u64) {
+    /// The cycles of functions by who called them, callers first; and the cycles of calls beyond the limits, which the
+    /// paths of their callers contain.
+    #[must_use]
+    pub fn paths(&self) -> (&[Path], u64) {
+        self.stacks.paths()
+    }
+
+    fn charge(&mut self, function: usize) {
         let spent = self.clock.step();
-        let function = self.profile.function(pc);
+        self.stacks.charge(spent.iter().sum());
         for (sum, cycles) in self.by_function[function].iter_mut().zip(spent) {
             *sum += cycles;
         }
@@ -76,13 +85,17 @@ impl Observer for ProgramLedger {
     fn retire(&mut self, retired: &Retired) {
         self.profile.retire(retired);
         self.clock.model.retire(retired);
-        self.charge(retired.pc);
+        let function = self.profile.function(retired.pc);
+        self.stacks.retire(retired, function);
+        self.charge(function);
     }
 
     fn trap(&mut self, trap: &Trap) {
         self.profile.trap(trap);
         self.clock.model.trap(trap);
-        self.charge(trap.epc);
+        let function = self.profile.function(trap.epc);
+        self.stacks.trap(trap.epc, function);
+        self.charge(function);
     }
 
     fn trap_return(&mut self, ret: &TrapReturn) {

@@ -27,7 +27,7 @@ pub enum Around {
     Interrupt,
     /// A branch or jump that went elsewhere than was fetched.
     Branch,
-    /// The arrival at a symbol.
+    /// The arrival at a symbol, or at an address in hexadecimal; whether the instruction there retires or traps.
     Symbol(String),
 }
 
@@ -161,10 +161,13 @@ fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result
     Ok(Found { passages, event: at - first })
 }
 
-/// The address of a symbol of the program, or of the kernel below it.
+/// The address of a symbol of the program, or of the kernel below it; or an address itself.
 fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
     let elves = || std::iter::once(&booted.program).chain(&booted.kernel);
     if let Some(address) = elves().find_map(|elf| elf.symbol(name)) {
+        return Ok(address);
+    }
+    if let Some(address) = name.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
         return Ok(address);
     }
     let names = elves().flat_map(|elf| &elf.symbols).map(|symbol| symbol.name.as_str());

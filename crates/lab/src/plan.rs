@@ -11,6 +11,6 @@ mod workload;
 pub use icache::{IcachePlan, IcacheRequest};
 pub use options::PlanError;
 pub use pipeline::{PipelinePlan, PipelineRequest};
-pub use program::{ProgramPlan, ProgramRequest, ledger};
+pub use program::{ProgramPlan, ProgramRequest, watch};
 pub use trap::{TrapPlan, TrapRequest};
 pub use workload::{WorkloadPlan, WorkloadRequest};

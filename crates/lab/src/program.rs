@@ -44,6 +44,12 @@ pub enum GuestTime {
     Model,
 }
 
+impl GuestTime {
+    /// The names on a command line, with what each means.
+    pub const NAMES: [(&'static str, Self, &'static str); 2] =
+        [("functional", Self::Functional, "Instructions"), ("model", Self::Model, "The core's cycles")];
+}
+
 /// What to watch while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
@@ -55,6 +61,13 @@ pub enum Watch {
     Profile,
     /// The same, and cycles on a core by function and cause.
     Ledger(Box<Core>, GuestTime),
+}
+
+impl Watch {
+    /// Whether a profile follows.
+    pub fn is_profile(&self) -> bool {
+        matches!(self, Self::Profile | Self::Ledger(..))
+    }
 }
 
 /// How a program ended.

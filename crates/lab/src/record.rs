@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::family::{
-    Caches, CallFound, FunctionFound, LatencyAsked, PipelineAsked, PipelineFound, ProgramAsked, ProgramFound,
-    TrapAsked, TrapFound, Wait, WorkloadAsked,
+    Caches, CallFound, FunctionFound, LatencyAsked, PathFound, PipelineAsked, PipelineFound, ProgramAsked,
+    ProgramFound, TrapAsked, TrapFound, Wait, WorkloadAsked,
 };
 use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
@@ -21,6 +21,8 @@ use crate::ledger::ProgramLedger;
 use crate::phase::Phase;
 use crate::pipeline::{Around, View, Wanted};
 use crate::profile::Profile;
+use crate::program::Outcome;
+use crate::stacks::Path;
 use crate::workload::Slowdown;
 
 /// The entry for a bill. Instructions are counters; there are no cycles without a timing model.
@@ -222,8 +224,16 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
     entry
 }
 
+/// Where a program's cycles went, or its instructions; `None` if neither was watched.
+pub fn program(outcome: &Outcome, asked: ProgramAsked) -> Option<Measurement> {
+    match (&outcome.ledger, &outcome.profile) {
+        (Some(ledger), _) => Some(program_ledger(ledger, asked)),
+        (None, profile) => Some(self::profile(profile.as_ref()?, asked)),
+    }
+}
+
 /// Where a program's instructions went.
-pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
+fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
     let mut entry = embedded("riscv-program/profile", Per::Pass, 1);
     entry.asked = Asked::Program(asked);
     let functions: Vec<FunctionFound> = profile
@@ -232,7 +242,7 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
         .map(|(name, instructions)| FunctionFound {
             name: name.into(),
             instructions,
-            causes: BTreeMap::new(),
+            ..FunctionFound::default()
         })
         .collect();
     let all: u64 = functions.iter().map(|function| function.instructions).sum();
@@ -248,12 +258,13 @@ pub fn profile(profile: &Profile, asked: ProgramAsked) -> Measurement {
         max: call.max,
         phases: call.phases.iter().map(|(phase, cost)| (phase.name().into(), cost.instructions)).collect(),
     });
-    entry.found = Found::Program(ProgramFound { functions, calls: calls.collect(), proof: None });
+    entry.found =
+        Found::Program(ProgramFound { functions, calls: calls.collect(), ..ProgramFound::default() });
     entry
 }
 
-/// The same with the cycles of a core, by function and cause.
-pub fn program_ledger(ledger: &ProgramLedger, asked: ProgramAsked) -> Measurement {
+/// The same with the cycles of a core, by function and cause, and by who called whom.
+fn program_ledger(ledger: &ProgramLedger, asked: ProgramAsked) -> Measurement {
     let mut entry = profile(&ledger.profile, ProgramAsked { core: Some(ledger.core.clone()), ..asked });
     entry.count(counter::CYCLES, ledger.cycles() as f64);
     if let Found::Program(found) = &mut entry.found {
@@ -263,11 +274,27 @@ pub fn program_ledger(ledger: &ProgramLedger, asked: ProgramAsked) -> Measuremen
             some.map(|(cause, &cycles)| (cause.name().to_owned(), cycles)).collect::<BTreeMap<_, _>>()
         };
         let mut cycles: BTreeMap<&str, _> =
-            ledger.functions().map(|(name, row)| (name, causes(row))).collect();
+            ledger.functions().map(|(name, row, total)| (name, (causes(row), total))).collect();
         for function in &mut found.functions {
-            function.causes = cycles.remove(function.name.as_str()).unwrap_or_default();
+            let (causes, total) = cycles.remove(function.name.as_str()).unzip();
+            (function.causes, function.total) = (causes.unwrap_or_default(), total);
         }
+        // What only trapped has cycles and no instructions.
+        found.functions.extend(cycles.into_iter().map(|(name, (causes, total))| FunctionFound {
+            name: name.into(),
+            instructions: 0,
+            causes,
+            total: Some(total),
+        }));
         found.functions.sort_by_key(|function| std::cmp::Reverse(function.causes.values().sum::<u64>()));
+        let (paths, cut) = ledger.paths();
+        let path = |(at, path): (usize, &Path)| PathFound {
+            caller: (path.caller != at).then_some(path.caller as u64),
+            function: ledger.profile.name(path.function).into(),
+            cycles: path.cycles,
+        };
+        found.paths = paths.iter().enumerate().map(path).collect();
+        found.cut = (cut > 0).then_some(cut);
     }
     entry
 }

@@ -13,6 +13,14 @@ pub enum Trace {
     Disasm,
 }
 
+impl Trace {
+    /// The names on a command line, with what each means.
+    pub const NAMES: [(&'static str, Self, &'static str); 2] = [
+        ("commit", Self::Commit, "Registers and memory written, one line for each instruction"),
+        ("disasm", Self::Disasm, "Assembly"),
+    ];
+}
+
 /// Collects the lines of a trace until the caller takes them.
 pub struct Tracer {
     kind: Trace,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use tollgate_lab::latency;
-use tollgate_lab::pipeline::{Around, PipelineError, Wanted, view};
+use tollgate_lab::pipeline::{self, Around, PipelineError, Wanted, view};
+use tollgate_lab::program::Job;
 use tollgate_lab::workload::{self, Point, WORKLOADS, Workload};
 use tollgate_lab::{Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, record};
 use tollgate_record::CauseName;
@@ -198,4 +199,58 @@ fn a_diagram_needs_something_to_be_about() {
     let at = around(Around::Symbol("timer".into()), 1).expect("the handler");
     assert_eq!((at.event, at.rows.len(), at.rows[0].place.as_str()), (0, 12, "timer"));
     assert!(at.hazard.is_none());
+}
+
+/// An image with other code at its entry point, and where that is (ELF64: the entry point is at byte 24; behind the
+/// header the first segment has its offset at byte 8 and its address at byte 16).
+fn instead_of_a_kernel(code: &[u8]) -> (Vec<u8>, u64) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/full.elf");
+    let mut image = std::fs::read(path).expect(path);
+    let word = |at: usize| u64::from_le_bytes(image[at..at + 8].try_into().expect("eight bytes"));
+    let (entry, offset, address) = (word(24), word(64 + 8), word(64 + 16));
+    let at = (offset + entry - address) as usize;
+    image[at..at + code.len()].copy_from_slice(code);
+    (image, entry)
+}
+
+/// Whether an instruction retires or traps, a diagram from its address begins with it.
+#[test]
+fn a_diagram_begins_at_an_instruction_that_traps() {
+    // auipc t0, 0; addi t0, t0, 24; csrw mtvec, t0; j 28 bytes on
+    let handler = [0x0000_0297, 0x0182_8293, 0x3052_9073, 0x01c0_006f];
+    // csrr t3, mepc; addi t3, t3, 4; csrw mepc, t3; mret
+    let skip = [0x0000_0013, 0x0000_0013, 0x3410_2e73, 0x004e_0e13, 0x341e_1073, 0x3020_0073];
+    // Loads are translated by an empty table: satp = 8 << 60 | 0x80400, mstatus.MPRV, MPP = S.
+    let translate = [
+        0x0010_0313, // li t1, 1
+        0x03f3_1313, // slli t1, t1, 63
+        0x0008_03b7, // lui t2, 0x80
+        0x4003_8393, // addi t2, t2, 1024
+        0x0073_6333, // or t1, t1, t2
+        0x1803_1073, // csrw satp, t1
+        0x0002_1337, // lui t1, 0x21
+        0x8003_0313, // addi t1, t1, -2048
+        0x3003_2073, // csrs mstatus, t1
+    ];
+    // ecall; an illegal instruction; ld a0, 0(zero). Behind each, jumps to themselves.
+    for (name, word) in [("ecall", 0x0000_0073), ("illegal", 0xffff_ffff), ("page fault", 0x0000_3503)] {
+        let words = handler.into_iter().chain(skip).chain(translate).chain([word, 0x0000_006f, 0x0000_006f]);
+        let code: Vec<u8> = words.flat_map(|word: u32| word.to_le_bytes()).collect();
+        let (program, entry) = instead_of_a_kernel(&code);
+        let job = Job { ram_bytes: 8 << 20, program, max_instructions: 10_000, ..Job::default() };
+        let [handler, address, behind] = [24, 76, 80].map(|offset| format!("{:#x}", entry + offset));
+        for core_name in ["single-cycle", "ripes-5stage", "ibex", "rocket", "cva6"] {
+            let wanted = Wanted { around: Around::Symbol(address.clone()), nth: 1, count: 8 };
+            let view = pipeline::view(&job, &core(core_name), &wanted)
+                .unwrap_or_else(|e| panic!("{name} {core_name}: {e}"));
+            let first = &view.rows[view.event];
+            assert_eq!((view.event, &first.address, first.traps), (0, &address, true), "{name} {core_name}");
+            // What is fetched behind it is thrown away and traps nothing.
+            assert!(view.rows[1..].iter().all(|row| !row.traps), "{name} {core_name}");
+            assert!(view.rows.iter().any(|row| row.address == handler), "{name} {core_name}: the handler");
+            let wanted = Wanted { around: Around::Symbol(behind.clone()), ..wanted };
+            let view = pipeline::view(&job, &core(core_name), &wanted).expect("the loop");
+            assert!(!view.rows[0].traps, "{name} {core_name}");
+        }
+    }
 }

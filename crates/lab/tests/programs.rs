@@ -58,7 +58,7 @@ fn a_ledger_charges_every_cycle_once_and_the_guest_sees_them_on_request() {
     for time in [GuestTime::Functional, GuestTime::Model] {
         let (outcome, console, _) = run(&job, Watch::Ledger(core(), time)).expect("runs");
         let ledger = outcome.ledger.expect("a ledger");
-        let cycles: u64 = ledger.functions().flat_map(|(_, causes)| causes).sum();
+        let cycles: u64 = ledger.functions().flat_map(|(_, causes, _)| causes).sum();
         assert_eq!(cycles, ledger.cycles());
         assert!(cycles > plain.instructions, "{cycles}");
         consoles.push(console);
@@ -67,6 +67,32 @@ fn a_ledger_charges_every_cycle_once_and_the_guest_sees_them_on_request() {
     // The core loses cycles behind the trap, the return and each jump, and gains none.
     let seen = consoles[1].split(' ').nth(2).and_then(|number| number.parse::<u64>().ok()).expect("a number");
     assert!((97..300).contains(&seen), "{seen}");
+}
+
+/// On a core without hazards an instruction takes a cycle, so totals and paths are counts of instructions.
+#[test]
+fn a_ledger_follows_the_calls() {
+    let core = Box::new(Core::preset("single-cycle").expect("a preset"));
+    let watch = Watch::Ledger(core, GuestTime::Functional);
+    let (outcome, _, _) = run(&job(image("enhanced_ctx_switch")), watch).expect("runs");
+    let ledger = outcome.ledger.expect("a ledger");
+    let of = |name: &str| {
+        let found = ledger.functions().find(|(function, ..)| *function == name).expect(name);
+        (found.1.iter().sum::<u64>(), found.2)
+    };
+    // The kernel's three instructions for each of 1,001 calls, which call nothing.
+    assert_eq!(of("sys_getpid"), (3 * 1001, 3 * 1001));
+    // Each call comes from main and takes 95 instructions in the kernel and the slot of its trap.
+    let (own, total) = of("main");
+    assert!(total >= own + 95 * 1001, "{own} {total}");
+    let (paths, cut) = ledger.paths();
+    assert_eq!(paths.iter().map(|path| path.cycles).sum::<u64>(), ledger.cycles());
+    assert_eq!(cut, 0);
+    let names: Vec<&str> = ledger.functions().map(|(name, ..)| name).collect();
+    assert!(names.contains(&"trap_vector") && paths.iter().enumerate().all(|(at, path)| path.caller <= at));
+    for (name, causes, total) in ledger.functions() {
+        assert!(causes.iter().sum::<u64>() <= total && total <= ledger.cycles(), "{name}");
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::thread;
 
 use strum::VariantArray;
-use tollgate_lab::rtl::{Compared, Part, SUBJECTS, Subject, Summary};
+use tollgate_lab::Phase;
+use tollgate_lab::rtl::{Compared, Cycles, Part, SUBJECTS, Subject, Summary};
 use tollgate_testkit::Recorded;
 
 #[test]
@@ -16,17 +17,28 @@ fn the_model_is_as_near_to_the_rtl_as_recorded() {
     });
     let text: String = parts.iter().map(|part| part.0.as_str()).collect();
     let rows: String = parts.iter().map(|part| part.1.as_str()).collect();
+    let phases: String = parts.iter().map(|part| part.2.as_str()).collect();
     let head = "| core | part | exact | mean error | worst | at | apart |\n|---|---|---|---|---|---|---|";
-    let page = format!("\n{head}\n{rows}");
+    let page = format!("\n{head}\n{rows}\n{PHASES}\n{phases}");
     // Both are written before one of them is compared.
     let page = Recorded::in_page("rtl", "docs/reference/validation.md").check(&format!("{page}\n"));
     Recorded::file("rtl", "crates/lab/tests/rtl.txt").assert(&text);
     page.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// The lines of a core, and its rows in the book's table.
-fn compared(subject: &Subject) -> (String, String) {
-    let (mut text, mut page) = (String::new(), String::new());
+/// What comes before the table of phases.
+const PHASES: &str = "\
+### By phase of a trap
+
+The same traps, all programs of a core together. The time behind a trap belongs to the hardware trap until the handler's first
+instruction retires, and behind a return to the return.
+
+| core | phase | warm RTL | error | apart | cold RTL | error | apart |
+|---|---|---|---|---|---|---|---|";
+
+/// The lines of a core, and its rows in the book's tables.
+fn compared(subject: &Subject) -> (String, String, String) {
+    let (mut text, mut page, mut by_phase) = (String::new(), String::new(), String::new());
     for &part in Part::VARIANTS {
         let scores = subject.validate_part(part).unwrap();
         let golden: Vec<_> = scores.iter().map(|it| (it.program.as_str(), it.latency)).collect();
@@ -40,8 +52,34 @@ fn compared(subject: &Subject) -> (String, String) {
             text += &format!("{} {}{temperature}: {}\n", subject.name, part.name(), line(&scores, cold));
             page += &row(&format!("`{}` | {}{temperature}", subject.name, part.name()), &scores, cold);
         }
+        by_phase += &phases(subject.name, &scores);
     }
-    (text, page)
+    (text, page, by_phase)
+}
+
+/// A row for each phase of all traps together.
+fn phases(core: &str, scores: &[Compared]) -> String {
+    let all: Vec<_> =
+        scores.iter().filter_map(|it| it.score.as_ref().ok()).flat_map(|it| &it.phases).collect();
+    let mut rows = String::new();
+    for &phase in Phase::ALL {
+        let mut sums = [Cycles::default(); 2];
+        for it in all.iter().filter(|it| it.phase == phase) {
+            sums[0] += it.steady;
+            sums[1] += it.cold;
+        }
+        if sums.iter().any(|sum| sum.rtl > 0) {
+            let cells = sums.map(|sum| {
+                if sum.rtl == 0 {
+                    return "0 | | ".to_owned();
+                }
+                let apart = 100.0 * sum.absolute as f64 / sum.rtl as f64;
+                format!("{} | {:+.1} % | {apart:.1} % ", sum.rtl, 100.0 * sum.error())
+            });
+            rows += &format!("| `{core}` | {} | {}|\n", phase.name().replace('-', " "), cells.join("| "));
+        }
+    }
+    rows
 }
 
 /// The same in the book's table; of interrupts, each latency counts.

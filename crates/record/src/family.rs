@@ -18,8 +18,8 @@ pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
     Accesses, CacheShape, Caches, CallFound, CyclesCompared, FunctionFound, IcacheAsked, IcacheFound,
-    LatencyAsked, PhaseCompared, PipelineAsked, PipelineFound, ProgramAsked, ProgramFound, SweepCurve,
-    TrapAsked, TrapFound, ValidationAsked, ValidationFound, Wait, WorkloadAsked,
+    LatencyAsked, PathFound, PhaseCompared, PipelineAsked, PipelineFound, ProgramAsked, ProgramFound,
+    SweepCurve, TrapAsked, TrapFound, ValidationAsked, ValidationFound, Wait, WorkloadAsked,
 };
 pub use runtime::{RuntimeAsked, RuntimeFound};
 pub use scan::{ScanAsked, ScanFound};

@@ -10,6 +10,7 @@ mod benchstat;
 mod chrome_trace;
 mod csv;
 mod diagram;
+mod folded;
 mod github;
 mod google;
 mod hdr;
@@ -43,6 +44,12 @@ pub static FORMATS: &[Format] = &[
     format("openmetrics", "txt", "Prometheus and others (OpenMetrics text)", openmetrics::write),
     format("hdr", "hlog", "HdrHistogram's log readers: single crossings, in ns", hdr::write),
     format("chrome-trace", "json", "Perfetto, chrome://tracing, speedscope (JSON)", chrome_trace::write),
+    format(
+        "folded",
+        "folded",
+        "flamegraph.pl, inferno, speedscope: the calls of a RISC-V program (folded stacks)",
+        folded::write,
+    ),
     format("markdown", "md", "issues and pull requests: one table", markdown::write),
     format("svg", "svg", "a page: the picture of a RISC-V stage diagram", |_, rows| {
         diagram::write(rows, "svg", diagram::svg)

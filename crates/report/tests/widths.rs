@@ -19,7 +19,7 @@ const STYLES: [(&str, Style); 5] = [
 ];
 
 /// A run for each view.
-fn runs() -> [(&'static str, Run); 15] {
+fn runs() -> [(&'static str, Run); 17] {
     let read = |text: &str| document::from_json(text.as_bytes()).unwrap();
     [
         ("ladder", fixture::ladder()),
@@ -33,6 +33,8 @@ fn runs() -> [(&'static str, Run); 15] {
         ("engines", read(include_str!("records/riscv-engines.json"))),
         ("workload", read(include_str!("records/riscv-workload.json"))),
         ("profile", read(include_str!("records/riscv-profile.json"))),
+        ("ledger", fixture::cores::ledger()),
+        ("validation", fixture::cores::validation()),
         ("pipeline", read(include_str!("runs/riscv-pipeline.json"))),
         ("latency", read(include_str!("runs/riscv-interrupt.json"))),
         ("fault_scan", read(include_str!("records/fault-scan.json"))),

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
 #[command(after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --kernel all\n  \
-                        tollgate riscv icache\n  tollgate riscv run program.elf --profile")]
+                        tollgate riscv icache\n  tollgate riscv profile program.elf --core rocket")]
 pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,
@@ -30,6 +30,8 @@ enum RiscvCommand {
     Icache(icache::IcacheArgs),
     /// Run a bare ELF, or a static Linux program on the proxy kernel
     Run(run::RunArgs),
+    /// Where the cycles of a whole program go on a core: by function and cause, and by who called whom
+    Profile(run::ProfileArgs),
     /// How near the timed cores are to the RTL of real ones
     Validate(validate::ValidateArgs),
 }
@@ -41,6 +43,7 @@ pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
         RiscvCommand::Pipeline(args) => pipeline::run(args),
         RiscvCommand::Icache(args) => icache::run(args),
         RiscvCommand::Run(args) => run::run(args),
+        RiscvCommand::Profile(args) => run::profile(args),
         RiscvCommand::Validate(args) => validate::run(args),
     }
 }

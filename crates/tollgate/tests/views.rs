@@ -29,6 +29,9 @@ const COMMANDS: &[&str] = &[
     "riscv trap --engine all --iterations 10",
     "riscv icache --sweep",
     "riscv icache --opt-level 1 --icache 4:1:8 --count cycle",
+    "riscv profile --core ibex --top 3 --out {dir}/printed {dir}/program.elf",
+    "riscv run --core cva6 --out {dir}/printed {dir}/program.elf",
+    "riscv validate --core picorv32",
     "riscv pipeline",
     "riscv pipeline --around interrupt",
     "riscv pipeline --around branch --count 12",
@@ -39,6 +42,8 @@ fn prepare(dir: &Path) {
     let hyperfine = r#"{"results": [{"command": "true", "mean": 0.001, "stddev": 0.0001, "median": 0.001,
         "user": 0.0, "system": 0.0, "min": 0.0009, "max": 0.0011, "times": [0.0009, 0.001, 0.0011], "exit_codes": [0, 0, 0]}]}"#;
     std::fs::write(dir.join("hyperfine.json"), hyperfine).unwrap();
+    let image = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/ctx_switch.elf");
+    std::fs::copy(image, dir.join("program.elf")).unwrap();
 }
 
 fn tollgate(args: &str, dir: &Path) -> Output {

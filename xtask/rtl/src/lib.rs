@@ -97,7 +97,7 @@ impl Args {
                 continue;
             }
             if self.check {
-                programs = chosen(programs);
+                programs = chosen(programs, today());
             }
             let start = Instant::now();
             let goldens = trace::run_all(&simulator, &programs)?;
@@ -123,10 +123,14 @@ impl Args {
     }
 }
 
-/// Some of them, others each day.
-fn chosen<T>(mut all: Vec<T>) -> Vec<T> {
+/// Days since 1970.
+fn today() -> usize {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let day = now.map_or(0, |since| since.as_secs() / 86_400) as usize;
+    now.map_or(0, |since| since.as_secs() / 86_400) as usize
+}
+
+/// Some of them, others each day.
+fn chosen<T>(mut all: Vec<T>, day: usize) -> Vec<T> {
     let count = all.len();
     for i in 0..CHECKED.min(count) {
         all.swap(i, i + (day * 7919 + i * 104_729) % (count - i));
@@ -142,5 +146,47 @@ fn print(golden: &Golden) {
         let trapped = if each.trapped { " trapped" } else { "" };
         println!("{:8} {:+5} {:#x} {:08x}{trapped}", each.cycle, each.cycle - before, each.pc, each.word);
         before = each.cycle;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_program_is_checked_on_some_day_and_none_twice_on_one() {
+        for count in [1, CHECKED - 1, CHECKED, 20, 238] {
+            let mut seen = BTreeSet::new();
+            for day in 20_000..21_000 {
+                let today: BTreeSet<usize> = chosen((0..count).collect(), day).into_iter().collect();
+                assert_eq!(today.len(), CHECKED.min(count), "{count} {day}");
+                seen.extend(today);
+            }
+            assert_eq!(seen.len(), count);
+        }
+    }
+
+    #[test]
+    fn each_core_with_golden_files_has_its_rtl() {
+        let [sources, subjects]: [BTreeSet<&str>; 2] = [
+            SOURCES.iter().map(|source| source.core).collect(),
+            SUBJECTS.iter().map(|subject| subject.name).collect(),
+        ];
+        assert_eq!(sources, subjects);
+        let harness = tollgate_testkit::workspace::root().unwrap().join("xtask/rtl/harness");
+        for source in SOURCES {
+            for end in ["cpp", "f"] {
+                assert!(harness.join(format!("{}.{end}", source.core)).is_file(), "{} {end}", source.core);
+            }
+            let subject = Subject::find(source.core).unwrap();
+            // What golden files begin with; reading all of them takes a minute.
+            let begin = format!("{}\n\n", source.text());
+            for (part, file) in subject.golden {
+                let same = file.starts_with(begin.as_bytes());
+                assert!(same, "{} {}: run `cargo xtask rtl`", source.core, part.name());
+            }
+        }
     }
 }

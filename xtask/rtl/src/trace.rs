@@ -63,6 +63,12 @@ fn run(simulator: &Path, program: &Program) -> Result<Golden> {
     let bytes = fs::read(&trace)?;
     fs::remove_file(&trace)?;
     outcome?;
+    Ok(golden(program, &bytes))
+}
+
+/// What the records of a harness say: cycle, address and bits of an instruction and whether it trapped, or the cycle in which
+/// an interrupt was raised. Cycles are counted from the first instruction.
+fn golden(program: &Program, bytes: &[u8]) -> Golden {
     let number = |at: &[u8]| at.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
     let (mut retired, mut raised) = (Vec::new(), Vec::new());
     for record in bytes.chunks_exact(RECORD) {
@@ -80,5 +86,38 @@ fn run(simulator: &Path, program: &Program) -> Result<Golden> {
     let first = retired.first().map_or(0, |first| first.cycle);
     retired.iter_mut().for_each(|each| each.cycle -= first);
     raised.iter_mut().for_each(|cycle| *cycle -= first);
-    Ok(Golden { program: program.name.clone(), latency: program.latency, retired, raised })
+    Golden { program: program.name.clone(), latency: program.latency, retired, raised }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_lab::rtl::Subject;
+
+    use super::*;
+
+    #[test]
+    fn records_are_instructions_traps_and_interrupts() {
+        let record = |cycle: u64, pc: u64, word: u32, kind: u8| {
+            let mut bytes = [cycle.to_le_bytes(), pc.to_le_bytes(), u64::from(word).to_le_bytes()].concat();
+            bytes[20] = kind;
+            bytes
+        };
+        let bytes = [
+            record(1_000, 0x8000_0000, 0x13, 0),
+            record(1_003, 0x8000_0004, 0x73, 1),
+            record(1_004, 0, 0, 2),
+            record(0x1_0000_0000, 0xffff_ffc0_0000_0100, 0xffff_ffff, 0),
+        ]
+        .concat();
+        let program = &Subject::find("ibex").unwrap().programs(Part::Random).unwrap()[0];
+        let golden = golden(program, &bytes);
+        let at = |cycle, pc, word, trapped| Retirement { cycle, pc, word, trapped };
+        let retired = [
+            at(0, 0x8000_0000, 0x13, false),
+            at(3, 0x8000_0004, 0x73, true),
+            at(0xffff_fc18, 0xffff_ffc0_0000_0100, 0xffff_ffff, false),
+        ];
+        assert_eq!((golden.retired, golden.raised), (retired.to_vec(), vec![4]));
+        assert_eq!((golden.program, golden.latency), (program.name.clone(), program.latency));
+    }
 }

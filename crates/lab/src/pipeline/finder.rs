@@ -64,7 +64,7 @@ impl Finder {
         if self.place == Some(Place::Branch) && in_branch && !self.in_branch {
             event = before();
         }
-        if retired && self.target == Some(passage.pc) {
+        if self.target == Some(passage.pc) && (retired || is_trapping(&passage, self.kept.back())) {
             event = Some(passage.sequence);
         }
         if retired && self.expected.front().is_some_and(|e| e.0 == passage.pc) {

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use tollgate_record::family::ProgramAsked;
 use tollgate_riscv::{ConfigError, LoadError};
 
 use super::options::{PlanError, check_budget, core, isa, read};
 use crate::program::{GuestTime, Job, ProgramError, Watch};
+use crate::trace::Trace;
 
 /// What a command line asks for.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +40,25 @@ pub struct ProgramPlan<'a> {
     request: ProgramRequest<'a>,
 }
 
-/// What to watch, with a core: `time` is what `mcycle` counts, functional unless it says otherwise.
+/// What to watch: `time` is what `mcycle` counts on a core, functional unless it says otherwise.
 ///
 /// # Errors
-/// An unknown or invalid core.
-pub fn ledger(name: &str, time: Option<GuestTime>) -> Result<Watch, PlanError> {
-    Ok(Watch::Ledger(Box::new(core(name)?), time.unwrap_or(GuestTime::Functional)))
+/// An unknown or invalid core, or a time without a core.
+pub fn watch(
+    trace: Option<Trace>,
+    profile: bool,
+    on: Option<&str>,
+    time: Option<GuestTime>,
+) -> Result<Watch, PlanError> {
+    match (trace, on, profile) {
+        (None, Some(name), _) => {
+            Ok(Watch::Ledger(Box::new(core(name)?), time.unwrap_or(GuestTime::Functional)))
+        }
+        _ if time.is_some() => Err(PlanError::option("--guest-time", "there is no core; add --core CORE")),
+        (Some(trace), ..) => Ok(Watch::Trace(trace)),
+        (None, None, true) => Ok(Watch::Profile),
+        (None, None, false) => Ok(Watch::Nothing),
+    }
 }
 
 impl<'a> ProgramPlan<'a> {
@@ -69,6 +84,18 @@ impl<'a> ProgramPlan<'a> {
             max_instructions: request.max_instructions,
         };
         Ok(Self { job, request })
+    }
+
+    /// What the record says of the request; `top` is how many functions are shown.
+    pub fn asked(&self, top: Option<u64>) -> ProgramAsked {
+        let name = self.request.elf.file_name().unwrap_or_default();
+        ProgramAsked {
+            program: name.to_string_lossy().into_owned(),
+            isa: self.request.isa.to_owned(),
+            machine: self.request.machine.to_owned(),
+            core: None,
+            top,
+        }
     }
 
     /// The option or file that caused an error of the run, and what to do.
@@ -134,6 +161,23 @@ mod tests {
             let error = ProgramPlan::new(request).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn a_core_decides_what_is_watched_and_the_guests_time_needs_one() {
+        let model = Some(GuestTime::Model);
+        assert!(matches!(watch(None, true, Some("rocket"), model), Ok(Watch::Ledger(_, GuestTime::Model))));
+        assert!(matches!(
+            watch(None, false, Some("ibex"), None),
+            Ok(Watch::Ledger(_, GuestTime::Functional))
+        ));
+        assert_eq!(watch(None, true, None, None).unwrap(), Watch::Profile);
+        assert_eq!(watch(None, false, None, None).unwrap(), Watch::Nothing);
+        for (trace, profile) in [(None, false), (None, true), (Some(Trace::Commit), false)] {
+            let error = watch(trace, profile, None, model).unwrap_err().to_string();
+            assert_eq!(error, "--guest-time: there is no core; add --core CORE");
+        }
+        assert!(watch(None, true, Some("rockt"), None).unwrap_err().to_string().contains("rocket"));
     }
 
     #[test]

@@ -231,6 +231,9 @@ pub struct ProgramAsked {
     /// The core whose cycles are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core: Option<String>,
+    /// How many functions have a line of their own, if that was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top: Option<u64>,
 }
 
 /// Where a program's instructions went.
@@ -244,6 +247,25 @@ pub struct ProgramFound {
     /// How near the core is to the RTL that it models, if it was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
+    /// The cycles by who called whom, callers first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathFound>,
+    /// Cycles of calls that are too deep or too many to tell apart; the paths of their callers contain them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<u64>,
+}
+
+/// A function of a program, as it was called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathFound {
+    /// The path of its caller, by index: one that comes before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<u64>,
+    /// Its symbol.
+    pub function: String,
+    /// Its own cycles on this path.
+    pub cycles: u64,
 }
 
 /// What a comparison found beside the sums.
@@ -290,9 +312,12 @@ pub struct FunctionFound {
     pub name: String,
     /// Instructions that retired in it.
     pub instructions: u64,
-    /// Cycles on the core, by cause.
+    /// Its own cycles on the core, by cause.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub causes: BTreeMap<String, u64>,
+    /// Its cycles with those of all that it called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
 }
 
 /// All system calls with one number.

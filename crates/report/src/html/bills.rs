@@ -99,8 +99,10 @@ pub(super) fn section(runs: &Runs) -> Markup {
 fn proofs(runs: &Runs) -> BTreeSet<String> {
     let results = runs.all.iter().flat_map(|one| &one.run.results);
     let proofs = results.filter_map(|result| {
-        let core = result.asked.trap()?.core.as_deref()?;
-        let proof = result.found.trap()?.proof.as_deref()?;
+        let core = result.asked.trap().map(|asked| &asked.core);
+        let core = core.or_else(|| Some(&result.asked.program()?.core))?.as_deref()?;
+        let proof = result.found.trap().map(|found| &found.proof);
+        let proof = proof.or_else(|| Some(&result.found.program()?.proof))?.as_deref()?;
         Some(format!("{} against its RTL: {}.", clean(core), clean(proof)))
     });
     proofs.collect()

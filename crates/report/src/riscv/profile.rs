@@ -8,7 +8,7 @@ use tollgate_record::family::{FunctionFound, ProgramFound};
 use tollgate_record::number::{count, mean, whole};
 use tollgate_record::{CauseName, Measurement, Run};
 
-/// Functions that have a line of their own.
+/// Functions that have a line of their own, unless the run says how many.
 const SHOWN: usize = 20;
 const NAME: usize = 38;
 
@@ -23,6 +23,12 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     }
     text.extend(warnings(run, style, &[]));
     text
+}
+
+/// How many functions have a line of their own.
+fn shown(result: &Measurement, found: &ProgramFound) -> usize {
+    let top = result.asked.program().and_then(|asked| asked.top);
+    top.map_or(SHOWN, |top| top as usize).min(found.functions.len())
 }
 
 fn profile(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<String> {
@@ -43,19 +49,24 @@ fn cycles(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<Stri
         |of: &[FunctionFound], cause: &str| -> u64 { of.iter().filter_map(|it| it.causes.get(cause)).sum() };
     let causes: Vec<(CauseName, &str)> =
         CAUSES.into_iter().filter(|(cause, _)| sum(&found.functions, cause.name) > 0).collect();
-    let columns = causes.iter().enumerate().map(|(i, (_, name))| Column::right(*name).rank(i + 2));
-    let first =
-        [Column::left("function").most(NAME).least(8), Column::right("cycles"), Column::right("CPI").rank(1)];
+    let columns = causes.iter().enumerate().map(|(i, (_, name))| Column::right(*name).rank(i + 3));
+    let first = [
+        Column::left("function").most(NAME).least(8),
+        Column::right("cycles"),
+        Column::right("total").rank(2),
+        Column::right("CPI").rank(1),
+    ];
     let mut table = TextTable::new(first.into_iter().chain(columns)).gap(1);
     let mut line = |name: String, of: &[FunctionFound]| {
         let all: u64 = of.iter().flat_map(|it| it.causes.values()).sum();
+        let total = if let [one] = of { one.total } else { None };
         let instructions: u64 = of.iter().map(|it| it.instructions).sum();
         let cpi =
             if instructions == 0 { "-".into() } else { format!("{:.2}", all as f64 / instructions as f64) };
         let each = causes.iter().map(|(cause, _)| count(sum(of, cause.name)));
-        table.row([name, count(all), cpi].into_iter().chain(each));
+        table.row([name, count(all), total.map_or_else(String::new, count), cpi].into_iter().chain(each));
     };
-    let shown = found.functions.len().min(SHOWN);
+    let shown = shown(result, found);
     for function in &found.functions[..shown] {
         line(clean(&function.name, style), std::slice::from_ref(function));
     }
@@ -66,6 +77,10 @@ fn cycles(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<Stri
     let title = format!("Cycles on {}, simulated and exact, by function and cause", clean(core, style));
     let mut text = painted(Paint::Bold, &title, style);
     text.extend(table.lines(style));
+    let below = "cycles: the function's own; total: with what it called.";
+    if found.functions.iter().any(|function| function.total.is_some()) {
+        text.extend(wrap(below, style.prose(), ""));
+    }
     if let Some(proof) = &found.proof {
         let proof = format!("{} against its RTL: {}.", clean(core, style), clean(proof, style));
         text.extend(wrap(&proof, style.prose(), ""));
@@ -76,12 +91,13 @@ fn cycles(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<Stri
 fn instructions(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<String> {
     let total: f64 = found.functions.iter().map(|function| function.instructions as f64).sum();
     let mut functions = shares("function");
-    for function in found.functions.iter().take(SHOWN) {
+    let (shown, more) = found.functions.split_at(shown(result, found));
+    for function in shown {
         row(&mut functions, &clean(&function.name, style), function.instructions as f64, total);
     }
-    if found.functions.len() > SHOWN {
-        let rest = found.functions[SHOWN..].iter().map(|function| function.instructions as f64).sum();
-        row(&mut functions, &format!("{} more", found.functions.len() - SHOWN), rest, total);
+    if !more.is_empty() {
+        let rest = more.iter().map(|function| function.instructions as f64).sum();
+        row(&mut functions, &format!("{} more", more.len()), rest, total);
     }
     row(&mut functions, "total", total, total);
     let mut text = functions.lines(style);

@@ -126,8 +126,8 @@ fn phases(run: &Run, style: &Style) -> Vec<String> {
         Column::right("apart"),
         Column::right("cold RTL").rank(3),
         Column::right("timed").rank(3),
-        Column::right("error"),
-        Column::right("apart").rank(1),
+        Column::right("cold error"),
+        Column::right("cold apart").rank(1),
     ]);
     for (name, both) in phases {
         let cells = both.map(|CyclesCompared { rtl, model, apart }| {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::core::{Core, CoreError};
 use super::keys::{CacheShape, Memory as Latencies};
+use super::tlb::{Latest, Tlb};
 use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
 use crate::observer::{Access, Several, Touch, Walk};
@@ -35,75 +36,6 @@ pub struct MemoryCounts {
 
 /// No line has this number.
 const NO_LINE: u64 = u64::MAX;
-
-/// A translation: address space, page number, size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    satp: u64,
-    page: u64,
-    shift: u32,
-}
-
-/// A fully associative translation buffer, most recent first.
-#[derive(Clone, Debug)]
-struct Tlb {
-    entries: Vec<Entry>,
-    capacity: usize,
-}
-
-/// The page that was translated last: finding it there needs no walk and does not change the order of the buffer.
-/// Invalid when the address space changes, or what is in the buffer.
-#[derive(Clone, Copy, Debug)]
-struct Latest {
-    page: u64,
-    mask: u64,
-}
-
-impl Latest {
-    /// Matches nothing: no masked address has low bits.
-    const NONE: Latest = Latest { page: 1, mask: !0xfff };
-    const ALL: Latest = Latest { page: 0, mask: 0 };
-
-    fn of(tlb: &Option<Tlb>, satp: u64) -> Self {
-        match tlb.as_ref().and_then(|t| t.entries.first()) {
-            Some(e) if e.satp == satp => Latest { page: e.page << e.shift, mask: u64::MAX << e.shift },
-            _ => Latest::NONE,
-        }
-    }
-
-    #[inline(always)]
-    fn has(self, va: u64) -> bool {
-        va & self.mask == self.page
-    }
-}
-
-impl Tlb {
-    #[inline]
-    fn find(&self, satp: u64, va: u64) -> Option<usize> {
-        self.entries.iter().position(|e| e.page == va >> e.shift && e.satp == satp)
-    }
-
-    /// Whether the translation is there; it becomes the most recent.
-    fn touch(&mut self, satp: u64, va: u64) -> bool {
-        match self.find(satp, va) {
-            Some(at) => {
-                // (The library's rotation is optimized for long slices.)
-                for i in (0..at).rev() {
-                    self.entries.swap(i, i + 1);
-                }
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn fill(&mut self, satp: u64, va: u64, shift: u32) {
-        if self.entries.len() == self.capacity {
-            self.entries.pop();
-        }
-        self.entries.insert(0, Entry { satp, page: va >> shift, shift });
-    }
-}
 
 /// How long one access waits, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +69,8 @@ pub(super) struct Memory {
     l2_hit: u32,
     itlb: Option<Tlb>,
     dtlb: Option<Tlb>,
+    /// Entries of page tables that lead to further tables, in a walker that keeps them.
+    tables: Option<Cache>,
     latencies: Latencies,
     satp: u64,
     latest_fetch: Latest,
@@ -203,6 +137,7 @@ impl Memory {
             l2_hit: core.l2.as_ref().map_or(0, |c| c.hit),
             itlb: tlb(core.itlb),
             dtlb: tlb(core.dtlb),
+            tables: core.memory.tables()?,
             latencies: core.memory,
             satp: 0,
             latest_fetch: Latest::NONE,
@@ -254,6 +189,9 @@ impl Memory {
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
             tlb.entries.clear();
         }
+        if let Some(tables) = &mut self.tables {
+            tables.clear();
+        }
         self.note_latest();
         // The machine reports its walks again, since it drops its own translations as well.
         self.ways.clear();
@@ -270,7 +208,7 @@ impl Memory {
     /// Empties everything: cold caches.
     pub(super) fn flush_all(&mut self) {
         self.flush_instructions();
-        for cache in [&mut self.l1d, &mut self.l2].into_iter().flatten() {
+        for cache in [&mut self.l1d, &mut self.l2, &mut self.tables].into_iter().flatten() {
             cache.clear();
         }
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
@@ -627,8 +565,13 @@ impl Memory {
             return walk;
         };
         let level = self.latencies.walk_level.unwrap_or(1);
-        let loads: u32 = way.entries().iter().map(|&at| level + self.data_line(at, false)).sum();
-        walk + loads
+        let mut cycles = walk;
+        let Some((leaf, tables)) = way.entries().split_last() else { return cycles };
+        for &at in tables {
+            let kept = self.tables.as_mut().is_some_and(|tables| tables.access(at, false).hit);
+            cycles += if kept { 1 } else { level + self.data_line(at, false) };
+        }
+        cycles + level + self.data_line(*leaf, false)
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct PipelineArgs {
     /// A bare ELF, or with --pk a static Linux program
     elf: Option<PathBuf>,
 
-    /// Draw from the arrival at this symbol
+    /// Draw from the arrival at this symbol, or at an address like 0x80000120
     #[arg(long, value_name = "SYMBOL", conflicts_with = "around")]
     from: Option<String>,
 

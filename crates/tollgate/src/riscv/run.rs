@@ -1,4 +1,4 @@
-//! `tollgate riscv run`: a user's program on the embedded machine.
+//! `tollgate riscv run` and `tollgate riscv profile`: a user's program on the embedded machine.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -7,32 +7,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use tollgate_lab::plan::{self, ProgramPlan, ProgramRequest};
-use tollgate_lab::program::{self, GuestTime, ProgramError, Watch};
+use tollgate_lab::program::{self, GuestTime, ProgramError};
 use tollgate_lab::{Trace, record};
 use tollgate_measure::host;
-use tollgate_record::family::ProgramAsked;
 
 use crate::args::{Destination, Usage, one_of};
 use crate::output::say;
 use crate::session::Session;
 
-const TRACES: [(&str, Trace, &str); 2] = [
-    ("commit", Trace::Commit, "Registers and memory written, one line for each instruction"),
-    ("disasm", Trace::Disasm, "Assembly"),
-];
-
-const TIMES: [(&str, GuestTime, &str); 2] =
-    [("functional", GuestTime::Functional, "Instructions"), ("model", GuestTime::Model, "The core's cycles")];
-
-/// `tollgate riscv run`.
+/// A program and its machine.
 #[derive(Args)]
-#[command(
-    after_help = "A static Linux program runs on the proxy kernel: --pk names it, and the program comes before its own \
-                        arguments.\n\nExamples:\n  tollgate riscv run program.elf\n  tollgate riscv run program.elf --profile\n  \
-                        tollgate riscv run program.elf --core rocket\n  \
-                        tollgate riscv run program.elf --trace commit 2> trace.txt"
-)]
-pub(super) struct RunArgs {
+struct ProgramArgs {
     /// The program
     elf: PathBuf,
 
@@ -63,8 +48,32 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     allow: Vec<PathBuf>,
 
+    /// Stop a program that has not ended after so many instructions
+    #[arg(long, default_value_t = 10_000_000_000, value_name = "N")]
+    max_instructions: u64,
+
+    /// What the program's mcycle counts on a core
+    #[arg(long, value_parser = one_of(GuestTime::NAMES), value_name = "TIME")]
+    guest_time: Option<GuestTime>,
+
+    #[command(flatten)]
+    destination: Destination,
+}
+
+/// `tollgate riscv run`.
+#[derive(Args)]
+#[command(
+    after_help = "A static Linux program runs on the proxy kernel: --pk names it, and the program comes before its own \
+                        arguments.\n\nExamples:\n  tollgate riscv run program.elf\n  tollgate riscv run program.elf --profile\n  \
+                        tollgate riscv run program.elf --core rocket\n  \
+                        tollgate riscv run program.elf --trace commit 2> trace.txt"
+)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+
     /// Write every instruction to standard error
-    #[arg(long, value_parser = one_of(TRACES), value_name = "KIND", conflicts_with = "profile")]
+    #[arg(long, value_parser = one_of(Trace::NAMES), value_name = "KIND", conflicts_with = "profile")]
     trace: Option<Trace>,
 
     /// Print and save a profile afterwards: instructions by function, by phase and by system call
@@ -75,21 +84,45 @@ pub(super) struct RunArgs {
     /// cycles by function and cause
     #[arg(long, value_name = "CORE", conflicts_with = "trace")]
     core: Option<String>,
-
-    /// What the program's mcycle counts
-    #[arg(long, value_parser = one_of(TIMES), value_name = "TIME", requires = "core")]
-    guest_time: Option<GuestTime>,
-
-    /// Stop a program that has not ended after so many instructions
-    #[arg(long, default_value_t = 10_000_000_000, value_name = "N")]
-    max_instructions: u64,
-
-    #[command(flatten)]
-    destination: Destination,
 }
 
-/// Runs the program.
+/// `tollgate riscv profile`: `run --core` for whoever wants the profile.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tollgate riscv profile program.elf\n  tollgate riscv profile program.elf --core cva6 --top 5\n  \
+                        tollgate export latest --format folded --out program.folded"
+)]
+pub(super) struct ProfileArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+
+    /// The core: a preset, or a file that ends in .toml
+    #[arg(long, value_name = "CORE", default_value = "rocket")]
+    core: String,
+
+    /// Functions that are printed; the record has all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: u64,
+}
+
+/// Runs the program, watched as its options say.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
+    start(&args.program, args.trace, args.profile, args.core.as_deref(), None)
+}
+
+/// Runs the program on a core.
+pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode> {
+    start(&args.program, None, true, Some(&args.core), Some(args.top))
+}
+
+fn start(
+    args: &ProgramArgs,
+    trace: Option<Trace>,
+    profile: bool,
+    core: Option<&str>,
+    top: Option<u64>,
+) -> Result<ExitCode> {
+    let watch = plan::watch(trace, profile, core, args.guest_time).map_err(Usage::error)?;
     let plan = ProgramPlan::new(ProgramRequest {
         elf: &args.elf,
         arguments: &args.args,
@@ -102,13 +135,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         max_instructions: args.max_instructions,
     })
     .map_err(Usage::error)?;
-    let watch = match (args.trace, &args.core, args.profile) {
-        (Some(trace), ..) => Watch::Trace(trace),
-        (None, Some(core), _) => plan::ledger(core, args.guest_time).map_err(Usage::error)?,
-        (None, None, true) => Watch::Profile,
-        (None, None, false) => Watch::Nothing,
-    };
-    let profiled = args.profile || args.core.is_some();
+    let profiled = watch.is_profile();
     let destination = &args.destination;
     let output = &destination.output;
     let session = profiled.then(|| Session::open(destination, host::here(), 0)).transpose()?;
@@ -132,13 +159,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
         Err(error) => return Err(Usage::error(plan.explain(&error))),
     };
     if let Some(mut session) = session {
-        let program =
-            args.elf.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let asked =
-            ProgramAsked { program, isa: args.isa.clone(), machine: args.machine.clone(), core: None };
-        let ledger = outcome.ledger.as_ref().map(|ledger| record::program_ledger(ledger, asked.clone()));
-        let entry = ledger.or_else(|| Some(record::profile(outcome.profile.as_ref()?, asked)));
-        session.run.results.extend(entry);
+        session.run.results.extend(record::program(&outcome, plan.asked(top)));
         session.run.complete = true;
         session.finish()?;
     }
