@@ -137,3 +137,21 @@ fn trimmed(mut view: View, count: usize) -> View {
     });
     view
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_without_a_pipeline_fetches_the_handler_behind_what_it_interrupts() {
+        let core = Core::preset("picorv32").unwrap();
+        for offset in [0, 2] {
+            let wanted = Wanted { around: Around::Interrupt, nth: WARM, count: 60 };
+            let view = pipeline::view(&job(offset), &core, &wanted).unwrap();
+            // Each begins in the cycle after the one before has ended: addi and the handler's first take three cycles, mul 40.
+            let near = &view.rows[view.event - 1..view.event + 3];
+            assert!(near.windows(2).all(|two| two[1].start() == two[0].end()), "{near:?}");
+        }
+        assert_eq!(measure(&core, 60).unwrap().first_fetch, 1);
+    }
+}

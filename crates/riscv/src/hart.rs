@@ -167,6 +167,15 @@ impl Hart {
 }
 
 impl Hart {
+    /// The values of an instruction's two source registers, as outsiders see them.
+    pub(crate) fn operands(&self, insn: &crate::insn::Insn) -> [u64; 2] {
+        let both = [insn.rs1, insn.rs2].map(usize::from);
+        match insn.row().class {
+            crate::insn::Class::FpFp => both.map(|number| self.f[number]),
+            _ => both.map(|number| self.outside(self.x[number])),
+        }
+    }
+
     /// The value of an instruction's destination register, as outsiders see it; 0 when it has none.
     pub(crate) fn destination(&self, insn: &crate::insn::Insn) -> u64 {
         match insn.row().format.rd() {

@@ -123,7 +123,8 @@ impl Op {
         &INSTRUCTIONS[self as usize]
     }
 
-    /// Whether some cores take longer over it with other operands: multiplication, division, and shifts by a register.
+    /// Whether some cores take longer over it with other operands: multiplication, division, square roots, and shifts by a
+    /// register.
     /// [`Retired::operands`](crate::Retired::operands) has those.
     #[inline(always)]
     pub const fn by_operands(self) -> bool {
@@ -159,6 +160,10 @@ impl Op {
                 | Divu32
                 | Rem32
                 | Remu32
+                | FdivS
+                | FdivD
+                | FsqrtS
+                | FsqrtD
         )
     }
 

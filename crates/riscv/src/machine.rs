@@ -328,7 +328,7 @@ impl Machine {
         self.taken = false;
         let mut operands = [0; 2];
         if (O::RETIRE || O::BLOCKS) && insn.op.by_operands() {
-            operands = [insn.rs1, insn.rs2].map(|r| self.hart.outside(self.hart.x[usize::from(r)]));
+            operands = self.hart.operands(insn);
         }
         match self.execute(insn, obs) {
             Ok(next) => {

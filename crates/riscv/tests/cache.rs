@@ -113,7 +113,9 @@ impl Plain {
             (None, Policy::Fifo) => oldest(|line| line.came),
             (None, Policy::Plru) => set.tree.victim(),
             (None, Policy::Random { .. }) => unreachable!("there is no plain model of chance"),
-            (None, Policy::Lfsr) => unreachable!("its choices do not depend on the lines"),
+            (None, Policy::Lfsr | Policy::Lfsr16 { .. }) => {
+                unreachable!("its choices do not depend on the lines")
+            }
         };
         set.tree.touch(way);
         let new = PlainLine { number, came: time, used: time, dirty: store && self.write.back };
@@ -375,6 +377,26 @@ fn a_shift_register_chooses_by_its_lowest_bits() {
     }
     let error = Cache::new("1:3:4".parse().unwrap(), Policy::Lfsr, WritePolicy::default()).unwrap_err();
     assert!(error.to_string().contains("2, 4 or 8 ways"));
+}
+
+#[test]
+fn a_shift_register_of_16_bits_chooses_also_while_there_are_empty_places() {
+    // 0001, 0002, 0004 and so on to 0400, whose bit is fed back: 0801, 1002; then 2005 and 400b.
+    let choices = [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 3];
+    for moves in [0, 9] {
+        let policy = Policy::Lfsr16 { moves };
+        let mut cache = Cache::new("1:4:4".parse().unwrap(), policy, WritePolicy::default()).unwrap();
+        let mut places = [None; 4];
+        for (n, &way) in (0..).zip(&choices[moves as usize..]) {
+            let outcome = cache.access(n * 4, false);
+            let evicted = places[way].replace(n * 4);
+            assert_eq!(outcome.evicted.map(|line| line.address), evicted, "{n}");
+            // Hits change nothing, although they reorder the places.
+            for line in places.into_iter().flatten().rev() {
+                assert!(cache.access(line, false).hit);
+            }
+        }
+    }
 }
 
 /// Each way of a full set is evicted about equally often, and another seed chooses otherwise.

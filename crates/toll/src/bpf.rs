@@ -313,7 +313,9 @@ impl Bpf {
     /// Counts these tasks, which run already, from now on.
     pub(crate) fn join(&mut self, tasks: &[libc::pid_t]) -> Result<(), StartError> {
         let what = "count the process by BPF";
-        if let Some(stacks) = &mut self.stacks {
+        if let (Some(stacks), Some(first)) = (&mut self.stacks, tasks.first()) {
+            // What its first thread starts and maps from now on; other threads' mappings are those of now.
+            stacks.rings = Rings::open(*first, Wanted { stacks: true, now: true, ..Wanted::default() }).ok();
             tasks.iter().for_each(|task| stacks.images.read(*task));
         }
         let entered = tasks.iter().try_for_each(|task| self.enter(*task, UNKNOWN));

@@ -189,3 +189,45 @@ fn id(point: &Path) -> io::Result<u64> {
         .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?;
     text.trim().parse().map_err(|_| io::Error::other(format!("{} is not a number", path.display())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POINTS: [u64; 2] = [300, 400];
+
+    fn counted(what: &[What], samples: u64) -> Counts {
+        let mut counted = Counted::default();
+        let record = |what: &What| Record { time: 0, pid: 7, what: what.clone() };
+        counted.take(what.iter().map(record).collect(), POINTS);
+        counted.samples = samples;
+        Perf { points: POINTS, stacks: false, rings: None, counted }.counts().0
+    }
+
+    fn call(number: libc::c_long, length: u64) -> What {
+        What::Point { id: 300, words: [number as u64, 0, 0, length], stack: None }
+    }
+
+    #[test]
+    fn what_did_not_fit_is_counted_without_a_name() {
+        let signal = What::Point { id: 400, words: [libc::SIGUSR1 as u64, 0, 0, 0], stack: None };
+        let read = call(libc::SYS_read, 1);
+        let seen = [What::Exec, read.clone(), read, call(libc::SYS_getppid, 1), signal, What::Exit];
+        let all = counted(&seen, 4);
+        assert_eq!((all.unnamed, all.hidden, all.left_running), (0, 0, 0));
+        assert_eq!((all.count(Kind::Call, "read"), all.count(Kind::Call, "unknown calls")), (2, 0));
+        assert_eq!(all.boundaries[&(Kind::Call, "read".into())].one_byte, Some(2));
+        assert_eq!(all.boundaries[&(Kind::Call, "getppid".into())].one_byte, None);
+        assert_eq!((all.count(Kind::Signal, "SIGUSR1"), all.count(Kind::Call, "execve")), (1, 1));
+        let lost = counted(&[&seen[..], &[What::Lost(3)]].concat(), 7);
+        assert_eq!((lost.unnamed, lost.count(Kind::Call, "unknown calls")), (3, 3));
+        // The kernel reports a loss with the next record only, so that the last one is in the number of samples alone.
+        assert_eq!(counted(&seen, 9).unnamed, 5);
+    }
+
+    #[test]
+    fn a_program_that_ends_before_its_first_call_was_hidden() {
+        let hidden = counted(&[What::Exec, What::Exit], 0);
+        assert_eq!((hidden.hidden, hidden.left_running), (1, 0));
+    }
+}

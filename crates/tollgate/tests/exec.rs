@@ -180,7 +180,7 @@ fn a_process_that_runs_already_is_counted() {
     let script = "while :; do read -r line < /proc/self/stat; done";
     let mut other = Command::new("sh").args(["-c", script]).spawn().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-    command.args(["exec", "--price", "none", "--no-save", "--json", "--for", "300ms", "--out"]);
+    command.args(["exec", "--price", "none", "--no-save", "--json", "--stacks", "--for", "300ms", "--out"]);
     command.arg(dir.path().join("bill")).args(["--pid", &other.id().to_string()]);
     let output = command.output().unwrap();
     let ended = other.try_wait().unwrap();
@@ -192,6 +192,8 @@ fn a_process_that_runs_already_is_counted() {
     assert!(ended.is_none(), "the process goes on");
     let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
     assert!(bill.contains("exec/system-call/openat") && bill.contains("\"attached\": true"), "{bill}");
+    // A place in a file, not an address alone.
+    assert!(bill.contains("\"sites\"") && bill.contains("\"file\": \"/"), "{bill}");
 }
 
 #[test]

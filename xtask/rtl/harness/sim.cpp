@@ -12,8 +12,9 @@
 
 double sc_time_stamp() { return 0; }
 
-// Jumps to the entry, which is the word behind it: auipc t0, 0; lw(u) t0, 16(t0); li a0, 0; jr t0.
-static const uint32_t BOOT[] = {0x00000297, 0x0102e283, 0x00000513, 0x00028067};
+// Jumps to the entry, which is the word behind it: auipc t0, 0; lw(u) t0, 16(t0); li a1, 0; jr t0. Rocket comes from a ROM of
+// its own, which passes a device tree in a1.
+static const uint32_t BOOT[] = {0x00000297, 0x0102e283, 0x00000593, 0x00028067};
 
 uint8_t *Sim::bytes(uint64_t address) {
     uint64_t offset = (address & 0xffffffff) - RAM;

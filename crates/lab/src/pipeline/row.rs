@@ -32,16 +32,11 @@ pub(super) fn row(passage: &Passage, known: Known) -> StageRow {
         .filter_map(|(stage, start)| Some((stage, start?)))
         .collect();
     let end_of = |i: usize| reached.get(i + 1).map_or(passage.end, |next| next.1);
-    let mut stages: Vec<Stretch> = reached
+    let stages: Vec<Stretch> = reached
         .iter()
         .enumerate()
         .map(|(i, &(stage, start))| Stretch { name: stage.name(), start, end: end_of(i) })
         .collect();
-    if let [only] = &mut stages[..] {
-        // A core of one stage: the model reports when it is left, and what it waited for until then.
-        let waited: u64 = passage.stalls.iter().map(|stall| stall.cycles).sum();
-        only.start = only.start.saturating_sub(waited);
-    }
     let mut waits = Vec::new();
     let mut ends: Vec<u64> = stages.iter().map(|span| span.end).collect();
     for stall in passage.stalls.iter().rev() {

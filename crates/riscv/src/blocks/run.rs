@@ -498,10 +498,15 @@ impl Hot<'_> {
                     let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };
                     let ($e, $a, $b, $c) =
                         (&mut fpu, f[usize::from(op.rs1)], f[usize::from(op.rs2)], f[usize::from(op.rs3)]);
+                    let both = if Op::$op.by_operands() { [$a, $b] } else { [0; 2] };
+                    if Op::$op.by_operands() && notes_operands {
+                        operands[operated % LOG] = both;
+                        operated += 1;
+                    }
                     let value = $value;
                     f[usize::from(op.rd)] = value;
                     *fflags = fpu.flags;
-                    next!(value);
+                    retire!(meta[place!() + 1].pc, value, both, false);
                 }};
                 ($op:ident FpInt |$e:ident, $a:ident, $b:ident| $value:expr) => {{
                     let mut fpu = Fpu { rounding: op.rounding, flags: *fflags };

@@ -47,9 +47,9 @@ pub enum CacheError {
         "cache {0}: tree-PLRU halves the ways again and again, so there must be 1, 2, 4, 8, 16, 32 or 64 of them"
     )]
     Tree(Geometry),
-    #[error("cache {0}: a shift register chooses among 2, 4 or 8 ways")]
+    #[error("cache {0}: a shift register chooses among 2, 4 or 8 ways, with lfsr16 also 16, 32 or 64")]
     Register(Geometry),
-    #[error("policy \"{0}\": take lru, plru, fifo, random or lfsr")]
+    #[error("policy \"{0}\": take lru, plru, fifo, random, lfsr or lfsr16")]
     Policy(String),
 }
 

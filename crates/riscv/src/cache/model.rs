@@ -1,7 +1,7 @@
 //! The model of one cache.
 
 use super::geometry::{CacheError, Geometry};
-use super::policy::{Choices, Policy, Register, WritePolicy};
+use super::policy::{Choices, Policy, Register, Register16, WritePolicy};
 use crate::observer::Touch;
 
 /// A place is the number of its line, shifted, with these two bits; an empty one is zero.
@@ -96,6 +96,7 @@ enum Order {
     Plru(Vec<u64>),
     Random(Choices),
     Lfsr(Register),
+    Lfsr16(Register16),
 }
 
 /// One cache. It is deterministic: the same accesses to equal caches have the same outcomes.
@@ -105,7 +106,7 @@ pub struct Cache {
     policy: Policy,
     write: WritePolicy,
     /// All sets one after the other. In LRU and FIFO the order in a set is the policy's, with the empty places
-    /// at its end; in the other two a line stays in its place.
+    /// at its end; in the others a line stays in its place.
     places: Vec<u64>,
     ways: usize,
     set_mask: u64,
@@ -141,7 +142,10 @@ impl Cache {
             Policy::Lfsr if ways.is_power_of_two() && (2..=8).contains(&ways) => {
                 Order::Lfsr(Register::new(ways))
             }
-            Policy::Lfsr => return Err(CacheError::Register(geometry)),
+            Policy::Lfsr16 { moves } if ways.is_power_of_two() && (2..=64).contains(&ways) => {
+                Order::Lfsr16(Register16::new(moves))
+            }
+            Policy::Lfsr | Policy::Lfsr16 { .. } => return Err(CacheError::Register(geometry)),
         };
         Ok(Self {
             geometry,
@@ -316,7 +320,7 @@ impl Cache {
                             move_to_front(&mut set[..=way]);
                             *latest_way = 0;
                         }
-                        Order::Fifo | Order::Random(_) | Order::Lfsr(_) => {}
+                        Order::Fifo | Order::Random(_) | Order::Lfsr(_) | Order::Lfsr16(_) => {}
                         Order::Plru(trees) => {
                             let before = trees[number];
                             point_away(&mut trees[number], way, self.ways);
@@ -346,6 +350,7 @@ impl Cache {
                     }
                     Order::Random(choices) => empty.unwrap_or_else(|| choices.below(self.ways)),
                     Order::Lfsr(register) => empty.unwrap_or_else(|| register.next(self.ways)),
+                    Order::Lfsr16(register) => register.next(self.ways),
                 };
                 (*latest, *latest_way) = (wanted | dirt, way as u32);
                 std::mem::replace(&mut set[way], *latest)

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::geometry::CacheError;
 
-/// Which line a full set evicts. An empty place is always used first.
+/// Which line a full set evicts. An empty place is used first, unless the policy says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, strum::Display)]
 #[serde(try_from = "String")]
 #[strum(serialize_all = "lowercase")]
@@ -27,12 +27,18 @@ pub enum Policy {
     /// The lowest bits of a linear feedback shift register that moves when a full set is filled, as in CVA6. The number
     /// of ways must be a power of two, from 2 to 8.
     Lfsr,
+    /// The lowest bits of a linear feedback shift register of 16 bits that moves at each fill, whether the set has an empty
+    /// place or not, as in Rocket. The number of ways must be a power of two, from 2 to 64.
+    Lfsr16 {
+        /// How often it has moved before the first fill.
+        moves: u64,
+    },
 }
 
 impl FromStr for Policy {
     type Err = CacheError;
 
-    /// `lru`, `plru`, `fifo`, `random` (seed 1), `lfsr`.
+    /// `lru`, `plru`, `fifo`, `random` (seed 1), `lfsr`, `lfsr16` (which has not moved).
     fn from_str(text: &str) -> Result<Self, CacheError> {
         match text {
             "lru" => Ok(Self::Lru),
@@ -40,6 +46,7 @@ impl FromStr for Policy {
             "fifo" => Ok(Self::Fifo),
             "random" => Ok(Self::Random { seed: 1 }),
             "lfsr" => Ok(Self::Lfsr),
+            "lfsr16" => Ok(Self::Lfsr16 { moves: 0 }),
             _ => Err(CacheError::Policy(text.to_owned())),
         }
     }
@@ -89,6 +96,28 @@ impl Register {
         let way = usize::from(self.bits) & (ways - 1);
         self.bits = self.bits >> 1 ^ if self.bits & 1 != 0 { self.taps } else { 0 };
         way
+    }
+}
+
+/// A Fibonacci linear feedback shift register of 16 bits, which begins with 1.
+#[derive(Clone, Debug)]
+pub(super) struct Register16(u16);
+
+impl Register16 {
+    pub(super) fn new(moves: u64) -> Self {
+        let mut register = Register16(1);
+        // Its period is one less than the number of states.
+        for _ in 0..moves % u64::from(u16::MAX) {
+            register.next(1);
+        }
+        register
+    }
+
+    /// Its lowest bits as a number below `ways`, a power of two; then it moves.
+    pub(super) fn next(&mut self, ways: usize) -> usize {
+        let bits = self.0;
+        self.0 = bits << 1 | (bits >> 15 ^ bits >> 13 ^ bits >> 12 ^ bits >> 10) & 1;
+        usize::from(bits) & (ways - 1)
     }
 }
 

@@ -239,6 +239,7 @@ impl Core {
                 return Err(number(&format!("system.csr-flush-of.{kind}"), value, "at most 10000 cycles"));
             }
         }
+        self.memory.tables()?;
         for (key, value, least) in [
             ("operation.iterative", o.iterative, 1),
             ("pipeline.fetch-width", p.fetch_width, 2),
@@ -308,10 +309,22 @@ impl CacheShape {
         let wrong = |e: CacheError| CoreError::Cache { key, error: e };
         let policy = match self.replacement {
             Policy::Random { .. } => Policy::Random { seed: self.seed },
+            Policy::Lfsr16 { .. } => Policy::Lfsr16 { moves: self.seed },
             policy => policy,
         };
         let write = WritePolicy { back: !self.write_through, allocate: !self.no_write_allocate };
         Cache::new(self.geometry.parse().map_err(wrong)?, policy, write).map_err(wrong)
+    }
+}
+
+impl super::keys::Memory {
+    /// What a page-table walker keeps, empty.
+    pub(super) fn tables(&self) -> Result<Option<Cache>, CoreError> {
+        let wrong = |error| CoreError::Cache { key: "memory.walk-cache", error };
+        let geometry = |entries| format!("1:{entries}:8").parse().map_err(wrong);
+        let cache =
+            |entries| Cache::new(geometry(entries)?, Policy::Plru, WritePolicy::default()).map_err(wrong);
+        (self.walk_cache > 0).then(|| cache(self.walk_cache)).transpose()
     }
 }
 

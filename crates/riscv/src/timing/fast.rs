@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::slice;
 
 use super::core::{Core, CoreError};
+use super::known::{Known, UNKNOWN};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memo::{Memo, physical};
 use super::memory::{Data, Lines, Place, Waits};
@@ -56,41 +57,6 @@ struct Block {
 
 /// No mode's number.
 const NEVER: u8 = u8::MAX - 1;
-
-/// What a block did from a state.
-#[derive(Clone, Copy)]
-struct Known {
-    /// Number of the block, and of the state, above 20 bits of zero.
-    entered: u64,
-    predictions: u64,
-    misses: [u64; 2],
-    next: u32,
-    cycles: u32,
-    /// How often it was used since it was last charged.
-    count: u64,
-}
-
-const UNKNOWN: Known =
-    Known { entered: u64::MAX, predictions: 0, misses: [0; 2], next: 0, cycles: 0, count: 0 };
-
-impl Known {
-    #[inline(always)]
-    fn entered(block: usize, state: u32) -> u64 {
-        (block as u64) << 40 | u64::from(state) << 20
-    }
-
-    fn block(&self) -> usize {
-        (self.entered >> 40) as usize
-    }
-
-    /// Whether it is what is looked for.
-    #[inline(always)]
-    fn is(&self, wanted: &Known) -> bool {
-        self.entered == wanted.entered
-            && self.predictions == wanted.predictions
-            && self.misses == wanted.misses
-    }
-}
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
 /// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.

@@ -51,7 +51,9 @@ pub struct Operation {
     #[serde(default, rename = "by-zero")]
     pub by_zero: u32,
     /// Whether a division finds one binary digit of the quotient a cycle: then `cycles` is for a dividend that is as
-    /// long as the divisor.
+    /// long as the divisor. Of `float-divide`, also square roots and single numbers: `cycles` is for a dividend whose
+    /// significand is not smaller; zeros, infinities and NaNs take no digit; only one division is done at a time, and with
+    /// `pipeline.replay` what finds the divider busy is replayed.
     #[serde(default)]
     pub digits: bool,
     /// Places that a serial shifter moves in one more cycle; those that are left over, one a cycle. 0 shifts in
@@ -321,7 +323,7 @@ pub struct CacheShape {
     /// Whether a store that misses leaves the cache unchanged.
     #[serde(default)]
     pub no_write_allocate: bool,
-    /// Seed of random replacement.
+    /// Seed of random replacement; of `lfsr16`, how many lines were filled before.
     #[serde(default)]
     pub seed: u64,
     /// Cycles that a miss of the first level waits for a hit in the second; used for `l2` only.
@@ -373,4 +375,7 @@ pub struct Memory {
     pub walk: u32,
     /// Cycles of each load of a walk that hits, 1 without this key.
     pub walk_level: Option<u32>,
+    /// Entries of page tables that lead to further tables and that the walker keeps until `sfence.vma`, so that they take a
+    /// cycle; a power of two, or 0 for none. A tree of bits chooses which is replaced.
+    pub walk_cache: u32,
 }

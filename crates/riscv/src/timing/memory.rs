@@ -137,6 +137,8 @@ pub(super) struct Memory {
     l2_hit: u32,
     itlb: Option<Tlb>,
     dtlb: Option<Tlb>,
+    /// Entries of page tables that lead to further tables, in a walker that keeps them.
+    tables: Option<Cache>,
     latencies: Latencies,
     satp: u64,
     latest_fetch: Latest,
@@ -203,6 +205,7 @@ impl Memory {
             l2_hit: core.l2.as_ref().map_or(0, |c| c.hit),
             itlb: tlb(core.itlb),
             dtlb: tlb(core.dtlb),
+            tables: core.memory.tables()?,
             latencies: core.memory,
             satp: 0,
             latest_fetch: Latest::NONE,
@@ -254,6 +257,9 @@ impl Memory {
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
             tlb.entries.clear();
         }
+        if let Some(tables) = &mut self.tables {
+            tables.clear();
+        }
         self.note_latest();
         // The machine reports its walks again, since it drops its own translations as well.
         self.ways.clear();
@@ -270,7 +276,7 @@ impl Memory {
     /// Empties everything: cold caches.
     pub(super) fn flush_all(&mut self) {
         self.flush_instructions();
-        for cache in [&mut self.l1d, &mut self.l2].into_iter().flatten() {
+        for cache in [&mut self.l1d, &mut self.l2, &mut self.tables].into_iter().flatten() {
             cache.clear();
         }
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
@@ -619,8 +625,13 @@ impl Memory {
             return self.latencies.walk;
         };
         let level = self.latencies.walk_level.unwrap_or(1);
-        let loads: u32 = way.entries().iter().map(|&at| level + self.data_line(at, false)).sum();
-        self.latencies.walk + loads
+        let mut cycles = self.latencies.walk;
+        let Some((leaf, tables)) = way.entries().split_last() else { return cycles };
+        for &at in tables {
+            let kept = self.tables.as_mut().is_some_and(|tables| tables.access(at, false).hit);
+            cycles += if kept { 1 } else { level + self.data_line(at, false) };
+        }
+        cycles + level + self.data_line(*leaf, false)
     }
 }
 

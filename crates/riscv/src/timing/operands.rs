@@ -18,6 +18,8 @@ pub(super) enum Dependence {
     Product { bits: u32, high: bool, word: bool },
     /// An iterative division.
     Quotient { signed: bool, remainder: bool, word: bool },
+    /// A floating-point division, or a square root, one digit of the significand a cycle.
+    Significand { double: bool, root: bool },
 }
 
 impl Dependence {
@@ -29,6 +31,10 @@ impl Dependence {
             return Some(iterative(insn.op, o.iterative));
         }
         match insn.op {
+            FdivS | FsqrtS | FdivD | FsqrtD => {
+                let (double, root) = (matches!(insn.op, FdivD | FsqrtD), matches!(insn.op, FsqrtS | FsqrtD));
+                o.float_divide.digits.then_some(Dependence::Significand { double, root })
+            }
             Div | Rem => divisor(o.divide, true, false),
             Divu | Remu => divisor(o.divide, false, false),
             Divw | Remw | Div32 | Rem32 => divisor(o.divide, true, true),
@@ -44,6 +50,7 @@ impl Dependence {
         core.operation.iterative > 0
             || core.operation.divide.by_zero > 0
             || core.operation.divide.digits
+            || core.operation.float_divide.digits
             || core.operation.shift.is_some_and(|shift| shift.step > 0)
     }
 
@@ -67,6 +74,7 @@ impl Dependence {
                 };
                 digits(extend(a), extend(b), signed)
             }
+            Dependence::Significand { double, root } => significand(double, root, [a, b]),
             Dependence::Shift { step, mask } => shifted(step, b as u32 & mask) as i32,
         }
     }
@@ -75,7 +83,9 @@ impl Dependence {
 /// Whether the iterative unit does it.
 pub(super) fn is_product_or_quotient(op: Op) -> bool {
     use Op::*;
-    op.by_operands() && !matches!(op, Sll | Srl | Sra | Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32)
+    op.by_operands()
+        && !matches!(op, Sll | Srl | Sra | Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32)
+        && !matches!(op, FdivS | FdivD | FsqrtS | FsqrtD)
 }
 
 fn iterative(op: Op, bits: u32) -> Dependence {
@@ -145,6 +155,50 @@ fn digits(a: u64, b: u64, signed: bool) -> i32 {
     }
 }
 
+/// A division takes one cycle more if the dividend's significand is smaller than the divisor's, a square root one less if the
+/// exponent is odd. Zeros, infinities, NaNs and roots of negative numbers take no digit.
+fn significand(double: bool, root: bool, operands: [u64; 2]) -> i32 {
+    let (bits, none) = if double { (52, -53) } else { (23, -24) };
+    let parts = operands.map(|value| Part::of(value, double, bits));
+    match parts {
+        [Some(a), _] if root => match (a.negative, a.exponent & 1) {
+            (true, _) => none,
+            (false, odd) => -odd,
+        },
+        [Some(a), Some(b)] if !root => i32::from(a.significand < b.significand),
+        _ => none,
+    }
+}
+
+/// A number that is neither zero nor infinite, normalized.
+struct Part {
+    negative: bool,
+    exponent: i32,
+    significand: u64,
+}
+
+impl Part {
+    fn of(value: u64, double: bool, bits: u32) -> Option<Part> {
+        // A single number that is not boxed is a NaN (unprivileged specification, 21.2).
+        if !double && value >> 32 != u64::from(u32::MAX) {
+            return None;
+        }
+        let sign = if double { 63 } else { 31 };
+        let all = (1 << (sign - bits)) - 1;
+        let (exponent, fraction) = (value >> bits & all, value & ((1 << bits) - 1));
+        let bias = (all >> 1) as i32;
+        let (exponent, significand) = match exponent {
+            0 => {
+                let shift = fraction.leading_zeros().saturating_sub(63 - bits);
+                (1 - bias - shift as i32, fraction << shift)
+            }
+            exponent if exponent == all => return None,
+            exponent => (exponent as i32 - bias, fraction | 1 << bits),
+        };
+        (significand != 0).then_some(Part { negative: value >> sign & 1 != 0, exponent, significand })
+    }
+}
+
 fn divisor(divide: Operation, signed: bool, word: bool) -> Option<Dependence> {
     if divide.digits {
         return Some(Dependence::Digits { signed, word });
@@ -199,6 +253,25 @@ mod tests {
         assert_eq!(cases.map(|o| signed.more(o)), [5, 0, 4, 64]);
         // Only the lower half counts.
         assert_eq!(dependence(Op::Divuw, toml).more([0xf_0000_0064, 7]), 4);
+    }
+
+    #[test]
+    fn a_float_divider_finds_one_digit_a_cycle_and_none_of_what_is_no_number() {
+        let toml = "[operation]\nfloat-divide = { cycles = 57, digits = true }";
+        let [divide, root] = [Op::FdivD, Op::FsqrtD].map(|op| dependence(op, toml));
+        let double = |dependence: Dependence, a: f64, b: f64| dependence.more([a.to_bits(), b.to_bits()]);
+        // 1.5 has a larger significand than 1, and one as large as 3; 1 and 1.25 have smaller ones than 1.5.
+        let cases = [(1.5, 1.0), (1.5, 3.0), (1.0, 1.5), (-1.25, 1.5), (5e-324, 1.5)];
+        assert_eq!(cases.map(|(a, b)| double(divide, a, b)), [0, 0, 1, 1, 1]);
+        let cases = [(0.0, 1.0), (1.0, 0.0), (f64::NAN, 1.0), (1.0, f64::INFINITY)];
+        assert_eq!(cases.map(|(a, b)| double(divide, a, b)), [-53; 4]);
+        // 4 is 1 * 2^2, 2 is 1 * 2^1, 0.5 is 1 * 2^-1, the smallest number 2^-1074.
+        let cases = [4.0, 2.0, 0.5, 5e-324, 0.0, -4.0, f64::NAN];
+        assert_eq!(cases.map(|a| double(root, a, 0.0)), [0, -1, -1, 0, -53, -53, -53]);
+        let single = |a: f32, b: f32| [a, b].map(|value| u64::from(value.to_bits()) | 0xffff_ffff << 32);
+        let divide = dependence(Op::FdivS, toml);
+        assert_eq!([(1.5, 1.0), (1.0, 1.5), (0.0, 1.0)].map(|(a, b)| divide.more(single(a, b))), [0, 1, -24]);
+        assert_eq!(divide.more([u64::from(1_f32.to_bits()); 2]), -24, "not boxed");
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! after the other, in the order of the pipe, each charged with what it adds. (With no delay at all `WB` is
 //! `WB' + 1`, whatever the state: each stage of the one before begins later than its own stage before.)
 
+use super::float::FloatUnit;
 use super::passage::{Flush, Stall};
 use super::port::{self, Port};
 use super::replay::Waiting;
@@ -73,6 +74,7 @@ pub(super) struct Key {
     fenced: bool,
     device: Option<i64>,
     float_store: Option<i64>,
+    float: Option<FloatUnit>,
     port: Option<port::State>,
 }
 
@@ -112,6 +114,7 @@ pub(super) struct Pipe {
     device: i64,
     /// When the last floating-point store was in EX.
     float_store: i64,
+    float: FloatUnit,
     /// Stores behind the pipe, in a core that has a port for them.
     port: Option<Port>,
 }
@@ -147,6 +150,7 @@ impl Pipe {
             posted: core.memory.device_posted.then_some(core.memory.device),
             device: i64::MIN / 2,
             float_store: i64::MIN / 2,
+            float: FloatUnit::IDLE,
             port: Port::new(core),
         }
     }
@@ -412,6 +416,14 @@ impl Pipe {
                 }
                 self.device = again + i64::from(posted) - 1;
             }
+            if let Some(floating) = shape.floating {
+                let execute = times(fetch, fetched, operands, cycles, memory_cycles, replays, refetch)[2];
+                let again = self.float.pass(floating, execute, replay, costs.execute);
+                if again > execute {
+                    replays += again - execute;
+                    let_in!(Cause::LongOperation);
+                }
+            }
             let [reads, writes] = shape.memory;
             if reads && self.waiting.load(execute, costs.overlap) {
                 replays += replay;
@@ -565,6 +577,7 @@ impl Pipe {
             device: (self.device > self.execute + 1).then_some(self.device - w),
             float_store: (self.float_store + FLAGS_BEHIND_STORES > self.execute + 1)
                 .then_some(self.float_store - w),
+            float: self.float.moved(-w, self.execute),
             port: self.port.as_ref().map(|port| port.key(w)),
         }
     }
@@ -589,6 +602,7 @@ impl Pipe {
         self.fenced = key.fenced;
         self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
         self.float_store = key.float_store.map_or(i64::MIN / 2, |at| at + write);
+        self.float = FloatUnit::restored(key.float, write);
         if let (Some(port), Some(state)) = (&mut self.port, &key.port) {
             port.restore(state, write);
         }

@@ -1,6 +1,7 @@
 //! What an instruction costs by itself, and what happens to it on the way: what the pipe adds up.
 
 use super::core::Core;
+use super::float::Floating;
 use super::keys::{Kind, Operation};
 use super::ledger::Cause;
 use super::operands;
@@ -35,6 +36,8 @@ pub(super) struct Shape {
     pub(super) flags: bool,
     /// Whether it is a floating-point store in a core where those have to wait for stores, too.
     pub(super) float_store: bool,
+    /// What a floating-point unit with one divider does with it.
+    pub(super) floating: Option<Floating>,
     /// Whether it reads and writes memory.
     pub(super) memory: [bool; 2],
     /// Whether it waits for the access before, and the next access for the one before it.
@@ -73,6 +76,7 @@ impl Shape {
         drain: false,
         flags: false,
         float_store: false,
+        floating: None,
         memory: [false; 2],
         ordered: [false; 2],
     };
@@ -181,6 +185,7 @@ impl Shape {
             drain,
             flags,
             float_store: core.system.float_flags_wait && row.class == Class::FpStore,
+            floating: if core.operation.float_divide.digits { floating(insn, total) } else { None },
             memory,
             ordered,
         }
@@ -202,6 +207,17 @@ impl Shape {
     /// Cycles in MEM behind the first, in which it computes.
     pub(super) fn late(&self, costs: &Costs) -> u32 {
         if self.late_cycles > 0 { self.late_cycles.saturating_add_signed(costs.execute) } else { 0 }
+    }
+}
+
+fn floating(insn: &Insn, cycles: u32) -> Option<Floating> {
+    match insn.row().class {
+        Class::FpLoad | Class::FpStore | Class::FpInt => Some(Floating::Passes),
+        Class::FpFp if matches!(insn.op, Op::FdivS | Op::FdivD | Op::FsqrtS | Op::FsqrtD) => {
+            Some(Floating::Divides(cycles))
+        }
+        Class::FpFp | Class::IntFp => Some(Floating::Computes(cycles)),
+        _ => None,
     }
 }
 

@@ -194,15 +194,27 @@ impl Model {
         (pass, costs)
     }
 
-    /// When the next instruction would enter each stage, if it is found and misses nothing.
-    fn next_starts(&self, machine: &Machine) -> Option<[i64; 5]> {
+    /// When the next instruction would enter ID and EX, if it is found and misses nothing, and when again if it is a load that
+    /// is replayed because it overlaps with a store which waits.
+    fn next_starts(&mut self, machine: &Machine) -> Option<[[i64; 2]; 2]> {
         let bytes = machine.read_memory(machine.translate(machine.pc())?, 4).ok()?;
         let word = u32::from_le_bytes(bytes.try_into().ok()?);
         let word = if word & 3 == 3 { word } else { word & 0xffff };
         let insn = machine.decoder.decode(word)?;
         let (second, at_hand) = self.second_fetches(machine.pc(), insn.len);
         let costs = Costs { second, at_hand, ..Costs::default() };
-        Some(self.pipe.clone().pass(&Shape::new(&insn, &self.core), &costs).starts)
+        let shape = Shape::new(&insn, &self.core);
+        let [_, decode, execute, ..] = self.pipe.clone().pass(&shape, &costs).starts;
+        let mut again = [decode, execute];
+        if let (Some((size, false)), Class::Load | Class::FpLoad) = (insn.op.access(), insn.row().class) {
+            let va = machine.x(insn.rs1).wrapping_add_signed(insn.imm);
+            let costs = Costs { overlap: self.memory.overlap(va, size, false), ..costs };
+            let execute = self.pipe.clone().pass(&shape, &costs).starts[2];
+            if execute > again[1] {
+                again = [execute; 2];
+            }
+        }
+        Some([[decode, execute], again])
     }
 
     /// What an instruction does to the fetch of the next one.
@@ -452,12 +464,14 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             return self.cycles() >= seen;
         }
         let seen = seen.cast_signed();
-        let Some(next) = self.model.next_starts(machine) else { return false };
-        let taken = next[2] > seen;
+        let Some([first, again]) = self.model.next_starts(machine) else { return false };
+        let taken = again[1] > seen;
+        // When a load that is replayed has left ID, it must come there again.
+        let decode = if seen > first[1] { again[0] } else { first[0] };
         if taken {
             // No earlier than if an instruction had been in WB then.
             self.model.interrupted = Some(match self.model.core.pipeline.kind {
-                Kind::FiveStage => next[1].max(seen) + 2,
+                Kind::FiveStage => decode.max(seen) + 2,
                 _ => seen - 1,
             });
         }
@@ -585,7 +599,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         }
         let write = self.model.pipe.write();
         // An instruction of a core without a pipeline waits in its only stage.
-        let one = matches!(self.model.core.pipeline.kind, super::Kind::SingleCycle | super::Kind::TwoStage);
+        let one = !matches!(self.model.core.pipeline.kind, super::Kind::FiveStage | super::Kind::Scoreboard);
         let mut stalls = stalls(&pass.charges, costs);
         for stall in &mut stalls {
             if one {
