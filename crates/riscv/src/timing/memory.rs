@@ -499,7 +499,7 @@ impl Memory {
 
     /// With which of the latest stores a load would overlap.
     pub(super) fn overlaps(&self, va: u64, size: u8) -> u8 {
-        self.latest_stores.clone().map_or(0, |mut latest| latest.overlap(va, size, false))
+        self.latest_stores.map_or(0, |mut latest| latest.overlap(va, size, false))
     }
 
     #[inline]
