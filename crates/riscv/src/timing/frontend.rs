@@ -78,8 +78,18 @@ pub(super) struct Frontend {
     pub(super) dropped: Vec<(u64, i64)>,
     /// Branches and jumps that were executed, which a fetch on a wrong path may come to.
     jumps: HashMap<u64, Insn, BuildHasherDefault<ByAddress>>,
+    /// A bit for each of some addresses: where it is not set, there is none of them.
+    noted: [u64; FILTER],
     /// How often one of them took the place of another.
     pub(super) replaced: u64,
+}
+
+/// Words of 64 bits.
+const FILTER: usize = 64;
+
+/// The word and the bit of an address in them.
+fn filtered(pc: u64) -> (usize, u64) {
+    ((pc >> 7) as usize % FILTER, 1 << (pc >> 1 & 63))
 }
 
 /// Everything about the past that fetches depend on besides predictions and the last word, relative to a cycle.
@@ -122,6 +132,7 @@ impl Frontend {
             resolved: VecDeque::new(),
             dropped: Vec::new(),
             jumps: HashMap::default(),
+            noted: [0; FILTER],
             replaced: 0,
         }
     }
@@ -199,6 +210,8 @@ impl Frontend {
 
     /// A branch or a jump is executed: from now on fetches on wrong paths know it.
     pub(super) fn note(&mut self, pc: u64, insn: &Insn) {
+        let (word, bit) = filtered(pc);
+        self.noted[word] |= bit;
         let before = self.jumps.insert(pc, *insn);
         self.replaced += u64::from(before.is_some_and(|before| before != *insn));
     }
@@ -299,7 +312,8 @@ impl Frontend {
     pub(super) fn follow(&mut self, place: &Place, memory: &Memory) {
         // The word behind was requested in the meantime; if it is not cached, that takes the cycle of the target.
         let hit = self.request == self.valid;
-        let wasted = hit && self.misses(place, self.word.wrapping_add(WORD), memory);
+        let next = Self::behind(place, memory.instruction_line_bytes());
+        let wasted = hit && next.is_some_and(|pa| !memory.has_instructions(pa));
         self.request = self.valid + 1 + i64::from(wasted);
         self.word = NONE;
     }
@@ -331,6 +345,8 @@ impl Frontend {
         }
         self.dropped.clear();
         let mut full = true;
+        // The line that was looked for last is there.
+        let (line, mut there) = (memory.instruction_line_bytes(), NONE);
         // A miss is not requested in the cycle in which it is dropped, nor in that before.
         for _ in 0..2 * self.queue {
             if request > at - 2 {
@@ -340,7 +356,8 @@ impl Frontend {
             if self.dropped.len() < self.queue {
                 self.dropped.push((pc, request));
             }
-            if self.misses(place, pc & !(WORD - 1), memory) {
+            let looked = std::mem::replace(&mut there, pc & !(line - 1));
+            if there != looked && self.misses(place, pc & !(WORD - 1), memory) {
                 let back = request + 1 + i64::from(memory.fetch_miss());
                 if back >= at {
                     // Dropped, but waited for.
@@ -369,7 +386,9 @@ impl Frontend {
     fn jump_in(&mut self, from: u64, to: u64) -> Option<(u64, bool)> {
         let mut pc = from;
         while pc < to {
-            if let Some(&insn) = self.jumps.get(&pc)
+            let (word, bit) = filtered(pc);
+            if self.noted[word] & bit != 0
+                && let Some(&insn) = self.jumps.get(&pc)
                 && let Some(target) = self.foresee(pc, &insn)
             {
                 return Some((target, pc + u64::from(insn.len) > to));

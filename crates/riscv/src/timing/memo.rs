@@ -27,12 +27,12 @@ use crate::insn::{Class, Insn};
 use crate::observer::{BlockInsn, Pass, Several, Touch};
 
 /// Entries of the table of runs; a power of two.
-const RUNS: usize = 1 << 15;
+const RUNS: usize = 1 << 14;
 /// States, segments and questions that are kept before all are dropped.
 const MOST: usize = 1 << 20;
 const NOTHING: u32 = u32::MAX;
 /// Misses that are looked up; with more a run is not memoized.
-const MISSES: usize = 3;
+const MISSES: usize = 2;
 
 /// Instructions of a block up to a jump, or its end.
 struct Segment {
@@ -67,16 +67,19 @@ struct Accessing {
     store: bool,
 }
 
-/// What a run did.
+/// What a run did, in one cache line.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 struct Run {
-    /// Segment, flags and state with misses; or an earlier run, the number of a question and another answer.
+    /// Segment, flags and state with misses; or the first question of an earlier run, the number of the one that was
+    /// answered in another way, and that answer.
     key: [u64; 1 + MISSES],
-    /// Its own number.
-    number: u32,
+    /// How often it was used since it was last charged.
+    count: u64,
     /// Its questions.
-    questions: (u32, u16),
-    segment: u32,
+    first: u32,
+    questions: u16,
+    phase: u8,
     /// Relative to the last commit before: the last commit and issue, the next request, the last arrival.
     cycles: i32,
     issue: i32,
@@ -84,22 +87,26 @@ struct Run {
     valid: i32,
     /// The state behind it; when a jump at its end is predicted right, and when it is not.
     next: [u32; 2],
-    /// How often it was used since it was last charged.
-    count: u64,
 }
 
 const UNKNOWN: Run = Run {
     key: [u64::MAX; 1 + MISSES],
-    number: 0,
-    questions: (0, 0),
-    segment: 0,
+    count: 0,
+    first: 0,
+    questions: 0,
+    phase: 0,
     cycles: 0,
     issue: 0,
     request: 0,
     valid: 0,
     next: [NOTHING; 2],
-    count: 0,
 };
+
+impl Run {
+    fn asked(&self) -> Range<usize> {
+        self.first as usize..self.first as usize + usize::from(self.questions)
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
@@ -121,7 +128,6 @@ pub(super) struct Memo {
     charges: Box<[Causes; RUNS]>,
     /// Relative to the last commit before the run.
     questions: Vec<Question>,
-    learned: u32,
     /// The state and the last commit. While it is `NOTHING` the model's scoreboard is what counts.
     state: u32,
     base: i64,
@@ -156,7 +162,6 @@ impl Memo {
             runs: boxed(UNKNOWN),
             charges: boxed([0; Cause::COUNT]),
             questions: Vec::new(),
-            learned: 0,
             state: NOTHING,
             base: 0,
             accesses: Vec::new(),
@@ -213,8 +218,7 @@ impl Memo {
         let run = &mut self.runs[at];
         let count = std::mem::take(&mut run.count);
         if count > 0 {
-            let phase = self.segments[run.segment as usize].phase;
-            model.ledger.charge_all(phase, &self.charges[at].map(|cycles| cycles * count));
+            model.ledger.charge_all(run.phase, &self.charges[at].map(|cycles| cycles * count));
         }
     }
 
@@ -319,7 +323,7 @@ impl Memo {
         let wasted = segment.behind.is_some_and(|pa| !memory.has_instructions(pa));
         let state = if self.state == NOTHING { self.number(board) } else { self.state };
         let flags = u64::from(executed.at_hand) | u64::from(wasted) << 1;
-        let mut key = [(number as u64) << 32 | flags << 30 | u64::from(state), 0, 0, 0];
+        let mut key = [(number as u64) << 32 | flags << 30 | u64::from(state), 0, 0];
         if !self.misses.is_empty() {
             self.misses.sort_unstable_by_key(|&(at, _)| at);
             let codes = self.misses.iter().map(|&(at, waits)| waits.code(at));
@@ -347,21 +351,24 @@ impl Memo {
         let at = loop {
             let at = place(&key);
             let run = &self.runs[at];
-            if run.key != key {
+            if run.key[0] != key[0] || run.key[1] != key[1] || run.key[2] != key[2] {
                 self.replays += 1;
                 self.learn(model, executed, Some((at, key)));
                 return;
             }
-            let (first, count) = (run.questions.0 as usize, usize::from(run.questions.1));
-            let questions = &self.questions[first..first + count];
-            let other = questions.iter().enumerate().skip(answered).find_map(|(i, question)| {
+            let questions = &self.questions[run.asked()];
+            let mut other = None;
+            for (i, question) in questions.iter().enumerate().skip(answered) {
                 let access = &self.accesses[usize::from(question.access)];
-                let from =
-                    board.stores.answer(question.kind, base + question.at, access, line, latency) - base;
-                (from != question.from).then_some((i, from))
-            });
+                let from = board.stores.answer(question.kind, base + question.at, access, line, latency);
+                if from != base + question.from {
+                    other = Some((i, from - base));
+                    break;
+                }
+            }
             let Some((i, from)) = other else { break at };
-            key = [1 << 63 | u64::from(run.number) << 16 | i as u64, from as u64, 0, 0];
+            // No two runs with questions have the same first one.
+            key = [1 << 63 | u64::from(run.first) << 16 | i as u64, from as u64, 0];
             answered = i + 1;
             // In case that has to be learned.
             if self.runs[place(&key)].key != key {
@@ -399,9 +406,8 @@ impl Memo {
     fn end(&mut self, model: &mut Model, executed: &Executed, at: usize, wrong: bool, moved: bool) {
         let Some(board) = &model.board else { return };
         let (word, request, redirect) = (board.front.word(), board.front.request(), board.back.redirect);
-        let (first, count) = (self.runs[at].questions.0 as usize, usize::from(self.runs[at].questions.1));
         self.given.clear();
-        self.given.extend_from_slice(&self.questions[first..first + count]);
+        self.given.extend_from_slice(&self.questions[self.runs[at].asked()]);
         self.pass(model, executed);
         let Some(board) = &mut model.board else { return };
         board.front.resume(word, request, wrong);
@@ -423,7 +429,7 @@ impl Memo {
         let Some(board) = &mut model.board else { return };
         let relative = |at: i64| (at - base) as i32;
         let mut run = Run {
-            segment: executed.segment as u32,
+            phase: segment.phase,
             cycles: relative(board.commit()),
             issue: relative(board.back.issue),
             request: relative(board.front.request()),
@@ -447,11 +453,10 @@ impl Memo {
             run.next[usize::from(wrong)] = next;
         }
         self.charge(model, at);
-        self.learned += 1;
-        run.questions = (self.questions.len() as u32, self.record.len() as u16);
+        (run.first, run.questions) = (self.questions.len() as u32, self.record.len() as u16);
         let asked = self.record.iter();
         self.questions.extend(asked.map(|q| Question { at: q.at - base, from: q.from - base, ..*q }));
-        self.runs[at] = Run { key, number: self.learned, ..run };
+        self.runs[at] = Run { key, ..run };
         self.charges[at] = charges;
     }
 
@@ -631,8 +636,8 @@ fn restore(board: &mut Scoreboard, key: &Key, commit: i64) {
 
 #[inline(always)]
 fn place(key: &[u64; 1 + MISSES]) -> usize {
-    let [a, b, c, d] = *key;
-    let mixed = a ^ (b ^ c.rotate_left(21) ^ d.rotate_left(42)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    let [a, b, c] = *key;
+    let mixed = a ^ (b ^ c.rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RUNS - 1)
 }
 

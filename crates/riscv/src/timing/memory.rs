@@ -343,6 +343,12 @@ impl Memory {
         self.l1i.as_ref().is_none_or(|cache| cache.contains(pa))
     }
 
+    /// The bytes of a line of the instruction cache; without one, of a page.
+    #[inline(always)]
+    pub(super) fn instruction_line_bytes(&self) -> u64 {
+        self.l1i.as_ref().map_or(4096, |cache| u64::from(cache.geometry().line()))
+    }
+
     /// What an access waits that misses all caches.
     pub(super) fn latency(&self) -> u32 {
         self.latencies.latency

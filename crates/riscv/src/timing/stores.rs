@@ -15,8 +15,7 @@ fn offset(address: u64) -> u64 {
 struct Word {
     /// Its address, over 8.
     number: u64,
-    /// The cycle in which it is put in, and the first in which it is gone.
-    in_: i64,
+    /// The first cycle in which it is gone.
     gone: i64,
     /// When its last write was sent.
     sent: i64,
@@ -35,7 +34,11 @@ struct Queued {
 pub(super) struct Stores {
     shape: StoreBuffer,
     queued: VecDeque<Queued>,
+    /// Those that were in the write buffer when the last store entered it, that one's too.
     words: Vec<Word>,
+    /// Those that were gone before, as long as a load may find one on its way; and when the first of them was gone.
+    past: Vec<Word>,
+    first_gone: i64,
     /// When the latest writes were answered, the oldest first: as many as may be on their way.
     answered: VecDeque<i64>,
     /// When the last write was sent.
@@ -44,12 +47,23 @@ pub(super) struct Stores {
 
 impl Stores {
     pub(super) fn new(shape: StoreBuffer) -> Self {
-        Stores { shape, queued: VecDeque::new(), words: Vec::new(), answered: VecDeque::new(), sent: 0 }
+        Stores {
+            shape,
+            queued: VecDeque::new(),
+            words: Vec::new(),
+            past: Vec::new(),
+            first_gone: i64::MAX,
+            answered: VecDeque::new(),
+            sent: 0,
+        }
     }
 
     /// Answers what an access asks; a store commits.
+    #[inline(always)]
     pub(super) fn answer(&mut self, kind: Asks, at: i64, access: &Data, line: u64, latency: i64) -> i64 {
         match kind {
+            // They enter the write buffer one after the other.
+            Asks::Load if self.queued.back().is_none_or(|last| last.leaves < at) => at,
             Asks::Load => self.clear_of(at, access.va),
             Asks::Line => self.line_clear(at, access.pa, line),
             Asks::Store => {
@@ -74,17 +88,15 @@ impl Stores {
         let mut leaves = (at + 1).max(last + 1);
         let number = address >> 3;
         let at = loop {
-            self.words.retain(|word| word.gone + 2 * latency + 64 > leaves);
-            let present = |word: &Word| word.in_ < leaves && word.gone > leaves;
-            if let Some(at) = self.words.iter().position(|word| word.number == number && present(word)) {
+            self.drop_gone(leaves, latency);
+            if let Some(at) = self.words.iter().position(|word| word.number == number) {
                 break at;
             }
-            if self.words.iter().filter(|word| present(word)).count() < self.shape.words as usize {
-                self.words.push(Word { number, in_: leaves, gone: 0, sent: i64::MIN });
+            if self.words.len() < self.shape.words as usize {
+                self.words.push(Word { number, gone: 0, sent: i64::MIN });
                 break self.words.len() - 1;
             }
-            leaves =
-                self.words.iter().filter(|word| present(word)).map(|word| word.gone).min().unwrap_or(leaves);
+            leaves = self.words.iter().map(|word| word.gone).min().unwrap_or(leaves);
         };
         let word = self.words[at];
         // A write that is not sent yet takes the bytes with it; one on its way blocks the word until it is answered.
@@ -111,6 +123,28 @@ impl Stores {
         self.queued.push_back(Queued { offset: offset(address), leaves });
     }
 
+    /// A store enters the write buffer then.
+    fn drop_gone(&mut self, leaves: i64, latency: i64) {
+        let kept = 2 * latency + 64;
+        let (past, first_gone) = (&mut self.past, &mut self.first_gone);
+        self.words.retain(|word| {
+            if word.gone <= leaves {
+                past.push(*word);
+                *first_gone = word.gone.min(*first_gone);
+            }
+            word.gone > leaves
+        });
+        if first_gone.saturating_add(kept) <= leaves {
+            past.retain(|word| word.gone + kept > leaves);
+            *first_gone = past.iter().map(|word| word.gone).min().unwrap_or(i64::MAX);
+        }
+    }
+
+    /// Those in the write buffer, and those that were in it lately.
+    fn all(&self) -> impl Iterator<Item = &Word> {
+        self.words.iter().chain(&self.past)
+    }
+
     /// The first cycle from `at` on in which no older store is before the write buffer that may be the same word.
     fn clear_of(&self, at: i64, address: u64) -> i64 {
         let same = |store: &&Queued| store.offset == offset(address) && store.leaves >= at;
@@ -119,9 +153,9 @@ impl Stores {
 
     /// The first cycle from `at` on in which no write to a line is on its way.
     fn line_clear(&self, at: i64, address: u64, line: u64) -> i64 {
-        let mine =
-            |word: &&Word| (word.number << 3) / line == address / line && word.sent <= at && word.gone > at;
-        self.words.iter().filter(mine).map(|word| word.gone).max().unwrap_or(at)
+        let here = |word: &Word| (word.number << 3 ^ address) & !(line - 1) == 0;
+        let mine = |word: &&Word| word.sent <= at && word.gone > at && here(word);
+        self.all().filter(mine).map(|word| word.gone).max().unwrap_or(at)
     }
 
     /// The first cycle from `at` on in which all committed stores are in the write buffer.
@@ -131,7 +165,7 @@ impl Stores {
 
     /// The first cycle from `at` on in which memory has all of them.
     pub(super) fn empty(&self, at: i64) -> i64 {
-        self.words.iter().map(|word| word.gone).max().unwrap_or(at).max(self.queue_empty(at))
+        self.all().map(|word| word.gone).max().unwrap_or(at).max(self.queue_empty(at))
     }
 }
 
