@@ -113,7 +113,7 @@ fn the_flags_are_read_when_the_results_are_there() {
     };
     assert_eq!(more(key(true), &read(FFLAGS)), 4);
     assert_eq!(more(key(false), &read(FFLAGS)), 0);
-    assert_eq!(more(key(true), &read(MSTATUS)), 0, "another register waits unnecessarily");
+    assert_eq!(more(key(true), &read(MSTATUS)), 0, "another register does not wait");
 }
 
 #[test]

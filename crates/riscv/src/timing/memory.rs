@@ -211,10 +211,7 @@ impl Memory {
         for cache in [&mut self.l1d, &mut self.l2, &mut self.tables].into_iter().flatten() {
             cache.clear();
         }
-        for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
-            tlb.entries.clear();
-        }
-        self.note_latest();
+        self.forget_translations();
     }
 
     #[inline(always)]

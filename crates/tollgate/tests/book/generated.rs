@@ -123,7 +123,7 @@ fn cores() {
         "Operation" => "operation",
         "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`, `scoreboard`",
         "Predictor" => "`not-taken`, `backward-taken`, `bimodal`, `history`",
-        "Policy" => "`lru`, `plru`, `fifo`, `random`, `lfsr`",
+        "Policy" => "`lru`, `plru`, `fifo`, `random`, `lfsr`, `lfsr16`",
         other => panic!("say what a {other} is"),
     };
     let mut list = "| key | value | meaning |\n|---|---|---|\n".to_owned();
