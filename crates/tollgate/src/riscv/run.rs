@@ -101,7 +101,7 @@ pub(super) struct ProfileArgs {
     core: String,
 
     /// Functions that are printed; the record has all
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_hyphen_values = true)]
     top: u64,
 }
 
