@@ -130,7 +130,7 @@ fn bad_input_ends_with_a_sentence() {
         (&["--icache", "8:1:8,"], "sets:ways:line"),
         (&["--icache", "4194304:1:4096"], "too large"),
         (&["--icache", "8:3:8", "--policy", "plru"], "tree-PLRU"),
-        (&["--policy", "best"], "lru, plru, fifo or random"),
+        (&["--policy", "best"], "lru, plru, fifo, random, lfsr or lfsr16"),
         (&["--count", "word"], "fetch, cycle"),
         (&["--opt-level", "9"], "possible values"),
         (&["--max-instructions", "0"], "not in 1.."),

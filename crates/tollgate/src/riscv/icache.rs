@@ -33,7 +33,7 @@ pub(super) struct IcacheArgs {
     #[arg(long, value_name = "S:W:L", value_delimiter = ',', default_value = "8:1:8")]
     icache: Vec<Geometry>,
 
-    /// Who has to leave a full set: lru, plru, fifo or random
+    /// Who has to leave a full set: lru, plru, fifo, random, lfsr or lfsr16
     #[arg(long, value_name = "P", default_value = "lru")]
     policy: Policy,
 

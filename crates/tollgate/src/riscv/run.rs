@@ -90,7 +90,8 @@ pub(super) struct RunArgs {
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tollgate riscv profile program.elf\n  tollgate riscv profile program.elf --core cva6 --top 5\n  \
-                        tollgate export latest --format folded --out program.folded"
+                        tollgate riscv profile program.elf --json --out profile.json && \
+                        tollgate export profile.json --format folded --out program.folded"
 )]
 pub(super) struct ProfileArgs {
     #[command(flatten)]
