@@ -16,6 +16,9 @@ use tollgate_testkit::skip;
 /// Crossings that are counted at once.
 const CROSSINGS: u64 = 1_000;
 
+/// Readings of which the least is judged.
+const READINGS: usize = 5;
+
 /// Why counters of user mode are not available here; `None` if they are.
 fn absent() -> Option<String> {
     let reading = raw(&[Counter { event: Event::Cycles, mode: Mode::User }], || spin(1_000));
@@ -78,15 +81,18 @@ fn a_crossing_has_instructions_on_both_sides() {
     for id in ["syscall/getppid", "call/direct"] {
         let mut cross = crossing(id);
         for (mode, name) in [(Mode::User, "user"), (Mode::Kernel, "kernel"), (Mode::Both, "both")] {
-            let reading = match raw(&pair(mode), &mut cross) {
-                Ok(reading) => reading,
+            // An interrupt adds tens of thousands of instructions to a reading; the least of some has none of it.
+            let readings: Result<Vec<_>, _> = (0..READINGS).map(|_| raw(&pair(mode), &mut cross)).collect();
+            let readings = match readings {
+                Ok(readings) => readings,
                 // Counting the kernel needs more privilege than counting oneself.
                 Err(why) => {
                     tell(&format!("{id} {name}"), why);
                     continue;
                 }
             };
-            let (instructions, cycles) = (gained(&reading, 0), gained(&reading, 1));
+            let [instructions, cycles] = [0, 1]
+                .map(|at| readings.iter().map(|reading| gained(reading, at)).min().expect("there are some"));
             tell(&format!("{id} {name} instructions"), instructions);
             tell(&format!("{id} {name} cycles"), cycles);
             match (id, mode) {
@@ -95,7 +101,7 @@ fn a_crossing_has_instructions_on_both_sides() {
                 ("syscall/getppid", Mode::Kernel) => {
                     assert!(instructions / CROSSINGS >= 20, "{instructions}")
                 }
-                // A call does not enter the kernel; an interrupt may.
+                // A call does not enter the kernel.
                 (_, Mode::Kernel) => assert!(instructions / CROSSINGS < 20, "{instructions}"),
                 (_, Mode::Both) => assert!(instructions >= 2 * CROSSINGS, "{instructions}"),
             }
