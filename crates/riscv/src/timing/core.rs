@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::keys::*;
+use super::queue;
 use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 
 /// A core.
@@ -268,6 +269,9 @@ impl Core {
                     return Err(number(key, value, "from 1 to 256 in a core with a scoreboard"));
                 }
             }
+        }
+        if b.fetch_queue > queue::MOST {
+            return Err(number("branch.fetch-queue", b.fetch_queue, "at most 8 words"));
         }
         if b.return_stack > 1024 {
             return Err(number("branch.return-stack", b.return_stack, "at most 1024"));

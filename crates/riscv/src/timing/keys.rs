@@ -276,8 +276,9 @@ pub struct Branches {
     /// Whether the target buffer compares all its entries, of which there may be any number; the least recently used one
     /// is replaced.
     pub btb_associative: bool,
-    /// Cycles by which the fetch may be ahead of decoding: a queue that hides what the front end corrects by itself.
-    pub fetch_ahead: u32,
+    /// Words that wait for decoding at most, in a core whose fetch runs ahead: the queue hides what the front end corrects
+    /// by itself, and a line that it misses while an instruction waits.
+    pub fetch_queue: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
     /// Whether a misprediction is found when the branch is in MEM instead of in EX: a division that is there holds the

@@ -18,6 +18,7 @@
 use super::float::FloatUnit;
 use super::passage::Flush;
 use super::port::{self, Port};
+use super::queue::Queue;
 use super::replay::Waiting;
 use super::rigid::{self, Rigid};
 use super::shape::{Costs, Ready, Shape, ZERO};
@@ -27,7 +28,7 @@ use super::{Cause, Core, Kind};
 /// Everything about the past that the future depends on, relative to the last write-back: the key of memos.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
-    fetch: i64,
+    queue: Option<Queue>,
     decode: i64,
     execute: i64,
     memory: i64,
@@ -52,9 +53,8 @@ pub(super) struct Pipe {
     kind: Kind,
     forwarding: bool,
     ecall_reads: bool,
-    /// How far the fetch may be ahead, and when it had the last instruction.
-    ahead: i64,
-    fetch: i64,
+    /// Between IF and ID, in a core whose fetch runs ahead.
+    queue: Option<Queue>,
     late_miss: bool,
     every_writer: bool,
     /// What holds all stages, in a core where they wait together.
@@ -101,8 +101,7 @@ impl Pipe {
             kind: core.pipeline.kind,
             forwarding: core.pipeline.forwarding,
             ecall_reads: core.trap.ecall_reads,
-            ahead: core.branch.fetch_ahead.into(),
-            fetch: -1,
+            queue: Queue::new(core.branch.fetch_queue),
             late_miss: core.pipeline.late_miss,
             every_writer: core.pipeline.every_writer,
             rigid: core.pipeline.rigid.then(Rigid::default),
@@ -243,7 +242,8 @@ impl Pipe {
 
     /// The same, counted from its fetch.
     pub(super) fn redirect_from_fetch(&mut self, penalty: u32, cause: Cause, flush: Flush) {
-        self.set_redirect(self.fetch + 1 + i64::from(penalty), cause, flush);
+        let fetch = self.queue.as_ref().map_or(self.decode, Queue::fetch);
+        self.set_redirect(fetch + 1 + i64::from(penalty), cause, flush);
     }
 
     /// The same, counted from its WB.
@@ -296,10 +296,8 @@ impl Pipe {
 
     fn advance_five(&mut self, shape: &Shape, costs: &Costs, pass: &mut Pass, redirect: Option<Redirect>) {
         let (decode1, execute1, memory1, write1) = (self.decode, self.execute, self.memory, self.write);
-        let mut fetch = decode1;
-        if self.ahead > 0 {
-            fetch = (self.fetch + i64::from(!costs.at_hand)).max(decode1 - self.ahead);
-        }
+        let words = if costs.at_hand { 0 } else { 1 + costs.second };
+        let mut fetch = self.queue.as_ref().map_or(decode1, |queue| queue.next(words));
         let mut fetched = fetch + 1;
         let mut operands = i64::MIN;
         let mut cycles = 1;
@@ -307,7 +305,7 @@ impl Pipe {
         let mut waits = 0;
         let mut replays = 0;
         // What crosses two words waits for the second in ID, however far the fetch is ahead.
-        let halves = if self.ahead > 0 { i64::from(costs.second) } else { 0 };
+        let halves = if self.queue.is_some() { i64::from(costs.second) } else { 0 };
         let mut refetch = 0;
         let times = |fetch: i64,
                      fetched: i64,
@@ -341,9 +339,11 @@ impl Pipe {
                 now = write;
             };
         }
+        let mut early = self.queue.as_ref().filter(|_| words > 0).and_then(Queue::before_replay);
         if let Some(r) = redirect
             && r.at > fetch
         {
+            early = None;
             fetch = r.at;
             fetched = fetch + 1;
             let write = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[4];
@@ -358,6 +358,9 @@ impl Pipe {
             if cost > 0 && cause == Cause::IMiss && self.late_miss {
                 // Found in ID: no stall of an earlier instruction hides it.
                 refetch += i64::from(cost);
+                let_in!(cause);
+            } else if cost > 0 && cause == Cause::IMiss && let Some(at) = early {
+                fetched = fetched.max(at + 1 + i64::from(cost));
                 let_in!(cause);
             } else if cost > 0 {
                 fetched += i64::from(cost);
@@ -535,7 +538,9 @@ impl Pipe {
         let all = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch);
         pass.starts.copy_from_slice(&all[..5]);
         let entered = all[5];
-        self.fetch = fetched - 1;
+        if let Some(queue) = &mut self.queue {
+            queue.pass(words, fetched - 1, all[2], all[2] - replays);
+        }
         debug_assert_eq!(pass.starts[4], now);
         [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
         if let Some(rigid) = &mut self.rigid {
@@ -618,7 +623,7 @@ impl Pipe {
             })
             .collect();
         Key {
-            fetch: if self.ahead > 0 { self.fetch.max(self.decode - self.ahead - 1) - w } else { 0 },
+            queue: self.queue.as_ref().map(|queue| queue.moved(-w)),
             decode: self.decode - w,
             execute: self.execute - w,
             memory: self.memory - w,
@@ -626,7 +631,7 @@ impl Pipe {
             // A redirect to a cycle in which IF is not free has no effect.
             redirect: self
                 .redirect
-                .filter(|r| r.at > self.decode - self.ahead)
+                .filter(|r| r.at > self.queue.as_ref().map_or(self.decode, Queue::fetch))
                 .map(|r| Redirect { at: r.at - w, ..r }),
             fresh: self.fresh,
             pending,
@@ -648,7 +653,7 @@ impl Pipe {
     /// The state of a key, with the last write-back at `write`.
     pub(super) fn restore(&mut self, key: &Key, write: i64) {
         self.write = write;
-        self.fetch = key.fetch + write;
+        self.queue = key.queue.as_ref().map(|queue| queue.moved(write));
         self.decode = key.decode + write;
         self.execute = key.execute + write;
         self.memory = key.memory + write;

@@ -73,7 +73,7 @@ impl Predict {
             predictor: b.predictor,
             history: (b.predictor == Predictor::History).then(|| History::new(b.counters)),
             targets: b.btb_associative.then(|| Targets::new(b.btb)),
-            ahead: b.fetch_ahead > 0,
+            ahead: b.fetch_queue > 0,
             in_memory: b.found_in_memory,
             landed: NONE.0,
             called: NONE.0,
