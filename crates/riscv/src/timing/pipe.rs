@@ -344,6 +344,9 @@ impl Pipe {
             && r.at > fetch
         {
             early = None;
+            if let Some(queue) = &mut self.queue {
+                queue.forget();
+            }
             fetch = r.at;
             fetched = fetch + 1;
             let write = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[4];

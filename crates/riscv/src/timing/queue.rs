@@ -41,7 +41,7 @@ impl Queue {
 
     /// If the next word was fetched before a replay that has dropped it: when.
     pub(super) fn before_replay(&self) -> Option<i64> {
-        self.dropped.map(|[fetch, last]| fetch + 1).filter(|&at| self.dropped.is_some_and(|[_, last]| at <= last))
+        self.dropped.filter(|[fetch, last]| fetch < last).map(|[fetch, _]| fetch + 1)
     }
 
     /// An instruction brought so many further words, the last of which was in IF then; it came to EX in this cycle, and if
