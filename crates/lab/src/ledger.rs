@@ -1,7 +1,7 @@
 //! Where a program's cycles go on a core: by function and cause.
 
 use tollgate_riscv::timing::{Cause, Causes, Core, CoreError};
-use tollgate_riscv::{Access, Observer, Retired, Trap, TrapReturn, Walk};
+use tollgate_riscv::{Access, Code, Observer, Retired, Trap, TrapReturn, Walk};
 
 use crate::cycles::Clock;
 use crate::profile::Profile;
@@ -25,9 +25,9 @@ impl ProgramLedger {
     ///
     /// # Errors
     /// An invalid core.
-    pub(crate) fn new(profile: Profile, core: &Core) -> Result<Self, CoreError> {
+    pub(crate) fn new(profile: Profile, core: &Core, code: &Code) -> Result<Self, CoreError> {
         Ok(Self {
-            clock: Clock::new(core)?,
+            clock: Clock::new(core, code)?,
             by_function: vec![[0; Cause::COUNT]; profile.len()],
             stacks: Stacks::new(profile.len()),
             profile,

@@ -20,6 +20,7 @@ use super::pipe::Key;
 use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
+use crate::code::Code;
 use crate::engine::boxed;
 use crate::exception::Trap;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
@@ -116,6 +117,13 @@ impl<const PIPE: bool> Fast<PIPE> {
             learned: 0,
             replays: 0,
         })
+    }
+
+    /// Lets the core know the code that was loaded: fetches beyond what is executed then find it.
+    #[must_use]
+    pub fn with_code(mut self, code: &Code) -> Self {
+        self.model.load(code);
+        self
     }
 
     /// Cycles so far: until the last instruction has left the pipe.

@@ -1,9 +1,9 @@
 //! A front end that runs ahead of the pipe: it fetches a word in each cycle, predicts behind the fetch, and keeps
 //! instructions in a queue.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 
+use super::beyond::Beyond;
 use super::keys::{Branches, Front};
 use super::memory::{Memory, Waits};
 use super::step::Step;
@@ -45,6 +45,15 @@ struct Counter {
     value: u8,
 }
 
+/// Where a fetch goes on that does not wait for what is executed.
+#[derive(Clone, Copy, Debug)]
+enum Ahead {
+    /// At the next instruction.
+    At(u64),
+    /// Where a jump is predicted to go, and whether it ends in another word.
+    Jump { target: u64, later: bool },
+}
+
 /// A branch that was resolved, and is not in the history yet.
 #[derive(Clone, Copy, Debug)]
 struct Resolved {
@@ -76,20 +85,10 @@ pub(super) struct Frontend {
     resolved: VecDeque<Resolved>,
     /// The words that were fetched last and dropped, and when each was requested.
     pub(super) dropped: Vec<(u64, i64)>,
-    /// Branches and jumps that were executed, which a fetch on a wrong path may come to.
-    jumps: HashMap<u64, Insn, BuildHasherDefault<ByAddress>>,
-    /// A bit for each of some addresses: where it is not set, there is none of them.
-    noted: [u64; FILTER],
-    /// How often one of them took the place of another.
+    /// What a fetch on a wrong path may come to.
+    pub(super) beyond: Beyond,
+    /// How often a jump of it was replaced by another one that was executed.
     pub(super) replaced: u64,
-}
-
-/// Words of 64 bits.
-const FILTER: usize = 64;
-
-/// The word and the bit of an address in them.
-fn filtered(pc: u64) -> (usize, u64) {
-    ((pc >> 7) as usize % FILTER, 1 << (pc >> 1 & 63))
 }
 
 /// Everything about the past that fetches depend on besides predictions and the last word, relative to a cycle.
@@ -98,24 +97,6 @@ pub(super) struct FrontKey {
     request: i32,
     valid: i32,
     left: Vec<i32>,
-}
-
-/// Spreads addresses.
-#[derive(Clone, Copy, Debug, Default)]
-struct ByAddress(u64);
-
-impl Hasher for ByAddress {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, address: u64) {
-        self.0 = (self.0 ^ address).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
-    }
 }
 
 impl Frontend {
@@ -131,8 +112,7 @@ impl Frontend {
             returns: vec![None; branch.return_stack as usize],
             resolved: VecDeque::new(),
             dropped: Vec::new(),
-            jumps: HashMap::default(),
-            noted: [0; FILTER],
+            beyond: Beyond::new(),
             replaced: 0,
         }
     }
@@ -209,11 +189,8 @@ impl Frontend {
     }
 
     /// A branch or a jump is executed: from now on fetches on wrong paths know it.
-    pub(super) fn note(&mut self, pc: u64, insn: &Insn) {
-        let (word, bit) = filtered(pc);
-        self.noted[word] |= bit;
-        let before = self.jumps.insert(pc, *insn);
-        self.replaced += u64::from(before.is_some_and(|before| before != *insn));
+    pub(super) fn note(&mut self, pa: u64, insn: &Insn) {
+        self.replaced += u64::from(self.beyond.note(pa, insn));
     }
 
     /// Where an instruction that was fetched is predicted to go; `None` if nowhere but on.
@@ -338,10 +315,11 @@ impl Frontend {
         };
         self.request = at + 1;
         // Instructions that are in the word that was fetched last.
-        if wrong.is_none()
-            && let Some((target, _)) = self.jump_in(place.pc.wrapping_add(u64::from(place.len)), pc)
-        {
-            (pc, request) = (target, self.valid + 1);
+        if wrong.is_none() {
+            match self.jump_in(place, place.pc.wrapping_add(u64::from(place.len)), pc, memory) {
+                Ahead::At(next) => pc = next,
+                Ahead::Jump { target, .. } => (pc, request) = (target, self.valid + 1),
+            }
         }
         self.dropped.clear();
         let mut full = true;
@@ -371,10 +349,12 @@ impl Frontend {
             }
             let next = (pc & !(WORD - 1)).wrapping_add(WORD);
             self.learn(request + 2);
-            match self.jump_in(pc, next) {
+            match self.jump_in(place, pc, next, memory) {
                 // Where it goes is known a cycle after the word has come.
-                Some((target, later)) => (pc, request) = (target, request + 2 + i64::from(later)),
-                None => (pc, request) = (next, request + 1),
+                Ahead::Jump { target, later } => {
+                    (pc, request) = (target, request + 2 + i64::from(later));
+                }
+                Ahead::At(next) => (pc, request) = (next, request + 1),
             }
         }
         self.word = NONE;
@@ -382,20 +362,24 @@ impl Frontend {
         full
     }
 
-    /// Where the first jump from one address up to another is predicted to go, and whether it ends in another word.
-    fn jump_in(&mut self, from: u64, to: u64) -> Option<(u64, bool)> {
+    /// What is fetched behind the instructions from one address up to another, near an instruction.
+    fn jump_in(&mut self, near: &Place, from: u64, to: u64, memory: &Memory) -> Ahead {
         let mut pc = from;
         while pc < to {
-            let (word, bit) = filtered(pc);
-            if self.noted[word] & bit != 0
-                && let Some(&insn) = self.jumps.get(&pc)
+            let away = pc.wrapping_sub(near.pc);
+            let pa = match (pc ^ near.pc) >> 12 == 0 {
+                true => Some(near.pa.wrapping_add(away)),
+                false => memory.physical(pc, near.privilege),
+            };
+            let Some(pa) = pa else { return Ahead::At(to) };
+            if let Some(insn) = self.beyond.jump(pa)
                 && let Some(target) = self.foresee(pc, &insn)
             {
-                return Some((target, pc + u64::from(insn.len) > to));
+                return Ahead::Jump { target, later: pc + u64::from(insn.len) > to };
             }
-            pc += 2;
+            pc = pc.wrapping_add(self.beyond.len(pa));
         }
-        None
+        Ahead::At(pc)
     }
 
     /// The physical address of the word behind one, if what [`follow`](Self::follow) does depends on whether it is cached.

@@ -386,7 +386,7 @@ impl Memo {
         if segment.jumps {
             board.back.issue = base + i64::from(run.issue);
             if segment.noted != board.front.replaced {
-                board.front.note(segment.last.pc, &segment.insn);
+                board.front.note(segment.last.pa, &segment.insn);
                 segment.noted = board.front.replaced;
             }
             wrong = !board.turn(&segment.last, &executed.step(segment), &mut model.memory);
@@ -439,7 +439,7 @@ impl Memo {
         };
         let mut wrong = false;
         if segment.jumps {
-            board.front.note(segment.last.pc, &segment.insn);
+            board.front.note(segment.last.pa, &segment.insn);
             wrong = !board.turn(&segment.last, &executed.step(segment), &mut model.memory);
         }
         let moved = wrong && board.front.request() != board.back.issue + 2;

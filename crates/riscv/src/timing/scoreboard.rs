@@ -137,7 +137,7 @@ impl Scoreboard {
         // What is fetched next.
         match work.unit {
             Unit::Branch => {
-                self.front.note(step.pc, step.insn);
+                self.front.note(step.pa, step.insn);
                 self.turn(&place, step, memory);
             }
             _ => self.flush(&place, step.insn, work.unit, memory),

@@ -15,6 +15,7 @@ use super::slot::Pass;
 use super::step::Step;
 use super::work::Works;
 use crate::bus::RAM_BASE;
+use crate::code::Code;
 use crate::exception::Trap;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
@@ -102,7 +103,7 @@ impl Model {
             memory: Memory::new(core)?,
             predict: Predict::new(core),
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
-            beyond: core.branch.wrong_path.then(Beyond::default),
+            beyond: core.branch.wrong_path.then(Beyond::new),
             works: Works::new(),
             ledger: Ledger::default(),
             core: core.clone(),
@@ -115,6 +116,16 @@ impl Model {
             emptied: None,
             interrupted: None,
         })
+    }
+
+    /// Code is loaded that fetches may come to before, or without, its execution.
+    pub(super) fn load(&mut self, code: &Code) {
+        if let Some(beyond) = &mut self.beyond {
+            beyond.load(code);
+        }
+        if let Some(board) = &mut self.board {
+            board.front.beyond.load(code);
+        }
     }
 
     pub(super) fn cycles(&self) -> u64 {
@@ -352,6 +363,13 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             sequence: 0,
             last: None,
         })
+    }
+
+    /// Lets the core know the code that was loaded: fetches beyond what is executed then find it.
+    #[must_use]
+    pub fn with_code(mut self, code: &Code) -> Self {
+        self.model.load(code);
+        self
     }
 
     /// The core.
