@@ -142,7 +142,7 @@ impl Model {
     /// know by the run itself.
     pub(super) fn goes_singly(&self, jumps: &[(u8, Turn, u64)], known: &mut bool) -> bool {
         if self.board.is_some() || self.beyond.is_none() {
-            return self.board.is_some();
+            return self.board.is_some() || self.pipe.filling().is_some();
         }
         let known = std::mem::replace(known, true);
         !known

@@ -218,6 +218,7 @@ impl Core {
             ("memory.miss", m.miss),
             ("memory.fetch-miss", m.fetch_miss),
             ("memory.fetch-miss-in-sequence", m.fetch_miss_in_sequence),
+            ("memory.fetch-fill", m.fetch_fill),
             ("memory.write-back", m.write_back),
             ("system.fence", s.fence),
             ("memory.device", m.device),

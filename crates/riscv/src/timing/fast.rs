@@ -94,7 +94,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let model = Model::new(core)?;
         let dependent = PIPE && Dependence::any(core);
         let plain =
-            !dependent && !model.memory.compares() && model.predict.is_plain() && model.board.is_none();
+            !dependent && !model.memory.compares() && model.predict.is_plain() && model.board.is_none() && model.ahead.is_none();
         Ok(Fast {
             dependent,
             plain,

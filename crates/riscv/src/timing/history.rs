@@ -63,6 +63,20 @@ impl History {
         self.next = 1;
     }
 
+    /// The outcomes of the latest branches.
+    pub(super) fn latest(&self) -> u8 {
+        self.latest
+    }
+
+    /// Whether the branch with this [`entry`](Self::entry) would be predicted taken behind these outcomes, which the
+    /// prediction joins.
+    pub(super) fn guess(&self, entry: u32, latest: &mut u8) -> bool {
+        let at = (entry ^ u32::from(self.hashes[usize::from(*latest)])) as usize;
+        let taken = self.taken.get(at) == Some(&true);
+        *latest = u8::from(taken) << (LENGTH - 1) | *latest >> 1;
+        taken
+    }
+
     #[inline(always)]
     fn note(&mut self, taken: bool, old: u8) {
         self.before = self.latest;
@@ -106,6 +120,11 @@ impl Targets {
             }
             _ => self.search(hint, pc, target),
         }
+    }
+
+    /// The target of a jump, if it is known.
+    pub(super) fn find(&self, pc: u64) -> Option<u64> {
+        self.entries.iter().find(|entry| entry.pc == pc).map(|entry| entry.target)
     }
 
     #[inline(never)]

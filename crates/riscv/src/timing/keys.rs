@@ -374,6 +374,8 @@ pub struct Memory {
     /// Further cycles of a miss of an instruction that is not the first behind a jump, a trap or a flush: the front end
     /// notices it when the fetch behind it is under way.
     pub fetch_miss_in_sequence: u32,
+    /// Cycles at the end of a miss of the instruction cache in which it takes the line and no other one can be read.
+    pub fetch_fill: u32,
     /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
     pub write_back: u32,
     /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is

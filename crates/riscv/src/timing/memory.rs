@@ -272,6 +272,12 @@ impl Memory {
         self.l1i.as_ref().is_none_or(|cache| cache.contains(pa))
     }
 
+    /// The number of an instruction's line.
+    #[inline(always)]
+    pub(super) fn instruction_line(&self, pa: u64) -> u64 {
+        self.l1i.as_ref().map_or(pa >> 12, |cache| pa >> cache.geometry().line_shift())
+    }
+
     /// The bytes of a line of the instruction cache; without one, of a page.
     #[inline(always)]
     pub(super) fn instruction_line_bytes(&self) -> u64 {

@@ -48,6 +48,7 @@ mod predict;
 mod queue;
 mod replay;
 mod rigid;
+mod run_on;
 mod scoreboard;
 mod shape;
 mod slot;

@@ -18,7 +18,7 @@
 use super::float::FloatUnit;
 use super::passage::Flush;
 use super::port::{self, Port};
-use super::queue::Queue;
+use super::queue::{Fill, Queue};
 use super::replay::Waiting;
 use super::rigid::{self, Rigid};
 use super::shape::{Costs, Ready, Shape, ZERO};
@@ -55,6 +55,10 @@ pub(super) struct Pipe {
     ecall_reads: bool,
     /// Between IF and ID, in a core whose fetch runs ahead.
     queue: Option<Queue>,
+    /// A line that the instruction cache takes, after a fetch that is not waited for missed it.
+    fill: Option<Fill>,
+    /// Cycles at its end in which the cache cannot be read.
+    takes: i64,
     late_miss: bool,
     every_writer: bool,
     /// What holds all stages, in a core where they wait together.
@@ -102,6 +106,8 @@ impl Pipe {
             forwarding: core.pipeline.forwarding,
             ecall_reads: core.trap.ecall_reads,
             queue: Queue::new(core.branch.fetch_queue),
+            fill: None,
+            takes: core.memory.fetch_fill.into(),
             late_miss: core.pipeline.late_miss,
             every_writer: core.pipeline.every_writer,
             rigid: core.pipeline.rigid.then(Rigid::default),
@@ -215,6 +221,35 @@ impl Pipe {
             _ => self.write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// When the next words would be in IF, the one with this number of them.
+    pub(super) fn fetches(&self, words: u32, number: u32) -> i64 {
+        let next = self.queue.as_ref().map_or(self.decode, |queue| queue.next(words));
+        self.redirect.map_or(next, |r| next.max(r.at)) + i64::from(number)
+    }
+
+    /// The line that is being filled.
+    #[inline(always)]
+    pub(super) fn filling(&self) -> Option<u64> {
+        self.fill.map(|fill| fill.line)
+    }
+
+    /// Whether a fetch then has to wait for a line that is being filled.
+    pub(super) fn fills(&self, line: u64, fetch: i64) -> bool {
+        self.fill.is_some_and(|fill| fill.line == line && fetch + 1 < fill.there)
+    }
+
+    /// When a miss of a word that is in IF then can be sent, if that is before the fetch is redirected behind its `last`
+    /// word: the cache fills one line at a time.
+    pub(super) fn can_fill(&self, fetch: i64, last: i64) -> Option<i64> {
+        let from = self.fill.map_or(fetch + 1, |fill| (fetch + 1).max(fill.there - 1));
+        (from <= last + 1).then_some(from)
+    }
+
+    /// A line is filled that is not waited for.
+    pub(super) fn fill(&mut self, line: u64, from: i64, miss: u32) {
+        self.fill = Some(Fill { line, there: from + i64::from(miss), takes: self.takes });
     }
 
     /// When the last instruction entered EX and MEM.
@@ -352,6 +387,13 @@ impl Pipe {
             let write = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[4];
             pass.refill = Some((r.cause, (write - now) as u64));
             now = write;
+        }
+        if let Some(fill) = self.fill.filter(|_| words > 0) {
+            let there = fill.delays(fetch, words, costs);
+            if there > fetched {
+                fetched = there;
+                let_in!(Cause::IMiss);
+            }
         }
         for (cost, cause) in [
             (costs.fetch_walk, Cause::TlbWalk),
@@ -543,6 +585,7 @@ impl Pipe {
         let entered = all[5];
         if let Some(queue) = &mut self.queue {
             queue.pass(words, fetched - 1, all[2], all[2] - replays);
+            self.fill = self.fill.filter(|fill| fill.there >= fetched);
         }
         debug_assert_eq!(pass.starts[4], now);
         [_, self.decode, self.execute, self.memory, self.write] = pass.starts;
@@ -657,6 +700,7 @@ impl Pipe {
     pub(super) fn restore(&mut self, key: &Key, write: i64) {
         self.write = write;
         self.queue = key.queue.as_ref().map(|queue| queue.moved(write));
+        self.fill = None;
         self.decode = key.decode + write;
         self.execute = key.execute + write;
         self.memory = key.memory + write;

@@ -55,6 +55,40 @@ enum Turning {
     Indirect { pops: bool, pushes: bool },
 }
 
+/// What the front end sees on its way, and does not take back.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    returns: Vec<u64>,
+    latest: u8,
+    /// Whether it is behind a jump whose target it did not know: nothing leaves a mark there.
+    lost: bool,
+}
+
+impl Seen {
+    fn push(&mut self, address: u64) {
+        if !self.lost {
+            self.returns.push(address);
+        }
+    }
+
+    fn pop(&mut self) -> Option<u64> {
+        if self.lost { self.returns.last().copied() } else { self.returns.pop() }
+    }
+}
+
+/// Where the fetch goes behind a branch or jump that is not executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Guess {
+    Sequential,
+    /// To a target, which the target buffer knew.
+    To {
+        target: u64,
+        known: bool,
+    },
+    /// On in sequence, because nothing is known about the target.
+    Unknown,
+}
+
 const NONE: (u64, u64) = (1, 0);
 
 // The outcome of a prediction, in two bits.
@@ -246,6 +280,36 @@ impl Predict {
             Turning::Jump { .. } => true,
             Turning::Branch { backward } => backward && self.predictor == Predictor::BackwardTaken,
             Turning::Indirect { .. } => false,
+        }
+    }
+
+    /// What the front end knows of calls and branches.
+    pub(super) fn seen(&self) -> Seen {
+        Seen { returns: self.returns.clone(), latest: self.history.as_ref().map_or(0, History::latest), lost: false }
+    }
+
+    /// Where the fetch goes behind a branch or jump that is not executed; `target` is where a branch or `jal` goes.
+    pub(super) fn guess(&self, turn: &Turn, target: u64, seen: &mut Seen) -> Guess {
+        let known = self.targets.as_ref().and_then(|targets| targets.find(turn.pc));
+        match turn.kind {
+            Turning::Branch { .. } => {
+                let taken = self.history.as_ref().is_some_and(|history| history.guess(turn.entry, &mut seen.latest));
+                if taken { Guess::To { target, known: known.is_some() } } else { Guess::Sequential }
+            }
+            Turning::Jump { pushes } => {
+                if pushes {
+                    seen.push(turn.sequential);
+                }
+                Guess::To { target, known: known.is_some() }
+            }
+            Turning::Indirect { pops, pushes } => {
+                let target = if pops { seen.pop() } else { None }.or(known);
+                if pushes {
+                    seen.push(turn.sequential);
+                }
+                seen.lost |= target.is_none();
+                target.map_or(Guess::Unknown, |target| Guess::To { target, known: known.is_some() })
+            }
         }
     }
 

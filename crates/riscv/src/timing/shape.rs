@@ -303,6 +303,8 @@ pub(super) struct Costs {
     pub(super) fetch_walk: u32,
     /// Cycles of misses of its fetch.
     pub(super) fetch_miss: u32,
+    /// Whether its line is being filled, after a fetch on another path missed it.
+    pub(super) filling: bool,
     /// Further fetches.
     pub(super) second: u32,
     /// Whether an earlier fetch has brought it.

@@ -9,6 +9,7 @@ use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage, stalls};
 use super::pipe::Pipe;
 use super::predict::Predict;
+use super::run_on::RunOn;
 use super::scoreboard::Scoreboard;
 use super::shape::{Costs, Shape};
 use super::slot::Pass;
@@ -77,6 +78,8 @@ pub(super) struct Model {
     pub(super) board: Option<Box<Scoreboard>>,
     /// What wrong paths may come to, in a core that fetches them.
     pub(super) beyond: Option<Beyond>,
+    /// What the fetch may run on to, in a core that has a queue of fetched words.
+    pub(super) ahead: Option<Beyond>,
     works: Works,
     pub(super) ledger: Ledger,
     pub(super) instructions: u64,
@@ -104,6 +107,7 @@ impl Model {
             predict: Predict::new(core),
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
             beyond: core.branch.wrong_path.then(Beyond::new),
+            ahead: (core.branch.fetch_queue > 0).then(Beyond::new),
             works: Works::new(),
             ledger: Ledger::default(),
             core: core.clone(),
@@ -120,7 +124,7 @@ impl Model {
 
     /// Code is loaded that fetches may come to before, or without, its execution.
     pub(super) fn load(&mut self, code: &Code) {
-        if let Some(beyond) = &mut self.beyond {
+        for beyond in [&mut self.beyond, &mut self.ahead].into_iter().flatten() {
             beyond.load(code);
         }
         if let Some(board) = &mut self.board {
@@ -175,6 +179,10 @@ impl Model {
             return (pass, costs);
         }
         let (second, at_hand) = self.second_fetches(step.pc, step.insn.len);
+        let filling = self.pipe.filling().is_some_and(|line| {
+            let last = step.pa + u64::from(step.insn.len) - 1;
+            [step.pa, last].iter().any(|&pa| self.memory.instruction_line(pa) == line)
+        });
         let mut fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
         if fetch.miss > 0 && !self.pipe.fresh {
             fetch.miss += self.core.memory.fetch_miss_in_sequence;
@@ -200,6 +208,7 @@ impl Model {
         let mut costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
+            filling,
             second,
             at_hand,
             execute: work.dependence.map_or(0, |dependence| dependence.more(step.operands)),
@@ -255,6 +264,16 @@ impl Model {
         Some((insn, Costs { second, at_hand, ..Costs::default() }))
     }
 
+    /// What is fetched behind an instruction that empties the pipe.
+    fn behind_flush(&mut self, step: &Step) {
+        if self.ahead.is_some() {
+            let len = u64::from(step.insn.len);
+            let (pc, pa) = (step.pc.wrapping_add(len), step.pa.wrapping_add(len));
+            self.run_on(RunOn { pc, pa, privilege: step.privilege });
+        }
+        self.stray_from_flush(step);
+    }
+
     /// What an instruction does to the fetch of the next one.
     /// `found` is the stage that finds it out.
     pub(super) fn behind(&mut self, step: &Step, (penalty, found): (u32, Stage)) {
@@ -284,14 +303,14 @@ impl Model {
                 let bubbles = s.csr_flush_of.of(step.insn.imm as u16).unwrap_or(s.csr_flush);
                 if flushes && bubbles > 0 {
                     self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
-                    self.stray_from_flush(step);
+                    self.behind_flush(step);
                 }
             }
             Class::System => match step.insn.op {
                 Op::Mret | Op::Sret => {
                     let penalty = self.core.return_penalty();
                     self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Return);
-                    self.stray_from_flush(step);
+                    self.behind_flush(step);
                 }
                 Op::FenceI if s.fence_i_early => {
                     self.emptied = Some(self.pipe.entered()[0] - 1 + i64::from(s.fence_i));

@@ -31,6 +31,7 @@ impl Model {
                 }
             }
             self.refill_phase = phase;
+            self.run_on_from_trap(trap);
             return None;
         }
         let ecall = matches!(
@@ -61,11 +62,15 @@ impl Model {
         let illegal = trap.cause == exception::Cause::IllegalInstruction;
         let csr = illegal && trap.tval & 0x7f == 0x73 && trap.tval >> 12 & 3 != 0;
         let drain = csr && self.core.system.csr_drain;
+        if self.ahead.is_some() && !cannot_fetch {
+            (costs.second, costs.at_hand) = self.second_fetches(trap.epc, 4);
+        }
         let pass = self.pipe.trap(ecall, drain, self.core.trap.exception, &costs);
         if let Some(at) = self.emptied.take() {
             self.memory.flush_instructions();
             self.pipe.redirect_at(at, Cause::Csr, Flush::System);
         }
+        self.run_on_from_trap(trap);
         if self.beyond.is_some()
             && let Some(pa) = self.memory.physical(trap.epc, trap.from)
         {
