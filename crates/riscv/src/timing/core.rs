@@ -219,6 +219,7 @@ impl Core {
             ("memory.fetch-miss", m.fetch_miss),
             ("memory.fetch-miss-in-sequence", m.fetch_miss_in_sequence),
             ("memory.fetch-fill", m.fetch_fill),
+            ("memory.write-back-compare", m.write_back_compare),
             ("memory.write-back", m.write_back),
             ("system.fence", s.fence),
             ("memory.device", m.device),

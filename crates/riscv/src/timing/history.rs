@@ -68,6 +68,11 @@ impl History {
         self.latest
     }
 
+    /// These are the outcomes of the latest branches, as all that follows sees them.
+    pub(super) fn keep(&mut self, latest: u8) {
+        (self.latest, self.before, self.next) = (latest, latest, 1);
+    }
+
     /// Whether the branch with this [`entry`](Self::entry) would be predicted taken behind these outcomes, which the
     /// prediction joins.
     pub(super) fn guess(&self, entry: u32, latest: &mut u8) -> bool {
@@ -84,7 +89,7 @@ impl History {
     }
 }
 
-/// Targets by address, the least recently used one replaced.
+/// Targets by address, one for each fetched word: the last one in it. The least recently used one is replaced.
 #[derive(Clone, Debug)]
 pub(super) struct Targets {
     entries: Vec<Target>,
@@ -101,10 +106,12 @@ struct Target {
 }
 
 const HINTS: usize = 256;
+/// No instruction is there.
+const NOWHERE: u64 = u64::MAX;
 
 impl Targets {
     pub(super) fn new(entries: u32) -> Self {
-        let none = Target { pc: 1, target: 0, used: 0 };
+        let none = Target { pc: NOWHERE, target: 0, used: 0 };
         Targets { entries: vec![none; entries as usize], hints: [0; HINTS], clock: 0 }
     }
 
@@ -112,7 +119,7 @@ impl Targets {
     #[inline(always)]
     pub(super) fn jump(&mut self, pc: u64, target: u64) -> Option<u64> {
         self.clock += 1;
-        let hint = (pc >> 1) as usize % HINTS;
+        let hint = (pc >> 2) as usize % HINTS;
         match self.entries.get_mut(usize::from(self.hints[hint])) {
             Some(entry) if entry.pc == pc => {
                 entry.used = self.clock;
@@ -129,8 +136,8 @@ impl Targets {
 
     #[inline(never)]
     fn search(&mut self, hint: usize, pc: u64, target: u64) -> Option<u64> {
-        let at = self.entries.iter().position(|entry| entry.pc == pc);
-        let found = at.map(|at| self.entries[at].target);
+        let at = self.entries.iter().position(|entry| entry.pc & !3 == pc & !3);
+        let found = at.filter(|&at| self.entries[at].pc == pc).map(|at| self.entries[at].target);
         let oldest = || self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
         if let Some(at) = at.or_else(oldest) {
             self.entries[at] = Target { pc, target, used: self.clock };

@@ -281,6 +281,9 @@ pub struct Branches {
     pub fetch_queue: u32,
     /// Entries of the return stack, or 0.
     pub return_stack: u32,
+    /// Whether a jump is taken for a call if the number of its destination is odd, and for a return only if that is even;
+    /// otherwise as in table 2.1 of the unprivileged specification.
+    pub odd_calls: bool,
     /// Whether a misprediction is found when the branch is in MEM instead of in EX: a division that is there holds the
     /// redirection up.
     pub found_in_memory: bool,
@@ -378,6 +381,9 @@ pub struct Memory {
     pub fetch_fill: u32,
     /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
     pub write_back: u32,
+    /// Address bits that the data cache compares with those of a changed line on its way to memory: a miss whose line has the
+    /// same ones waits for the answer to that first; 0 for none.
+    pub write_back_compare: u32,
     /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
     /// answered another one is replayed.
     pub device_posted: bool,

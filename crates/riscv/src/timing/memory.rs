@@ -508,7 +508,8 @@ impl Memory {
     #[inline]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
         let Some(cache) = &mut self.l1d else { return 0 };
-        let found = cache.look_for(pa >> cache.geometry().line_shift(), store);
+        let line_shift = cache.geometry().line_shift();
+        let found = cache.look_for(pa >> line_shift, store);
         match found {
             Found::Hit => {
                 if store && !cache.write_policy().back {
@@ -523,7 +524,12 @@ impl Memory {
                     // The line goes down, and no access waits for the next level to take it.
                     self.counts.write_backs += 1;
                     self.next_level(address, true);
+                    let bits = self.latencies.write_back_compare;
+                    let same = bits > 0 && ((address ^ pa) & ((1 << bits.min(63)) - 1)) >> line_shift == 0;
                     buffer = self.latencies.write_back;
+                    if same {
+                        buffer = buffer.max(self.latencies.latency + self.latencies.miss);
+                    }
                 }
                 self.next_level(pa, store) + self.latencies.miss + buffer
             }

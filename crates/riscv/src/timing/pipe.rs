@@ -404,8 +404,9 @@ impl Pipe {
                 // Found in ID: no stall of an earlier instruction hides it.
                 refetch += i64::from(cost);
                 let_in!(cause);
-            } else if cost > 0 && cause == Cause::IMiss && let Some(at) = early {
-                fetched = fetched.max(at + 1 + i64::from(cost));
+            } else if cost > 0 && cause == Cause::IMiss && self.queue.is_some() {
+                let found = early.map_or(fetched, |at| at + 1);
+                fetched = fetched.max(found + i64::from(cost));
                 let_in!(cause);
             } else if cost > 0 {
                 fetched += i64::from(cost);

@@ -13,9 +13,12 @@ pub(super) struct Predict {
     history: Option<History>,
     targets: Option<Targets>,
     ahead: bool,
+    odd_calls: bool,
     in_memory: bool,
     /// Where the last jump or taken branch went.
     landed: u64,
+    /// Whether nothing was known of the last indirect jump's target.
+    lost: bool,
     /// Where the last call went.
     called: u64,
     counters: Vec<u8>,
@@ -46,6 +49,13 @@ pub(super) struct Turn {
     entry: u32,
     /// Whether its fetch may enter its word in the middle.
     half: bool,
+}
+
+impl Turn {
+    /// The address of its last two bytes.
+    fn last(&self) -> u64 {
+        self.sequential.wrapping_sub(2)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -108,8 +118,10 @@ impl Predict {
             history: (b.predictor == Predictor::History).then(|| History::new(b.counters)),
             targets: b.btb_associative.then(|| Targets::new(b.btb)),
             ahead: b.fetch_queue > 0,
+            odd_calls: b.odd_calls,
             in_memory: b.found_in_memory,
             landed: NONE.0,
+            lost: false,
             called: NONE.0,
             // Weakly not taken.
             counters: vec![1; if b.predictor == Predictor::Bimodal { b.counters as usize } else { 0 }],
@@ -135,11 +147,12 @@ impl Predict {
     /// The turn of an instruction at an address; `None` when it goes nowhere else.
     pub(super) fn turn(&self, pc: u64, insn: &Insn) -> Option<Turn> {
         let (rd, rs1) = (is_link(insn.rd), is_link(insn.rs1));
+        let rd = if self.odd_calls { insn.rd & 1 == 1 } else { rd };
         let kind = match insn.row().class {
             Class::Branch => Turning::Branch { backward: insn.imm < 0 },
             Class::Jump => Turning::Jump { pushes: rd },
             // Unprivileged specification, table 2.1: hints for the return stack.
-            Class::JumpReg => Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1), pushes: rd },
+            Class::JumpReg => Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1 && !self.odd_calls), pushes: rd },
             _ => return None,
         };
         let sequential = pc.wrapping_add(u64::from(insn.len));
@@ -197,7 +210,7 @@ impl Predict {
             let backward = matches!(turn.kind, Turning::Branch { backward: true });
             (backward && self.predictor == Predictor::BackwardTaken) == taken
         };
-        let known = !taken || self.target::<PLAIN>(turn.pc, next, middle);
+        let known = !taken || self.target::<PLAIN>(turn, next, middle);
         if !right {
             self.mispredicts += 1;
             return WRONG;
@@ -222,7 +235,7 @@ impl Predict {
                     self.push(turn.sequential);
                     self.called = next;
                 }
-                if self.target::<false>(turn.pc, next, middle) { RIGHT } else { OTHER }
+                if self.target::<false>(turn, next, middle) { RIGHT } else { OTHER }
             }
             Turning::Indirect { pops, pushes } => self.jump_reg(turn, pops, pushes, next, middle),
         }
@@ -283,14 +296,48 @@ impl Predict {
         }
     }
 
+    /// Whether nothing was known of the last indirect jump's target.
+    pub(super) fn was_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Where the next return goes.
+    pub(super) fn returns_to(&self) -> Option<u64> {
+        self.returns.last().copied()
+    }
+
+    /// Whether the fetch goes on at the same address whenever it comes to a jump, or where the next return goes.
+    pub(super) fn is_certain(&self, turn: &Turn) -> bool {
+        match turn.kind {
+            Turning::Branch { .. } => false,
+            Turning::Jump { .. } => true,
+            Turning::Indirect { pops, .. } => pops && !self.returns.is_empty(),
+        }
+    }
+
+    /// Whether a code stands for a jump behind which the fetch was on a wrong path until EX.
+    pub(super) fn strays(&self, turn: &Turn, code: u64) -> bool {
+        self.bubbles(turn, code) > 0 && self.found(turn, code) != Stage::Fetch
+    }
+
     /// What the front end knows of calls and branches.
     pub(super) fn seen(&self) -> Seen {
         Seen { returns: self.returns.clone(), latest: self.history.as_ref().map_or(0, History::latest), lost: false }
     }
 
+    /// What the front end has seen on its way stays.
+    pub(super) fn keep(&mut self, seen: Seen) {
+        self.returns = seen.returns;
+        let over = self.returns.len().saturating_sub(self.depth);
+        self.returns.drain(..over);
+        if let Some(history) = &mut self.history {
+            history.keep(seen.latest);
+        }
+    }
+
     /// Where the fetch goes behind a branch or jump that is not executed; `target` is where a branch or `jal` goes.
     pub(super) fn guess(&self, turn: &Turn, target: u64, seen: &mut Seen) -> Guess {
-        let known = self.targets.as_ref().and_then(|targets| targets.find(turn.pc));
+        let known = self.targets.as_ref().and_then(|targets| targets.find(turn.last()));
         match turn.kind {
             Turning::Branch { .. } => {
                 let taken = self.history.as_ref().is_some_and(|history| history.guess(turn.entry, &mut seen.latest));
@@ -322,7 +369,7 @@ impl Predict {
         if pushes {
             self.push(turn.sequential);
         }
-        let right = if popped { predicted == Some(next) } else { self.target::<true>(turn.pc, next, middle) };
+        let right = if popped { predicted == Some(next) } else { self.target::<true>(turn, next, middle) };
         if right {
             RIGHT
         } else {
@@ -333,7 +380,7 @@ impl Predict {
 
     /// With a target buffer that also knows what is a return; the front end looks for those that it does not contain.
     fn jump_or_return(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64, middle: bool) -> u64 {
-        let known = self.targets.as_mut().and_then(|targets| targets.jump(turn.pc, next));
+        let known = self.targets.as_mut().and_then(|targets| targets.jump(turn.last(), next));
         let known = known.filter(|_| !middle);
         // The fetch directly behind a call does not see what that has pushed.
         let stale = self.called == turn.pc;
@@ -344,6 +391,7 @@ impl Predict {
             self.called = next;
         }
         let predicted = if pops { top.or(known) } else { known };
+        self.lost = predicted.is_none();
         match (predicted == Some(next), known) {
             (true, Some(_)) => RIGHT,
             (true, None) => LATE,
@@ -365,9 +413,10 @@ impl Predict {
 
     /// Whether the target buffer has this target; afterwards it does.
     #[inline(always)]
-    fn target<const PLAIN: bool>(&mut self, pc: u64, target: u64, middle: bool) -> bool {
+    fn target<const PLAIN: bool>(&mut self, turn: &Turn, target: u64, middle: bool) -> bool {
+        let (pc, last) = (turn.pc, turn.last());
         if !PLAIN && let Some(targets) = &mut self.targets {
-            return targets.jump(pc, target) == Some(target) && !middle;
+            return targets.jump(last, target) == Some(target) && !middle;
         }
         match self.btb.get_mut((pc >> 1) as usize & self.btb_mask) {
             Some(entry) if *entry == (pc, target) => true,

@@ -2,11 +2,16 @@
 
 use super::Cause;
 use super::passage::Flush;
-use super::predict::Guess;
+use super::predict::{Guess, Seen};
 use super::shape::{Costs, Shape};
+use super::step::Step;
 use super::timed::Model;
 use crate::exception::{self, Trap};
+use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
+
+/// The most jumps that the fetch goes through before it is redirected.
+const MOST_JUMPS: u32 = 8;
 
 /// Where the fetch runs on.
 #[derive(Clone, Copy, Debug)]
@@ -14,18 +19,49 @@ pub(super) struct RunOn {
     pub(super) pc: u64,
     pub(super) pa: u64,
     pub(super) privilege: Privilege,
+    /// How many jumps it goes through at most.
+    pub(super) jumps: u32,
+    /// Whether it begins behind a jump that was mispredicted, and whether nothing was known of its target.
+    pub(super) wrong: bool,
+    pub(super) lost: bool,
+}
+
+/// Where the fetch may go behind the jumps of a run of instructions that are mispredicted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ways {
+    /// From these physical addresses on.
+    at: Vec<u64>,
+    /// Also where the next return goes.
+    pub(super) returns: bool,
+}
+
+/// Where the fetch goes on behind a jump of which nothing is known: the word that it has requested meanwhile is dropped, and
+/// not requested again.
+fn behind_unknown(behind: u64) -> u64 {
+    (behind.wrapping_sub(2) & !3).wrapping_add(8)
 }
 
 impl Model {
     /// The fetch runs on until it is redirected, as the pipe knows it.
-    pub(super) fn run_on(&mut self, mut path: RunOn) {
+    fn run_on(&mut self, path: RunOn) {
+        let mut seen = self.predict.seen();
+        self.fetch_on(path, &mut seen);
+        // A misprediction takes back what the branches behind it did, and what calls and returns did is not known here.
+        if !path.wrong {
+            self.predict.keep(seen);
+        }
+    }
+
+    fn fetch_on(&mut self, mut path: RunOn, seen: &mut Seen) {
         let (Some(ahead), Some(redirect)) = (&mut self.ahead, self.pipe.redirect) else { return };
         // A word that is in IF a cycle before the redirected fetch's request is looked up, one behind it is dropped.
         let last = redirect.at - 2;
         let mut pipe = self.pipe.clone();
         (pipe.redirect, pipe.fresh) = (None, false);
+        if path.lost {
+            pipe.redirect_from_fetch(1, Cause::Branch, Flush::Branch);
+        }
         let width = self.core.pipeline.fetch_width;
-        let mut seen = self.predict.seen();
         while let Some(insn) = ahead.find(path.pa) {
             let (second, at_hand) = super::timed::second_fetches(width, pipe.fresh, path.pc, insn.len);
             let end = u64::from(insn.len) - 1;
@@ -53,9 +89,17 @@ impl Model {
             let sequential = path.pc.wrapping_add(u64::from(insn.len));
             let mut next = sequential;
             if let Some(turn) = self.predict.turn(path.pc, &insn) {
-                match self.predict.guess(&turn, path.pc.wrapping_add_signed(insn.imm), &mut seen) {
-                    Guess::Sequential | Guess::Unknown => {}
+                match self.predict.guess(&turn, path.pc.wrapping_add_signed(insn.imm), seen) {
+                    Guess::Sequential => {}
+                    _ if path.jumps == 0 => return,
+                    Guess::To { .. } | Guess::Unknown if path.wrong && !self.predict.is_certain(&turn) => return,
+                    Guess::Unknown => {
+                        path.jumps -= 1;
+                        next = behind_unknown(sequential);
+                        pipe.redirect_from_fetch(1, Cause::Branch, Flush::Branch);
+                    }
                     Guess::To { target, known } => {
+                        path.jumps -= 1;
                         next = target;
                         pipe.fresh = true;
                         if !known {
@@ -73,6 +117,78 @@ impl Model {
         }
     }
 
+    /// Behind an instruction that empties the pipe.
+    pub(super) fn run_on_behind(&mut self, step: &Step) {
+        let len = u64::from(step.insn.len);
+        let (pc, pa) = (step.pc.wrapping_add(len), step.pa.wrapping_add(len));
+        self.run_on(RunOn { pc, pa, privilege: step.privilege, jumps: MOST_JUMPS, wrong: false, lost: false });
+    }
+
+    /// Behind a jump, at an address to which it does not go.
+    fn run_on_to(&mut self, step: &Step, pc: u64, lost: bool) {
+        let pa = step.pa.wrapping_add(pc.wrapping_sub(step.pc));
+        if (pc ^ step.pc) >> 12 == 0 || !self.memory.fetch_walks(step.privilege) {
+            self.run_on(RunOn { pc, pa, privilege: step.privilege, jumps: 1, wrong: true, lost });
+        }
+    }
+
+    /// Adds where the fetch may go behind a jump of a run of instructions that is mispredicted.
+    pub(super) fn find_ways(&mut self, pa: u64, insn: &Insn, ways: &mut Ways) {
+        let far = self.far();
+        let Some(ahead) = &mut self.ahead else { return };
+        let behind = pa.wrapping_add(u64::from(insn.len));
+        let mut starts = vec![behind, behind_unknown(behind)];
+        if insn.row().class == Class::Branch {
+            starts[1] = pa.wrapping_add_signed(insn.imm);
+        }
+        for start in starts {
+            ways.at.push(start);
+            let mut pa = start;
+            while let Some(insn) = ahead.find(pa).filter(|_| pa < start + far) {
+                match insn.row().class {
+                    Class::Jump => {
+                        ways.at.push(pa.wrapping_add_signed(insn.imm));
+                        break;
+                    }
+                    Class::JumpReg => ways.returns = true,
+                    _ => {}
+                }
+                pa += u64::from(insn.len);
+            }
+        }
+    }
+
+    /// More bytes than a fetch can be ahead.
+    fn far(&self) -> u64 {
+        4 * (u64::from(self.core.branch.fetch_queue) + 2)
+    }
+
+    /// Behind a branch or jump that was mispredicted.
+    pub(super) fn run_on_from_jump(&mut self, step: &Step) {
+        if self.ahead.is_none() {
+            return;
+        }
+        if step.insn.row().class == Class::Branch && !step.taken {
+            self.run_on_to(step, step.pc.wrapping_add_signed(step.insn.imm), false);
+            return;
+        }
+        let behind = step.pc.wrapping_add(u64::from(step.insn.len));
+        if step.insn.row().class == Class::Branch {
+            self.run_on_to(step, behind, false);
+        } else if self.predict.was_lost() {
+            self.run_on_to(step, behind_unknown(behind), true);
+        }
+    }
+
+    /// Whether all lines are there that the fetch may come to on these ways. `offset` leads from virtual to physical addresses
+    /// in the page of the jumps.
+    pub(super) fn has_ways(&self, ways: &Ways, offset: u64) -> bool {
+        let far = self.far();
+        let there = |pa: u64| [pa, pa + far].iter().all(|&pa| self.memory.has_instructions(pa));
+        let back = if ways.returns { self.predict.returns_to() } else { None };
+        ways.at.iter().all(|&pa| there(pa)) && back.is_none_or(|pc| there(pc.wrapping_add(offset)))
+    }
+
     /// Behind an instruction that traps, or in its place if it is an interrupt.
     pub(super) fn run_on_from_trap(&mut self, trap: &Trap) {
         let cannot_fetch = matches!(
@@ -84,6 +200,7 @@ impl Model {
         let Some(pa) = self.memory.physical(trap.epc, trap.from).filter(|_| !cannot_fetch) else { return };
         let Some(ahead) = &mut self.ahead else { return };
         let len = if trap.cause.is_interrupt() { 0 } else { ahead.len(pa) };
-        self.run_on(RunOn { pc: trap.epc + len, pa: pa + len, privilege: trap.from });
+        let (pc, pa) = (trap.epc + len, pa + len);
+        self.run_on(RunOn { pc, pa, privilege: trap.from, jumps: MOST_JUMPS, wrong: false, lost: false });
     }
 }

@@ -9,7 +9,6 @@ use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage, stalls};
 use super::pipe::Pipe;
 use super::predict::Predict;
-use super::run_on::RunOn;
 use super::scoreboard::Scoreboard;
 use super::shape::{Costs, Shape};
 use super::slot::Pass;
@@ -264,16 +263,6 @@ impl Model {
         Some((insn, Costs { second, at_hand, ..Costs::default() }))
     }
 
-    /// What is fetched behind an instruction that empties the pipe.
-    fn behind_flush(&mut self, step: &Step) {
-        if self.ahead.is_some() {
-            let len = u64::from(step.insn.len);
-            let (pc, pa) = (step.pc.wrapping_add(len), step.pa.wrapping_add(len));
-            self.run_on(RunOn { pc, pa, privilege: step.privilege });
-        }
-        self.stray_from_flush(step);
-    }
-
     /// What an instruction does to the fetch of the next one.
     /// `found` is the stage that finds it out.
     pub(super) fn behind(&mut self, step: &Step, (penalty, found): (u32, Stage)) {
@@ -291,6 +280,7 @@ impl Model {
                     self.dropped = dropped.then_some(self.pipe.entered()[1]);
                 } else if penalty > 0 {
                     self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
+                    self.run_on_from_jump(step);
                 } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
                     self.pipe.fresh = true;
                 }
@@ -303,14 +293,16 @@ impl Model {
                 let bubbles = s.csr_flush_of.of(step.insn.imm as u16).unwrap_or(s.csr_flush);
                 if flushes && bubbles > 0 {
                     self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
-                    self.behind_flush(step);
+                    self.run_on_behind(step);
+                    self.stray_from_flush(step);
                 }
             }
             Class::System => match step.insn.op {
                 Op::Mret | Op::Sret => {
                     let penalty = self.core.return_penalty();
                     self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Return);
-                    self.behind_flush(step);
+                    self.run_on_behind(step);
+                    self.stray_from_flush(step);
                 }
                 Op::FenceI if s.fence_i_early => {
                     self.emptied = Some(self.pipe.entered()[0] - 1 + i64::from(s.fence_i));
