@@ -10,9 +10,9 @@ pub(super) const MOST: u32 = 8;
 struct Words {
     /// How many words wait at most.
     most: usize,
-    /// When the last one was in IF.
-    fetch: i64,
-    /// When the first instruction in each of the latest words came to EX, so that its place was free; the oldest first.
+    /// When each of the latest words was in IF; the oldest first.
+    fetched: [i64; MOST as usize],
+    /// When the first instruction in each of them came to EX, so that its place was free.
     taken: [i64; MOST as usize],
 }
 
@@ -21,30 +21,67 @@ const LONG_AGO: i64 = i64::MIN / 2;
 const NEVER: i64 = i64::MAX / 2;
 
 impl Words {
-    /// When the first of so many further words can be in IF; without any, when the last one was there.
+    /// When the last one was in IF.
+    fn fetch(&self) -> i64 {
+        self.fetched[self.most - 1]
+    }
+
+    /// Words that are in the queue in a cycle.
+    fn waiting(&self, cycle: i64) -> usize {
+        let all = self.fetched.iter().zip(&self.taken).take(self.most);
+        all.filter(|&(&fetched, &taken)| fetched + 2 <= cycle && taken > cycle).count()
+    }
+
+    /// Whether a word can be requested in a cycle in which so many are on their way to the queue.
+    fn has_space(&self, cycle: i64, on_their_way: usize) -> bool {
+        self.waiting(cycle) + on_their_way < self.most
+    }
+
+    /// When the first of so many further words can be in IF; without any, when the last one was there. A word that finds no
+    /// space is requested again when it would have been in ID.
     fn next(&self, words: u32) -> i64 {
-        match words {
-            0 => self.fetch,
-            _ => (self.fetch + 1).max(self.taken[0] + 1),
+        let last = self.fetch();
+        if words == 0 {
+            return last;
         }
+        let two = self.most > 1 && self.fetched[self.most - 2] == last - 1;
+        if self.has_space(last, 1 + usize::from(two)) {
+            return last + 1;
+        }
+        let wasted = self.has_space(last + 1, 1);
+        if self.has_space(last + 2, 1 + usize::from(wasted)) {
+            return last + 3;
+        }
+        let mut cycle = last + 3;
+        while !self.has_space(cycle, 0) {
+            let next = self.taken[..self.most].iter().filter(|&&taken| taken > cycle).min();
+            match next {
+                Some(&next) if next < NEVER => cycle = next,
+                _ => return NEVER,
+            }
+        }
+        cycle + 1
     }
 
     /// So many further words come, the last of which was in IF then, and their places are free from a cycle on.
     fn pass(&mut self, words: u32, fetch: i64, taken: i64) {
-        for _ in 0..words {
+        for word in (0..i64::from(words)).rev() {
+            self.fetched[..self.most].rotate_left(1);
             self.taken[..self.most].rotate_left(1);
+            self.fetched[self.most - 1] = fetch - word;
             self.taken[self.most - 1] = taken;
         }
-        self.fetch = fetch;
     }
 
     /// The same with all cycles moved; what no longer matters is the same for all.
     fn moved(&self, by: i64) -> Self {
         let mut words = *self;
-        words.fetch += by;
-        for (at, taken) in words.taken[..self.most].iter_mut().enumerate() {
-            let fetch = self.fetch + at as i64;
-            *taken = if *taken == NEVER { NEVER } else { (*taken).max(fetch) + by };
+        let last = self.fetch();
+        for fetched in &mut words.fetched[..self.most] {
+            *fetched = (*fetched).max(last - 2) + by;
+        }
+        for taken in &mut words.taken[..self.most] {
+            *taken = if *taken == NEVER { NEVER } else { (*taken).max(last) + by };
         }
         words
     }
@@ -65,13 +102,15 @@ const REFETCH: i64 = 3;
 impl Queue {
     /// An empty queue.
     pub(super) fn new(words: u32) -> Option<Self> {
-        let words = Words { most: words as usize, fetch: -1, taken: [LONG_AGO; MOST as usize] };
+        let mut fetched = [LONG_AGO; MOST as usize];
+        fetched[(words as usize).saturating_sub(1)] = -1;
+        let words = Words { most: words as usize, fetched, taken: [LONG_AGO; MOST as usize] };
         (words.most > 0).then_some(Queue { words, dropped: None })
     }
 
     /// When the last word was in IF.
     pub(super) fn fetch(&self) -> i64 {
-        self.words.fetch
+        self.words.fetch()
     }
 
     /// When the first of so many further words can be in IF; without any, when the last one was there.
@@ -90,7 +129,8 @@ impl Queue {
         let before = if first < execute {
             let mut dropped = self.words;
             dropped.pass(words, fetch, first);
-            self.words.pass(words, fetch.max(first + REFETCH), execute);
+            // It comes once more, with its last word if that was there before.
+            self.words.pass(words.max(1), fetch.max(first + REFETCH), execute);
             Some((dropped, first + REFETCH - 2))
         } else {
             self.words.pass(words, fetch, execute);
