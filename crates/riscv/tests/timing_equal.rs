@@ -5,7 +5,7 @@ mod common;
 use common::{Asm, Rng, random};
 use random::{BASE, Mode};
 use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Kind, Ledger, Timed, TimingCounts};
-use tollgate_riscv::{Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Retired, Stop};
+use tollgate_riscv::{Code, Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Retired, Stop};
 
 fn machine(isa: Isa, image: &[u8]) -> Machine {
     let config =
@@ -17,9 +17,14 @@ fn machine(isa: Isa, image: &[u8]) -> Machine {
 
 const BUDGET: u64 = 400_000;
 
+/// Fetches beyond what is executed find the whole image.
+fn code(isa: Isa, image: &[u8]) -> Code {
+    Code::new(isa, vec![(BASE, image.to_vec())])
+}
+
 fn plain(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut m = machine(isa, image);
-    let mut timed = Timed::new(core, ByPrivilege, ()).unwrap();
+    let mut timed = Timed::new(core, ByPrivilege, ()).unwrap().with_code(&code(isa, image));
     assert_eq!(m.run_reference(BUDGET, &mut timed), Stop::Exit { code: 0 });
     assert_eq!(timed.ledger().total(), timed.cycles());
     assert_eq!(timed.counts().memory.unknown_walks, 0);
@@ -28,7 +33,7 @@ fn plain(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
 
 fn fast(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut m = machine(isa, image);
-    let mut fast: Fast = Fast::new(core).unwrap();
+    let mut fast = Fast::<true>::new(core).unwrap().with_code(&code(isa, image));
     assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
     let (found, replayed) = fast.memo_counts();
     // A scoreboard of this size is in a new state behind almost every instruction that waits.
@@ -173,6 +178,35 @@ fn narrow(replacement: &str) -> Core {
     Core::from_toml(&core).unwrap()
 }
 
+/// Rocket with little of everything, so that its fetch often runs on to lines that are missing, and its stores meet the
+/// lines that they displace.
+fn forgetful(queue: u32) -> Core {
+    let core = format!(
+        "name = 'forgetful'
+        base = 'rocket'
+        [branch]
+        counters = 16
+        btb = 3
+        return-stack = 2
+        fetch-queue = {queue}
+        [l1i]
+        geometry = '4:2:16'
+        replacement = 'lfsr16'
+        [l1d]
+        geometry = '4:2:16'
+        replacement = 'lfsr16'
+        [itlb]
+        entries = 2
+        [dtlb]
+        entries = 2
+        [memory]
+        latency = 12
+        fetch-fill = 2
+        write-back-compare = 8"
+    );
+    Core::from_toml(&core).unwrap()
+}
+
 #[test]
 fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
     let rv64: Isa = "rv64gc".parse().unwrap();
@@ -181,6 +215,7 @@ fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
     cores.extend(["lru", "plru", "fifo", "random"].map(crowded));
     cores.push(serial());
     cores.extend(["lru", "lfsr"].map(narrow));
+    cores.extend([1, 5, 8].map(forgetful));
     let seconds = common::fuzz_seconds();
     let end = seconds.map(|s| std::time::Instant::now() + std::time::Duration::from_secs(s));
     let mut seed = if end.is_some() { u64::from(std::process::id()) << 32 } else { 100 };

@@ -6,7 +6,9 @@ mod common;
 use common::Asm;
 use common::diagram::{Case, asm, hold, with};
 use tollgate_riscv::Op;
-use tollgate_riscv::timing::{Cause, Core};
+use tollgate_riscv::cache::Policy;
+use tollgate_riscv::timing::{Cause, Core, Timed};
+use tollgate_riscv::{Code, Config, Machine, Step};
 
 const MSCRATCH: i64 = 0x340;
 
@@ -21,7 +23,8 @@ fn cases() -> Vec<Case> {
             (c.l1i, c.l1d, c.itlb, c.dtlb) = (None, None, None, None);
         })
     };
-    // rtl: Rocket, store.load_same: 5 more than without the store.
+    // rtl: Rocket, store.load_same: 5 more than without the store. The load is fetched again from cycle 6 on, and what is behind
+    // it in 7.
     case(
         "replay: a load of what the store before it writes",
         rocket(),
@@ -30,7 +33,7 @@ fn cases() -> Vec<Case> {
         "
  IF ID EX ME WB
  .  IF ID ID ID ID ID ID EX ME WB
- .  .  IF IF IF IF IF IF ID EX ME WB",
+ .  .  .  .  .  .  .  IF ID EX ME WB",
         &|a| {
             a.op(Op::Sd, 0, 3, 0, 0).op(Op::Ld, 5, 3, 0, 0).op(x, 6, 0, 0, 1);
         },
@@ -113,4 +116,87 @@ fn every_hazard_is_as_drawn() {
     let cases = cases();
     assert_eq!(cases.len(), 6);
     hold(&cases);
+}
+
+const RAM: u64 = 0x8000_0000;
+
+/// The cycles between the retirements of a program's instructions, which is at the start of RAM; with its code known or not.
+fn cycles(core: &Core, program: &[u8], steps: usize, known: bool) -> Vec<u64> {
+    let mut machine = Machine::new(Config::default()).unwrap();
+    machine.write_memory(RAM, program).unwrap();
+    let code = Code::new("rv64gc".parse().unwrap(), vec![(RAM, program.to_vec())]);
+    let timed = Timed::new(core, (), ()).unwrap();
+    let mut timed = if known { timed.with_code(&code) } else { timed };
+    let mut before = 0;
+    let mut all = Vec::new();
+    while all.len() < steps {
+        if timed.step(&mut machine) == Step::Retired {
+            all.push(timed.cycles() - before);
+            before = timed.cycles();
+        }
+    }
+    all
+}
+
+#[test]
+fn a_line_is_filled_while_a_store_waits_for_another() {
+    // The store is the last but two of its line: it waits for memory (20 cycles, and 13), and so does the fetch of the line
+    // behind it, which is there a little later, as in fp-eager in guests/riscv/golden/rocket-traps.golden.
+    let mut core = Core::preset("rocket").unwrap();
+    core.memory.latency = 20;
+    let mut a = Asm::default();
+    a.op(Op::Auipc, 5, 0, 0, 0x1000);
+    for _ in 1..13 {
+        a.op(Op::Addi, 6, 6, 0, 1);
+    }
+    a.op(Op::Sd, 0, 5, 6, 0);
+    for _ in 0..4 {
+        a.op(Op::Addi, 6, 6, 0, 1);
+    }
+    let all = cycles(&core, &a.0, 18, true);
+    assert_eq!(all[13], 1 + 20 + 13, "{all:?}");
+    assert!(all[15] < 10, "{all:?}");
+}
+
+#[test]
+fn a_fetch_that_runs_on_behind_a_return_fills_a_line() {
+    // mret at the end of a line: the front end has asked for the next line before it knows, so that it is there later.
+    let mut core = Core::preset("rocket").unwrap();
+    core.memory.latency = 20;
+    let mut a = Asm::default();
+    a.op(Op::Auipc, 5, 0, 0, 0).op(Op::Addi, 5, 5, 0, 0x80).csrw(0x341, 5);
+    a.li(6, 0x1800).csrw(0x300, 6);
+    while a.here() < 0x3c {
+        a.op(Op::Addi, 7, 7, 0, 1);
+    }
+    a.op(Op::Mret, 0, 0, 0, 0);
+    while a.here() < 0x80 {
+        a.op(Op::Addi, 7, 7, 0, 1);
+    }
+    // Back to the line behind mret.
+    a.op(Op::Jal, 0, 0, 0, -0x40);
+    let steps = 18;
+    let [known, unknown] = [true, false].map(|known| cycles(&core, &a.0, steps, known));
+    assert!(unknown[steps - 1] > 30, "{unknown:?}");
+    assert!(known[steps - 1] < 10, "{known:?}");
+    // The line of the jump waits for the other one.
+    assert!(known[steps - 2] > unknown[steps - 2] + 20, "{known:?} {unknown:?}");
+}
+
+#[test]
+fn a_miss_waits_for_a_write_back_with_the_same_address_bits() {
+    // Two lines of one set, of which the first is changed; both have the same lower 21 bits.
+    let wait = |compare| {
+        let mut core = Core::preset("rocket").unwrap();
+        (core.memory.latency, core.memory.write_back_compare) = (100, compare);
+        let l1d = core.l1d.as_mut().unwrap();
+        (l1d.geometry, l1d.replacement) = ("64:1:64".into(), Policy::Lru);
+        let mut a = Asm::default();
+        a.op(Op::Auipc, 5, 0, 0, 0x1000).op(Op::Lui, 6, 0, 0, 0x20_0000).op(Op::Add, 6, 6, 5, 0);
+        a.op(Op::Sd, 0, 5, 0, 0).op(Op::Ld, 7, 6, 0, 0);
+        cycles(&core, &a.0, 5, true)[4]
+    };
+    // Without it, 16 cycles; with it, the answer of memory, as long as a miss.
+    assert_eq!(wait(21) - wait(0), 100 + 13 - 16);
+    assert_eq!(wait(22) - wait(0), 0);
 }

@@ -94,8 +94,11 @@ impl<const PIPE: bool> Fast<PIPE> {
     pub fn new(core: &Core) -> Result<Self, CoreError> {
         let model = Model::new(core)?;
         let dependent = PIPE && Dependence::any(core);
-        let plain =
-            !dependent && !model.memory.compares() && model.predict.is_plain() && model.board.is_none() && model.ahead.is_none();
+        let plain = !dependent
+            && !model.memory.compares()
+            && model.predict.is_plain()
+            && model.board.is_none()
+            && model.ahead.is_none();
         Ok(Fast {
             dependent,
             plain,
@@ -619,7 +622,9 @@ impl<const PIPE: bool> Fast<PIPE> {
     #[inline(always)]
     fn strays(&mut self, number: usize, predictions: u64) -> bool {
         let model = &self.model;
-        model.ahead.is_some() && self.blocks[number].settled != model.memory.fills && self.strays_far(number, predictions)
+        model.ahead.is_some()
+            && self.blocks[number].settled != model.memory.fills
+            && self.strays_far(number, predictions)
     }
 
     #[cold]

@@ -167,10 +167,21 @@ mod tests {
     }
 
     #[test]
+    fn jumps_in_one_word_replace_one_another() {
+        // rtl: Rocket, caller: the jump in the upper half of 1f8 and the call in its lower half are never known.
+        let mut targets = Targets::new(4);
+        for (pc, found) in [(0x1f8, None), (0x1fa, None), (0x1f8, None), (0x1f8, Some(0x202)), (0x1fa, None)]
+        {
+            assert_eq!(targets.jump(pc, pc + 10), found, "{pc:#x}");
+        }
+        assert_eq!([0x1f8, 0x1fa].map(|pc| targets.find(pc)), [None, Some(0x204)]);
+    }
+
+    #[test]
     fn the_least_recently_used_target_is_replaced() {
         let mut targets = Targets::new(2);
         for (pc, found) in
-            [(2, None), (4, None), (2, Some(12)), (6, None), (4, None), (6, Some(16)), (2, None)]
+            [(4, None), (8, None), (4, Some(14)), (12, None), (8, None), (12, Some(22)), (4, None)]
         {
             assert_eq!(targets.jump(pc, pc + 10), found, "{pc}");
         }

@@ -374,6 +374,10 @@ impl Pipe {
                 now = write;
             };
         }
+        if self.queue.is_some() {
+            // A queue of few words does not bring one in each cycle.
+            let_in!(Cause::Structural);
+        }
         let mut early = self.queue.as_ref().filter(|_| words > 0).and_then(Queue::before_replay);
         if let Some(r) = redirect
             && r.at > fetch

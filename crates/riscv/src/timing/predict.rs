@@ -152,7 +152,9 @@ impl Predict {
             Class::Branch => Turning::Branch { backward: insn.imm < 0 },
             Class::Jump => Turning::Jump { pushes: rd },
             // Unprivileged specification, table 2.1: hints for the return stack.
-            Class::JumpReg => Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1 && !self.odd_calls), pushes: rd },
+            Class::JumpReg => {
+                Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1 && !self.odd_calls), pushes: rd }
+            }
             _ => return None,
         };
         let sequential = pc.wrapping_add(u64::from(insn.len));
@@ -322,7 +324,11 @@ impl Predict {
 
     /// What the front end knows of calls and branches.
     pub(super) fn seen(&self) -> Seen {
-        Seen { returns: self.returns.clone(), latest: self.history.as_ref().map_or(0, History::latest), lost: false }
+        Seen {
+            returns: self.returns.clone(),
+            latest: self.history.as_ref().map_or(0, History::latest),
+            lost: false,
+        }
     }
 
     /// What the front end has seen on its way stays.
@@ -340,7 +346,8 @@ impl Predict {
         let known = self.targets.as_ref().and_then(|targets| targets.find(turn.last()));
         match turn.kind {
             Turning::Branch { .. } => {
-                let taken = self.history.as_ref().is_some_and(|history| history.guess(turn.entry, &mut seen.latest));
+                let taken =
+                    self.history.as_ref().is_some_and(|history| history.guess(turn.entry, &mut seen.latest));
                 if taken { Guess::To { target, known: known.is_some() } } else { Guess::Sequential }
             }
             Turning::Jump { pushes } => {
@@ -435,10 +442,49 @@ fn is_link(register: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Predict;
+    use super::{Guess, Predict};
     use crate::format::Operands;
     use crate::insn::{Insn, Op};
     use crate::timing::Core;
+
+    #[test]
+    fn a_fetch_that_runs_on_pops_what_it_comes_to() {
+        let core = "[branch]\npredictor = 'history'\ncounters = 8\nbtb = 4\nbtb-associative = true\nreturn-stack = 2";
+        let core = Core::from_toml(core).unwrap();
+        let mut predict = Predict::new(&core);
+        let jump = |predict: &Predict, pc, rd, rs1| {
+            let insn = Insn::encode(Op::Jalr, Operands { rd, rs1, ..Default::default() });
+            predict.turn(pc, &crate::Decoder::new("rv64gc".parse().unwrap()).decode(insn).unwrap()).unwrap()
+        };
+        let [call, back, other] =
+            [(0x100, 1, 10), (0x200, 0, 1), (0x300, 0, 10)].map(|(pc, rd, rs1)| jump(&predict, pc, rd, rs1));
+        predict.foresee(&call, 0x1f0, false);
+        let mut seen = predict.seen();
+        assert_eq!(predict.guess(&back, 0, &mut seen), Guess::To { target: 0x104, known: false });
+        assert_eq!(predict.guess(&back, 0, &mut seen), Guess::Unknown);
+        // Behind a jump of which nothing is known, calls leave no mark.
+        assert_eq!(predict.guess(&call, 0, &mut seen), Guess::To { target: 0x1f0, known: true });
+        assert_eq!(predict.guess(&other, 0, &mut seen), Guess::Unknown);
+        assert_eq!(predict.returns_to(), Some(0x104));
+        predict.keep(seen);
+        assert_eq!(predict.returns_to(), None);
+    }
+
+    #[test]
+    fn calls_are_told_by_the_lowest_bit_of_their_destination() {
+        // Unprivileged specification, table 2.1: a jump from x5 to x1 pops, then pushes. Rocket only pushes.
+        for (odd, depth) in [(false, 1), (true, 2)] {
+            let core = format!("[branch]\nbtb = 4\nreturn-stack = 4\nodd-calls = {odd}");
+            let mut predict = Predict::new(&Core::from_toml(&core).unwrap());
+            let decoder = crate::Decoder::new("rv64gc".parse().unwrap());
+            for (pc, rd, rs1) in [(0x100, 1, 10), (0x200, 1, 5)] {
+                let insn = Insn::encode(Op::Jalr, Operands { rd, rs1, ..Default::default() });
+                let turn = predict.turn(pc, &decoder.decode(insn).unwrap()).unwrap();
+                predict.foresee(&turn, 0x400, false);
+            }
+            assert_eq!(predict.returns.len(), depth);
+        }
+    }
 
     #[test]
     fn what_was_learned_can_be_forgotten_and_what_was_counted_stays() {

@@ -185,3 +185,90 @@ impl Fill {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of one instruction each, the first in IF in cycle 0 and stalled in ID until it comes to EX in `execute`.
+    fn stalled(execute: i64) -> Queue {
+        let mut queue = Queue::new(5).unwrap();
+        queue.pass(1, 0, execute, execute);
+        queue
+    }
+
+    #[test]
+    fn five_words_are_fetched_while_the_first_one_waits() {
+        // rtl: Rocket, fp-eager: the words 1a to 28 are in IF one behind the other, 2c when the first has gone to EX.
+        let mut queue = stalled(30);
+        let fetched: Vec<i64> = (1..6)
+            .map(|word| {
+                let fetch = queue.next(1);
+                queue.pass(1, fetch, 30 + word, 30 + word);
+                fetch
+            })
+            .collect();
+        assert_eq!(fetched, [1, 2, 3, 4, 31]);
+        assert_eq!(queue.next(0), 31);
+    }
+
+    #[test]
+    fn a_word_that_finds_no_space_is_requested_again() {
+        // rtl: Rocket, full: 1b4 is in IF in 2271 with four words waiting, of which the first goes to EX in 2272 and the second
+        // in 2274: 1b8 comes in 2275.
+        let mut queue = Queue::new(5).unwrap();
+        for (fetched, taken) in [(61, 72), (62, 74), (63, 76), (64, 78), (71, 80)] {
+            queue.pass(1, fetched, taken, taken);
+        }
+        assert_eq!(queue.next(1), 75);
+    }
+
+    #[test]
+    fn words_before_a_replay_were_fetched_before_it() {
+        // In IF in 0, in EX in 2 and, again, in 40: what was in IF until 3 has been looked up, the rest comes behind 5.
+        let mut queue = Queue::new(5).unwrap();
+        queue.pass(1, 0, 40, 2);
+        let mut fetched = Vec::new();
+        for word in 1..5 {
+            let fetch = queue.next(1);
+            fetched.push((queue.before_replay(), fetch));
+            queue.pass(1, fetch, 40 + word, 40 + word);
+        }
+        assert_eq!(fetched, [(Some(1), 6), (Some(2), 7), (Some(3), 8), (None, 9)]);
+        queue.pass(1, 41, 60, 43);
+        assert!(queue.before_replay().is_some());
+        queue.forget();
+        assert_eq!(queue.before_replay(), None);
+    }
+
+    #[test]
+    fn what_no_longer_matters_is_the_same_for_all() {
+        let queues = [1, 7].map(|taken| {
+            let mut queue = Queue::new(3).unwrap();
+            queue.pass(1, 10, taken, taken);
+            for fetch in 11..14 {
+                queue.pass(1, fetch, fetch + 2, fetch + 2);
+            }
+            queue.moved(-13)
+        });
+        assert_eq!(queues[0], queues[1]);
+        assert_eq!(queues[0].moved(13).next(1), 14);
+    }
+
+    #[test]
+    fn a_line_that_is_filled_delays_what_needs_the_cache() {
+        // rtl: Rocket, full: missed in 2185, the last word is taken in 2220 and the line read in 2222 for ID in 2223.
+        let fill = Fill { line: 1, there: 2223, takes: 8 };
+        let delays = |fetch, costs: &Costs| fill.delays(fetch, 1, costs);
+        let other = Costs::default();
+        assert_eq!(
+            [2200, 2213, 2214, 2221, 2222].map(|fetch| delays(fetch, &other)),
+            [2201, 2214, 2223, 2223, 2223]
+        );
+        let same = Costs { filling: true, ..Costs::default() };
+        assert_eq!([2200, 2300].map(|fetch| delays(fetch, &same)), [2223, 2301]);
+        // The next line is requested when the first one is there.
+        let missed = Costs { fetch_miss: 38, ..Costs::default() };
+        assert_eq!(delays(2200, &missed), 2222);
+    }
+}

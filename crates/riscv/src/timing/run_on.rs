@@ -24,6 +24,7 @@ pub(super) struct RunOn {
     /// Whether it begins behind a jump that was mispredicted, and whether nothing was known of its target.
     pub(super) wrong: bool,
     pub(super) lost: bool,
+    pub(super) interrupt: bool,
 }
 
 /// Where the fetch may go behind the jumps of a run of instructions that are mispredicted.
@@ -47,7 +48,7 @@ impl Model {
         let mut seen = self.predict.seen();
         self.fetch_on(path, &mut seen);
         // A misprediction takes back what the branches behind it did, and what calls and returns did is not known here.
-        if !path.wrong {
+        if !path.wrong && !path.interrupt {
             self.predict.keep(seen);
         }
     }
@@ -92,7 +93,9 @@ impl Model {
                 match self.predict.guess(&turn, path.pc.wrapping_add_signed(insn.imm), seen) {
                     Guess::Sequential => {}
                     _ if path.jumps == 0 => return,
-                    Guess::To { .. } | Guess::Unknown if path.wrong && !self.predict.is_certain(&turn) => return,
+                    Guess::To { .. } | Guess::Unknown if path.wrong && !self.predict.is_certain(&turn) => {
+                        return;
+                    }
                     Guess::Unknown => {
                         path.jumps -= 1;
                         next = behind_unknown(sequential);
@@ -121,14 +124,30 @@ impl Model {
     pub(super) fn run_on_behind(&mut self, step: &Step) {
         let len = u64::from(step.insn.len);
         let (pc, pa) = (step.pc.wrapping_add(len), step.pa.wrapping_add(len));
-        self.run_on(RunOn { pc, pa, privilege: step.privilege, jumps: MOST_JUMPS, wrong: false, lost: false });
+        self.run_on(RunOn {
+            pc,
+            pa,
+            privilege: step.privilege,
+            jumps: MOST_JUMPS,
+            wrong: false,
+            lost: false,
+            interrupt: false,
+        });
     }
 
     /// Behind a jump, at an address to which it does not go.
     fn run_on_to(&mut self, step: &Step, pc: u64, lost: bool) {
         let pa = step.pa.wrapping_add(pc.wrapping_sub(step.pc));
         if (pc ^ step.pc) >> 12 == 0 || !self.memory.fetch_walks(step.privilege) {
-            self.run_on(RunOn { pc, pa, privilege: step.privilege, jumps: 1, wrong: true, lost });
+            self.run_on(RunOn {
+                pc,
+                pa,
+                privilege: step.privilege,
+                jumps: 1,
+                wrong: true,
+                lost,
+                interrupt: false,
+            });
         }
     }
 
@@ -184,7 +203,11 @@ impl Model {
     /// in the page of the jumps.
     pub(super) fn has_ways(&self, ways: &Ways, offset: u64) -> bool {
         let far = self.far();
-        let there = |pa: u64| [pa, pa + far].iter().all(|&pa| self.memory.has_instructions(pa));
+        let line = self.memory.instruction_line_bytes() as usize;
+        let there = |pa: u64| {
+            let lines = (pa..pa + far).step_by(line).chain([pa + far]);
+            lines.into_iter().all(|pa| self.memory.has_instructions(pa))
+        };
         let back = if ways.returns { self.predict.returns_to() } else { None };
         ways.at.iter().all(|&pa| there(pa)) && back.is_none_or(|pc| there(pc.wrapping_add(offset)))
     }
@@ -201,6 +224,14 @@ impl Model {
         let Some(ahead) = &mut self.ahead else { return };
         let len = if trap.cause.is_interrupt() { 0 } else { ahead.len(pa) };
         let (pc, pa) = (trap.epc + len, pa + len);
-        self.run_on(RunOn { pc, pa, privilege: trap.from, jumps: MOST_JUMPS, wrong: false, lost: false });
+        self.run_on(RunOn {
+            pc,
+            pa,
+            privilege: trap.from,
+            jumps: MOST_JUMPS,
+            wrong: false,
+            lost: false,
+            interrupt: trap.cause.is_interrupt(),
+        });
     }
 }
