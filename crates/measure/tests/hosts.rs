@@ -295,7 +295,7 @@ fn what_was_watched_is_judged() {
         measured: CpuNoise {
             cpu: 1,
             steal_ns: Some(0),
-            other: Some(Share { estimate: 0.0, low: -0.01, high: 0.01 }),
+            other: Some(Share { estimate: 0.0, low: -0.01, high: 0.01, chance: 0.01 }),
             device_interrupts: Some(0),
         },
         ..SpanNoise::default()
@@ -311,7 +311,7 @@ fn what_was_watched_is_judged() {
         assert_eq!(found.iter().find(|one| one.code == code).unwrap().severity, Severity::Ok, "{code}");
     }
     span.measured.steal_ns = Some(90_000_000);
-    span.measured.other = Some(Share { estimate: 0.5, low: 0.4, high: 0.6 });
+    span.measured.other = Some(Share { estimate: 0.5, low: 0.4, high: 0.6, chance: 0.1 });
     span.measured.device_interrupts = Some(5_000);
     assert_eq!(spoils(span).0, ["other-task", "steal", "interrupts"]);
 }

@@ -89,8 +89,10 @@ impl Sampled {
         };
         let mut observe = |event: Event<'_>| {
             match event {
-                Event::Sampling => mark = Some(watch.mark()),
+                Event::Sampling => {}
                 Event::Epoch(epoch, most) => {
+                    // The whole epoch: on a crowded machine its batches alone are too short for the books.
+                    mark = Some(watch.mark());
                     begins();
                     doing = format!("epoch {} of at most {most}", epoch + 1);
                 }

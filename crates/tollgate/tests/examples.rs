@@ -6,6 +6,7 @@
 //!
 //! - a command that has `--budget-ms` gets `--budget-ms 60`, and `--quick` when it chose no effort itself, and of each
 //!   list of options (`--procs 2,8,32`) the first;
+//! - a program that `exec` runs is a stand-in, or the process of this test, which is counted for a moment;
 //! - where memory is limited (`--memory-limit`), sizes are a sixteenth: `1G` is run as `64M`;
 //! - the path holds what examples call and no compiler of other runtimes, whose rows are then skipped;
 //! - simulations that take long here are left out in `--fast` tests.
@@ -79,6 +80,10 @@ fn every_example_runs() {
             }
             let line = shortened(&example, path, &options);
             if let Err(why) = run(dir.path(), &line) {
+                if line.contains("--pid") && why.contains("cannot count a process") {
+                    tollgate_testkit::skip_case!(&example, "{why}");
+                    continue;
+                }
                 failed.push(format!("{example}\n  run as {line}\n  {why}"));
             }
         }
@@ -111,7 +116,7 @@ fn shortened(example: &str, path: &str, options: &[String]) -> String {
         return example.to_owned();
     }
     let (call, rest) = example.split_at(ends.unwrap_or(example.len()));
-    let mut call = call.to_owned();
+    let mut call = call.replace("--pid 1234 --for 10s", &format!("--pid {} --for 100ms", std::process::id()));
     if has("memory-limit") {
         call = call.split(' ').map(smaller).collect::<Vec<_>>().join(" ");
     }
@@ -189,8 +194,11 @@ fn furnish(dir: &Path) {
     .unwrap();
     let page = fs::read_to_string(root.join("docs/howto/own-runtime.md")).unwrap();
     let mine = page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0;
-    fs::write(dir.join("mine"), mine).unwrap();
-    fs::set_permissions(dir.join("mine"), fs::Permissions::from_mode(0o755)).unwrap();
+    let nothing = "#!/bin/sh\n";
+    for (name, text) in [("mine", mine), ("server", nothing), ("bin/git", nothing), ("bin/make", nothing)] {
+        fs::write(dir.join(name), text).unwrap();
+        fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
     // As large as the largest scan of it, and without blocks of its own.
     fs::File::create(dir.join("big.img")).unwrap().set_len(1280 << 20).unwrap();
 

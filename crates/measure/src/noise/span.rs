@@ -37,6 +37,23 @@ pub struct Share {
     pub low: f64,
     /// At most.
     pub high: f64,
+    /// How far chance alone moves the ends: the books are a sample, cut to whole ticks.
+    pub chance: f64,
+}
+
+impl Share {
+    /// The mean of this and another share, this one with a weight from 0 to 1. What chance does to one, it does not do to
+    /// the other.
+    fn mean(&self, weight: f64, other: &Self) -> Self {
+        let mean = |a: f64, b: f64| a * weight + b * (1.0 - weight);
+        let chance = (self.chance * weight).hypot(other.chance * (1.0 - weight));
+        Self {
+            estimate: mean(self.estimate, other.estimate),
+            low: mean(self.low + self.chance, other.low + other.chance) - chance,
+            high: mean(self.high - self.chance, other.high - other.chance) + chance,
+            chance,
+        }
+    }
 }
 
 /// What happened on one CPU during a span.
@@ -57,15 +74,10 @@ impl CpuNoise {
     fn and(&self, length: u64, other: &Self, other_length: u64) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.saturating_add(b));
         let weight = length as f64 / (length + other_length).max(1) as f64;
-        let mean = |a: f64, b: f64| a * weight + b * (1.0 - weight);
         Self {
             cpu: self.cpu,
             steal_ns: sum(self.steal_ns, other.steal_ns),
-            other: self.other.zip(other.other).map(|(a, b)| Share {
-                estimate: mean(a.estimate, b.estimate),
-                low: mean(a.low, b.low),
-                high: mean(a.high, b.high),
-            }),
+            other: self.other.zip(other.other).map(|(a, b)| a.mean(weight, &b)),
             device_interrupts: sum(self.device_interrupts, other.device_interrupts),
         }
     }
@@ -149,6 +161,7 @@ fn other(tasks: u64, interrupt: u64, own: (u64, u64), elapsed_ns: u64, tick_ns: 
         estimate: tasks - f64::midpoint(own_low, own_high),
         low: tasks - own_high - error,
         high: tasks + interrupt - own_low + error,
+        chance: error,
     }
 }
 
@@ -162,7 +175,7 @@ mod tests {
             elapsed_ns,
             measured: CpuNoise {
                 cpu: 1,
-                other: Some(Share { estimate: other, low: 0.0, high: 1.0 }),
+                other: Some(Share { estimate: other, low: 0.0, high: 1.0, chance: 0.0 }),
                 steal_ns: steal,
                 ..CpuNoise::default()
             },
@@ -175,6 +188,19 @@ mod tests {
         let unknown = SpanNoise::total(&[span(100, 0.0, Some(1)), span(100, 0.0, None)]).unwrap();
         assert_eq!(unknown.measured.steal_ns, None);
         assert_eq!(SpanNoise::total(&[]), None);
+    }
+
+    #[test]
+    fn many_short_spans_say_as_much_as_a_long_one() {
+        // Half of the time is ours. Six spans of a quarter of a second have 25 ticks each; one alone claims little.
+        let mark = |at: u64, user, own_ns| Mark { at_ns: at * SECOND / 4, ..mark(0, user, 0, own_ns) };
+        let short = between(&mark(0, 0, 0), &mark(1, 25, SECOND / 8), TICK);
+        let alone = short.measured.other.unwrap();
+        assert!(alone.low < 0.15, "{alone:?}");
+        let six = SpanNoise::total(&[short; 6]).unwrap().measured.other.unwrap();
+        // What chance does to six means is divided by the root of six.
+        assert!((six.chance - alone.chance / 6_f64.sqrt()).abs() < 1e-12);
+        assert!((six.estimate - 0.5).abs() < 1e-9 && six.low > 0.3 && six.high < 0.7, "{six:?}");
     }
     use crate::noise::own::ThreadTime;
 

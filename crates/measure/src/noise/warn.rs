@@ -65,13 +65,13 @@ mod tests {
             elapsed_ns: 10_000_000_000,
             measured: CpuNoise {
                 cpu: 1,
-                other: Some(Share { estimate: 0.021, low: 0.015, high: 0.03 }),
+                other: Some(Share { estimate: 0.021, low: 0.015, high: 0.03, chance: 0.005 }),
                 steal_ns: Some(300_000_000),
                 device_interrupts: Some(12_340),
             },
             peer: Some(CpuNoise {
                 cpu: 0,
-                other: Some(Share { estimate: 0.98, low: 0.9, high: 1.02 }),
+                other: Some(Share { estimate: 0.98, low: 0.9, high: 1.02, chance: 0.05 }),
                 ..CpuNoise::default()
             }),
         }
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn what_may_be_nothing_is_not_warned_of() {
         let mut quiet = span();
-        quiet.measured.other = Some(Share { estimate: 0.05, low: 0.009, high: 0.1 });
+        quiet.measured.other = Some(Share { estimate: 0.05, low: 0.009, high: 0.1, chance: 0.03 });
         quiet.measured.steal_ns = Some(60_000_000);
         quiet.measured.device_interrupts = Some(9_999);
         assert!(warnings(&quiet, false).is_empty());
