@@ -81,6 +81,7 @@ fn counted(found: &ExecFound) -> String {
         "ptrace" => {
             let slowed = found
                 .counting_slowdown
+                .filter(|times| *times >= 1.0)
                 .map_or_else(String::new, |times| format!(", which took {} times as long", figure(times)));
             format!("Counted in a run of its own{slowed}; timed in a second, undisturbed run.")
         }

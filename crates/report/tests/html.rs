@@ -540,6 +540,13 @@ fn the_toll_of_a_program_has_a_bar_of_the_whole_and_one_for_each_boundary() {
     let bars = page.part("toll", "li", "rung");
     let priced = run.results.iter().filter(|row| row.found.toll().is_some() && row.ns.is_some()).count();
     assert_eq!(bars.len(), 1 + priced.min(15));
+    // Sums have no distribution, and the first sentence is about the program.
+    assert!(page.part("distributions", "h3", "").is_empty());
+    let summary: Vec<_> = page.all("p", "summary").map(|it| it.text.clone()).collect();
+    assert!(
+        summary.iter().any(|it| it.contains(" of tolls, ") && it.ends_with(" of CPU time.")),
+        "{summary:?}"
+    );
     // The bar does not contain the time off the CPU.
     let whole = &run.results[0];
     assert!(whole.phase(tollgate_record::phase::WAITING).is_some());

@@ -39,6 +39,10 @@ struct Known {
 type Spread<'a> = (PageRow<'a>, Vec<(usize, Known)>);
 
 fn known(result: &Measurement) -> Option<Known> {
+    // What a program paid in all is one sum.
+    if result.asked.exec().is_some() {
+        return None;
+    }
     let counts = result.histogram.as_deref().map(histogram::counts);
     let unreadable = matches!(counts, Some(None));
     let counts = counts.flatten().unwrap_or_default();

@@ -6,8 +6,8 @@ use crate::markup::{clean, finish, own};
 use crate::remarks::sentence;
 use indexmap::IndexSet;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use tollgate_record::number::{plural, three};
-use tollgate_record::{Run, Status};
+use tollgate_record::number::{percent, plural, three};
+use tollgate_record::{Run, Status, phase};
 
 /// The page's colors and layout.
 const STYLE: &str = include_str!("page.css");
@@ -81,7 +81,7 @@ fn header(runs: &Runs, title: &str) -> Markup {
         header {
             p.brand { "tollgate" }
             h1 { "What it costs to cross a boundary on " span { (clean(title)) } }
-            @if let Some(line) = range(runs) { p.summary { (clean(&line)) } }
+            @if let Some(line) = range(runs).or_else(|| paid(runs)) { p.summary { (clean(&line)) } }
             @if runs.all.iter().all(|one| one.run.results.is_empty()) {
                 p.summary { "Nothing was measured: no probe was chosen, or none came to its end." }
             }
@@ -99,7 +99,7 @@ fn range(runs: &Runs) -> Option<String> {
         .all
         .iter()
         .flat_map(|one| &one.run.results)
-        .filter(|it| it.probe != "null" && it.engine == "host");
+        .filter(|it| it.probe != "null" && it.engine == "host" && it.asked.exec().is_none());
     let figures = figures.filter_map(|it| Some((it.probe.as_str(), it.ns?.estimate)));
     let mut figures: Vec<(&str, f64)> = figures.filter(|(_, ns)| *ns > 0.0).collect();
     figures.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -117,6 +117,16 @@ fn range(runs: &Runs) -> Option<String> {
         show(last.1),
         clean(last.0)
     ))
+}
+
+/// What the first program with a bill paid, in words.
+fn paid(runs: &Runs) -> Option<String> {
+    let whole = runs.all.iter().flat_map(|one| &one.run.results).find(|it| it.found.exec().is_some())?;
+    let (tolls, cpu) = (whole.phase(phase::TOLL)?.ns?.estimate, whole.ns?.estimate);
+    let command = whole.asked.exec()?.command.join(" ");
+    let show = |ns| crate::chart::Unit::Nanoseconds.show(ns);
+    let share = percent(tolls / cpu);
+    Some(format!("{command} paid {} of tolls, {share} of its {} of CPU time.", show(tolls), show(cpu)))
 }
 
 fn two_digits(number: f64) -> f64 {
