@@ -5,6 +5,7 @@ use crate::attach::Process;
 use crate::bpf::{Bpf, BpfError, Overhead};
 use crate::calibrate::Yardstick;
 use crate::count::{Counts, Kind, Source};
+use crate::filter;
 use crate::start::StartError;
 use crate::timeline::Timeline;
 use crate::trace::Tracer;
@@ -93,7 +94,11 @@ pub fn run(
     let mut counted = None;
     if wants(Source::Ptrace) {
         let mut tracer = Tracer::default();
-        match watch(command, limits, &mut tracer) {
+        let watched = match filter::ends_tracer() {
+            true => Err(StartError::System { what: "trace", error: io::ErrorKind::PermissionDenied.into() }),
+            false => watch(command, limits, &mut tracer),
+        };
+        match watched {
             Ok(account) => counted = Some((account, tracer.counts())),
             // The tracer was refused, not the command.
             Err(StartError::System { what, error }) => {
