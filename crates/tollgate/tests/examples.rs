@@ -6,7 +6,7 @@
 //!
 //! - a command that has `--budget-ms` gets `--budget-ms 60`, and `--quick` when it chose no effort itself, and of each
 //!   list of options (`--procs 2,8,32`) the first;
-//! - a program that `exec` runs is a stand-in, or the process of this test, which is counted for a moment;
+//! - a program that `exec` runs is an empty script; the process that it counts is this test, for a moment;
 //! - where memory is limited (`--memory-limit`), sizes are a sixteenth: `1G` is run as `64M`;
 //! - the path holds what examples call and no compiler of other runtimes, whose rows are then skipped;
 //! - simulations that take long here are left out in `--fast` tests.
