@@ -10,21 +10,33 @@ typedef long long s64;
 typedef int s32;
 
 #define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+#define APART static __attribute__((noinline))
 #define MAP(kind, entries, key_type, value_type) \
     int (*type)[kind]; int (*max_entries)[entries]; key_type *key; value_type *value
+#define HASH 1
 #define ARRAY 2
 #define PERCPU_ARRAY 6
+#define STACK_TRACE 7
 
 // Helpers by their numbers in linux/bpf.h.
 static void *(*lookup)(void *map, const void *key) = (void *)1;
+static long (*update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static u64 (*now_ns)(void) = (void *)5;
 static u32 (*cpu_number)(void) = (void *)8;
 static u64 (*pid_tgid)(void) = (void *)14;
+static long (*stack_id)(void *context, void *map, u64 flags) = (void *)27;
+static long (*read_user)(void *to, u32 bytes, const void *from) = (void *)112;
+static long (*read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
+#define USER_STACK (1 << 8)
+#define IF_NEW 1
+#define FIELD_EXISTS 2
 
 // The fields of the kernel's structures that are read; the loader finds their offsets in the running kernel's BTF.
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct thread_info { u32 cpu; };
 struct task_struct { struct thread_info thread_info; s32 pid; s32 tgid; };
+struct pt_regs { u64 ip; u64 sp; };  // of x86-64 only
 #pragma clang attribute pop
 
 enum mode { BORN, USER, CALL, CHILD, UNKNOWN };
@@ -46,7 +58,7 @@ struct task {
     u8 code;         // the processor's error code of the fault, if there is one
     u8 mapped;       // kinds of pages that the fault mapped, as bits of enum member
     u8 timing;       // whether the current call is timed
-    u8 pad;
+    u8 walking;      // its stack is being read: a fault in that is ours
     u32 tid;         // whose slot it is; zero if it is free
     u32 random;
 };
@@ -66,7 +78,7 @@ struct tally {
 // The elements of `totals`.
 enum total {
     CPU_NS, USER_NS, INTERRUPT_NS, PREEMPTED_NS, VOLUNTARY, INVOLUNTARY, MOVED, WOKEN_HERE, WOKEN_THERE,
-    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, BEFORE_NS, LOST, TOTALS
+    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, BEFORE_NS, LOST, LOST_SITES, TOTALS
 };
 
 enum fault { ANONYMOUS, ZERO_PAGE, COPY_ON_WRITE, FILE_MINOR, MAJOR, HUGE, PROTECTION, FAULTS };
@@ -85,6 +97,99 @@ struct { MAP(PERCPU_ARRAY, CALLS, u32, struct tally); } calls SEC(".maps");
 struct { MAP(PERCPU_ARRAY, FAULTS, u32, struct tally); } faults SEC(".maps");
 struct { MAP(PERCPU_ARRAY, SIGNALS, u32, u64); } signals SEC(".maps");
 struct { MAP(PERCPU_ARRAY, TOTALS, u32, u64); } totals SEC(".maps");
+
+// Call sites: who crosses what. The loader sets `WALK`, and gives the maps their real sizes; otherwise the kernel removes the code.
+volatile const u32 WALK = 0;
+#define FRAMES 64
+#define SKIPPED (1 << 30)  // of a stack without its innermost frame
+
+struct place { u64 ip, caller; s32 stack; u32 pad; };
+
+// Of a task, in its slot: where its call and its fault came from, and how many programs its process has executed.
+struct places { struct place call, fault; u32 image; u32 pad; };
+
+struct site { u32 tgid, image, boundary; s32 stack; u64 ip, caller; };
+#define IS_FAULT (1 << 16)
+
+struct { MAP(ARRAY, 1, u32, struct places); } places SEC(".maps");
+struct { MAP(HASH, 1, struct site, struct tally); } sites SEC(".maps");
+struct stack { u64 frames[FRAMES]; };
+struct { MAP(STACK_TRACE, 1, u32, struct stack); } stacks SEC(".maps");
+
+static inline struct places *places_of(u32 tid)
+{
+    u32 slot = tid & (SLOTS - 1);
+    return lookup(&places, &slot);
+}
+
+// What is on top of the stack, if it is the return address of a call: the kernel finds callers by their frame pointers, and
+// the functions of the C library that enter it have none, so their caller would be missing.
+static inline u64 return_address(u64 sp)
+{
+    u64 word = 0;
+    u8 code[8] = {};
+    if (read_user(&word, sizeof word, (void *)sp) || read_user(code, 7, (void *)(word - 7)))
+        return 0;
+    u8 short_form = code[6] & 0xf8, middle = code[5] & 0xf8, long_form = code[2] & 0xf8;
+    int is_call = code[2] == 0xe8                                             // call relative
+        || (code[1] == 0xff && (code[2] == 0x15 || long_form == 0x90))        // call [rip + 32 bits], [register + 32 bits]
+        || (code[5] == 0xff && (short_form == 0xd0 || short_form == 0x10))    // call register, [register]
+        || (code[4] == 0xff && middle == 0x50);                               // call [register + 8 bits]
+    return is_call ? word : 0;
+}
+
+APART void walk(struct task *t, void *context, u64 registers, struct place *place)
+{
+    struct pt_regs *regs = (void *)registers;
+    u64 sp = 0;
+    t->walking = 1;
+    place->ip = place->caller = 0;
+    if (__builtin_preserve_field_info(regs->ip, FIELD_EXISTS)) {
+        read_kernel(&place->ip, sizeof place->ip, &regs->ip);
+        read_kernel(&sp, sizeof sp, &regs->sp);
+        place->caller = return_address(sp);
+    }
+    place->stack = stack_id(context, &stacks, USER_STACK);
+    if (place->stack < 0 && place->ip) {
+        // Another stack has the place in the map; without the innermost frame, which is known, this one has another place.
+        long skipped = stack_id(context, &stacks, USER_STACK | 1);
+        place->stack = skipped < 0 ? -1 : skipped | SKIPPED;
+    }
+    t->walking = 0;
+}
+
+// Counts a crossing where it came from. Threads share an entry, so that the sums are atomic.
+APART void count_site(const struct places *at, const struct place *place, u32 boundary, u64 ns, u8 timing)
+{
+    struct site key = {
+        pid_tgid() >> 32, at->image, boundary, place->stack < 0 ? -1 : place->stack, place->ip, place->caller
+    };
+    struct tally *sum = lookup(&sites, &key);
+    if (!sum) {
+        struct tally none = {};
+        update(&sites, &key, &none, IF_NEW);
+        sum = lookup(&sites, &key);
+    }
+    if (!sum) {
+        u32 total = LOST_SITES;
+        u64 *lost = lookup(&totals, &total);
+        if (lost)
+            *lost += 1;
+        return;
+    }
+    __sync_fetch_and_add(&sum->count, 1);
+    if (timing == TIMED) {
+        __sync_fetch_and_add(&sum->ns, ns);
+    } else {
+        __sync_fetch_and_add(&sum->others, 1);
+        if (timing == SAMPLED) {
+            u64 coarse = ns >> 6;
+            __sync_fetch_and_add(&sum->sampled, 1);
+            __sync_fetch_and_add(&sum->sampled_ns, ns);
+            __sync_fetch_and_add(&sum->squares, coarse * coarse);
+        }
+    }
+}
 
 static inline struct task *slot_of(u32 tid)
 {
@@ -125,7 +230,7 @@ static inline void charge(struct task *t, u64 now)
 }
 
 // The call is over, or the task is.
-static inline void count_call(struct task *t, s64 result)
+INLINE void count_call(struct task *t, s64 result)
 {
     u32 number = t->call < CALLS ? t->call : CALLS - 1;
     struct tally *c = lookup(&calls, &number);
@@ -146,6 +251,9 @@ static inline void count_call(struct task *t, s64 result)
     }
     c->errors += result < 0 && result >= -4095;
     c->one_byte += result == 1;
+    struct places *at = WALK ? places_of(t->tid) : 0;
+    if (at)
+        count_site(at, &at->call, number, t->call_ns, t->timing);
 }
 
 SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
@@ -156,6 +264,10 @@ SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
     t->call = (u32)args[1];
     if (t->mode == BORN)
         return 0;
+    // Before the time stamp, so that the call does not contain the walk.
+    struct places *at = WALK ? places_of(t->tid) : 0;
+    if (at)
+        walk(t, args, args[0], &at->call);
     u32 number = t->call < CALLS ? t->call : CALLS - 1;
     struct tally *c = lookup(&calls, &number);
     u8 timing = TIMED;
@@ -239,11 +351,16 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
 
 // Faults begin at the exception and end with the kernel's own software event. Between them the kernel reports which pages it
 // maps. A fault that ends in a signal in place of the event was refused.
-static inline int fault_entry(u64 *args)
+INLINE int fault_entry(u64 *args, int from_user)
 {
     struct task *t = current();
-    if (!t || t->mode == BORN)
+    if (!t || t->mode == BORN || t->walking)
         return 0;
+    struct places *at = WALK ? places_of(t->tid) : 0;
+    if (at && from_user)
+        walk(t, args, args[1], &at->fault);
+    else if (at)
+        at->fault = at->call;
     charge(t, now_ns());
     t->in_fault = 1;
     t->code = (u8)args[2];
@@ -252,8 +369,8 @@ static inline int fault_entry(u64 *args)
     return 0;
 }
 
-SEC("raw_tp/page_fault_user") int page_fault_user(u64 *args) { return fault_entry(args); }
-SEC("raw_tp/page_fault_kernel") int page_fault_kernel(u64 *args) { return fault_entry(args); }
+SEC("raw_tp/page_fault_user") int page_fault_user(u64 *args) { return fault_entry(args, 1); }
+SEC("raw_tp/page_fault_kernel") int page_fault_kernel(u64 *args) { return fault_entry(args, 0); }
 
 SEC("raw_tp/rss_stat") int rss_stat(u64 *args)
 {
@@ -297,6 +414,9 @@ static inline int fault_exit(u32 major)
         f->ns += t->fault_ns;
         f->off += t->fault_off;
     }
+    struct places *at = WALK ? places_of(t->tid) : 0;
+    if (at)
+        count_site(at, &at->fault, IS_FAULT | kind, t->fault_ns, TIMED);
     t->fault_ns = t->fault_off = 0;
     return 0;
 }
@@ -322,6 +442,9 @@ SEC("raw_tp/signal_deliver") int signal_deliver(u64 *args)
             f->count++;
             f->ns += t->fault_ns;
         }
+        struct places *at = WALK ? places_of(t->tid) : 0;
+        if (at)
+            count_site(at, &at->fault, IS_FAULT | kind, t->fault_ns, TIMED);
     }
     return 0;
 }
@@ -352,6 +475,9 @@ SEC("tp_btf/sched_process_fork") int process_fork(u64 *args)
     made->mode = CHILD;
     made->off = 1;
     made->tid = child->pid;
+    struct places *at = WALK ? places_of(t->tid) : 0, *there = WALK ? places_of(child->pid) : 0;
+    if (at && there)
+        there->image = at->image;
     add(child->tgid == parent->tgid ? THREADS : PROCESSES, 1);
     return 0;
 }
@@ -379,6 +505,12 @@ SEC("tp_btf/sched_process_exec") int process_exec(u64 *args)
             first->tid = tid;
         }
         t->tid = 0;
+    }
+    struct places *at = WALK ? places_of(before) : 0, *there = WALK ? places_of(tid) : 0;
+    if (at && there) {
+        u32 image = at->image + 1;
+        *there = *at;
+        there->image = image;
     }
     add(EXECS, 1);
     return 0;

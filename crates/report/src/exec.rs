@@ -6,7 +6,7 @@ use crate::notes::warnings;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, painted, title, wrap};
-use tollgate_record::family::{ExecFound, RefillFound};
+use tollgate_record::family::{CallSite, ExecFound, Frame, RefillFound};
 use tollgate_record::number::{bytes, count, figure, percent, time};
 use tollgate_record::{Measurement, Phase, Run, counter, phase};
 
@@ -34,6 +34,7 @@ pub(crate) fn exec(run: &Run, style: &Style) -> String {
         let rows: Vec<&Measurement> = run.results.iter().filter(|row| row.found.toll().is_some()).collect();
         text.extend(crossings(whole, &rows, style));
         text.extend(savings(whole, style));
+        text.extend(call_sites(whole, style));
     }
     let warnings = warnings(run, style);
     if !warnings.is_empty() {
@@ -253,4 +254,45 @@ fn savings(whole: &Measurement, style: &Style) -> Vec<String> {
         text.extend(wrap(&clean(&line, style), style.prose(), "  "));
     }
     text
+}
+
+/// The places that pay most, each with the functions that led there.
+fn call_sites(whole: &Measurement, style: &Style) -> Vec<String> {
+    let Some(found) = whole.found.exec().filter(|found| !found.sites.is_empty()) else { return Vec::new() };
+    let mut text = title("The call sites that pay most", style);
+    let total = whole.ns.map_or(f64::NAN, |ns| ns.estimate);
+    for site in &found.sites {
+        let cost =
+            site.ns.map_or_else(String::new, |[ns, ..]| format!("{}, {}: ", time(ns), percent(ns / total)));
+        let line = format!("{cost}{} x {}", site.name, count(site.crossings));
+        text.extend(wrap(&clean(&line, style), style.prose(), "  "));
+        let callers = wrap(&clean(&callers(site, SHOWN), style), style.prose(), "    ");
+        text.extend(callers.iter().map(|line| style.paint(Paint::Dim, line)));
+    }
+    text
+}
+
+/// The functions of a call site, the innermost first, and whether they are all.
+pub(crate) fn callers(site: &CallSite, most: usize) -> String {
+    let mut shown: Vec<String> = site.frames.iter().take(most).map(function).collect();
+    if site.frames.len() > most {
+        shown.push("...".into());
+    } else if !site.complete {
+        shown.push("callers unknown".into());
+    }
+    shown.join(" < ")
+}
+
+/// `fill (input.c:12)`, or `libc.so.6+0x1234` for code without a name.
+fn function(frame: &Frame) -> String {
+    let file = frame.file.rsplit('/').next().unwrap_or_default();
+    let name = match (&frame.function, file) {
+        (Some(name), _) => name.clone(),
+        (None, "") => format!("{:#x}", frame.offset),
+        (None, file) => format!("{file}+{:#x}", frame.offset),
+    };
+    match &frame.source {
+        Some(source) => format!("{name} ({source})"),
+        None => name,
+    }
 }

@@ -8,7 +8,7 @@ use every::RUNS;
 use fixture::{estimate, ladder, measured_at, run};
 use page::Page;
 use tollgate_record::Asked;
-use tollgate_record::family::RingAsked;
+use tollgate_record::family::{CallSite, Found, Frame, RingAsked};
 use tollgate_record::host::Cache;
 use tollgate_record::{Evidence, Measurement, Per, Phase, Run, Series, Status, Warning, counter, warning};
 use tollgate_report::html;
@@ -558,4 +558,42 @@ fn the_toll_of_a_program_has_a_bar_of_the_whole_and_one_for_each_boundary() {
     assert_eq!(page.rows("toll").len(), whole_rows, "the parts without waiting, and the total");
     let tables = page.part("toll", "tr", "").len();
     assert_eq!(tables, 2 + whole_rows + run.results.len() - 1, "two headings, and a row for each boundary");
+    assert!(!page.part("toll", "h3", "").iter().any(|it| it.text.contains("call sites")));
+}
+
+/// A call site in the library function `read`, whose caller has no name.
+fn with_site(text: &str) -> Run {
+    let mut run = tollgate_record::document::from_json(text.as_bytes()).unwrap();
+    let Found::Exec(found) = &mut run.results[0].found else { panic!("the first row is the whole") };
+    let frame = |function: Option<&str>, file: &str, source: Option<&str>| Frame {
+        function: function.map(str::to_owned),
+        file: file.into(),
+        offset: 0x1234,
+        source: source.map(str::to_owned),
+    };
+    found.sites = vec![CallSite {
+        kind: "system call".into(),
+        name: "read".into(),
+        crossings: 4_321,
+        ns: Some([1e6, 9e5, 1.1e6]),
+        frames: vec![
+            frame(Some("fill<u8>"), "/usr/bin/a", Some("fill.c:12")),
+            frame(None, "/usr/bin/a", None),
+        ],
+        complete: false,
+    }];
+    run
+}
+
+#[test]
+fn the_call_sites_of_a_program_are_a_table_and_lines_of_the_bill() {
+    let text = RUNS.iter().find(|text| text.contains("exec/total")).unwrap();
+    let run = with_site(text);
+    let page = read(std::slice::from_ref(&run));
+    let rows = page.part("toll", "tr", "");
+    let row = rows.iter().find(|row| row.text.contains("4,321")).expect("a row of the site");
+    assert!(row.text.contains("fill<u8> (fill.c:12) < a+0x1234 < callers unknown"), "{}", row.text);
+    let view = tollgate_report::view(&run, &fixture::ASCII);
+    assert!(view.contains("read x 4,321\n    fill<u8> (fill.c:12) < a+0x1234 < callers unknown\n"), "{view}");
+    assert!(view.contains("  1.00 ms, "), "{view}");
 }

@@ -31,7 +31,7 @@ fn fast(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut fast: Fast = Fast::new(core).unwrap();
     assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
     let (found, replayed) = fast.memo_counts();
-    // A core with a scoreboard is not memoized: what its stores wait depends on their addresses.
+    // A scoreboard of this size is in a new state behind almost every instruction that waits.
     let memoized = core.pipeline.kind != Kind::Scoreboard;
     assert!(!memoized || found > replayed / 4, "{found} runs of instructions found, {replayed} replayed");
     assert_eq!(fast.ledger().total(), fast.cycles());
@@ -117,6 +117,62 @@ fn crowded(replacement: &str) -> Core {
     Core::from_toml(&core).unwrap()
 }
 
+/// A core with a scoreboard that is often full, whose stores often wait, and whose predictions are often wrong.
+fn narrow(replacement: &str) -> Core {
+    let core = format!(
+        "name = 'narrow'
+        [pipeline]
+        kind = 'scoreboard'
+        [front]
+        queue = 3
+        [scoreboard]
+        entries = 3
+        commits = 2
+        load = 3
+        atomic = 2
+        walk = 1
+        [stores]
+        queue = 2
+        words = 2
+        writes = 1
+        answer = 2
+        [operation]
+        multiply = {{ cycles = 3, pipelined = true }}
+        divide = {{ cycles = 3, digits = true }}
+        float = {{ cycles = 4, pipelined = true }}
+        [branch]
+        predictor = 'bimodal'
+        counters = 4
+        btb = 2
+        return-stack = 2
+        [system]
+        csr-flush-of = {{ status = 6, translation = 6, float = 6 }}
+        fence-i = 30
+        [l1i]
+        geometry = '4:2:16'
+        replacement = '{replacement}'
+        [l1d]
+        geometry = '4:2:16'
+        replacement = '{replacement}'
+        write-through = true
+        no-write-allocate = true
+        [l2]
+        geometry = '8:2:64'
+        hit = 7
+        [itlb]
+        entries = 1
+        [dtlb]
+        entries = 2
+        [memory]
+        latency = 11
+        miss = 4
+        fetch-miss = 3
+        walk = 1
+        walk-level = 3"
+    );
+    Core::from_toml(&core).unwrap()
+}
+
 #[test]
 fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
     let rv64: Isa = "rv64gc".parse().unwrap();
@@ -124,6 +180,7 @@ fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
     let mut cores: Vec<Core> = Core::PRESETS.iter().map(|name| Core::preset(name).unwrap()).collect();
     cores.extend(["lru", "plru", "fifo", "random"].map(crowded));
     cores.push(serial());
+    cores.extend(["lru", "lfsr"].map(narrow));
     let seconds = common::fuzz_seconds();
     let end = seconds.map(|s| std::time::Instant::now() + std::time::Duration::from_secs(s));
     let mut seed = if end.is_some() { u64::from(std::process::id()) << 32 } else { 100 };
@@ -336,6 +393,7 @@ fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() 
     (l1d.write_through, l1d.no_write_allocate, l1d.geometry) = (true, true, "8:2:4".to_string());
     cores.push(write_through);
     cores.extend(["cva6", "rocket"].map(|name| Core::preset(name).unwrap()));
+    cores.extend(["lru", "lfsr"].map(narrow));
     for seed in [1, 2] {
         for core in &cores {
             let mut plain = Timed::new(core, ByPrivilege, ()).unwrap();
@@ -358,7 +416,7 @@ fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() 
                 assert_eq!(plain.counts().memory, counting.counts().memory, "{what}");
             }
             assert!(plain.counts().memory.l1d_misses > 0, "{what}");
-            assert!(scoreboard || fast.memo_counts().0 > 100, "{:?}, {what}", fast.memo_counts());
+            assert!(fast.memo_counts().0 > 100, "{:?}, {what}", fast.memo_counts());
         }
     }
 }

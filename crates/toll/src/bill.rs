@@ -6,10 +6,11 @@ use crate::count::{Counts, Kind, Stamped, Tally};
 use crate::price::Prices;
 use crate::run::Counted;
 use crate::saving::savings;
+use crate::sites::{Names, Site};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
-use tollgate_record::family::{Asked, ExecAsked, ExecFound, Found, TollFound};
+use tollgate_record::family::{Asked, CallSite, ExecAsked, ExecFound, Found, TollFound};
 use tollgate_record::number::percent;
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase,
@@ -27,6 +28,9 @@ pub struct Input<'a> {
     /// What crossings cost here, unless counts alone are wanted.
     pub prices: Option<&'a Prices>,
 }
+
+/// As many call sites are in the bill.
+const SITES: usize = 10;
 
 /// A larger share of the CPU time that no part explains is a warning.
 const UNATTRIBUTED: f64 = 0.1;
@@ -52,7 +56,7 @@ pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
         let cost = |row: &Measurement| row.ns.map_or(-1.0, |ns| ns.estimate);
         cost(b).total_cmp(&cost(a)).then(b.crossings.cmp(&a.crossings)).then(a.probe.cmp(&b.probe))
     });
-    let mut rows = vec![whole(input, &prices, &boundaries)];
+    let mut rows = vec![whole(input, &prices, within, &boundaries)];
     rows.append(&mut boundaries);
     for row in &mut rows {
         row.asked = asked.clone();
@@ -76,7 +80,39 @@ pub fn elapsed(counted: &Counted) -> Measurement {
     row
 }
 
-fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Measurement {
+/// The call sites that pay most; without any prices and times, those that cross most.
+fn sites(sites: &[Site], prices: &Prices, within: Option<Within>) -> Vec<CallSite> {
+    let cost = |site: &Site| {
+        let (toll, work) = parts(site.kind, &site.name, &site.tally, prices, within);
+        let parts = [toll, work].into_iter().flatten();
+        (toll.is_some() || work.is_some()).then(|| Estimate::sum(parts))
+    };
+    let mut ranked: Vec<(&Site, Option<Estimate>)> = sites.iter().map(|site| (site, cost(site))).collect();
+    ranked.sort_by(|(a, a_cost), (b, b_cost)| {
+        let ns = |cost: &Option<Estimate>| cost.map_or(-1.0, |ns| ns.estimate);
+        ns(b_cost).total_cmp(&ns(a_cost)).then(b.tally.count.cmp(&a.tally.count))
+    });
+    let names = Names::new();
+    let named = |(site, cost): &(&Site, Option<Estimate>)| {
+        let (frames, complete) = names.frames(site);
+        CallSite {
+            kind: site.kind.name().into(),
+            name: site.name.clone(),
+            crossings: site.tally.count,
+            ns: cost.map(|ns| [ns.estimate, ns.ci[0], ns.ci[1]]),
+            frames,
+            complete,
+        }
+    };
+    ranked.iter().take(SITES).map(named).collect()
+}
+
+fn whole(
+    input: &Input<'_>,
+    prices: &Prices,
+    within: Option<Within>,
+    boundaries: &[Measurement],
+) -> Measurement {
     let (counted, account) = (input.counted, &input.counted.account);
     let counts = counted.counts.as_ref();
     let mut row = Measurement::empty("exec/total", "host", Per::Run, Status::Measured);
@@ -90,6 +126,7 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
         priced_by: prices.runs.clone(),
         refill: prices.refill(switches(counted), account.resident_bytes),
         savings: savings(boundaries, prices.vdso()),
+        sites: counted.sites.as_ref().map_or_else(Vec::new, |all| sites(&all.0, prices, within)),
         ..ExecFound::default()
     };
     match account.end {
@@ -142,7 +179,7 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
             parts.extend(waiting(counts, &stamped));
             parts
         }
-        None => accounted(account, tolls),
+        None => accounted(account, tolls, counting(counted)),
     };
     row.warnings.extend(counted.warnings.iter().cloned());
     if input.prices.is_some() {
@@ -151,20 +188,31 @@ fn whole(input: &Input<'_>, prices: &Prices, boundaries: &[Measurement]) -> Meas
     row
 }
 
+/// What counting added to the calls of a run that was timed.
+fn counting(counted: &Counted) -> Option<Estimate> {
+    let (counts, overhead) = (counted.counts.as_ref()?, counted.overhead?);
+    Some(overhead.counted.call.minus(&overhead.bare.call).scaled(counts.total(Kind::Call) as f64))
+}
+
 /// The parts by the kernel's accounts: what is not toll of the time in the kernel is work.
-fn accounted(account: &Account, tolls: Option<Estimate>) -> Vec<Phase> {
+fn accounted(account: &Account, tolls: Option<Estimate>, counting: Option<Estimate>) -> Vec<Phase> {
     let ns = |time: Duration| Estimate::point(time.as_nanos() as f64);
     let user =
         Estimate::within(ns(account.cpu).estimate * account.user_share(), account.user_interval(tick()));
     let system = ns(account.cpu).minus(&user);
     let mut parts = vec![part(phase::USER, Evidence::Accounted, user)];
+    let known = Estimate::sum([tolls, counting].into_iter().flatten());
     match tolls {
         Some(tolls) => {
             parts.push(part(phase::TOLL, Evidence::Priced, tolls));
-            parts.push(part(phase::KERNEL_WORK, Evidence::Difference, system.minus(&tolls)));
+            parts.push(part(phase::KERNEL_WORK, Evidence::Difference, system.minus(&known)));
+        }
+        None if counting.is_some() => {
+            parts.push(part(phase::SYSTEM, Evidence::Difference, system.minus(&known)));
         }
         None => parts.push(part(phase::SYSTEM, Evidence::Accounted, system)),
     }
+    parts.extend(counting.map(|counting| part(phase::COUNTING, Evidence::Difference, counting)));
     parts
 }
 
@@ -248,18 +296,10 @@ fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Opti
     let mut row = Measurement::empty(&id, "host", Per::Run, Status::Measured);
     row.samples = 1;
     row.crossings = tally.count;
-    let count = tally.count as f64;
     let price = prices.of(kind, name);
-    // A task on another CPU waits without CPU time of the one that wakes it.
-    if let Some(price) = price.filter(|_| (kind, name) != (Kind::Wake, "on another CPU")) {
-        row.phases.push(part(phase::TOLL, Evidence::Priced, price.scaled(count)));
-    }
-    if let Some(ns) = tally.kernel_ns {
-        let added = within.and_then(|within| within.kind(kind)).map(|each| each.scaled(count));
-        let (ns, error) = (ns as f64, tally.kernel_error_ns as f64);
-        let ns = Estimate::within(ns, [ns - error, ns + error]).minus(&added.unwrap_or(Estimate::point(0.0)));
-        row.phases.push(part(phase::KERNEL_WORK, Evidence::KernelTimestamp, ns));
-    }
+    let (toll, work) = parts(kind, name, tally, prices, within);
+    row.phases.extend(toll.map(|ns| part(phase::TOLL, Evidence::Priced, ns)));
+    row.phases.extend(work.map(|ns| part(phase::KERNEL_WORK, Evidence::KernelTimestamp, ns)));
     if !row.phases.is_empty() {
         row.ns = Some(Estimate::sum(row.phases.iter().filter_map(|part| part.ns)));
     }
@@ -274,6 +314,25 @@ fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Opti
         price_ns: price.map(|price| [price.estimate, price.ci[0], price.ci[1]]),
     });
     row
+}
+
+/// Toll and kernel work of crossings.
+fn parts(
+    kind: Kind,
+    name: &str,
+    tally: &Tally,
+    prices: &Prices,
+    within: Option<Within>,
+) -> (Option<Estimate>, Option<Estimate>) {
+    let count = tally.count as f64;
+    // A task on another CPU waits without CPU time of the one that wakes it.
+    let price = prices.of(kind, name).filter(|_| (kind, name) != (Kind::Wake, "on another CPU"));
+    let work = tally.kernel_ns.map(|ns| {
+        let added = within.and_then(|within| within.kind(kind)).map(|each| each.scaled(count));
+        let (ns, error) = (ns as f64, tally.kernel_error_ns as f64);
+        Estimate::within(ns, [ns - error, ns + error]).minus(&added.unwrap_or(Estimate::point(0.0)))
+    });
+    (price.map(|price| price.scaled(count)), work)
 }
 
 /// Warns of calls and faults without a price.

@@ -5,11 +5,14 @@ use crate::calibrate::{Pair, Yardstick};
 use crate::clock::kernel_ns;
 use crate::count::{Counts, Kind, Stamped, Tally, call_name};
 use crate::filter;
+use crate::images::Images;
+use crate::rings::{Rings, Wanted};
+use crate::sites::{Place, Sites};
 use crate::start::StartError;
 use crate::timeline::Timeline;
 use crate::trace::signal_name;
 use crate::watch::Counter;
-use aya::maps::{Array, Map, MapData, MapError, PerCpuArray, PerCpuValues};
+use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray, PerCpuValues, StackTraceMap};
 use aya::programs::perf_event::{PerfEventScope, PerfTypeId, SamplePolicy};
 use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
@@ -135,6 +138,45 @@ impl std::ops::Sub for Sums {
 unsafe impl Pod for Task {}
 // SAFETY: plain data without padding, in which every bit pattern is valid.
 unsafe impl Pod for Sums {}
+// SAFETY: plain data without padding, in which every bit pattern is valid.
+unsafe impl Pod for SiteKey {}
+
+/// `struct site` of the program.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct SiteKey {
+    pid: u32,
+    image: u32,
+    /// The number of a call, or [`IS_FAULT`] and a kind of fault.
+    boundary: u32,
+    /// Negative where the stack is not known; with [`SKIPPED`] without its innermost frame.
+    stack: i32,
+    instruction: u64,
+    caller: u64,
+}
+
+const IS_FAULT: u32 = 1 << 16;
+const SKIPPED: u32 = 1 << 30;
+/// As many call sites and stacks are told apart.
+const SITES: u32 = 1 << 14;
+/// The kernel's reports of mapped code are read as often while the command runs.
+const MAPS_PERIOD: Duration = Duration::from_millis(50);
+
+/// What is kept for the call sites.
+struct Stacks {
+    rings: Option<Rings>,
+    images: Images,
+    yardstick: libc::pid_t,
+    sites: Sites,
+}
+
+impl Stacks {
+    fn read(&mut self) {
+        for record in self.rings.iter_mut().flat_map(Rings::read) {
+            self.images.apply(&record);
+        }
+    }
+}
 
 /// `enum total` of the program.
 #[derive(Clone, Copy)]
@@ -157,6 +199,7 @@ enum Total {
     Birth,
     Before,
     Lost,
+    LostSites,
 }
 
 /// `enum fault` of the program.
@@ -190,6 +233,7 @@ pub(crate) struct Bpf {
     before: Snapshot,
     counts: Counts,
     timeline: Option<Timeline>,
+    stacks: Option<Stacks>,
 }
 
 /// What counting adds to a call and a fault.
@@ -226,7 +270,7 @@ fn reason(error: &dyn std::error::Error) -> String {
 
 impl Bpf {
     /// Loads and attaches the programs. They count nothing before a task is entered.
-    pub(crate) fn open() -> Result<Self, BpfError> {
+    pub(crate) fn open(stacks: bool) -> Result<Self, BpfError> {
         // The number of the first namespace is fixed (PROC_PID_INIT_INO of linux/proc_ns.h).
         if fs::read_link("/proc/self/ns/pid").is_ok_and(|it| it.as_os_str() != "pid:[4026531836]") {
             return Err(BpfError::Namespace);
@@ -235,7 +279,13 @@ impl Bpf {
             return Err(BpfError::Filter);
         }
         let btf = Btf::from_sys_fs()?;
-        let mut ebpf = EbpfLoader::new().btf(Some(&btf)).load(OBJECT)?;
+        let mut loader = EbpfLoader::new();
+        loader.btf(Some(&btf));
+        if stacks {
+            loader.set_global("WALK", &1_u32, true).set_max_entries("places", SLOTS);
+            loader.set_max_entries("sites", SITES).set_max_entries("stacks", SITES);
+        }
+        let mut ebpf = loader.load(OBJECT)?;
         for &(name, point, needed) in PROGRAMS {
             let program = ebpf.program_mut(name).ok_or(ProgramError::NotLoaded);
             let attached = program.and_then(|program| attach(program, point, &btf));
@@ -243,7 +293,13 @@ impl Bpf {
                 return Err(BpfError::Program(name, error));
             }
         }
-        Ok(Self { ebpf, before: Snapshot::default(), counts: Counts::default(), timeline: None })
+        let stacks = stacks.then(|| Stacks {
+            rings: None,
+            images: Images::default(),
+            yardstick: 0,
+            sites: Sites::default(),
+        });
+        Ok(Self { ebpf, before: Snapshot::default(), counts: Counts::default(), timeline: None, stacks })
     }
 
     /// Measures a call and a fault while they are counted, and what of that is between the stamps of each.
@@ -255,6 +311,9 @@ impl Bpf {
         yardstick.rest();
         self.leave(yardstick.pid).ok()?;
         self.before = self.snapshot();
+        if let Some(stacks) = &mut self.stacks {
+            stacks.yardstick = yardstick.pid;
+        }
         let between = self.before.minus(&before);
         let each = |sums: &[Sums], at: usize| {
             sums.get(at).map(|it| it.tally().kernel_ns.unwrap_or(0) as f64 / it.count.max(1) as f64)
@@ -266,6 +325,9 @@ impl Bpf {
     /// Counts these tasks, which run already, from now on.
     pub(crate) fn join(&mut self, tasks: &[libc::pid_t]) -> Result<(), StartError> {
         let what = "count the process by BPF";
+        if let Some(stacks) = &mut self.stacks {
+            tasks.iter().for_each(|task| stacks.images.read(*task));
+        }
         let entered = tasks.iter().try_for_each(|task| self.enter(*task, UNKNOWN));
         entered.map_err(|error| StartError::System { what, error: io::Error::other(error) })
     }
@@ -295,6 +357,40 @@ impl Bpf {
     /// The readings.
     pub(crate) fn take_timeline(&mut self) -> Option<Timeline> {
         self.timeline.take()
+    }
+
+    /// Where it crossed from, if that was wanted.
+    pub(crate) fn take_sites(&mut self) -> Option<Sites> {
+        self.stacks.take().map(|stacks| stacks.sites)
+    }
+
+    /// The call sites until now.
+    fn sites(&self, stacks: &Stacks) -> Option<Sites> {
+        let sites = HashMap::<&MapData, SiteKey, Sums>::try_from(self.ebpf.map("sites")?).ok()?;
+        let frames = StackTraceMap::<&MapData>::try_from(self.ebpf.map("stacks")?).ok()?;
+        let places =
+            sites.iter().filter_map(Result::ok).filter(|(key, _)| key.pid != stacks.yardstick as u32);
+        let places = places.map(|(key, sums)| {
+            let found = |id: u32| Some((id & SKIPPED != 0, frames.get(&(id & !SKIPPED), 0).ok()?));
+            let walked = u32::try_from(key.stack).ok().and_then(found).map(|(skipped, stack)| {
+                let innermost = skipped.then_some(key.instruction);
+                innermost.into_iter().chain(stack.frames().iter().map(|frame| frame.ip)).collect()
+            });
+            let place = Place {
+                pid: key.pid as libc::pid_t,
+                image: key.image,
+                frames: walked.unwrap_or_else(|| vec![key.instruction]),
+                top: key.caller,
+            };
+            let (kind, name) = match key.boundary.checked_sub(IS_FAULT) {
+                Some(fault) => {
+                    (Kind::Fault, FAULTS.get(fault as usize).copied().unwrap_or_default().to_owned())
+                }
+                None => (Kind::Call, call_name(key.boundary.into())),
+            };
+            (place, kind, name, sums.tally())
+        });
+        Some(Sites::of(places, &stacks.images))
     }
 
     /// What was counted.
@@ -352,15 +448,26 @@ fn values(map: &Array<&mut MapData, Task>) -> Vec<Task> {
 
 impl Counter for Bpf {
     fn attach(&mut self, pid: libc::pid_t) -> Result<(), StartError> {
+        if let Some(stacks) = &mut self.stacks {
+            // Without the kernel's reports the places are addresses only.
+            stacks.rings = Rings::open(pid, Wanted { stacks: true, ..Wanted::default() }).ok();
+        }
         let what = "count the command by BPF";
         self.enter(pid, BORN).map_err(|error| StartError::System { what, error: io::Error::other(error) })
     }
 
     fn period(&self) -> Option<Duration> {
-        self.timeline.as_ref().map(Timeline::period)
+        let maps = self.stacks.as_ref().map(|_| MAPS_PERIOD);
+        self.timeline.as_ref().map(Timeline::period).or(maps)
     }
 
     fn sample(&mut self) {
+        if let Some(stacks) = &mut self.stacks {
+            stacks.read();
+        }
+        if self.timeline.is_none() {
+            return;
+        }
         let counts = self.snapshot().minus(&self.before).counts();
         if let Some(timeline) = &mut self.timeline {
             timeline.read(&counts);
@@ -369,6 +476,12 @@ impl Counter for Bpf {
 
     fn ended(&mut self, _: libc::pid_t) {
         self.counts = self.finish();
+        if let Some(mut stacks) = self.stacks.take() {
+            let rest = stacks.rings.take().map(|mut rings| rings.finish()).unwrap_or_default();
+            rest.iter().for_each(|record| stacks.images.apply(record));
+            stacks.sites = self.sites(&stacks).unwrap_or_default();
+            self.stacks = Some(stacks);
+        }
         if let Some(timeline) = &mut self.timeline {
             timeline.read(&self.counts);
         }
@@ -426,7 +539,7 @@ impl Snapshot {
             birth_ns: total(Total::Birth),
             before_ns: total(Total::Before),
         });
-        counts.lost = total(Total::Lost);
+        (counts.lost, counts.sites_lost) = (total(Total::Lost), total(Total::LostSites));
         let began = 1 + total(Total::Processes) + total(Total::Threads);
         counts.left_running = began.saturating_sub(total(Total::Ended));
         counts

@@ -72,8 +72,18 @@ impl Yardstick {
     }
 
     pub(crate) fn measure(&mut self) -> Option<Pair> {
+        self.measure_while(|| ())
+    }
+
+    /// Measures, and calls `meanwhile` once in a millisecond.
+    pub(crate) fn measure_while(&mut self, mut meanwhile: impl FnMut()) -> Option<Pair> {
         let mut bytes = [0; size_of::<Batches>()];
         self.ask.write_all(b"m").ok()?;
+        let mut poll = libc::pollfd { fd: self.answer.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one valid entry.
+        while unsafe { libc::poll(&mut poll, 1, 1) } == 0 {
+            meanwhile();
+        }
         self.answer.read_exact(&mut bytes).ok()?;
         // SAFETY: plain numbers, of which any bits are valid.
         let batches: Batches = unsafe { mem::transmute(bytes) };

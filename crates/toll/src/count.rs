@@ -117,6 +117,12 @@ pub struct Counts {
     pub left_running: u64,
     /// Tasks that could not be followed.
     pub lost: u64,
+    /// Programs that the source may not count, from their execution on.
+    pub hidden: u64,
+    /// Crossings of which only the number is known, because what names them did not fit.
+    pub unnamed: u64,
+    /// Crossings without their call site, because there are too many sites.
+    pub sites_lost: u64,
 }
 
 impl Counts {

@@ -31,7 +31,7 @@ impl Events {
         if filter::ends_events() {
             return None;
         }
-        let files: io::Result<Vec<File>> = EVENTS.iter().map(|event| open(*event, pid)).collect();
+        let files: io::Result<Vec<File>> = EVENTS.iter().map(|event| open_counter(*event, pid)).collect();
         files.ok().map(Self)
     }
 
@@ -47,7 +47,7 @@ impl Events {
     }
 }
 
-fn open(event: u32, pid: libc::pid_t) -> io::Result<File> {
+fn open_counter(event: u32, pid: libc::pid_t) -> io::Result<File> {
     let mut attributes = abi::perf_event_attr {
         type_: abi::PERF_TYPE_SOFTWARE,
         size: size_of::<abi::perf_event_attr>() as u32,
@@ -57,8 +57,17 @@ fn open(event: u32, pid: libc::pid_t) -> io::Result<File> {
     attributes.set_disabled(1);
     attributes.set_enable_on_exec(1);
     attributes.set_inherit(1);
+    open(&mut attributes, pid, -1)
+}
+
+/// An event of a task, on one CPU or on all (-1).
+pub(crate) fn open(
+    attributes: &mut abi::perf_event_attr,
+    pid: libc::pid_t,
+    cpu: libc::c_int,
+) -> io::Result<File> {
     // SAFETY: the attributes are valid for the size that they state; the kernel only reads them.
-    let fd = unsafe { sys::perf_event_open(&mut attributes, pid, -1, -1, abi::PERF_FLAG_FD_CLOEXEC.into()) };
+    let fd = unsafe { sys::perf_event_open(attributes, pid, cpu, -1, abi::PERF_FLAG_FD_CLOEXEC.into()) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -6,6 +6,8 @@ use crate::bpf::{Bpf, BpfError, Overhead};
 use crate::calibrate::Yardstick;
 use crate::count::{Counts, Kind, Source};
 use crate::filter;
+use crate::perf::Perf;
+use crate::sites::Sites;
 use crate::start::StartError;
 use crate::timeline::Timeline;
 use crate::trace::Tracer;
@@ -29,6 +31,7 @@ impl Wanted {
     pub const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("auto", Self::Auto, "the first of these that works here"),
         ("bpf", Self::Only(Source::Bpf), "programs in the kernel, which also time (root)"),
+        ("perf", Self::Only(Source::Perf), "records of the kernel, read while the command runs (tracefs)"),
         ("ptrace", Self::Only(Source::Ptrace), "two runs: one stopped at each call, one undisturbed"),
         ("none", Self::Only(Source::Accounts), "the kernel's accounts alone"),
     ];
@@ -39,6 +42,8 @@ impl Wanted {
 pub struct Extras {
     /// When the program crossed.
     pub timeline: bool,
+    /// Where it crossed from.
+    pub stacks: bool,
 }
 
 /// What the runs of one command gave.
@@ -56,6 +61,8 @@ pub struct Counted {
     pub slowdown: Option<f64>,
     /// When it crossed, if that was wanted and the source can say it.
     pub timeline: Option<Timeline>,
+    /// Where it crossed from, if that was wanted.
+    pub sites: Option<Sites>,
     /// What a reader must know.
     pub warnings: Vec<Warning>,
 }
@@ -91,47 +98,118 @@ pub fn run(
         let text = "the timeline is skipped: only BPF can read the counts while the program runs";
         warnings.push(Warning::new(warning::NOT_COUNTED, text));
     }
+    if wants(Source::Perf) {
+        match by_perf(command, limits, extras)? {
+            Ok(mut counted) => {
+                warnings.append(&mut counted.warnings);
+                return Ok(Counted { warnings, ..counted });
+            }
+            Err(text) => warnings.push(Warning::new(warning::COUNTED_LESS, text)),
+        }
+    }
     let mut counted = None;
     if wants(Source::Ptrace) {
-        let mut tracer = Tracer::default();
+        let mut tracer = Tracer::new(extras.stacks);
         let watched = match filter::ends_tracer() {
             true => Err(StartError::System { what: "trace", error: io::ErrorKind::PermissionDenied.into() }),
             false => watch(command, limits, &mut tracer),
         };
-        match watched {
+        match accepted(watched)? {
             Ok(account) => counted = Some((account, tracer.counts())),
-            // The tracer was refused, not the command.
-            Err(StartError::System { what, error }) => {
-                let text = format!("crossings were not counted: cannot {what}: {error}");
-                warnings.push(Warning::new(warning::NOT_COUNTED, text));
-            }
-            Err(error) => return Err(error),
+            Err(text) => warnings.push(Warning::new(warning::NOT_COUNTED, text)),
         }
     }
     let account = watch(command, limits, &mut Uncounted)?;
-    let Some((first, mut counts)) = counted else {
-        return Ok(Counted {
+    let Some((first, (mut counts, sites))) = counted else {
+        return Ok(Counted { warnings, ..Counted::of(Source::Accounts, account, None) });
+    };
+    warnings.extend(not_repeatable(&first, &account));
+    counts.take_faults(&account);
+    counts.take_switches(&account);
+    let slowdown = Some(first.wall.as_secs_f64() / account.wall.as_secs_f64().max(1e-9));
+    Ok(Counted { slowdown, sites, warnings, ..Counted::of(Source::Ptrace, account, Some(counts)) })
+}
+
+/// Counts by perf events, or says why they are refused.
+fn by_perf(
+    command: &[OsString],
+    limits: Limits,
+    extras: Extras,
+) -> Result<Result<Counted, String>, StartError> {
+    if filter::ends_events() {
+        return Ok(Err("a filter of this sandbox ends the process that opens perf events (SIGSYS)".into()));
+    }
+    let mut yardstick = Yardstick::start()?;
+    let bare = yardstick.measure();
+    let (mut perf, mut overhead) = match Perf::open(&mut yardstick, bare, extras.stacks) {
+        Ok(opened) => opened,
+        Err(error) => {
+            return Ok(Err(format!(
+                "perf events are refused: {error}; they need a readable tracefs, and CAP_PERFMON or kernel.perf_event_paranoid at -1"
+            )));
+        }
+    };
+    let account = match accepted(watch(command, limits, &mut perf))? {
+        Ok(account) => account,
+        Err(text) => return Ok(Err(text)),
+    };
+    let (mut counts, sites) = perf.counts();
+    // The machine may have changed its speed meanwhile.
+    if let (Some(overhead), Some(after)) = (&mut overhead, yardstick.measure()) {
+        overhead.bare = overhead.bare.spanned(&after);
+    }
+    counts.take_faults(&account);
+    let mut warnings = Vec::new();
+    if counts.unnamed > 0 {
+        let text = format!(
+            "{} records of the kernel were lost, because the program was faster than this one read them: the counts by name are too small by as many",
+            counts.unnamed
+        );
+        warnings.push(Warning::new(warning::NOT_COUNTED, text));
+    }
+    if counts.hidden > 0 {
+        let text = format!(
+            "{} set-uid programs were not counted: the kernel ends perf events at their execution (--count bpf counts them)",
+            counts.hidden
+        );
+        warnings.push(Warning::new(warning::NOT_COUNTED, text));
+    }
+    warnings.extend(sites_lost(&counts));
+    Ok(Ok(Counted { overhead, sites, warnings, ..Counted::of(Source::Perf, account, Some(counts)) }))
+}
+
+/// Warns of crossings that are in the counts and not in the call sites.
+fn sites_lost(counts: &Counts) -> Option<Warning> {
+    let text =
+        format!("{} crossings have no call site: there are too many different ones", counts.sites_lost);
+    (counts.sites_lost > 0).then(|| Warning::new(warning::NOT_COUNTED, text))
+}
+
+/// The account of a pass that counts, or why it was refused: that is not the fault of the command.
+fn accepted(passed: Result<Account, StartError>) -> Result<Result<Account, String>, StartError> {
+    match passed {
+        Ok(account) => Ok(Ok(account)),
+        Err(StartError::System { what, error }) => {
+            Ok(Err(format!("crossings were not counted: cannot {what}: {error}")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Counted {
+    fn of(source: Source, account: Account, counts: Option<Counts>) -> Self {
+        let warnings = Vec::new();
+        Self {
             account,
-            source: Source::Accounts,
-            counts: None,
+            source,
+            counts,
             overhead: None,
             slowdown: None,
             timeline: None,
+            sites: None,
             warnings,
-        });
-    };
-    warnings.extend(not_repeatable(&first, &account));
-    add_accounts(&mut counts, &account);
-    let slowdown = Some(first.wall.as_secs_f64() / account.wall.as_secs_f64().max(1e-9));
-    Ok(Counted {
-        account,
-        source: Source::Ptrace,
-        counts: Some(counts),
-        overhead: None,
-        slowdown,
-        timeline: None,
-        warnings,
-    })
+        }
+    }
 }
 
 /// Counts a process that runs already, with what it starts, until it ends, the time is up or a signal arrives.
@@ -168,7 +246,7 @@ impl Counting {
     fn open(extras: Extras) -> Result<Result<Self, BpfError>, StartError> {
         let mut yardstick = Yardstick::start()?;
         let bare = yardstick.measure();
-        Ok(Bpf::open().map(|mut bpf| {
+        Ok(Bpf::open(extras.stacks).map(|mut bpf| {
             let overhead = bare.and_then(|bare| bpf.calibrate(&mut yardstick, bare));
             if extras.timeline {
                 bpf.start_timeline();
@@ -179,7 +257,7 @@ impl Counting {
 
     /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
     fn close(mut self, account: Account, counts: Counts) -> Counted {
-        let timeline = self.bpf.take_timeline();
+        let (timeline, sites) = (self.bpf.take_timeline(), self.bpf.take_sites());
         drop(self.bpf);
         if let (Some(overhead), Some(after)) = (&mut self.overhead, self.yardstick.measure()) {
             overhead.bare = overhead.bare.spanned(&after);
@@ -189,21 +267,23 @@ impl Counting {
             let text = format!("{} tasks were not counted: too many run at once", counts.lost);
             warnings.push(Warning::new(warning::NOT_COUNTED, text));
         }
-        let (source, overhead) = (Source::Bpf, self.overhead);
-        Counted { account, source, counts: Some(counts), overhead, slowdown: None, timeline, warnings }
+        warnings.extend(sites_lost(&counts));
+        let overhead = self.overhead;
+        Counted { overhead, timeline, sites, warnings, ..Counted::of(Source::Bpf, account, Some(counts)) }
     }
 }
 
-/// What the accounts of an undisturbed run count.
-fn add_accounts(counts: &mut Counts, account: &Account) {
-    for (kind, name, count) in [
-        (Kind::Fault, "minor", account.minor_faults),
-        (Kind::Fault, "major", account.major_faults),
-        (Kind::Switch, "voluntary", account.voluntary_switches),
-        (Kind::Switch, "involuntary", account.involuntary_switches),
-        (Kind::Switch, "to another CPU", account.migrations.unwrap_or(0)),
-    ] {
-        counts.add(kind, name, count);
+/// What the accounts of a run count, for sources that do not count it themselves.
+impl Counts {
+    fn take_faults(&mut self, account: &Account) {
+        self.add(Kind::Fault, "minor", account.minor_faults);
+        self.add(Kind::Fault, "major", account.major_faults);
+        self.add(Kind::Switch, "to another CPU", account.migrations.unwrap_or(0));
+    }
+
+    fn take_switches(&mut self, account: &Account) {
+        self.add(Kind::Switch, "voluntary", account.voluntary_switches);
+        self.add(Kind::Switch, "involuntary", account.involuntary_switches);
     }
 }
 

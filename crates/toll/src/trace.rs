@@ -1,7 +1,10 @@
 //! Counts under ptrace: a seccomp filter stops the program once at each system call (ptrace(2), seccomp(2)).
 
-use crate::count::{Counts, Kind, call_name};
+use crate::count::{Counts, Kind, Tally, call_name};
+use crate::images::Images;
 use crate::launch::Prepare;
+use crate::sites::{Place, Sites};
+use crate::stack::stack_of;
 use crate::start::StartError;
 use crate::watch::{Counter, next_change};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,17 +30,35 @@ pub(crate) struct Tracer {
     counts: Counts,
     executed: bool,
     tasks: BTreeSet<libc::pid_t>,
+    /// Where calls came from, if that is wanted.
+    stacks: Option<Stacks>,
+}
+
+#[derive(Default)]
+struct Stacks {
+    images: Images,
+    places: BTreeMap<(Place, u64), u64>,
 }
 
 impl Tracer {
-    /// What was counted.
-    pub(crate) fn counts(mut self) -> Counts {
+    pub(crate) fn new(stacks: bool) -> Self {
+        Self { stacks: stacks.then(Stacks::default), ..Self::default() }
+    }
+
+    /// What was counted, and where it came from if that was wanted.
+    pub(crate) fn counts(mut self) -> (Counts, Option<Sites>) {
         for (number, count) in self.calls {
             let tally = self.counts.at(Kind::Call, call_name(number));
             tally.count += count;
             tally.one_byte = Some(self.one_byte.get(&number).copied().unwrap_or(0));
         }
-        self.counts
+        let sites = self.stacks.map(|Stacks { images, places }| {
+            let sites = places.into_iter().map(|((place, number), count)| {
+                (place, Kind::Call, call_name(number), Tally { count, ..Tally::default() })
+            });
+            Sites::of(sites, &images)
+        });
+        (self.counts, sites)
     }
 
     fn call(&mut self, pid: libc::pid_t) {
@@ -55,6 +76,9 @@ impl Tracer {
         *self.calls.entry(number).or_default() += 1;
         let moves = [libc::SYS_read, libc::SYS_write].contains(&(number as libc::c_long));
         *self.one_byte.entry(number).or_default() += u64::from(moves && bytes == 1);
+        if let Some(stacks) = &mut self.stacks {
+            stacks.take(pid, number, info.instruction_pointer, info.stack_pointer);
+        }
     }
 
     fn event(&mut self, pid: libc::pid_t, event: libc::c_int) {
@@ -67,10 +91,17 @@ impl Tracer {
             libc::PTRACE_EVENT_EXEC => {
                 if !mem::replace(&mut self.executed, true) {
                     // What was before is ours; the program begins with its execution.
-                    *self = Self { executed: true, tasks: mem::take(&mut self.tasks), ..Self::default() };
+                    let (tasks, stacks) = (mem::take(&mut self.tasks), mem::take(&mut self.stacks));
+                    *self = Self { executed: true, tasks, stacks, ..Self::default() };
+                    if let Some(stacks) = &mut self.stacks {
+                        stacks.places.clear();
+                    }
                     self.calls.insert(libc::SYS_execve as u64, 1);
                 }
                 self.counts.at(Kind::Exec, "exec").count += 1;
+                if let Some(stacks) = &mut self.stacks {
+                    stacks.images.executed(pid);
+                }
                 // A thread that executes takes the number of the first one.
                 let mut before: libc::c_ulong = 0;
                 // SAFETY: the number is valid for the call to fill.
@@ -83,6 +114,18 @@ impl Tracer {
             }
             _ => {}
         }
+    }
+}
+
+impl Stacks {
+    fn take(&mut self, pid: libc::pid_t, number: u64, instruction: u64, pointer: u64) {
+        let image = self.images.current(pid);
+        if self.images.find(pid, image, instruction).is_none() {
+            // New code, or the first call of a task.
+            self.images.read(pid);
+        }
+        let (frames, top) = stack_of(pid, instruction, pointer);
+        *self.places.entry((Place { pid, image, frames, top }, number)).or_default() += 1;
     }
 }
 

@@ -102,6 +102,11 @@ fn the_tracer_counts_exactly() {
 }
 
 #[test]
+fn perf_events_count_exactly() {
+    exact(Source::Perf);
+}
+
+#[test]
 fn bpf_counts_exactly() {
     exact(Source::Bpf);
 }
@@ -135,7 +140,7 @@ fn nothing_that_a_command_leaves_behind_stays_stopped() {
 
 #[test]
 fn a_filter_of_the_command_kills_it_as_it_does_uncounted() {
-    for source in [Source::Accounts, Source::Ptrace, Source::Bpf] {
+    for source in [Source::Accounts, Source::Ptrace, Source::Perf, Source::Bpf] {
         let counted = count(source, "refused", 1);
         assert_eq!(counted.account.end, End::Killed(libc::SIGSYS), "{source:?}");
     }
@@ -145,7 +150,7 @@ fn a_filter_of_the_command_kills_it_as_it_does_uncounted() {
 fn the_slices_of_the_timeline_sum_to_the_bill() {
     let command: Vec<OsString> =
         [env!("CARGO_BIN_EXE_toll-programs"), "sleep", "300"].map(OsString::from).into();
-    let extras = Extras { timeline: true };
+    let extras = Extras { timeline: true, ..Extras::default() };
     let counted = run(&command, Wanted::Auto, Limits::default(), extras).unwrap();
     let Some(timeline) = &counted.timeline else {
         assert!(counted.warnings.iter().any(|it| it.text.contains("timeline is skipped")));

@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Write the tolls and crossings of each 10 ms to this file, as a Chrome trace that Perfetto draws (BPF only)
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     timeline: Option<PathBuf>,
+    /// Show the ten call sites that pay most, with their callers as far as these have frame pointers
+    #[arg(long, conflicts_with = "against")]
+    stacks: bool,
     #[command(flatten)]
     destination: Destination,
     /// The command and its arguments
@@ -76,7 +79,7 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     let store = output::store(&args.destination.store).ok().flatten();
     let pricing = Pricing::before(args.price, store.as_ref(), &host)?;
     let limits = Limits { time: args.time };
-    let extras = Extras { timeline: args.timeline.is_some() };
+    let extras = Extras { timeline: args.timeline.is_some(), stacks: args.stacks };
     let (counted, command) = match args.pid {
         Some(pid) => (tollgate_toll::join(pid, limits, extras)?, tollgate_toll::command_of(pid)),
         None => (tollgate_toll::run(&args.command, args.count, limits, extras)?, bill::words(&args.command)),

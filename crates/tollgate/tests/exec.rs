@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tollgate_testkit::{skip, skip_case};
 
 /// Sources that every place has, and what is best here.
-const SOURCES: [&str; 3] = ["none", "ptrace", "auto"];
+const SOURCES: [&str; 4] = ["none", "ptrace", "perf", "auto"];
 
 fn exec(source: &str, options: &[&str], dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
@@ -110,7 +110,7 @@ fn kill(pid: u32, signal: &str) {
 
 #[test]
 fn a_signal_reaches_the_command_and_the_bill_is_printed() {
-    for source in ["none", "auto"] {
+    for source in ["none", "perf", "auto"] {
         for (signal, status) in [("INT", 3), ("TERM", 4)] {
             let dir = TempDir::new().unwrap();
             let script = "trap 'exit 3' INT; trap 'exit 4' TERM; echo ready; while :; do sleep 0.05; done";
@@ -125,7 +125,7 @@ fn a_signal_reaches_the_command_and_the_bill_is_printed() {
 
 #[test]
 fn sigkill_leaves_no_command_and_nothing_attached() {
-    for source in ["none", "auto"] {
+    for source in ["none", "perf", "auto"] {
         let dir = TempDir::new().unwrap();
         let (mut child, mut lines) = started(source, "echo $$; exec sleep 1000", dir.path());
         kill(child.id(), "KILL");
@@ -307,7 +307,7 @@ fn unlike_strace(words: &[String], dir: &Path, quiet: &dyn Fn(&mut Command)) -> 
         .collect();
     assert!(strace.len() > 5, "{strace:?}");
     let mut wrong = Vec::new();
-    for source in ["ptrace", "auto"] {
+    for source in ["ptrace", "perf", "auto"] {
         let mut run = exec(source, &["--json"], dir);
         run.arg("--").args(words);
         quiet(&mut run);
@@ -402,8 +402,12 @@ fn a_set_uid_program_keeps_its_user() {
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o4755)).unwrap();
     }
     for source in SOURCES {
-        let (output, _) = output(source, &[], &[program.to_str().unwrap(), "-u"]);
+        let (output, bill) = output(source, &[], &[program.to_str().unwrap(), "-u"]);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "65534\n", "{source}");
+        if bill.contains("Counted by the kernel's events") {
+            let bill = bill.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(bill.contains("1 set-uid programs were not counted"), "{bill}");
+        }
     }
 }
 
@@ -481,5 +485,23 @@ fn the_timeline_is_a_chrome_trace_or_is_skipped_with_a_reason() {
         let slices = events.iter().filter(|event| event["ph"] == "X");
         let sleeps: u64 = slices.filter_map(|event| event["args"]["clock_nanosleep"].as_u64()).sum();
         assert_eq!(sleeps, 1, "{trace}");
+    }
+}
+
+#[test]
+fn the_call_sites_are_in_the_bill_and_what_show_prints() {
+    for source in SOURCES {
+        let dir = TempDir::new().unwrap();
+        let run = exec(source, &["--stacks"], dir.path()).args(["--", "ls", "/"]).output().unwrap();
+        assert!(run.status.success(), "{source}: {}", String::from_utf8_lossy(&run.stderr));
+        let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
+        let counted =
+            ["Counted in the kernel", "Counted by the kernel's events", "Counted in a run of its own"];
+        let is_counted = counted.iter().any(|text| bill.contains(text));
+        assert_eq!(bill.contains("The call sites that pay most"), is_counted, "{source}: {bill}");
+        let mut show = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        show.args(["show", "latest", "--store"]).arg(dir.path().join("store"));
+        let shown = show.env("LANG", "C.UTF-8").env_remove("LC_ALL").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&shown.stdout), bill, "{source}");
     }
 }

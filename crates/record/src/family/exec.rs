@@ -44,6 +44,9 @@ pub struct ExecFound {
     /// What would save, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub savings: Vec<Saving>,
+    /// The call sites that pay most, the most expensive first, if they were wanted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<CallSite>,
 }
 
 /// What filling caches again after switches costs: contained in the parts of the bill, and known as a range only.
@@ -91,4 +94,39 @@ pub struct TollFound {
     /// The price of one crossing in and out, in nanoseconds, with its interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_ns: Option<[f64; 3]>,
+}
+
+/// A place in the program that crosses a boundary, with the functions that led to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallSite {
+    /// What kind of boundary: `system call` or `fault`.
+    pub kind: String,
+    /// Its name, as that of the boundary's own row.
+    pub name: String,
+    /// Crossings from here.
+    pub crossings: u64,
+    /// Toll and kernel work of all of them, in nanoseconds, with the interval; absent without prices and times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<[f64; 3]>,
+    /// The functions, the innermost first.
+    pub frames: Vec<Frame>,
+    /// Whether these are all functions up to the beginning of the program or thread. Code without frame pointers ends a walk early.
+    pub complete: bool,
+}
+
+/// A function that was being executed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// Its name; absent where the file has no symbol, or is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The file that contains its code; empty for code that is of no file.
+    pub file: String,
+    /// The place in that file, in bytes; the address, for code that is of no file.
+    pub offset: u64,
+    /// Source file and line, where the file says them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }

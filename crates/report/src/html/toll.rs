@@ -3,6 +3,7 @@
 use super::bills;
 use super::runs::Runs;
 use crate::chart::{Cell, Figure, Scale, Table, Unit, mark, rungs};
+use crate::exec::callers;
 use crate::markup::clean;
 use maud::{Markup, html};
 use tollgate_record::number::{count, percent};
@@ -29,7 +30,10 @@ pub(super) fn section(runs: &Runs) -> Markup {
             }
         }
         (bills::programs(runs))
-        @for (n, whole) in &programs { (crossings(runs, *n, whole)) }
+        @for (n, whole) in &programs {
+            (crossings(runs, *n, whole))
+            (call_sites(runs, *n, whole))
+        }
         (runs.remarks(|it| it.family() == "exec"))
     }
 }
@@ -58,6 +62,28 @@ fn crossings(runs: &Runs, n: usize, whole: &Measurement) -> Markup {
         figure.notes.push(format!("{left_out} more are in the table."));
     }
     figure.element()
+}
+
+/// The places that pay most, as a table.
+fn call_sites(runs: &Runs, n: usize, whole: &Measurement) -> Markup {
+    let Some(found) = whole.found.exec().filter(|found| !found.sites.is_empty()) else { return html! {} };
+    let columns = [("boundary", false), ("count", true), ("sum, ns", true), ("share", true), ("from", false)];
+    let mut table = Table::new("The call sites that pay most", &columns);
+    for site in &found.sites {
+        let ns = site.ns.map(|[ns, ..]| ns);
+        let share = ns.zip(whole.ns).map(|(ns, all)| ns / all.estimate).filter(|share| share.is_finite());
+        table.row(vec![
+            Cell::text(format!("{} {}", site.kind, site.name)),
+            Cell::count(site.crossings),
+            Cell::maybe(ns),
+            share.map_or(Cell::None, |share| Cell::Number(percent(share), share)),
+            Cell::text(callers(site, site.frames.len())),
+        ]);
+    }
+    html! {
+        h3 { (runs.before(n)) "The call sites that pay most" }
+        (table.element())
+    }
 }
 
 /// The kind and the name: `system call read`.

@@ -110,11 +110,13 @@ pub struct Cache {
     ways: usize,
     set_mask: u64,
     shift: u32,
-    /// The place of the line that was accessed last, without its dirty bit: to read it again changes nothing, in
-    /// any policy. 0 when it is not there.
-    last: u64,
-    /// Whether a hit in the first place of a set changes nothing.
-    first_is_settled: bool,
+    /// For each set a copy of the place of its line that was accessed last: to access it again changes nothing but its
+    /// dirty bit, in any policy. That bit is in the place itself only after [`settle`](Self::settle). 0 when there is none.
+    latest: Vec<u64>,
+    /// In which way each of those is.
+    latest_ways: Vec<u32>,
+    /// How many places are empty.
+    empty: u64,
     order: Order,
     /// How often the contents, or the order of eviction, changed.
     changes: u64,
@@ -149,8 +151,9 @@ impl Cache {
             ways,
             set_mask: u64::from(geometry.sets()) - 1,
             shift: geometry.line_shift(),
-            last: 0,
-            first_is_settled: ways == 1 || policy != Policy::Plru,
+            latest: vec![0; geometry.sets() as usize],
+            latest_ways: vec![0; geometry.sets() as usize],
+            empty: geometry.lines(),
             order,
             changes: 0,
             counts: Counts::default(),
@@ -208,58 +211,46 @@ impl Cache {
         let wanted = line << LINE_SHIFT | VALID;
         self.counts.reads += u64::from(!store);
         self.counts.writes += u64::from(store);
-        if !store && wanted == self.last {
-            return Found::Hit;
-        }
-        let start = (line & self.set_mask) as usize * self.ways;
-        if self.first_is_settled
-            && let Some(first) = self.places.get_mut(start)
-            && *first & !DIRTY == wanted
-        {
-            self.last = wanted;
-            if store && self.write.back {
-                *first |= DIRTY;
-            } else if store {
-                self.counts.writes_through += 1;
+        let set = (line & self.set_mask) as usize;
+        match self.latest.get_mut(set) {
+            Some(latest) if *latest & !DIRTY == wanted => {
+                if store && self.write.back {
+                    *latest |= DIRTY;
+                } else if store {
+                    self.counts.writes_through += 1;
+                }
+                Found::Hit
             }
-            return Found::Hit;
+            _ => self.find(wanted, set, store),
         }
-        self.find(wanted, start, store)
     }
 
-    /// Whether [`access_first`](Self::access_first) ever finds anything.
-    pub(crate) fn has_first(&self) -> bool {
-        self.first_is_settled && self.write.back
-    }
-
-    /// Whether an access finds its line where the last one in that set was, so that nothing changes but its
-    /// dirty bit. The caller counts such a hit ([`count_hits`](Self::count_hits)); otherwise nothing has happened.
-    /// Only for caches that [have](Self::has_first) this.
+    /// Whether an access finds the line that the last one in that set found, so that nothing changes but its dirty bit. The
+    /// caller counts such a hit ([`count_hits`](Self::count_hits)); otherwise nothing has happened. Only for caches that
+    /// write back.
     #[inline(always)]
-    pub(crate) fn access_first(&mut self, address: u64, store: bool) -> bool {
+    pub(crate) fn access_latest(&mut self, address: u64, store: bool) -> bool {
         let line = address >> self.shift;
-        let Some(first) = self.places.get_mut((line & self.set_mask) as usize * self.ways) else {
-            return false;
-        };
-        if *first & !DIRTY != line << LINE_SHIFT | VALID {
+        let Some(latest) = self.latest.get_mut((line & self.set_mask) as usize) else { return false };
+        if *latest & !DIRTY != line << LINE_SHIFT | VALID {
             return false;
         }
-        *first |= u64::from(store) * DIRTY;
+        *latest |= u64::from(store) * DIRTY;
         true
     }
 
-    /// [`access_first`](Self::access_first) for one access after the other, until there is one that it does not find
+    /// [`access_latest`](Self::access_latest) for one access after the other, until there is one that it does not find
     /// or that is not to a page (an address and a mask); how many it found. They are counted.
     #[inline(always)]
-    pub(crate) fn access_firsts(&mut self, touches: &[Touch], (page, mask): (u64, u64)) -> usize {
-        let (shift, set_mask, ways) = (self.shift, self.set_mask, self.ways);
-        let places = self.places.as_mut_slice();
+    pub(crate) fn access_latests(&mut self, touches: &[Touch], (page, mask): (u64, u64)) -> usize {
+        let (shift, set_mask) = (self.shift, self.set_mask);
+        let sets = self.latest.as_mut_slice();
         let mut stores = 0;
         let mut found = touches.len();
         for (i, touch) in touches.iter().enumerate() {
             let line = touch.pa() >> shift;
-            let first = places.get_mut((line & set_mask) as usize * ways);
-            let Some(first) = first.filter(|first| **first & !DIRTY == line << LINE_SHIFT | VALID) else {
+            let latest = sets.get_mut((line & set_mask) as usize);
+            let Some(latest) = latest.filter(|latest| **latest & !DIRTY == line << LINE_SHIFT | VALID) else {
                 found = i;
                 break;
             };
@@ -267,29 +258,37 @@ impl Cache {
                 found = i;
                 break;
             }
-            *first |= u64::from(touch.store()) * DIRTY;
+            *latest |= u64::from(touch.store()) * DIRTY;
             stores += u64::from(touch.store());
         }
         self.count_hits(found as u64 - stores, stores);
         found
     }
 
-    /// Counts what [`access_first`](Self::access_first) found.
+    /// Counts what [`access_latest`](Self::access_latest) found.
     #[inline(always)]
     pub(crate) fn count_hits(&mut self, reads: u64, writes: u64) {
         self.counts.reads += reads;
         self.counts.writes += writes;
     }
 
+    /// An access was counted that is counted again.
+    pub(crate) fn count_again(&mut self, store: bool) {
+        self.counts.reads -= u64::from(!store);
+        self.counts.writes -= u64::from(store);
+    }
+
     /// The rest of an access.
     #[inline(never)]
-    fn find(&mut self, wanted: u64, start: usize, store: bool) -> Found {
+    fn find(&mut self, wanted: u64, set: usize, store: bool) -> Found {
+        self.settle(set);
         if store && !self.write.back {
             self.counts.writes_through += 1;
         }
         let dirt = if store && self.write.back { DIRTY } else { 0 };
-        let set = &mut self.places[start..start + self.ways];
-        let before = std::mem::replace(&mut self.last, wanted);
+        let (number, set) = (set, &mut self.places[set * self.ways..][..self.ways]);
+        let latest = &mut self.latest[number];
+        let latest_way = &mut self.latest_ways[number];
         let old = match &mut self.order {
             Order::Lru if !store || self.write.allocate => {
                 // The line comes first, and each of the others takes the place of the one before, until its old
@@ -299,59 +298,57 @@ impl Cache {
                     leaving = std::mem::replace(place, leaving);
                     if leaving & !DIRTY == wanted {
                         set[0] |= leaving & DIRTY;
+                        *latest = set[0];
                         self.changes += u64::from(way > 0);
                         return Found::Hit;
                     }
                 }
+                *latest = set[0];
                 leaving
             }
             order => {
                 if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
                     set[way] |= dirt;
+                    (*latest, *latest_way) = (set[way], way as u32);
                     match order {
                         Order::Lru => {
                             self.changes += u64::from(way > 0);
                             move_to_front(&mut set[..=way]);
+                            *latest_way = 0;
                         }
                         Order::Fifo | Order::Random(_) | Order::Lfsr(_) => {}
                         Order::Plru(trees) => {
-                            let tree = &mut trees[start / self.ways];
-                            let before = *tree;
-                            point_away(tree, way, self.ways);
-                            self.changes += u64::from(*tree != before);
+                            let before = trees[number];
+                            point_away(&mut trees[number], way, self.ways);
+                            self.changes += u64::from(trees[number] != before);
                         }
                     }
                     return Found::Hit;
                 }
                 if store && !self.write.allocate {
                     self.counts.write_misses += 1;
-                    self.last = before;
                     return Found::NotFilled;
                 }
-                let new = wanted | dirt;
-                match order {
+                let empty = match self.empty {
+                    0 => None,
+                    _ => set.iter().position(|&place| place == 0),
+                };
+                let way = match order {
                     Order::Lru | Order::Fifo => {
                         move_to_front(set);
-                        std::mem::replace(&mut set[0], new)
+                        0
                     }
                     Order::Plru(trees) => {
-                        let tree = &mut trees[start / self.ways];
-                        let empty = set.iter().position(|&p| p == 0);
+                        let tree = &mut trees[number];
                         let way = empty.unwrap_or_else(|| pointed_at(*tree, self.ways));
                         point_away(tree, way, self.ways);
-                        std::mem::replace(&mut set[way], new)
+                        way
                     }
-                    Order::Random(choices) => {
-                        let empty = set.iter().position(|&p| p == 0);
-                        let way = empty.unwrap_or_else(|| choices.below(set.len()));
-                        std::mem::replace(&mut set[way], new)
-                    }
-                    Order::Lfsr(register) => {
-                        let empty = set.iter().position(|&p| p == 0);
-                        let way = empty.unwrap_or_else(|| register.next(set.len()));
-                        std::mem::replace(&mut set[way], new)
-                    }
-                }
+                    Order::Random(choices) => empty.unwrap_or_else(|| choices.below(self.ways)),
+                    Order::Lfsr(register) => empty.unwrap_or_else(|| register.next(self.ways)),
+                };
+                (*latest, *latest_way) = (wanted | dirt, way as u32);
+                std::mem::replace(&mut set[way], *latest)
             }
         };
         self.counts.write_misses += u64::from(store);
@@ -359,8 +356,18 @@ impl Cache {
         self.counts.fills += 1;
         self.changes += 1;
         self.counts.evictions += u64::from(old != 0);
+        self.empty -= u64::from(old == 0);
         self.counts.writebacks += u64::from(old & DIRTY != 0);
         Found::Filled(old)
+    }
+
+    /// Brings the places of a set up to date.
+    #[inline(always)]
+    fn settle(&mut self, set: usize) {
+        let latest = self.latest[set];
+        if latest != 0 {
+            self.places[set * self.ways + self.latest_ways[set] as usize] = latest;
+        }
     }
 
     /// The first address of a dirty line that was in a place.
@@ -391,18 +398,24 @@ impl Cache {
 
     /// The lines that are in it, set by set.
     pub fn content_lines(&self) -> impl Iterator<Item = Evicted> {
-        self.places.iter().filter_map(|&place| self.content(place))
+        let sets = self.places.chunks(self.ways).zip(&self.latest);
+        let places = sets.flat_map(|(set, &latest)| {
+            set.iter().map(move |&place| if place | DIRTY == latest { latest } else { place })
+        });
+        places.filter_map(|place| self.content(place))
     }
 
     /// Removes the line of an address. A dirty one is counted as written back.
     pub fn invalidate(&mut self, address: u64) -> Option<Evicted> {
         let line = address >> self.shift;
-        let start = (line & self.set_mask) as usize * self.ways;
+        let number = (line & self.set_mask) as usize;
+        self.settle(number);
         let wanted = line << LINE_SHIFT | VALID;
-        let set = &mut self.places[start..start + self.ways];
+        let set = &mut self.places[number * self.ways..][..self.ways];
         let way = set.iter().position(|place| place & !DIRTY == wanted)?;
         let old = std::mem::take(&mut set[way]);
-        self.last = 0;
+        self.latest[number] = 0;
+        self.empty += 1;
         self.changes += 1;
         if matches!(self.order, Order::Lru | Order::Fifo) {
             set[way..].rotate_left(1);
@@ -422,10 +435,12 @@ impl Cache {
     /// Removes every line; returns how many there were, and how many of them were dirty and count as written
     /// back. The order of a policy starts again, the choices of a random one continue.
     pub fn clear(&mut self) -> (u64, u64) {
-        let lines = self.places.iter().filter(|&&place| place != 0).count() as u64;
-        let dirty = self.places.iter().filter(|&&place| place & DIRTY != 0).count() as u64;
+        let (lines, dirty) = self
+            .content_lines()
+            .fold((0, 0), |(lines, dirty), line| (lines + 1, dirty + u64::from(line.dirty)));
         self.places.fill(0);
-        self.last = 0;
+        self.latest.fill(0);
+        self.empty = self.geometry.lines();
         self.changes += 1;
         if let Order::Plru(trees) = &mut self.order {
             trees.fill(0);

@@ -11,21 +11,21 @@ use std::slice;
 
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
-use super::memory::{Data, Lines, Waits};
+use super::memo::{Memo, physical};
+use super::memory::{Data, Lines, Place, Waits};
 use super::operands::Dependence;
 use super::pipe::Key;
-use super::predict::{Predict, Turn};
+use super::predict::Turn;
 use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
 use crate::engine::boxed;
 use crate::exception::Trap;
-use crate::insn::Class;
-use crate::observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
-use crate::privilege::Privilege;
+use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 
-/// Entries of the table of results; a power of two.
-const RESULTS: usize = 1 << 14;
+/// Entries of the table of results.
+const RESULT_BITS: u32 = 14;
+const RESULTS: usize = 1 << RESULT_BITS;
 /// Entries of the table of blocks, a power of two: the lowest bits of [`Pass::number`] choose one.
 const BLOCKS: usize = 1 << 16;
 /// States and blocks that are kept before all are dropped.
@@ -40,40 +40,28 @@ struct Block {
     lines: Lines,
     /// How many instructions.
     len: u16,
-    /// Those that access memory, in order.
+    /// Those that access memory, in order; and how many load and store.
     memory: Vec<Place>,
-    /// How many of them store.
+    loads: u16,
     stores: u16,
     /// Those whose operands are reported, in order, and what those change; none in a core without such operations.
     operated: Vec<(u8, Option<Dependence>)>,
-    /// Those that may jump: which, and where they went, unless the last one is indirect.
+    /// Those that may jump: which, and where they went, unless that is an indirect jump.
     jumps: Vec<(u8, Turn, u64)>,
-    /// Whether that is so.
-    indirect: bool,
     /// The privilege mode's number.
     phase: u8,
+    /// The same if the block may be looked up.
+    memoized: u8,
 }
 
-/// An instruction that accesses memory.
-struct Place {
-    /// Which.
-    at: u8,
-    size: u8,
-    store: bool,
-}
-
-impl Place {
-    /// Its access, known by where that was.
-    fn data(&self, several: &Several, touch: &Touch) -> Data {
-        Data { va: several.outside(touch.va), pa: touch.pa(), size: self.size, store: self.store }
-    }
-}
+/// No mode's number.
+const NEVER: u8 = u8::MAX - 1;
 
 /// What a block did from a state.
 #[derive(Clone, Copy)]
 struct Known {
-    block: u32,
-    state: u32,
+    /// Number of the block, and of the state, above 20 bits of zero.
+    entered: u64,
     predictions: u64,
     misses: [u64; 2],
     next: u32,
@@ -83,15 +71,25 @@ struct Known {
 }
 
 const UNKNOWN: Known =
-    Known { block: NOTHING, state: 0, predictions: 0, misses: [0; 2], next: 0, cycles: 0, count: 0 };
+    Known { entered: u64::MAX, predictions: 0, misses: [0; 2], next: 0, cycles: 0, count: 0 };
 
-/// One miss as a number; `None` when it does not fit.
-fn miss_code(at: u8, waits: Waits) -> Option<u64> {
-    let Waits { walk, miss, execute, overlap } = waits;
-    let execute = i16::try_from(execute).ok()?.cast_unsigned();
-    let fits = walk < 1 << 16 && miss < 1 << 20;
-    let codes = u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
-    fits.then_some((u64::from(at) + 1) << 54 | codes)
+impl Known {
+    #[inline(always)]
+    fn entered(block: usize, state: u32) -> u64 {
+        (block as u64) << 40 | u64::from(state) << 20
+    }
+
+    fn block(&self) -> usize {
+        (self.entered >> 40) as usize
+    }
+
+    /// Whether it is what is looked for.
+    #[inline(always)]
+    fn is(&self, wanted: &Known) -> bool {
+        self.entered == wanted.entered
+            && self.predictions == wanted.predictions
+            && self.misses == wanted.misses
+    }
 }
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
@@ -133,10 +131,14 @@ pub struct Fast<const PIPE: bool = true> {
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
+    /// Runs of a core with a scoreboard.
+    memo: Option<Box<Memo>>,
     /// For one block: misses, and operations that depend on their operands, by number of instruction.
     misses: Vec<(u8, Waits)>,
-    /// How often a block was found, and how often it was replayed.
-    hits: u64,
+    /// How often results were used, as far as they were charged; how often one was computed; how often a block was
+    /// replayed.
+    uses: u64,
+    learned: u64,
     replays: u64,
 }
 
@@ -150,6 +152,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         Ok(Fast {
             dependent,
             plain,
+            memo: (PIPE && model.board.is_some()).then(|| Box::new(Memo::new(core))),
             model,
             accesses: Vec::new(),
             stacked: Vec::new(),
@@ -164,7 +167,8 @@ impl<const PIPE: bool> Fast<PIPE> {
             state: NOTHING,
             write: 0,
             misses: Vec::new(),
-            hits: 0,
+            uses: 0,
+            learned: 0,
             replays: 0,
         })
     }
@@ -172,7 +176,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// Cycles so far: until the last instruction has left the pipe.
     pub fn cycles(&self) -> u64 {
         match self.state {
-            NOTHING => self.model.cycles(),
+            NOTHING => self.memo.as_ref().map_or(self.model.cycles(), |memo| memo.cycles(&self.model)),
             _ => (self.write + 1) as u64,
         }
     }
@@ -185,16 +189,36 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// What was counted besides.
     pub fn counts(&self) -> TimingCounts {
-        self.model.counts()
+        let mut counts = self.model.counts();
+        for known in self.uncharged() {
+            let block = &self.blocks[known.block()];
+            counts.instructions += known.count * u64::from(block.len);
+            if self.model.memory.caches_data() {
+                counts.memory.l1d_accesses += known.count * u64::from(block.loads + block.stores);
+            }
+        }
+        counts
     }
 
     /// Runs of instructions that were looked up, and that were replayed.
     pub fn memo_counts(&self) -> (u64, u64) {
-        (self.hits, self.replays)
+        if let Some(memo) = &self.memo {
+            return (memo.hits, memo.replays);
+        }
+        let uses = self.uses + self.uncharged().map(|known| known.count).sum::<u64>();
+        (uses - self.learned, self.replays)
+    }
+
+    /// Results that were used since they were charged.
+    fn uncharged(&self) -> impl Iterator<Item = &Known> {
+        self.results.iter().filter(|known| known.count > 0)
     }
 
     /// Charges what results were used for.
     fn settle(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.settle(&mut self.model);
+        }
         for at in 0..RESULTS {
             self.charge(at);
         }
@@ -204,6 +228,9 @@ impl<const PIPE: bool> Fast<PIPE> {
     fn forget(&mut self) {
         self.materialise();
         self.settle();
+        if let Some(memo) = &mut self.memo {
+            memo.forget();
+        }
         self.results.fill(UNKNOWN);
         self.blocks.clear();
         self.block_table.fill((u64::MAX, 0));
@@ -214,6 +241,9 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Makes the model's pipe the one that counts.
     fn materialise(&mut self) {
+        if let Some(memo) = &mut self.memo {
+            memo.materialise(&mut self.model);
+        }
         if self.state != NOTHING {
             self.model.pipe.restore(&self.states[self.state as usize], self.write);
             self.state = NOTHING;
@@ -261,7 +291,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
         let insns = several.insns(pass);
         let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut operated = Vec::new();
+        let (mut operated, mut stores) = (Vec::new(), 0);
         let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (op, place) in insns.iter().zip(pass.start()..) {
             let i = (place - pass.start()) as u8;
@@ -276,11 +306,12 @@ impl<const PIPE: bool> Fast<PIPE> {
             }
             if let Some((size, store)) = op.insn.op.access() {
                 memory.push(Place { at: i, size, store });
+                stores += u16::from(store);
             } else if op.insn.op.by_operands() {
                 if self.dependent {
                     operated.push((i, Dependence::of(&op.insn, &self.model.core)));
                 }
-            } else if let Some(turn) = Turn::new(several.outside(op.pc), &op.insn) {
+            } else if let Some(turn) = self.model.predict.turn(several.outside(op.pc), &op.insn) {
                 jumps.push((i, turn, several.next_pc(pass, place)));
             }
         }
@@ -291,17 +322,41 @@ impl<const PIPE: bool> Fast<PIPE> {
             shapes,
             lines: Lines::new(lines, page),
             len: insns.len() as u16,
-            stores: memory.iter().filter(|place| place.store).count() as u16,
+            loads: memory.len() as u16 - stores,
+            stores,
             memory,
             operated,
+            memoized: match self.model.board.is_none() && jumps.len() <= MOST_PREDICTIONS {
+                true => several.privilege as u8,
+                false => NEVER,
+            },
             jumps,
-            indirect: insns.last().is_some_and(|last| last.insn.row().class == Class::JumpReg),
             phase: several.privilege as u8,
         });
         self.block_table[at] = (key, number as u32);
         self.block_numbers.insert(key, number as u32);
         self.note_size();
         number
+    }
+
+    /// A block that is not looked up here.
+    #[inline(never)]
+    fn otherwise(
+        &mut self,
+        number: usize,
+        (several, pass): (&Several, &Pass),
+        accesses: &mut slice::Iter<Touch>,
+        operands: &mut slice::Iter<[u64; 2]>,
+        walks: bool,
+    ) {
+        if let Some(memo) = &mut self.memo {
+            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks);
+            if memo.is_large() {
+                self.epoch = u64::MAX;
+            }
+        } else {
+            self.plainly(number, several, pass, accesses, operands);
+        }
     }
 
     /// Everything in order, instruction by instruction.
@@ -345,26 +400,6 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.model.instructions += 1;
             }
         }
-    }
-
-    /// Predicts and resolves all jumps of the block; two bits for each, the first one's on top.
-    #[inline(always)]
-    fn predict<const PLAIN: bool>(predict: &mut Predict, block: &Block, target: impl FnOnce() -> u64) -> u64 {
-        let mut foresee = |turn: &Turn, next: u64| {
-            let taken = turn.leads_away(next);
-            if PLAIN {
-                predict.foresee_plainly(turn, next, taken)
-            } else {
-                predict.foresee_words(turn, next, taken)
-            }
-        };
-        let Some(((_, last, next), others)) = block.jumps.split_last() else { return 0 };
-        let mut predictions = 0;
-        for (_, turn, next) in others {
-            predictions = predictions << 2 | foresee(turn, *next);
-        }
-        let next = if block.indirect { target() } else { *next };
-        predictions << 2 | foresee(last, next)
     }
 
     /// The block through the pipe, with the predictions and misses that were found.
@@ -411,25 +446,44 @@ impl<const PIPE: bool> Fast<PIPE> {
         (charges, (self.model.pipe.cycles() - before) as u32)
     }
 
+    /// Finds a result in its second place, or computes it. The latest is in the first place.
     #[cold]
-    fn learn(&mut self, found: Known, several: &Several, pass: &Pass, at: usize) {
-        self.replays += 1;
-        let (charges, cycles) = self.replay(found.block as usize, found.predictions, several, pass);
-        let next = self.number();
-        self.charge(at);
-        self.results[at] = Known { next, cycles, count: 1, ..found };
-        self.charges[at] = charges;
+    fn learn(&mut self, wanted: Known, several: &Several, pass: &Pass, at: usize) {
+        let second = at ^ 1;
+        self.results.swap(at, second);
+        self.charges.swap(at, second);
+        if !self.results[at].is(&wanted) {
+            self.replays += 1;
+            self.learned += 1;
+            let (charges, cycles) = self.replay(wanted.block(), wanted.predictions, several, pass);
+            let next = self.number();
+            self.charge(at);
+            self.results[at] = Known { next, cycles, count: 1, ..wanted };
+            self.charges[at] = charges;
+            return;
+        }
+        let known = &mut self.results[at];
+        known.count += 1;
+        self.state = known.next;
+        self.write += i64::from(known.cycles);
     }
 
     /// Charges what a result was used for.
     fn charge(&mut self, at: usize) {
         let known = &mut self.results[at];
-        if known.count > 0 {
-            let phase = self.blocks[known.block as usize].phase;
-            let charges = self.charges[at].map(|c| c * known.count);
-            self.model.ledger.charge_all(phase, &charges);
-            known.count = 0;
+        let count = std::mem::take(&mut known.count);
+        if count > 0 {
+            let block = &self.blocks[known.block()];
+            self.model.ledger.charge_all(block.phase, &self.charges[at].map(|cycles| cycles * count));
+            self.uses += count;
+            Self::count(&mut self.model, block, count);
         }
+    }
+
+    /// Counts what a block does that was not counted instruction by instruction.
+    fn count(model: &mut Model, block: &Block, times: u64) {
+        model.instructions += times * u64::from(block.len);
+        model.memory.count_hits(times * u64::from(block.loads), times * u64::from(block.stores));
     }
 
     /// One instruction through the plain scoreboard.
@@ -452,12 +506,6 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.stacked.clear();
     }
 
-    /// Whether a block may be looked up: the next refill is charged to the same mode.
-    #[inline(always)]
-    fn ready(&self, privilege: Privilege) -> bool {
-        !PIPE || self.model.refill_phase == privilege as u8 && self.model.started
-    }
-
     /// A run of instructions; `accesses` and `operands` begin with its own. `walks` says whether fetches and data are
     /// translated, `PLAIN` whether the core is [`plain`](Self::plain).
     #[inline(always)]
@@ -469,44 +517,34 @@ impl<const PIPE: bool> Fast<PIPE> {
         operands: &mut slice::Iter<[u64; 2]>,
         walks: (bool, bool),
     ) {
-        let privilege = several.privilege;
-        let key = pass.number() | (privilege as u64) << 40;
+        let key = pass.number() | (several.privilege as u64) << 40;
         let at = key as usize & (BLOCKS - 1);
         let (known, number) = self.block_table[at];
         let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
-        let ready = self.ready(privilege);
         let block = &mut self.blocks[number];
-        if PIPE && (block.jumps.len() > MOST_PREDICTIONS || !PLAIN && self.model.board.is_some())
-            || !ready
+        // The next refill has to be charged to the same mode.
+        if PIPE && self.model.refill_phase != block.memoized
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
-            self.plainly(number, several, pass, accesses, operands);
+            self.otherwise(number, (several, pass), accesses, operands, walks.0);
             return;
         }
-        self.model.instructions += u64::from(block.len);
-        if PIPE {
-            self.misses.clear();
-        }
-        let (mut stores, mut loads) = (block.stores, block.memory.len() as u16 - block.stores);
-        for place in &block.memory {
-            let Some(touch) = accesses.next() else { break };
-            let memory = &mut self.model.memory;
-            let overlap = if PIPE && !PLAIN { memory.overlap(touch.va, place.size, place.store) } else { 0 };
-            if memory.data_of_block(touch, place.store, walks.1) {
-                if overlap != 0 {
-                    self.misses.push((place.at, Waits { overlap, ..Waits::default() }));
-                }
-                continue;
-            }
-            let waits = memory.other_data_of_block(&place.data(several, touch), privilege);
-            let waits = Waits { overlap, ..waits };
-            stores -= u16::from(place.store);
-            loads -= u16::from(!place.store);
+        self.misses.clear();
+        let mut data = block.memory.iter().zip(accesses);
+        while let Some((place, touch, found)) = self.model.memory.next_to_wait::<PLAIN>(&mut data, walks.1) {
+            let waits = match found {
+                Some(overlap) => Waits { overlap, ..Waits::default() },
+                None => self.model.memory.wait_in_block(&place.data(several, touch), several.privilege),
+            };
             if PIPE && waits != Waits::default() {
                 self.misses.push((place.at, waits));
             }
         }
-        if PIPE && !PLAIN && !block.operated.is_empty() {
+        if !PIPE {
+            Self::count(&mut self.model, block, 1);
+            return;
+        }
+        if !PLAIN && !block.operated.is_empty() {
             let before = self.misses.len();
             for &(at, dependence) in &block.operated {
                 let Some(&both) = operands.next() else { break };
@@ -519,41 +557,34 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.misses.sort_unstable_by_key(|&(at, _)| at);
             }
         }
-        self.model.memory.count_hits(u64::from(loads), u64::from(stores));
-        if !PIPE {
-            return;
-        }
-        let predictions =
-            Self::predict::<PLAIN>(&mut self.model.predict, block, || several.outside(pass.target));
-        let state = self.number();
-        let mut mixed = u64::from(number as u32) << 40 ^ u64::from(state) << 20 ^ predictions;
+        let target = || several.outside(pass.target);
+        let predictions = self.model.predict.foresee_all::<PLAIN>(&block.jumps, pass.taken(), target);
+        let entered = Known::entered(number, self.number());
+        let mut mixed = entered ^ predictions;
         let mut misses = [0; 2];
         if !self.misses.is_empty() {
             // One or two misses are part of what is looked up; more are replayed.
-            let codes = self.misses.iter().map(|&(i, waits)| miss_code(i, waits));
-            let fit = self.misses.len() <= misses.len()
-                && misses.iter_mut().zip(codes).all(|(place, code)| code.map(|c| *place = c).is_some());
-            if !fit {
+            let codes = match *self.misses {
+                [(at, waits)] => waits.code(at).map(|code| [code, 0]),
+                [(at, waits), (next, others)] => waits.code(at).zip(others.code(next)).map(Into::into),
+                _ => None,
+            };
+            let Some(codes) = codes else {
                 self.replay_once(number, predictions, several, pass);
                 return;
-            }
+            };
+            misses = codes;
             mixed ^= (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         }
-        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RESULTS - 1);
-        let known = &mut self.results[at];
-        if known.block == number as u32
-            && known.state == state
-            && known.predictions == predictions
-            && known.misses[0] == misses[0]
-            && known.misses[1] == misses[1]
-        {
-            known.count += 1;
-            self.state = known.next;
-            self.write += i64::from(known.cycles);
-            self.hits += 1;
-        } else {
-            let found = Known { block: number as u32, state, predictions, misses, ..UNKNOWN };
-            self.learn(found, several, pass, at);
+        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RESULT_BITS)) as usize;
+        let wanted = Known { entered, predictions, misses, ..UNKNOWN };
+        match &mut self.results[at] {
+            known if known.is(&wanted) => {
+                known.count += 1;
+                self.state = known.next;
+                self.write += i64::from(known.cycles);
+            }
+            _ => self.learn(wanted, several, pass, at),
         }
     }
 
@@ -621,6 +652,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     fn replay_once(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) {
         self.replays += 1;
         let (charges, _) = self.replay(number, predictions, several, pass);
+        Self::count(&mut self.model, &self.blocks[number], 1);
         self.model.ledger.charge_all(several.privilege as u8, &charges);
     }
 
@@ -632,10 +664,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.epoch = epoch;
         }
     }
-}
-
-fn physical(op: &BlockInsn) -> u64 {
-    u64::from(op.page) << 12 | op.pc & 0xfff
 }
 
 impl<const PIPE: bool> Observer for Fast<PIPE> {

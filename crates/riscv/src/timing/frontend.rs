@@ -2,15 +2,16 @@
 //! instructions in a queue.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::keys::{Branches, Front};
-use super::memory::Memory;
+use super::memory::{Memory, Waits};
 use super::step::Step;
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
 
 /// No word has this address.
-const NONE: u64 = 1;
+pub(super) const NONE: u64 = 1;
 
 /// The bytes of one fetch.
 const WORD: u64 = 4;
@@ -76,7 +77,35 @@ pub(super) struct Frontend {
     /// The words that were fetched last and dropped, and when each was requested.
     pub(super) dropped: Vec<(u64, i64)>,
     /// Branches and jumps that were executed, which a fetch on a wrong path may come to.
-    jumps: HashMap<u64, Insn>,
+    jumps: HashMap<u64, Insn, BuildHasherDefault<ByAddress>>,
+    /// How often one of them took the place of another.
+    pub(super) replaced: u64,
+}
+
+/// Everything about the past that fetches depend on besides predictions and the last word, relative to a cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FrontKey {
+    request: i32,
+    valid: i32,
+    left: Vec<i32>,
+}
+
+/// Spreads addresses.
+#[derive(Clone, Copy, Debug, Default)]
+struct ByAddress(u64);
+
+impl Hasher for ByAddress {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, address: u64) {
+        self.0 = (self.0 ^ address).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
 }
 
 impl Frontend {
@@ -92,7 +121,8 @@ impl Frontend {
             returns: vec![None; branch.return_stack as usize],
             resolved: VecDeque::new(),
             dropped: Vec::new(),
-            jumps: HashMap::new(),
+            jumps: HashMap::default(),
+            replaced: 0,
         }
     }
 
@@ -106,24 +136,32 @@ impl Frontend {
 
     /// Fetches an instruction.
     pub(super) fn fetch(&mut self, place: &Place, memory: &mut Memory) -> Fetched {
-        let mut fetched = Fetched { request: self.request, valid: self.valid, ..Fetched::default() };
-        let (first, last) = (place.pc & !(WORD - 1), (place.pc + u64::from(place.len) - 1) & !(WORD - 1));
-        for word in [first, last] {
-            if word == self.word {
-                continue;
-            }
+        self.fetch_words(place, |word| {
             let away = word.wrapping_sub(place.pc);
             let pa = if (word ^ place.pc) >> 12 == 0 {
                 place.pa.wrapping_add(away)
             } else {
                 memory.physical(word, place.privilege).unwrap_or(place.pa.wrapping_add(away))
             };
+            memory.fetch(word, pa, WORD as u8, place.privilege)
+        })
+    }
+
+    /// Fetches an instruction whose words are waited for as `wait` says.
+    #[inline(always)]
+    pub(super) fn fetch_words(&mut self, place: &Place, mut wait: impl FnMut(u64) -> Waits) -> Fetched {
+        let mut fetched = Fetched { request: self.request, valid: self.valid, ..Fetched::default() };
+        let (first, last) = (first_word(place.pc), last_word(place.pc, place.len));
+        for word in [first, last] {
+            if word == self.word {
+                continue;
+            }
             if self.left.len() == self.queue
                 && let Some(&oldest) = self.left.front()
             {
                 self.request = self.request.max(oldest);
             }
-            let waits = memory.fetch(word, pa, WORD as u8, place.privilege);
+            let waits = wait(word);
             self.valid = self.request + 1 + i64::from(waits.walk);
             fetched.walk += waits.walk;
             self.request = self.valid;
@@ -159,11 +197,16 @@ impl Frontend {
         link(insn.rs1) && insn.rs1 != insn.rd && !(insn.len == 2 && insn.rd != 0)
     }
 
+    /// A branch or a jump is executed: from now on fetches on wrong paths know it.
+    pub(super) fn note(&mut self, pc: u64, insn: &Insn) {
+        let before = self.jumps.insert(pc, *insn);
+        self.replaced += u64::from(before.is_some_and(|before| before != *insn));
+    }
+
     /// Where an instruction that was fetched is predicted to go; `None` if nowhere but on.
     pub(super) fn predict(&mut self, place: &Place, insn: &Insn) -> Option<u64> {
         // Its word is inspected in the cycle after it came.
         self.learn(self.valid + 1);
-        self.jumps.insert(place.pc, *insn);
         self.foresee(place.pc, insn)
     }
 
@@ -336,16 +379,81 @@ impl Frontend {
         None
     }
 
+    /// The physical address of the word behind one, if what [`follow`](Self::follow) does depends on whether it is cached.
+    pub(super) fn behind(place: &Place, line: u64) -> Option<u64> {
+        let word = last_word(place.pc, place.len).wrapping_add(WORD);
+        let pa = place.pa.wrapping_add(word.wrapping_sub(place.pc));
+        ((word ^ place.pc) >> 12 == 0 && pa.is_multiple_of(line)).then_some(pa)
+    }
+
     /// Whether a word near an instruction is not in the cache. Another page counts as cached.
     fn misses(&self, place: &Place, word: u64, memory: &Memory) -> bool {
         (word ^ place.pc) >> 12 == 0
             && !memory.has_instructions(place.pa.wrapping_add(word.wrapping_sub(place.pc)))
     }
 
+    /// An instruction was the last one to be fetched, when these were the next request and its last word's arrival.
+    pub(super) fn set(&mut self, place: &Place, request: i64, valid: i64) {
+        (self.request, self.valid) = (request, valid);
+        self.word = last_word(place.pc, place.len);
+    }
+
+    /// The next request.
+    pub(super) fn request(&self) -> i64 {
+        self.request
+    }
+
+    /// When the last word came.
+    pub(super) fn valid(&self) -> i64 {
+        self.valid
+    }
+
+    /// The word that was fetched last.
+    pub(super) fn word(&self) -> u64 {
+        self.word
+    }
+
+    /// The last word was this, and another one is requested then; the queue may be empty.
+    pub(super) fn resume(&mut self, word: u64, request: i64, empty: bool) {
+        (self.word, self.request) = (word, request);
+        if empty {
+            self.left.clear();
+        }
+    }
+
+    /// The state relative to a cycle.
+    pub(super) fn key(&self, base: i64) -> FrontKey {
+        let relative = |at: i64| (at - base) as i32;
+        FrontKey {
+            request: relative(self.request),
+            valid: relative(self.valid),
+            // No earlier request waits for them.
+            left: self.left.iter().map(|&at| relative(at.max(self.request))).collect(),
+        }
+    }
+
+    /// The state of a key. The last word and all predictions stay.
+    pub(super) fn restore(&mut self, key: &FrontKey, base: i64) {
+        let absolute = |at: i32| i64::from(at) + base;
+        (self.request, self.valid) = (absolute(key.request), absolute(key.valid));
+        self.left.clear();
+        self.left.extend(key.left.iter().map(|&at| absolute(at)));
+    }
+
     /// The earliest request of another word is this.
     pub(super) fn hold(&mut self, until: i64) {
         self.request = self.request.max(until);
     }
+}
+
+/// The first word of an instruction.
+pub(super) fn first_word(pc: u64) -> u64 {
+    pc & !(WORD - 1)
+}
+
+/// Its last word.
+pub(super) fn last_word(pc: u64, len: u8) -> u64 {
+    pc.wrapping_add(u64::from(len) - 1) & !(WORD - 1)
 }
 
 fn link(register: u8) -> bool {

@@ -8,8 +8,8 @@ const HASHED: u32 = 3;
 #[derive(Clone, Debug)]
 pub(super) struct History {
     taken: Vec<bool>,
-    /// How many bits choose one.
-    bits: u32,
+    /// For each sequence of outcomes what it changes in the number of an entry.
+    hashes: [u16; 1 << LENGTH],
     /// The outcomes of the latest branches, the last one in the highest bit.
     latest: u8,
     /// The same without the last one, which the fetch directly behind it does not see yet.
@@ -21,28 +21,29 @@ pub(super) struct History {
 impl History {
     /// For a number of outcomes that is a power of two and at least 8.
     pub(super) fn new(outcomes: u32) -> Self {
-        History {
-            taken: vec![false; outcomes as usize],
-            bits: outcomes.trailing_zeros(),
-            latest: 0,
-            before: 0,
-            next: 1,
-        }
+        let bits = outcomes.trailing_zeros();
+        let hashes = std::array::from_fn(|seen| {
+            // 221 is half the square root of 3, in 256ths.
+            let hash = ((221 * seen) >> (LENGTH - HASHED)) & ((1 << HASHED) - 1);
+            (hash << (bits - HASHED)) as u16
+        });
+        History { taken: vec![false; outcomes as usize], hashes, latest: 0, before: 0, next: 1 }
     }
 
-    /// Whether the branch was predicted right; it is learned.
-    #[inline(always)]
-    pub(super) fn branch(&mut self, pc: u64, sequential: u64, next: u64, taken: bool) -> bool {
-        let seen = if self.next == pc { self.before } else { self.latest };
-        let bits = self.bits;
+    /// The entry of a branch after outcomes whose hash is zero, from the address behind it.
+    pub(super) fn entry(outcomes: u32, sequential: u64) -> u32 {
         // The fetch of its last half decides.
         let word = sequential.wrapping_sub(2) >> 2;
-        // 221 is half the square root of 3, in 256ths.
-        let hash = ((221 * u32::from(seen)) >> (LENGTH - HASHED)) & ((1 << HASHED) - 1);
-        let address = word as u32 ^ ((word >> bits) as u32 & 3);
-        let at = (address ^ hash << (bits - HASHED)) as usize & (self.taken.len() - 1);
+        (word as u32 ^ ((word >> outcomes.trailing_zeros()) as u32 & 3)) & outcomes.wrapping_sub(1)
+    }
+
+    /// Whether the branch with this [`entry`](Self::entry) was predicted right; it is learned.
+    #[inline(always)]
+    pub(super) fn branch(&mut self, pc: u64, entry: u32, next: u64, taken: bool) -> bool {
+        let seen = if self.next == pc { self.before } else { self.latest };
+        let at = (entry ^ u32::from(self.hashes[usize::from(seen)])) as usize;
         // A jump of the host's, which predicts it: the next branch need not wait for this outcome.
-        if self.taken[at] != taken {
+        if self.taken.get(at) != Some(&taken) {
             self.wrong(at, taken, seen);
             return false;
         }
@@ -54,7 +55,9 @@ impl History {
     #[cold]
     #[inline(never)]
     fn wrong(&mut self, at: usize, taken: bool, seen: u8) {
-        self.taken[at] = taken;
+        if let Some(outcome) = self.taken.get_mut(at) {
+            *outcome = taken;
+        }
         self.note(taken, seen);
         // What is fetched again sees everything.
         self.next = 1;
@@ -126,10 +129,11 @@ mod tests {
     fn a_loop_of_four_is_learned_by_its_history() {
         let mut history = History::new(512);
         // Three times back, then through; between two passes the branch of an outer loop.
+        let mut branch = |pc, next, taken| history.branch(pc, History::entry(512, pc + 4), next, taken);
         let mut pass = || {
-            let inner = [true, true, true, false]
-                .map(|taken| history.branch(0x100, 0x104, if taken { 0xf0 } else { 0x104 }, taken));
-            let outer = history.branch(0x200, 0x204, 0, true);
+            let inner =
+                [true, true, true, false].map(|taken| branch(0x100, if taken { 0xf0 } else { 0x104 }, taken));
+            let outer = branch(0x200, 0, true);
             inner.into_iter().chain([outer]).filter(|right| !right).count()
         };
         let wrong: Vec<usize> = (0..8).map(|_| pass()).collect();

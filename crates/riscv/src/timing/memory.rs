@@ -62,6 +62,7 @@ struct Latest {
 impl Latest {
     /// Matches nothing: no masked address has low bits.
     const NONE: Latest = Latest { page: 1, mask: !0xfff };
+    const ALL: Latest = Latest { page: 0, mask: 0 };
 
     fn of(tlb: &Option<Tlb>, satp: u64) -> Self {
         match tlb.as_ref().and_then(|t| t.entries.first()) {
@@ -115,6 +116,18 @@ pub(super) struct Waits {
     pub(super) overlap: u8,
 }
 
+impl Waits {
+    /// These of an instruction with that number as one number, which is not 0; `None` when they do not fit.
+    pub(super) fn code(self, at: u8) -> Option<u64> {
+        let Waits { walk, miss, execute, overlap } = self;
+        let execute = i16::try_from(execute).ok()?.cast_unsigned();
+        let fits = walk < 1 << 16 && miss < 1 << 20;
+        let codes =
+            u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
+        fits.then_some((u64::from(at) + 1) << 54 | codes)
+    }
+}
+
 /// The memory side of a core.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
@@ -132,8 +145,7 @@ pub(super) struct Memory {
     ways: HashMap<(u64, u64), Walk>,
     /// The instruction cache's [`Cache::changes`].
     line_changes: u64,
-    /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache that has
-    /// [`Cache::access_first`].
+    /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache that writes back.
     quick: bool,
     /// A line of the first data cache, less one; without a cache, that of a page.
     data_mask: u64,
@@ -142,9 +154,36 @@ pub(super) struct Memory {
     /// How often what is in the instruction cache changed.
     pub(super) fills: u64,
     counts: MemoryCounts,
-    /// The latest stores, the last one in the lower half: each word's address in a page, and below it a bit for each of
-    /// its bytes. None in a core that does not replay.
-    latest_stores: Option<u64>,
+    /// None in a core that does not replay.
+    latest_stores: Option<LatestStores>,
+}
+
+/// The latest stores, the last one in the lower half: each one's address, and its size in the highest bits.
+#[derive(Clone, Copy, Debug, Default)]
+struct LatestStores(u64);
+
+impl LatestStores {
+    /// With which of them a load overlaps, within a page. The lowest bit is for the latest. A store is noted.
+    #[inline(always)]
+    fn overlap(&mut self, va: u64, size: u8, store: bool) -> u8 {
+        let [latest, before] = [self.0 as u32, (self.0 >> 32) as u32];
+        if store {
+            self.0 = self.0 << 32 | u64::from(va as u32 & 0xfff | u32::from(size) << 24);
+            return 0;
+        }
+        let same_word = |store: u32| (store ^ va as u32) & 0xff8 == 0;
+        if same_word(latest) || same_word(before) { Self::bytes(va, size, [latest, before]) } else { 0 }
+    }
+
+    #[cold]
+    fn bytes(va: u64, size: u8, stores: [u32; 2]) -> u8 {
+        let bytes = |va: u64, size: u32| (((1_u32 << size) - 1) << (va & 7)) & 0xff;
+        let overlaps = |store: u32| {
+            let shared = bytes(store.into(), store >> 24) & bytes(va, size.into());
+            u8::from((store ^ va as u32) & 0xff8 == 0 && shared != 0)
+        };
+        overlaps(stores[0]) | overlaps(stores[1]) << 1
+    }
 }
 
 impl Memory {
@@ -156,7 +195,7 @@ impl Memory {
         let l1d = cache(&core.l1d, "l1d")?;
         Ok(Memory {
             data_mask: l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line())) - 1,
-            quick: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8 && c.has_first()),
+            quick: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8 && c.write_policy().back),
             line_changes: 0,
             l1i: cache(&core.l1i, "l1i")?,
             l1d,
@@ -172,7 +211,7 @@ impl Memory {
             last_line: NO_LINE,
             fills: 0,
             counts: MemoryCounts::default(),
-            latest_stores: (core.pipeline.replay > 0 || core.pipeline.redo > 0).then_some(0),
+            latest_stores: (core.pipeline.replay > 0 || core.pipeline.redo > 0).then(LatestStores::default),
         })
     }
 
@@ -394,8 +433,8 @@ impl Memory {
     #[inline(always)]
     pub(super) fn data_of_blocks(&mut self, several: &Several, mut touches: &[Touch], walks: bool) {
         while let Some(cache) = &mut self.l1d {
-            let page = if walks { (self.latest_data.page, self.latest_data.mask) } else { (0, 0) };
-            let found = cache.access_firsts(touches, page);
+            let Latest { page, mask } = if walks { self.latest_data } else { Latest::ALL };
+            let found = cache.access_latests(touches, (page, mask));
             let Some((touch, others)) = touches[found..].split_first() else { return };
             if !walks || self.latest_data.has(touch.va) {
                 self.data_line(touch.pa(), touch.store());
@@ -420,31 +459,59 @@ impl Memory {
         self.last_line = lines.last;
     }
 
-    /// Whether data in RAM, aligned as blocks do it, is found where it was last, in the translation buffer and in
-    /// its set: then nothing waits or changes, and the caller counts it. If not, nothing has happened.
+    /// Goes on with the accesses of a block to one that may have to wait. An access to RAM, aligned as blocks do it, does not
+    /// if it is found where the last one was, in the translation buffer and in its set: then nothing changes, and the
+    /// caller counts it. Yields with which stores it overlaps, if it is such a one all the same, unless `PLAIN` says that
+    /// the core does not [compare](Self::compares) addresses.
     #[inline(always)]
-    pub(super) fn data_of_block(&mut self, touch: &Touch, store: bool, walks: bool) -> bool {
-        match &mut self.l1d {
-            Some(cache) if self.quick && (!walks || self.latest_data.has(touch.va)) => {
-                cache.access_first(touch.pa(), store)
+    pub(super) fn next_to_wait<'a, 'b, const PLAIN: bool>(
+        &mut self,
+        accesses: &mut impl Iterator<Item = (&'a Place, &'b Touch)>,
+        walks: bool,
+    ) -> Option<(&'a Place, &'b Touch, Option<u8>)> {
+        let cache = self.l1d.as_mut().filter(|_| self.quick);
+        let page = if walks { self.latest_data } else { Latest::ALL };
+        let Some(cache) = cache else {
+            return accesses.next().map(|(place, touch)| (place, touch, None));
+        };
+        for (place, touch) in accesses {
+            if !page.has(touch.va) || !cache.access_latest(touch.pa(), place.store) {
+                return Some((place, touch, None));
             }
-            _ => false,
+            if !PLAIN && let Some(latest) = &mut self.latest_stores {
+                let overlap = latest.overlap(touch.va, place.size, place.store);
+                if overlap != 0 {
+                    return Some((place, touch, Some(overlap)));
+                }
+            }
         }
+        None
     }
 
-    /// The rest of it; as [`data`](Self::data).
+    /// What an access waits that [`next_to_wait`](Self::next_to_wait) did not find.
     #[inline(never)]
-    pub(super) fn other_data_of_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
-        if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
-            return self.data(access, privilege);
+    pub(super) fn wait_in_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
+        let mut waits = if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
+            self.data(access, privilege)
+        } else {
+            let miss = self.data_line(access.pa, access.store);
+            let waits = !access.store || self.latencies.stores_wait;
+            Waits { miss: if waits { miss } else { 0 }, ..Waits::default() }
+        };
+        waits.overlap = self.overlap(access.va, access.size, access.store);
+        // The caller counts it.
+        if let Some(cache) = &mut self.l1d {
+            cache.count_again(access.store);
         }
-        let miss = self.data_line(access.pa, access.store);
-        let waits = !access.store || self.latencies.stores_wait;
-        Waits { miss: if waits { miss } else { 0 }, ..Waits::default() }
+        waits
     }
 
-    /// Counts what [`data_of_block`](Self::data_of_block) found.
-    #[inline(always)]
+    /// Whether there is a data cache.
+    pub(super) fn caches_data(&self) -> bool {
+        self.l1d.is_some()
+    }
+
+    /// Counts what [`next_to_wait`](Self::next_to_wait) found.
     pub(super) fn count_hits(&mut self, loads: u64, stores: u64) {
         if let Some(cache) = &mut self.l1d {
             cache.count_hits(loads, stores);
@@ -481,19 +548,9 @@ impl Memory {
         self.latest_stores.is_some()
     }
 
-    /// With which of the latest stores a load overlaps, as far as the core compares addresses: within a page. The lowest
-    /// bit is for the latest. A store is noted.
-    #[inline(always)]
+    /// With which of the latest stores a load overlaps, as far as the core compares addresses. A store is noted.
     pub(super) fn overlap(&mut self, va: u64, size: u8, store: bool) -> u8 {
-        let Some(latest) = &mut self.latest_stores else { return 0 };
-        let bytes = (((1_u32 << size) - 1) << (va & 7)) & 0xff;
-        let this = (va as u32 & 0xff8) << 8 | bytes;
-        if store {
-            *latest = *latest << 32 | u64::from(this);
-            return 0;
-        }
-        let overlaps = |store: u32| u8::from((store ^ this) >> 8 == 0 && store & bytes != 0);
-        overlaps(*latest as u32) | overlaps((*latest >> 32) as u32) << 1
+        self.latest_stores.as_mut().map_or(0, |latest| latest.overlap(va, size, store))
     }
 
     #[inline]
@@ -582,6 +639,22 @@ impl Lines {
     pub(super) fn new(all: Vec<u64>, page: u64) -> Self {
         let last = all.last().copied().unwrap_or(NO_LINE);
         Lines { all, last, page, verified: u64::MAX, settled: Self::UNSETTLED }
+    }
+}
+
+/// An instruction of a block that accesses memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Which.
+    pub(super) at: u8,
+    pub(super) size: u8,
+    pub(super) store: bool,
+}
+
+impl Place {
+    /// Its access, known by where that was.
+    pub(super) fn data(&self, several: &Several, touch: &Touch) -> Data {
+        Data { va: several.outside(touch.va), pa: touch.pa(), size: self.size, store: self.store }
     }
 }
 

@@ -25,6 +25,7 @@
 //! assert_eq!(timed.ledger().total(), timed.cycles());
 //! ```
 
+mod backend;
 mod core;
 mod csr;
 mod fast;
@@ -32,6 +33,7 @@ mod frontend;
 mod history;
 mod keys;
 mod ledger;
+mod memo;
 mod memory;
 mod operands;
 mod passage;
@@ -44,6 +46,7 @@ mod shape;
 mod step;
 mod stores;
 mod timed;
+mod work;
 
 pub use self::core::{Core, CoreError};
 pub use csr::CsrFlushes;

@@ -14,14 +14,12 @@ pub(super) struct Predict {
     ahead: bool,
     /// Where the last jump or taken branch went.
     landed: u64,
-    /// Whether the word of the last one was entered in the middle.
-    middle: bool,
     /// Where the last call went.
     called: u64,
     counters: Vec<u8>,
     /// Address and target.
     btb: Vec<(u64, u64)>,
-    counters_mask: usize,
+    entries: u32,
     btb_mask: usize,
     returns: Vec<u64>,
     depth: usize,
@@ -40,6 +38,12 @@ pub(super) struct Turn {
     /// The address behind it.
     sequential: u64,
     kind: Turning,
+    /// Whether it is a branch.
+    branches: bool,
+    /// The entry of the direction's table.
+    entry: u32,
+    /// Whether its fetch may enter its word in the middle.
+    half: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,30 +51,6 @@ enum Turning {
     Branch { backward: bool },
     Jump { pushes: bool },
     Indirect { pops: bool, pushes: bool },
-}
-
-impl Turn {
-    /// Of an instruction at an address; `None` when it goes nowhere else.
-    pub(super) fn new(pc: u64, insn: &Insn) -> Option<Self> {
-        let (rd, rs1) = (is_link(insn.rd), is_link(insn.rs1));
-        let kind = match insn.row().class {
-            Class::Branch => Turning::Branch { backward: insn.imm < 0 },
-            Class::Jump => Turning::Jump { pushes: rd },
-            // Unprivileged specification, table 2.1: hints for the return stack.
-            Class::JumpReg => Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1), pushes: rd },
-            _ => return None,
-        };
-        Some(Turn { pc, sequential: pc.wrapping_add(u64::from(insn.len)), kind })
-    }
-}
-
-impl Turn {
-    /// Whether the next instruction at `next` means that a branch was taken: no block contains one that leads to the
-    /// instruction behind it.
-    #[inline(always)]
-    pub(super) fn leads_away(&self, next: u64) -> bool {
-        next != self.sequential
-    }
 }
 
 const NONE: (u64, u64) = (1, 0);
@@ -93,12 +73,11 @@ impl Predict {
             targets: b.btb_associative.then(|| Targets::new(b.btb)),
             ahead: b.fetch_ahead > 0,
             landed: NONE.0,
-            middle: false,
             called: NONE.0,
             // Weakly not taken.
             counters: vec![1; if b.predictor == Predictor::Bimodal { b.counters as usize } else { 0 }],
             btb: vec![NONE; if b.btb_associative { 0 } else { b.btb as usize }],
-            counters_mask: (b.counters as usize).wrapping_sub(1),
+            entries: b.counters,
             btb_mask: (b.btb as usize).wrapping_sub(1),
             returns: Vec::new(),
             depth: b.return_stack as usize,
@@ -116,15 +95,23 @@ impl Predict {
         *self = Predict { mispredicts: self.mispredicts, ..Predict::new(core) };
     }
 
-    /// A branch or jump went to `next`, a branch because it was `taken`. Learns, and yields what
-    /// [`bubbles`](Self::bubbles) makes the bubbles of.
-    #[inline(always)]
-    pub(super) fn foresee(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
-        if self.is_plain() {
-            self.foresee_plainly(turn, next, taken)
-        } else {
-            self.foresee_words(turn, next, taken)
-        }
+    /// The turn of an instruction at an address; `None` when it goes nowhere else.
+    pub(super) fn turn(&self, pc: u64, insn: &Insn) -> Option<Turn> {
+        let (rd, rs1) = (is_link(insn.rd), is_link(insn.rs1));
+        let kind = match insn.row().class {
+            Class::Branch => Turning::Branch { backward: insn.imm < 0 },
+            Class::Jump => Turning::Jump { pushes: rd },
+            // Unprivileged specification, table 2.1: hints for the return stack.
+            Class::JumpReg => Turning::Indirect { pops: rs1 && (!rd || insn.rd != insn.rs1), pushes: rd },
+            _ => return None,
+        };
+        let sequential = pc.wrapping_add(u64::from(insn.len));
+        let entry = match self.predictor {
+            Predictor::History => History::entry(self.entries, sequential),
+            _ => (pc >> 1) as u32 & self.entries.wrapping_sub(1),
+        };
+        let branches = matches!(kind, Turning::Branch { .. });
+        Some(Turn { pc, sequential, kind, branches, entry, half: pc & 2 != 0 && insn.len == 2 })
     }
 
     /// Whether a table has each target by its address, and no history is kept.
@@ -132,37 +119,65 @@ impl Predict {
         self.targets.is_none() && self.history.is_none()
     }
 
-    /// The same where that is so.
+    /// A branch or jump went to `next`, a branch because it was `taken`. Learns, and yields what
+    /// [`bubbles`](Self::bubbles) makes the bubbles of.
+    pub(super) fn foresee(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+        self.foresee_all::<false>(&[(0, *turn, next)], taken, || next)
+    }
+
+    /// The same for one after the other, of which the last one `leaves` if it is a branch; the codes in two bits each, that
+    /// of the first on top. `target` is where an indirect jump goes. With `PLAIN` the predictor [is](Self::is_plain).
     #[inline(always)]
-    pub(super) fn foresee_plainly(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
-        match turn.kind {
-            Turning::Branch { backward } => self.branch::<true>(turn, backward, next, taken),
-            _ => self.jump::<true>(turn, next),
-        }
-    }
-
-    /// The same with a target buffer that is asked with the address of a fetch: it finds nothing in a word that is entered
-    /// in the middle.
-    #[inline(never)]
-    pub(super) fn foresee_words(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
-        if self.targets.is_none() {
-            return match turn.kind {
-                Turning::Branch { backward } => self.branch::<false>(turn, backward, next, taken),
-                _ => self.jump::<false>(turn, next),
+    pub(super) fn foresee_all<const PLAIN: bool>(
+        &mut self,
+        turns: &[(u8, Turn, u64)],
+        leaves: bool,
+        target: impl Fn() -> u64,
+    ) -> u64 {
+        let mut codes = 0;
+        for (i, (_, turn, next)) in turns.iter().enumerate() {
+            let taken = leaves && i + 1 == turns.len();
+            let code = match turn.kind {
+                _ if turn.branches => self.branch::<PLAIN>(turn, *next, taken),
+                Turning::Indirect { .. } => self.jump(turn, target()),
+                _ => self.jump(turn, *next),
             };
+            codes = codes << 2 | code;
         }
-        self.middle =
-            self.landed == turn.pc && turn.pc & 2 != 0 && turn.sequential == turn.pc.wrapping_add(2);
-        let (code, away) = match turn.kind {
-            Turning::Branch { backward } => (self.branch::<false>(turn, backward, next, taken), taken),
-            _ => (self.jump::<false>(turn, next), true),
+        codes
+    }
+
+    #[inline(always)]
+    fn branch<const PLAIN: bool>(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+        let middle = !PLAIN && self.enters(turn, if taken { next } else { NONE.0 });
+        let right = if !PLAIN && let Some(history) = &mut self.history {
+            history.branch(turn.pc, turn.entry, next, taken)
+        } else if let Some(counter) = self.counters.get_mut(turn.entry as usize) {
+            let before = *counter;
+            *counter = if taken { (before + 1).min(3) } else { before.saturating_sub(1) };
+            (before >= 2) == taken
+        } else {
+            let backward = matches!(turn.kind, Turning::Branch { backward: true });
+            (backward && self.predictor == Predictor::BackwardTaken) == taken
         };
-        self.landed = if away { next } else { NONE.0 };
-        code
+        let known = !taken || self.target::<PLAIN>(turn.pc, next, middle);
+        if !right {
+            self.mispredicts += 1;
+            return WRONG;
+        }
+        if known { RIGHT } else { OTHER }
+    }
+
+    /// Whether the fetch enters the word of a turn in the middle: a target buffer finds nothing then. The next instruction
+    /// is entered at `next`, if not in sequence.
+    #[inline(always)]
+    fn enters(&mut self, turn: &Turn, next: u64) -> bool {
+        std::mem::replace(&mut self.landed, next) == turn.pc && turn.half
     }
 
     #[inline(never)]
-    fn jump<const PLAIN: bool>(&mut self, turn: &Turn, next: u64) -> u64 {
+    fn jump(&mut self, turn: &Turn, next: u64) -> u64 {
+        let middle = self.enters(turn, next);
         match turn.kind {
             Turning::Branch { .. } => 0,
             Turning::Jump { pushes } => {
@@ -170,9 +185,9 @@ impl Predict {
                     self.push(turn.sequential);
                     self.called = next;
                 }
-                if self.target::<PLAIN>(turn.pc, next) { RIGHT } else { OTHER }
+                if self.target::<false>(turn.pc, next, middle) { RIGHT } else { OTHER }
             }
-            Turning::Indirect { pops, pushes } => self.jump_reg::<PLAIN>(turn, pops, pushes, next),
+            Turning::Indirect { pops, pushes } => self.jump_reg(turn, pops, pushes, next, middle),
         }
     }
 
@@ -206,53 +221,16 @@ impl Predict {
             }
     }
 
-    #[inline(always)]
-    fn branch<const PLAIN: bool>(&mut self, turn: &Turn, backward: bool, next: u64, taken: bool) -> u64 {
-        if !PLAIN && let Some(history) = &mut self.history {
-            let right = history.branch(turn.pc, turn.sequential, next, taken);
-            let known = !taken || self.target::<false>(turn.pc, next);
-            self.mispredicts += u64::from(!right);
-            return if !right {
-                WRONG
-            } else if known {
-                RIGHT
-            } else {
-                OTHER
-            };
-        }
-        let predicted = match self.predictor {
-            Predictor::History => false,
-            Predictor::NotTaken => false,
-            Predictor::BackwardTaken => backward,
-            Predictor::Bimodal => match self.counters.get_mut((turn.pc >> 1) as usize & self.counters_mask) {
-                Some(counter) => {
-                    let before = *counter;
-                    *counter = if taken { (before + 1).min(3) } else { before.saturating_sub(1) };
-                    before >= 2
-                }
-                None => false,
-            },
-        };
-        if predicted != taken {
-            self.mispredicts += 1;
-            if taken {
-                self.target::<PLAIN>(turn.pc, next);
-            }
-            return WRONG;
-        }
-        if !taken || self.target::<PLAIN>(turn.pc, next) { RIGHT } else { OTHER }
-    }
-
-    fn jump_reg<const PLAIN: bool>(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u64 {
-        if !PLAIN && self.targets.is_some() {
-            return self.jump_or_return(turn, pops, pushes, next);
+    fn jump_reg(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64, middle: bool) -> u64 {
+        if self.targets.is_some() {
+            return self.jump_or_return(turn, pops, pushes, next, middle);
         }
         let popped = pops && self.depth > 0;
         let predicted = if popped { self.returns.pop() } else { None };
         if pushes {
             self.push(turn.sequential);
         }
-        let right = if popped { predicted == Some(next) } else { self.target::<PLAIN>(turn.pc, next) };
+        let right = if popped { predicted == Some(next) } else { self.target::<true>(turn.pc, next, middle) };
         if right {
             RIGHT
         } else {
@@ -262,9 +240,9 @@ impl Predict {
     }
 
     /// With a target buffer that also knows what is a return; the front end looks for those that it does not contain.
-    fn jump_or_return(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64) -> u64 {
+    fn jump_or_return(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64, middle: bool) -> u64 {
         let known = self.targets.as_mut().and_then(|targets| targets.jump(turn.pc, next));
-        let known = known.filter(|_| !self.middle);
+        let known = known.filter(|_| !middle);
         // The fetch directly behind a call does not see what that has pushed.
         let stale = self.called == turn.pc;
         let popped = if pops { self.returns.pop() } else { None };
@@ -295,9 +273,9 @@ impl Predict {
 
     /// Whether the target buffer has this target; afterwards it does.
     #[inline(always)]
-    fn target<const PLAIN: bool>(&mut self, pc: u64, target: u64) -> bool {
+    fn target<const PLAIN: bool>(&mut self, pc: u64, target: u64, middle: bool) -> bool {
         if !PLAIN && let Some(targets) = &mut self.targets {
-            return targets.jump(pc, target) == Some(target) && !self.middle;
+            return targets.jump(pc, target) == Some(target) && !middle;
         }
         match self.btb.get_mut((pc >> 1) as usize & self.btb_mask) {
             Some(entry) if *entry == (pc, target) => true,
@@ -316,7 +294,9 @@ fn is_link(register: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Predict, Turn, Turning};
+    use super::Predict;
+    use crate::format::Operands;
+    use crate::insn::{Insn, Op};
     use crate::timing::Core;
 
     #[test]
@@ -331,7 +311,9 @@ mod tests {
         )
         .unwrap();
         let mut predict = Predict::new(&core);
-        let turn = Turn { pc: 0x100, sequential: 0x104, kind: Turning::Branch { backward: true } };
+        let insn = Insn::encode(Op::Beq, Operands { imm: -0x80, ..Default::default() });
+        let insn = crate::Decoder::new("rv64gc".parse().unwrap()).decode(insn).unwrap();
+        let turn = predict.turn(0x100, &insn).unwrap();
         // Weakly not taken at first: wrong once, right from then on.
         let resolve = |predict: &mut Predict| {
             let code = predict.foresee(&turn, 0x80, true);

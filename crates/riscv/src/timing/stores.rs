@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::keys::StoreBuffer;
+use super::memory::Data;
 
 /// The part of an address that loads compare with the stores before them: a word's number in its page.
 fn offset(address: u64) -> u64 {
@@ -46,8 +47,21 @@ impl Stores {
         Stores { shape, queued: VecDeque::new(), words: Vec::new(), answered: VecDeque::new(), sent: 0 }
     }
 
+    /// Answers what an access asks; a store commits.
+    pub(super) fn answer(&mut self, kind: Asks, at: i64, access: &Data, line: u64, latency: i64) -> i64 {
+        match kind {
+            Asks::Load => self.clear_of(at, access.va),
+            Asks::Line => self.line_clear(at, access.pa, line),
+            Asks::Store => {
+                let at = self.accept(at);
+                self.commit(at, access.pa, latency);
+                at
+            }
+        }
+    }
+
     /// The earliest cycle from `at` on in which a store can commit.
-    pub(super) fn accept(&self, at: i64) -> i64 {
+    fn accept(&self, at: i64) -> i64 {
         match self.queued.len().checked_sub(self.shape.queue as usize) {
             Some(first) => at.max(self.queued[first].leaves + 1),
             None => at,
@@ -55,7 +69,7 @@ impl Stores {
     }
 
     /// A store commits; memory answers after `latency`.
-    pub(super) fn commit(&mut self, at: i64, address: u64, latency: i64) {
+    fn commit(&mut self, at: i64, address: u64, latency: i64) {
         let last = self.queued.back().map_or(at, |last| last.leaves);
         let mut leaves = (at + 1).max(last + 1);
         let number = address >> 3;
@@ -98,13 +112,13 @@ impl Stores {
     }
 
     /// The first cycle from `at` on in which no older store is before the write buffer that may be the same word.
-    pub(super) fn clear_of(&self, at: i64, address: u64) -> i64 {
+    fn clear_of(&self, at: i64, address: u64) -> i64 {
         let same = |store: &&Queued| store.offset == offset(address) && store.leaves >= at;
         self.queued.iter().filter(same).map(|store| store.leaves + 1).max().unwrap_or(at)
     }
 
     /// The first cycle from `at` on in which no write to a line is on its way.
-    pub(super) fn line_clear(&self, at: i64, address: u64, line: u64) -> i64 {
+    fn line_clear(&self, at: i64, address: u64, line: u64) -> i64 {
         let mine =
             |word: &&Word| (word.number << 3) / line == address / line && word.sent <= at && word.gone > at;
         self.words.iter().filter(mine).map(|word| word.gone).max().unwrap_or(at)
@@ -118,5 +132,57 @@ impl Stores {
     /// The first cycle from `at` on in which memory has all of them.
     pub(super) fn empty(&self, at: i64) -> i64 {
         self.words.iter().map(|word| word.gone).max().unwrap_or(at).max(self.queue_empty(at))
+    }
+}
+
+/// A question to the stores before an access, and their answer, in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) kind: Asks,
+    /// Which access of a run of instructions.
+    pub(super) access: u8,
+    pub(super) at: i64,
+    pub(super) from: i64,
+}
+
+/// What an access asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// When a load finds no older store to its word before the write buffer, from then on.
+    Load,
+    /// When a load that misses can request its line.
+    Line,
+    /// When a store commits.
+    Store,
+}
+
+/// The stores before an access.
+pub(super) struct Behind<'a> {
+    pub(super) stores: &'a mut Stores,
+    /// The access that is being executed, and its number.
+    pub(super) access: Data,
+    pub(super) number: u8,
+    pub(super) line: u64,
+    pub(super) write_latency: i64,
+    /// What they answered already; they are as they were behind that.
+    pub(super) given: &'a [Question],
+    /// Whether questions are recorded, and where.
+    pub(super) record: Option<&'a mut Vec<Question>>,
+}
+
+impl Behind<'_> {
+    /// Asks, or repeats what was answered.
+    pub(super) fn ask(&mut self, kind: Asks, at: i64) -> i64 {
+        let from = match self.given.split_first() {
+            Some((answered, others)) => {
+                self.given = others;
+                answered.from
+            }
+            None => self.stores.answer(kind, at, &self.access, self.line, self.write_latency),
+        };
+        if let Some(record) = &mut self.record {
+            record.push(Question { kind, access: self.number, at, from });
+        }
+        from
     }
 }

@@ -5,13 +5,13 @@ use super::csr;
 use super::keys::Kind;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
-use super::operands::Dependence;
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::pipe::{Pass, Pipe, stalls};
-use super::predict::{Predict, Turn};
+use super::predict::Predict;
 use super::scoreboard::Scoreboard;
-use super::shape::{self, Costs, Shape};
+use super::shape::{Costs, Shape};
 use super::step::Step;
+use super::work::Works;
 use crate::bus::RAM_BASE;
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Op};
@@ -72,12 +72,13 @@ pub(super) struct Model {
     pub(super) predict: Predict,
     /// What is in place of `pipe` and `predict`, if the core has one.
     pub(super) board: Option<Box<Scoreboard>>,
+    works: Works,
     pub(super) ledger: Ledger,
     pub(super) instructions: u64,
     pub(super) traps: u64,
     /// What the words cost that traps and returns stack in hardware; part of the ledger.
     stacking: Causes,
-    /// The phase that the next refill is charged to.
+    /// The phase that the next refill is charged to; none of a mode as long as nothing has retired.
     pub(super) refill_phase: u8,
     pub(super) started: bool,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
@@ -92,12 +93,13 @@ impl Model {
             memory: Memory::new(core)?,
             predict: Predict::new(core),
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
+            works: Works::new(),
             ledger: Ledger::default(),
             core: core.clone(),
             instructions: 0,
             traps: 0,
             stacking: [0; Cause::COUNT],
-            refill_phase: 0,
+            refill_phase: u8::MAX,
             started: false,
             interrupted: None,
         })
@@ -141,13 +143,9 @@ impl Model {
     /// One instruction retires.
     pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
         self.start(step.phase);
+        let work = self.works.of(step.insn, &self.core);
         if let Some(board) = &mut self.board {
-            let shape = Shape::new(step.insn, &self.core);
-            let mut cycles = shape::operation(step.insn, &self.core).cycles.into();
-            if let Some(dependence) = Dependence::of(step.insn, &self.core) {
-                cycles += i64::from(dependence.more(step.operands));
-            }
-            let (pass, costs) = board.retire(step, &shape, cycles, accesses, &mut self.memory);
+            let (pass, costs) = board.retire(step, &work, accesses, &mut self.memory);
             self.pipe.set_write(board.commit(), board.redirected());
             self.charge(step.phase, &pass);
             self.instructions += 1;
@@ -171,18 +169,17 @@ impl Model {
         }
         let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
         let (mut settle, mut penalty) = (0, (0, false));
-        if let Some(turn) = Turn::new(step.pc, step.insn) {
+        if let Some(turn) = self.predict.turn(step.pc, step.insn) {
             let code = self.predict.foresee(&turn, step.next_pc, step.taken);
             settle = self.predict.settling(&turn, code);
             penalty = (self.predict.bubbles(&turn, code), self.predict.early(&turn, code));
         }
-        let dependence = step.insn.op.by_operands().then(|| Dependence::of(step.insn, &self.core)).flatten();
         let costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
             second,
             at_hand,
-            execute: dependence.map_or(0, |dependence| dependence.more(step.operands)),
+            execute: work.dependence.map_or(0, |dependence| dependence.more(step.operands)),
             settle,
             data_walk: data.walk,
             data_miss: data.miss,
@@ -190,8 +187,7 @@ impl Model {
             device: accesses.iter().any(|access| access.pa < RAM_BASE),
             again,
         };
-        let shape = Shape::new(step.insn, &self.core);
-        let pass = self.pipe.pass(&shape, &costs);
+        let pass = self.pipe.pass(&work.shape, &costs);
         self.charge(step.phase, &pass);
         self.instructions += 1;
         self.behind(step, penalty);
