@@ -526,7 +526,8 @@ pub(crate) static PLACES: &[Place] = &[
         ],
         finds: &["open-files"],
 
-        counts: Source::Only("ptrace", ""),
+        // Some of them are taken for each CPU.
+        counts: Source::Any,
         ..PLACE
     },
     Place {
@@ -534,6 +535,7 @@ pub(crate) static PLACES: &[Place] = &[
         enter: |scene| limited(scene, libc::RLIMIT_NOFILE, 64),
         finds: &["open-files"],
 
+        counts: Source::Any,
         ..PLACE
     },
     Place {
