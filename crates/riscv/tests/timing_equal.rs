@@ -5,7 +5,7 @@ mod common;
 use common::{Asm, Rng, random};
 use random::{BASE, Mode};
 use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Kind, Ledger, Timed, TimingCounts};
-use tollgate_riscv::{Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Retired, Stop};
+use tollgate_riscv::{Code, Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Retired, Stop};
 
 fn machine(isa: Isa, image: &[u8]) -> Machine {
     let config =
@@ -17,9 +17,13 @@ fn machine(isa: Isa, image: &[u8]) -> Machine {
 
 const BUDGET: u64 = 400_000;
 
+fn code(isa: Isa, image: &[u8]) -> Code {
+    Code::new(isa, vec![(BASE, image.to_vec())])
+}
+
 fn plain(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut m = machine(isa, image);
-    let mut timed = Timed::new(core, ByPrivilege, ()).unwrap();
+    let mut timed = Timed::new(core, ByPrivilege, ()).unwrap().with_code(&code(isa, image));
     assert_eq!(m.run_reference(BUDGET, &mut timed), Stop::Exit { code: 0 });
     assert_eq!(timed.ledger().total(), timed.cycles());
     assert_eq!(timed.counts().memory.unknown_walks, 0);
@@ -28,7 +32,7 @@ fn plain(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
 
 fn fast(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut m = machine(isa, image);
-    let mut fast: Fast = Fast::new(core).unwrap();
+    let mut fast: Fast = Fast::new(core).unwrap().with_code(&code(isa, image));
     assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
     let (found, replayed) = fast.memo_counts();
     // A scoreboard of this size is in a new state behind almost every instruction that waits.

@@ -101,6 +101,17 @@ impl Backend {
         (valid - 1 + DECODE).max(self.issue)
     }
 
+    /// When each of the next instructions can issue, as far as it is before the last one commits.
+    pub(super) fn places(&self) -> VecDeque<i64> {
+        let entries = self.shape.entries as usize;
+        let free = entries.saturating_sub(self.commits.len());
+        let (commits, last) = (self.commits.iter(), self.commit);
+        std::iter::repeat_n(i64::MIN, free)
+            .chain(commits.filter(|&&at| at < last).map(|at| at + 1))
+            .take(entries - 1)
+            .collect()
+    }
+
     /// The scoreboard is full until then.
     fn full(&self) -> Option<i64> {
         (self.commits.len() == self.shape.entries as usize).then(|| self.commits.front().copied()).flatten()

@@ -50,8 +50,68 @@ struct Counter {
 enum Ahead {
     /// At the next instruction.
     At(u64),
+    /// At the same, for which there was no room.
+    Again(u64),
     /// Where a jump is predicted to go, and whether it ends in another word.
     Jump { target: u64, later: bool },
+}
+
+/// The queue while instructions are fetched that are not executed in the end.
+#[derive(Clone, Debug)]
+pub(super) struct Drain {
+    /// When each instruction came into the queue and leaves it, as far as that is not long ago.
+    queued: VecDeque<(i64, i64)>,
+    queue: usize,
+    /// When the last one issues.
+    issue: i64,
+    /// From when there is a place in the scoreboard for each of the next ones; behind them there is none.
+    places: VecDeque<i64>,
+}
+
+/// Later than all.
+const NEVER: i64 = i64::MAX / 2;
+
+impl Drain {
+    /// Behind an instruction that issues in a cycle and empties the pipe later.
+    pub(super) fn behind(front: &Frontend, issue: i64, places: VecDeque<i64>) -> Self {
+        let queued = front.left.iter().map(|&at| (i64::MIN, at)).collect();
+        Drain { queued, queue: front.queue, issue, places }
+    }
+
+    /// Behind a branch that issues in a cycle: nothing issues until it is resolved. What is before it leaves the queue in
+    /// time.
+    pub(super) fn behind_branch(front: &Frontend, issue: i64) -> Self {
+        Drain { queued: VecDeque::new(), queue: front.queue, issue, places: VecDeque::new() }
+    }
+
+    /// How many are in the queue in a cycle.
+    fn used(&self, at: i64) -> usize {
+        self.queued.iter().filter(|&&(came, leaves)| came < at && leaves >= at).count()
+    }
+
+    /// From when on another word is requested: it has two halves, and none of them may be full.
+    fn room(&self, from: i64) -> i64 {
+        let mut at = from;
+        while self.used(at) + 2 > self.queue {
+            let here = self.queued.iter().filter(|&&(came, leaves)| came < at && leaves >= at);
+            at = here.map(|&(_, leaves)| leaves + 1).min().unwrap_or(NEVER);
+        }
+        at
+    }
+
+    /// An instruction comes, as one of so many in its word, if there is room for it.
+    fn take(&mut self, at: i64, of: usize) -> bool {
+        if self.used(at) + of >= self.queue {
+            return false;
+        }
+        while self.queued.front().is_some_and(|&(_, leaves)| leaves < at - 2) {
+            self.queued.pop_front();
+        }
+        let decode = (at + 1).max(self.issue);
+        self.queued.push_back((at, decode));
+        self.issue = self.places.pop_front().map_or(NEVER, |free| free.max(decode + 1));
+        true
+    }
 }
 
 /// A branch that was resolved, and is not in the history yet.
@@ -301,12 +361,14 @@ impl Frontend {
     }
 
     /// Everything behind the last instruction is dropped in a cycle, and another address fetched from the next one on.
-    /// Until then the fetch went on, at `wrong` or in sequence. Yields whether the queue was full by then.
+    /// Until then the fetch went on, at `wrong` or in sequence, as long as there was room in the queue.
+    /// Yields whether the queue was full by then.
     pub(super) fn redirect(
         &mut self,
         at: i64,
         place: &Place,
         wrong: Option<u64>,
+        mut drain: Drain,
         memory: &mut Memory,
     ) -> bool {
         let (mut pc, mut request) = match wrong {
@@ -316,19 +378,23 @@ impl Frontend {
         self.request = at + 1;
         // Instructions that are in the word that was fetched last.
         if wrong.is_none() {
-            match self.jump_in(place, place.pc.wrapping_add(u64::from(place.len)), pc, memory) {
+            let from = place.pc.wrapping_add(u64::from(place.len));
+            match self.jump_in(place, from, pc, self.valid + 1, &mut drain, memory) {
                 Ahead::At(next) => pc = next,
+                Ahead::Again(next) => (pc, request) = (next, self.valid + 2),
                 Ahead::Jump { target, .. } => (pc, request) = (target, self.valid + 1),
             }
         }
         self.dropped.clear();
-        let mut full = true;
         // The line that was looked for last is there.
         let (line, mut there) = (memory.instruction_line_bytes(), NONE);
         // A miss is not requested in the cycle in which it is dropped, nor in that before.
-        for _ in 0..2 * self.queue {
+        let mut full;
+        loop {
+            let room = drain.room(request);
+            full = room > request && room > at - 2;
+            request = room;
             if request > at - 2 {
-                full = false;
                 break;
             }
             if self.dropped.len() < self.queue {
@@ -340,7 +406,6 @@ impl Frontend {
                 if back >= at {
                     // Dropped, but waited for.
                     self.request = self.request.max(back + 1);
-                    full = false;
                     break;
                 }
                 let word = pc & !(WORD - 1);
@@ -349,12 +414,13 @@ impl Frontend {
             }
             let next = (pc & !(WORD - 1)).wrapping_add(WORD);
             self.learn(request + 2);
-            match self.jump_in(place, pc, next, memory) {
+            match self.jump_in(place, pc, next, request + 2, &mut drain, memory) {
                 // Where it goes is known a cycle after the word has come.
                 Ahead::Jump { target, later } => {
                     (pc, request) = (target, request + 2 + i64::from(later));
                 }
                 Ahead::At(next) => (pc, request) = (next, request + 1),
+                Ahead::Again(next) => (pc, request) = (next, request + 3),
             }
         }
         self.word = NONE;
@@ -363,14 +429,26 @@ impl Frontend {
     }
 
     /// What is fetched behind the instructions from one address up to another, near an instruction.
-    fn jump_in(&mut self, near: &Place, from: u64, to: u64, memory: &Memory) -> Ahead {
-        let mut pc = from;
+    fn jump_in(
+        &mut self,
+        near: &Place,
+        from: u64,
+        to: u64,
+        comes: i64,
+        drain: &mut Drain,
+        memory: &Memory,
+    ) -> Ahead {
+        let (mut pc, mut of) = (from, 0);
         while pc < to {
             let away = pc.wrapping_sub(near.pc);
             let pa = match (pc ^ near.pc) >> 12 == 0 {
                 true => Some(near.pa.wrapping_add(away)),
                 false => memory.physical(pc, near.privilege),
             };
+            if !drain.take(comes, of) {
+                return Ahead::Again(pc);
+            }
+            of += 1;
             let Some(pa) = pa else { return Ahead::At(to) };
             if let Some(insn) = self.beyond.jump(pa)
                 && let Some(target) = self.foresee(pc, &insn)
@@ -427,11 +505,12 @@ impl Frontend {
     /// The state relative to a cycle.
     pub(super) fn key(&self, base: i64) -> FrontKey {
         let relative = |at: i64| (at - base) as i32;
+        // Those that had left by then are in no one's way.
+        let past = self.request.min(self.valid + 1) - 1;
         FrontKey {
             request: relative(self.request),
             valid: relative(self.valid),
-            // No earlier request waits for them.
-            left: self.left.iter().map(|&at| relative(at.max(self.request))).collect(),
+            left: self.left.iter().map(|&at| relative(at.max(past))).collect(),
         }
     }
 

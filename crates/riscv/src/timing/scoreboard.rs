@@ -14,7 +14,7 @@
 use super::backend::{Backend, DECODE};
 use super::core::Core;
 use super::csr;
-use super::frontend::{Frontend, Place};
+use super::frontend::{Drain, Frontend, Place};
 use super::keys::System;
 use super::ledger::Cause;
 use super::memory::{Data, Memory, Waits};
@@ -165,7 +165,8 @@ impl Scoreboard {
         let at = self.back.issue + 1;
         self.front.resolve(at, step, right);
         if !right {
-            self.front.redirect(at, place, predicted, memory);
+            let drain = Drain::behind_branch(&self.front, self.back.issue);
+            self.front.redirect(at, place, predicted, drain, memory);
             self.back.set_redirect(at + 1, Cause::Branch, Flush::Branch);
         } else if predicted.is_some() {
             self.front.follow(place, memory);
@@ -183,7 +184,8 @@ impl Scoreboard {
             Op::Mret | Op::Sret => (Cause::TrapFlush, Flush::Return),
             _ => (Cause::Csr, Flush::System),
         };
-        let full = self.front.redirect(commit, place, None, memory);
+        let drain = Drain::behind(&self.front, self.back.issue, self.back.places());
+        let full = self.front.redirect(commit, place, None, drain, memory);
         match insn.op {
             Op::FenceI => {
                 memory.flush_instructions();
@@ -216,7 +218,8 @@ impl Scoreboard {
         let here = place.copied().or(self.last);
         if let Some(place) = here {
             // An interrupted jump was followed.
-            self.front.redirect(commit, &Place { len: 0, ..place }, None, memory);
+            let drain = Drain::behind(&self.front, self.back.issue - 1, self.back.places());
+            self.front.redirect(commit, &Place { len: 0, ..place }, None, drain, memory);
         } else {
             self.front.hold(commit + 1);
         }
