@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::beyond::Beyond;
 use super::keys::{Branches, Front};
 use super::memory::{Memory, Waits};
+use super::queue::{Issues, Queue};
 use super::step::Step;
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
@@ -54,64 +55,6 @@ enum Ahead {
     Again(u64),
     /// Where a jump is predicted to go, and whether it ends in another word.
     Jump { target: u64, later: bool },
-}
-
-/// The queue while instructions are fetched that are not executed in the end.
-#[derive(Clone, Debug)]
-pub(super) struct Drain {
-    /// When each instruction came into the queue and leaves it, as far as that is not long ago.
-    queued: VecDeque<(i64, i64)>,
-    queue: usize,
-    /// When the last one issues.
-    issue: i64,
-    /// From when there is a place in the scoreboard for each of the next ones; behind them there is none.
-    places: VecDeque<i64>,
-}
-
-/// Later than all.
-const NEVER: i64 = i64::MAX / 2;
-
-impl Drain {
-    /// Behind an instruction that issues in a cycle and empties the pipe later.
-    pub(super) fn behind(front: &Frontend, issue: i64, places: VecDeque<i64>) -> Self {
-        let queued = front.left.iter().map(|&at| (i64::MIN, at)).collect();
-        Drain { queued, queue: front.queue, issue, places }
-    }
-
-    /// Behind a branch that issues in a cycle: nothing issues until it is resolved. What is before it leaves the queue in
-    /// time.
-    pub(super) fn behind_branch(front: &Frontend, issue: i64) -> Self {
-        Drain { queued: VecDeque::new(), queue: front.queue, issue, places: VecDeque::new() }
-    }
-
-    /// How many are in the queue in a cycle.
-    fn used(&self, at: i64) -> usize {
-        self.queued.iter().filter(|&&(came, leaves)| came < at && leaves >= at).count()
-    }
-
-    /// From when on another word is requested: it has two halves, and none of them may be full.
-    fn room(&self, from: i64) -> i64 {
-        let mut at = from;
-        while self.used(at) + 2 > self.queue {
-            let here = self.queued.iter().filter(|&&(came, leaves)| came < at && leaves >= at);
-            at = here.map(|&(_, leaves)| leaves + 1).min().unwrap_or(NEVER);
-        }
-        at
-    }
-
-    /// An instruction comes, as one of so many in its word, if there is room for it.
-    fn take(&mut self, at: i64, of: usize) -> bool {
-        if self.used(at) + of >= self.queue {
-            return false;
-        }
-        while self.queued.front().is_some_and(|&(_, leaves)| leaves < at - 2) {
-            self.queued.pop_front();
-        }
-        let decode = (at + 1).max(self.issue);
-        self.queued.push_back((at, decode));
-        self.issue = self.places.pop_front().map_or(NEVER, |free| free.max(decode + 1));
-        true
-    }
 }
 
 /// A branch that was resolved, and is not in the history yet.
@@ -368,7 +311,7 @@ impl Frontend {
         at: i64,
         place: &Place,
         wrong: Option<u64>,
-        mut drain: Drain,
+        behind: &mut Queue,
         memory: &mut Memory,
     ) -> bool {
         let (mut pc, mut request) = match wrong {
@@ -379,7 +322,7 @@ impl Frontend {
         // Instructions that are in the word that was fetched last.
         if wrong.is_none() {
             let from = place.pc.wrapping_add(u64::from(place.len));
-            match self.jump_in(place, from, pc, self.valid + 1, &mut drain, memory) {
+            match self.jump_in(place, from, pc, self.valid + 1, behind, memory) {
                 Ahead::At(next) => pc = next,
                 Ahead::Again(next) => (pc, request) = (next, self.valid + 2),
                 Ahead::Jump { target, .. } => (pc, request) = (target, self.valid + 1),
@@ -391,7 +334,7 @@ impl Frontend {
         // A miss is not requested in the cycle in which it is dropped, nor in that before.
         let mut full;
         loop {
-            let room = drain.room(request);
+            let room = behind.room(request);
             full = room > request && room > at - 2;
             request = room;
             if request > at - 2 {
@@ -414,7 +357,7 @@ impl Frontend {
             }
             let next = (pc & !(WORD - 1)).wrapping_add(WORD);
             self.learn(request + 2);
-            match self.jump_in(place, pc, next, request + 2, &mut drain, memory) {
+            match self.jump_in(place, pc, next, request + 2, behind, memory) {
                 // Where it goes is known a cycle after the word has come.
                 Ahead::Jump { target, later } => {
                     (pc, request) = (target, request + 2 + i64::from(later));
@@ -435,7 +378,7 @@ impl Frontend {
         from: u64,
         to: u64,
         comes: i64,
-        drain: &mut Drain,
+        behind: &mut Queue,
         memory: &Memory,
     ) -> Ahead {
         let (mut pc, mut of) = (from, 0);
@@ -445,7 +388,8 @@ impl Frontend {
                 true => Some(near.pa.wrapping_add(away)),
                 false => memory.physical(pc, near.privilege),
             };
-            if !drain.take(comes, of) {
+            let insn = pa.filter(|_| behind.issues()).and_then(|pa| self.beyond.find(pa));
+            if !behind.take(insn.as_ref(), comes, of) {
                 return Ahead::Again(pc);
             }
             of += 1;
@@ -477,6 +421,18 @@ impl Frontend {
     pub(super) fn set(&mut self, place: &Place, request: i64, valid: i64) {
         (self.request, self.valid) = (request, valid);
         self.word = last_word(place.pc, place.len);
+    }
+
+    /// The queue as far as it is filled.
+    pub(super) fn queue<'a>(&self, issue: i64, issues: Option<Issues<'a>>) -> Queue<'a> {
+        // Behind a branch everything before it leaves the queue in time.
+        let known = if issues.is_some() { self.left.len() } else { 0 };
+        Queue::new(self.left.iter().take(known).copied(), self.queue, issue, issues)
+    }
+
+    /// The bytes of what is at an address.
+    pub(super) fn len(&mut self, pa: u64) -> u64 {
+        self.beyond.len(pa)
     }
 
     /// The next request.
