@@ -314,9 +314,13 @@ impl Frontend {
         behind: &mut Queue,
         memory: &mut Memory,
     ) -> bool {
+        // The word behind a jump was requested in the meantime; if it is not cached, that takes a cycle.
+        let next = self.word.wrapping_add(WORD);
+        let target =
+            self.valid + 1 + i64::from(self.request == self.valid && self.misses(place, next, memory));
         let (mut pc, mut request) = match wrong {
-            Some(target) => (target, self.valid + 1),
-            None => (self.word.wrapping_add(WORD), self.request),
+            Some(wrong) => (wrong, target),
+            None => (next, self.request),
         };
         self.request = at + 1;
         // Instructions that are in the word that was fetched last.
@@ -325,7 +329,7 @@ impl Frontend {
             match self.jump_in(place, from, pc, self.valid + 1, behind, memory) {
                 Ahead::At(next) => pc = next,
                 Ahead::Again(next) => (pc, request) = (next, self.valid + 2),
-                Ahead::Jump { target, .. } => (pc, request) = (target, self.valid + 1),
+                Ahead::Jump { target: to, .. } => (pc, request) = (to, target),
             }
         }
         self.dropped.clear();
@@ -360,7 +364,9 @@ impl Frontend {
             match self.jump_in(place, pc, next, request + 2, behind, memory) {
                 // Where it goes is known a cycle after the word has come.
                 Ahead::Jump { target, later } => {
-                    (pc, request) = (target, request + 2 + i64::from(later));
+                    let word = if later { next.wrapping_add(WORD) } else { next };
+                    let wasted = self.misses(place, word, memory);
+                    (pc, request) = (target, request + 2 + i64::from(later) + i64::from(wasted));
                 }
                 Ahead::At(next) => (pc, request) = (next, request + 1),
                 Ahead::Again(next) => (pc, request) = (next, request + 3),
