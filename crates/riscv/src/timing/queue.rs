@@ -73,3 +73,37 @@ impl<'a> Queue<'a> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_requested_as_long_as_no_half_of_the_queue_is_full() {
+        // Nothing issues: one instruction is decoded when the branch issues, at 20; two come with each word.
+        let mut queue = Queue::new([].into_iter(), 8, 20, None);
+        for word in 0..4 {
+            assert_eq!(queue.room(word), word);
+            assert!(queue.take(None, word + 2, 0) && queue.take(None, word + 2, 1));
+        }
+        // All eight are there at 6: nothing is requested from then on, and what was requested before has no place.
+        assert_eq!(queue.room(5), 5);
+        assert!(!queue.take(None, 6, 0));
+        // One leaves; seven are one too many.
+        assert!(queue.room(6) >= NEVER);
+    }
+
+    #[test]
+    fn what_issues_makes_room() {
+        // One a cycle, the first at 11.
+        let mut issues = |_: Option<&Insn>, decode: i64| decode + 1;
+        let mut queue = Queue::new([1, 2, 3, 4, 5, 6, 7, 8].into_iter(), 8, 10, Some(&mut issues));
+        // Those that were there before leave from 1 to 8: six are left at 3.
+        assert_eq!((queue.room(1), queue.room(3)), (3, 3));
+        assert!(queue.take(None, 9, 0));
+        // The next one is decoded when that issues.
+        assert!(queue.take(None, 9, 1));
+        assert_eq!(queue.used(10), 2);
+        assert_eq!((queue.used(11), queue.used(12)), (1, 0));
+    }
+}
