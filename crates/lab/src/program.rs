@@ -224,6 +224,7 @@ pub fn run(
                     drive(&mut InStep(&mut machine), job, &mut watch, SLICE, console, &mut |_| Ok(()))?
                 }
             };
+            watch.end();
             ledger = Some(watch);
             ending
         }

@@ -79,6 +79,9 @@ pub(super) struct Model {
     pub(super) beyond: Option<Beyond>,
     works: Works,
     pub(super) ledger: Ledger,
+    /// Whose instructions are executed, if that is known, and the cycles of each owner's instructions.
+    pub(super) owner: Option<u32>,
+    pub(super) owners: Ledger,
     pub(super) instructions: u64,
     pub(super) traps: u64,
     /// What the words cost that traps and returns stack in hardware; part of the ledger.
@@ -106,6 +109,8 @@ impl Model {
             beyond: core.branch.wrong_path.then(Beyond::new),
             works: Works::new(),
             ledger: Ledger::default(),
+            owner: None,
+            owners: Ledger::default(),
             core: core.clone(),
             instructions: 0,
             traps: 0,
@@ -144,7 +149,7 @@ impl Model {
     /// The first instruction pays for filling the pipe.
     pub(super) fn start(&mut self, phase: u8) {
         if !self.started {
-            self.ledger.charge(phase, Cause::Issue, self.pipe.cycles());
+            self.charge_one(phase, Cause::Issue, self.pipe.cycles());
             self.started = true;
         }
     }
@@ -160,7 +165,26 @@ impl Model {
         if let Some((cause, cycles)) = pass.refill {
             self.ledger.charge(self.refill_phase, cause, cycles);
         }
+        if let Some(owner) = self.owner {
+            self.owners.add_to(owner, &pass.causes());
+        }
         self.refill_phase = phase;
+    }
+
+    /// Charges cycles of one cause.
+    pub(super) fn charge_one(&mut self, phase: u8, cause: Cause, cycles: u64) {
+        self.ledger.charge(phase, cause, cycles);
+        if let Some(owner) = self.owner {
+            self.owners.row(owner as usize)[cause as usize] += cycles;
+        }
+    }
+
+    /// Charges what a run of instructions of one owner took.
+    pub(super) fn charge_run(&mut self, phase: u8, owner: Option<u32>, causes: &Causes) {
+        self.ledger.charge_all(phase, causes);
+        if let Some(owner) = owner {
+            self.owners.add_to(owner, causes);
+        }
     }
 
     /// One instruction retires.
