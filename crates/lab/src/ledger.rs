@@ -250,16 +250,15 @@ mod tests {
             machine
         };
         let profile = || Profile::new(elf, None);
-        let code = booted().code();
         let mut plain = Plain {
             by_function: vec![[0; tollgate_riscv::timing::Cause::COUNT]; profile().len()],
             stacks: Stacks::new(profile().len()),
             profile: profile(),
-            clock: Clock::new(&core, &code).expect("a core"),
+            clock: Clock::new(&core, &booted().code()).expect("a core"),
         };
         let mut reference = booted();
         let stop = reference.run_reference(steps, &mut plain);
-        let mut ledger = ProgramLedger::new(profile(), &core, &code).expect("a core");
+        let mut ledger = ProgramLedger::new(profile(), &core, &booted().code()).expect("a core");
         let mut machine = booted();
         assert_eq!(machine.run(steps, &mut ledger), stop);
         ledger.end();

@@ -156,3 +156,38 @@ pub(super) struct Strayed {
     /// From when the instruction cache can be read, if one has missed.
     pub(super) held: Option<i64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Operands;
+    use crate::insn::Op;
+
+    const BASE: u64 = 0x8000_0000;
+
+    #[test]
+    fn what_is_executed_takes_the_place_of_what_was_loaded() {
+        let words = |op, rd, imm| Insn::encode(op, Operands { rd, imm, ..Operands::default() }).to_le_bytes();
+        // addi, jal, and a compressed return.
+        let bytes = [&words(Op::Addi, 5, 1)[..], &words(Op::Jal, 1, 16), &[0x82, 0x80]].concat();
+        let isa = "rv64gc".parse().unwrap();
+        let mut beyond = Beyond::new();
+        assert_eq!(beyond.find(BASE), None);
+        beyond.load(&Code::new(isa, vec![(BASE, bytes)]));
+        assert_eq!(beyond.find(BASE).unwrap().op, Op::Addi);
+        assert_eq!((beyond.jump(BASE), beyond.len(BASE)), (None, 4));
+        assert_eq!((beyond.jump(BASE + 4).unwrap().op, beyond.len(BASE + 4)), (Op::Jal, 4));
+        assert_eq!((beyond.jump(BASE + 8).unwrap().op, beyond.len(BASE + 8)), (Op::Jalr, 2));
+        assert_eq!((beyond.find(BASE + 10), beyond.find(BASE + 0x1000)), (None, None));
+        // The same instruction takes no place; another one does, and a copy that was made before does not see it.
+        let mut copy = beyond.clone();
+        let (jump, nop) = (beyond.find(BASE + 4).unwrap(), beyond.find(BASE).unwrap());
+        assert!(!beyond.note(BASE + 4, &jump));
+        assert!(beyond.note(BASE + 4, &nop));
+        assert_eq!((beyond.jump(BASE + 4), beyond.find(BASE + 4)), (None, Some(nop)));
+        assert_eq!(copy.jump(BASE + 4), Some(jump));
+        // Where nothing was known, nothing is replaced.
+        assert!(!beyond.note(BASE + 0x1000, &jump));
+        assert_eq!(beyond.jump(BASE + 0x1000), Some(jump));
+    }
+}

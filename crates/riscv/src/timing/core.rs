@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::keys::*;
-use super::queue;
+use super::words;
 use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 
 /// A core.
@@ -272,7 +272,7 @@ impl Core {
                 }
             }
         }
-        if b.fetch_queue > queue::MOST {
+        if b.fetch_queue > words::MOST {
             return Err(number("branch.fetch-queue", b.fetch_queue, "at most 8 words"));
         }
         if b.return_stack > 1024 {

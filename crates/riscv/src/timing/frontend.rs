@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::beyond::Beyond;
 use super::keys::{Branches, Front};
 use super::memory::{Memory, Waits};
+use super::queue::{Issues, Queue};
 use super::step::Step;
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
@@ -50,6 +51,8 @@ struct Counter {
 enum Ahead {
     /// At the next instruction.
     At(u64),
+    /// At the same, for which there was no room.
+    Again(u64),
     /// Where a jump is predicted to go, and whether it ends in another word.
     Jump { target: u64, later: bool },
 }
@@ -301,34 +304,44 @@ impl Frontend {
     }
 
     /// Everything behind the last instruction is dropped in a cycle, and another address fetched from the next one on.
-    /// Until then the fetch went on, at `wrong` or in sequence. Yields whether the queue was full by then.
+    /// Until then the fetch went on, at `wrong` or in sequence, as long as there was room in the queue.
+    /// Yields whether the queue was full by then.
     pub(super) fn redirect(
         &mut self,
         at: i64,
         place: &Place,
         wrong: Option<u64>,
+        behind: &mut Queue,
         memory: &mut Memory,
     ) -> bool {
+        // The word behind a jump was requested in the meantime; if it is not cached, that takes a cycle.
+        let next = self.word.wrapping_add(WORD);
+        let target =
+            self.valid + 1 + i64::from(self.request == self.valid && self.misses(place, next, memory));
         let (mut pc, mut request) = match wrong {
-            Some(target) => (target, self.valid + 1),
-            None => (self.word.wrapping_add(WORD), self.request),
+            Some(wrong) => (wrong, target),
+            None => (next, self.request),
         };
         self.request = at + 1;
         // Instructions that are in the word that was fetched last.
         if wrong.is_none() {
-            match self.jump_in(place, place.pc.wrapping_add(u64::from(place.len)), pc, memory) {
+            let from = place.pc.wrapping_add(u64::from(place.len));
+            match self.jump_in(place, from, pc, self.valid + 1, behind, memory) {
                 Ahead::At(next) => pc = next,
-                Ahead::Jump { target, .. } => (pc, request) = (target, self.valid + 1),
+                Ahead::Again(next) => (pc, request) = (next, self.valid + 2),
+                Ahead::Jump { target: to, .. } => (pc, request) = (to, target),
             }
         }
         self.dropped.clear();
-        let mut full = true;
         // The line that was looked for last is there.
         let (line, mut there) = (memory.instruction_line_bytes(), NONE);
         // A miss is not requested in the cycle in which it is dropped, nor in that before.
-        for _ in 0..2 * self.queue {
+        let mut full;
+        loop {
+            let room = behind.room(request);
+            full = room > request && room > at - 2;
+            request = room;
             if request > at - 2 {
-                full = false;
                 break;
             }
             if self.dropped.len() < self.queue {
@@ -340,7 +353,6 @@ impl Frontend {
                 if back >= at {
                     // Dropped, but waited for.
                     self.request = self.request.max(back + 1);
-                    full = false;
                     break;
                 }
                 let word = pc & !(WORD - 1);
@@ -349,12 +361,15 @@ impl Frontend {
             }
             let next = (pc & !(WORD - 1)).wrapping_add(WORD);
             self.learn(request + 2);
-            match self.jump_in(place, pc, next, memory) {
+            match self.jump_in(place, pc, next, request + 2, behind, memory) {
                 // Where it goes is known a cycle after the word has come.
                 Ahead::Jump { target, later } => {
-                    (pc, request) = (target, request + 2 + i64::from(later));
+                    let word = if later { next.wrapping_add(WORD) } else { next };
+                    let wasted = self.misses(place, word, memory);
+                    (pc, request) = (target, request + 2 + i64::from(later) + i64::from(wasted));
                 }
                 Ahead::At(next) => (pc, request) = (next, request + 1),
+                Ahead::Again(next) => (pc, request) = (next, request + 3),
             }
         }
         self.word = NONE;
@@ -363,14 +378,27 @@ impl Frontend {
     }
 
     /// What is fetched behind the instructions from one address up to another, near an instruction.
-    fn jump_in(&mut self, near: &Place, from: u64, to: u64, memory: &Memory) -> Ahead {
-        let mut pc = from;
+    fn jump_in(
+        &mut self,
+        near: &Place,
+        from: u64,
+        to: u64,
+        comes: i64,
+        behind: &mut Queue,
+        memory: &Memory,
+    ) -> Ahead {
+        let (mut pc, mut of) = (from, 0);
         while pc < to {
             let away = pc.wrapping_sub(near.pc);
             let pa = match (pc ^ near.pc) >> 12 == 0 {
                 true => Some(near.pa.wrapping_add(away)),
                 false => memory.physical(pc, near.privilege),
             };
+            let insn = pa.filter(|_| behind.issues()).and_then(|pa| self.beyond.find(pa));
+            if !behind.take(insn.as_ref(), comes, of) {
+                return Ahead::Again(pc);
+            }
+            of += 1;
             let Some(pa) = pa else { return Ahead::At(to) };
             if let Some(insn) = self.beyond.jump(pa)
                 && let Some(target) = self.foresee(pc, &insn)
@@ -401,6 +429,18 @@ impl Frontend {
         self.word = last_word(place.pc, place.len);
     }
 
+    /// The queue as far as it is filled.
+    pub(super) fn queue<'a>(&self, issue: i64, issues: Option<Issues<'a>>) -> Queue<'a> {
+        // Behind a branch everything before it leaves the queue in time.
+        let known = if issues.is_some() { self.left.len() } else { 0 };
+        Queue::new(self.left.iter().take(known).copied(), self.queue, issue, issues)
+    }
+
+    /// The bytes of what is at an address.
+    pub(super) fn len(&mut self, pa: u64) -> u64 {
+        self.beyond.len(pa)
+    }
+
     /// The next request.
     pub(super) fn request(&self) -> i64 {
         self.request
@@ -427,11 +467,12 @@ impl Frontend {
     /// The state relative to a cycle.
     pub(super) fn key(&self, base: i64) -> FrontKey {
         let relative = |at: i64| (at - base) as i32;
+        // Those that had left by then are in no one's way.
+        let past = self.request.min(self.valid + 1) - 1;
         FrontKey {
             request: relative(self.request),
             valid: relative(self.valid),
-            // No earlier request waits for them.
-            left: self.left.iter().map(|&at| relative(at.max(self.request))).collect(),
+            left: self.left.iter().map(|&at| relative(at.max(past))).collect(),
         }
     }
 

@@ -57,6 +57,7 @@ mod stores;
 mod timed;
 mod tlb;
 mod traps;
+mod words;
 mod work;
 
 pub use self::core::{Core, CoreError};

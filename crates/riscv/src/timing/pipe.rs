@@ -18,11 +18,11 @@
 use super::float::FloatUnit;
 use super::passage::Flush;
 use super::port::{self, Port};
-use super::queue::{Fill, Queue};
 use super::replay::Waiting;
 use super::rigid::{self, Rigid};
 use super::shape::{Costs, Ready, Shape, ZERO};
 use super::slot::{Pass, Pending, Redirect};
+use super::words::{Fill, Queue};
 use super::{Cause, Core, Kind};
 
 /// Everything about the past that the future depends on, relative to the last write-back: the key of memos.
