@@ -112,7 +112,7 @@ impl Machine {
             console: Console { limit: config.console_bytes, ..Console::default() },
         };
         let mut machine = Machine {
-            hart: Hart::new(config.isa),
+            hart: Hart::new(config.isa, config.asid_bits),
             bus,
             decoder: Decoder::new(config.isa),
             engine: Engine::new(),
@@ -178,7 +178,7 @@ impl Machine {
             }
             _ => None,
         };
-        self.hart = Hart::new(self.config.isa);
+        self.hart = Hart::new(self.config.isa, self.config.asid_bits);
         self.set_entry(elf.entry);
         self.engine = Engine::new();
         self.bus.clint = Clint::new();
