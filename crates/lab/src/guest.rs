@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn identifiers_are_found_before_the_report() {
-        let text = "toll asid bits 9\r\ntoll yield number 124 result 0 single 9 min 7 max 8 sum 15 count 2\r\n";
+        let text =
+            "toll asid bits 9\r\ntoll yield number 124 result 0 single 9 min 7 max 8 sum 15 count 2\r\n";
         assert_eq!(asid_bits(text), Some(9));
         assert!(Report::find(text).is_some());
         assert_eq!(asid_bits("toll asid bits\ntoll asid bits -1\n"), None);

@@ -25,9 +25,6 @@ use crate::program::Outcome;
 use crate::stacks::Path;
 use crate::workload::Slowdown;
 
-/// What a kernel does that wants address space identifiers, on a hart without them.
-const NO_IDENTIFIERS: &str = "other space, no ASIDs: TLB flushed";
-
 /// The entry for a bill. Instructions are counters; there are no cycles without a timing model.
 pub fn measured(bill: &TrapBill) -> Measurement {
     let mut entry = empty(&bill.experiment, bill.engine, Status::Measured);
@@ -36,7 +33,9 @@ pub fn measured(bill: &TrapBill) -> Measurement {
     entry.crossings = spread.count;
     entry.found = found(&bill.experiment, bill.result);
     if let (Found::Trap(found), Some(0)) = (&mut entry.found, bill.asid_bits) {
-        found.about = NO_IDENTIFIERS.into();
+        found.about = "other space, no ASIDs: TLB flushed".into();
+        let text = "the core has no address space identifiers: each switch flushes the TLB".to_owned();
+        entry.warnings.push(Warning::new(warning::NO_ASIDS, text));
     }
     entry.count(counter::INSTRUCTIONS, spread.mean());
     entry.count(counter::INSTRUCTIONS_SINGLE, spread.single as f64);

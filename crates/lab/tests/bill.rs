@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use tollgate_lab::{
-    Crossing, CycleBill, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL, record,
+    Crossing, CycleBill, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL,
+    record,
 };
 use tollgate_riscv::timing::Core;
 use tollgate_testkit::{program, skip};
@@ -153,6 +154,8 @@ fn identifiers_are_used_where_there_are_some() {
             assert_eq!(found.bill.asid_bits, Some(bits), "{name} {bits}");
             assert_eq!(each(&found.bill)[Phase::Space].instructions, instructions, "{name} {bits}");
             let [warm, cold] = record::measured_cycles(&found);
+            let warned = warm.warnings.iter().any(|warning| warning.code == "no-asids");
+            assert_eq!(warned, bits == 0, "{name} {bits}");
             for entry in [warm, cold] {
                 assert_eq!(entry.found.trap().expect("a trap").about, about, "{name} {bits}");
             }
