@@ -27,7 +27,7 @@ use tollgate_record::Host;
 
 pub use attempt::{Attempts, attempts};
 pub use audit::audited;
-pub use child::Attempt;
+pub use child::{Attempt, in_child};
 pub use live::{is_translated, live};
 pub use pmu::why_not as why_no_pmu;
 pub use storage::usable_store;

@@ -2,7 +2,9 @@
 
 use crate::batch;
 use crate::calibrate::{Pair, Yardstick};
+use crate::clock::kernel_ns;
 use crate::count::{Counts, Kind, Stamped, Tally, call_name};
+use crate::filter;
 use crate::images::Images;
 use crate::rings::{Rings, Wanted};
 use crate::sites::{Place, Sites};
@@ -18,7 +20,6 @@ use aya::{Btf, Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 use perf_event_open_sys::bindings::{PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_PAGE_FAULTS_MIN};
 use std::time::Duration;
 use std::{fs, io, mem};
-use tollgate_measure::clock::monotonic_ns;
 
 static OBJECT: &[u8] = include_bytes_aligned!("../../../guests/bpf/images/toll.o");
 
@@ -251,12 +252,20 @@ pub struct Overhead {
 pub(crate) enum BpfError {
     #[error("BPF counts by the process ids of the whole machine, and this is a container with its own")]
     Namespace,
-    #[error("BPF is refused: {0}; it needs root, or CAP_BPF and CAP_PERFMON")]
+    #[error("a filter of this sandbox ends the process that loads BPF programs or opens events (SIGSYS)")]
+    Filter,
+    #[error("BPF is refused: {}; it needs root, or CAP_BPF and CAP_PERFMON", reason(.0))]
     Load(#[from] EbpfError),
     #[error("the kernel does not describe its types (BTF): {0}")]
     Btf(#[from] aya::BtfError),
     #[error("BPF program {0} is refused: {1}")]
     Program(&'static str, ProgramError),
+}
+
+/// The kernel's words for the last cause, which says most.
+fn reason(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.last().map_or_else(String::new, ToString::to_string)
 }
 
 impl Bpf {
@@ -265,6 +274,9 @@ impl Bpf {
         // The number of the first namespace is fixed (PROC_PID_INIT_INO of linux/proc_ns.h).
         if fs::read_link("/proc/self/ns/pid").is_ok_and(|it| it.as_os_str() != "pid:[4026531836]") {
             return Err(BpfError::Namespace);
+        }
+        if filter::ends_bpf() || filter::ends_events() {
+            return Err(BpfError::Filter);
         }
         let btf = Btf::from_sys_fs()?;
         let mut loader = EbpfLoader::new();
@@ -325,7 +337,7 @@ impl Bpf {
     /// What was counted until now.
     fn finish(&mut self) -> Counts {
         let mut counts = self.snapshot().minus(&self.before).counts();
-        let now = monotonic_ns();
+        let now = kernel_ns();
         let tasks: Vec<Task> = self.tasks().into_iter().flat_map(|map| values(&map)).collect();
         // What a task did since it came to its CPU is not in the sums yet.
         for task in tasks.iter().filter(|task| task.flags[OFF] == 0 && task.flags[MODE] != BORN) {
@@ -392,14 +404,14 @@ impl Bpf {
         let mut task = Task { tid: pid as u32, ..Task::default() };
         task.flags[MODE] = mode;
         // A task that is on a CPU is so from now on, as far as it is counted.
-        (task.times[SINCE], task.times[ON_SINCE]) = (monotonic_ns(), monotonic_ns());
+        (task.times[SINCE], task.times[ON_SINCE]) = (kernel_ns(), kernel_ns());
         self.tasks()?.set(pid as u32 % SLOTS, task, 0)
     }
 
     fn leave(&mut self, pid: libc::pid_t) -> Result<(), MapError> {
         let mut free = Task::default();
         // A program that is looking at the slot right now charges nothing.
-        (free.times[SINCE], free.times[ON_SINCE]) = (monotonic_ns(), monotonic_ns());
+        (free.times[SINCE], free.times[ON_SINCE]) = (kernel_ns(), kernel_ns());
         self.tasks()?.set(pid as u32 % SLOTS, free, 0)
     }
 

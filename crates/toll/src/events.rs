@@ -1,5 +1,6 @@
 //! Software events of the kernel, counted for a command and everything that it starts, from its execution on.
 
+use crate::filter;
 use perf_event_open_sys as sys;
 use perf_event_open_sys::bindings as abi;
 use std::fs::File;
@@ -27,6 +28,9 @@ pub(crate) struct EventCounts {
 impl Events {
     /// For a child that has not executed its command; `None` where the kernel refuses.
     pub(crate) fn open(pid: libc::pid_t) -> Option<Self> {
+        if filter::ends_events() {
+            return None;
+        }
         let files: io::Result<Vec<File>> = EVENTS.iter().map(|event| open_counter(*event, pid)).collect();
         files.ok().map(Self)
     }

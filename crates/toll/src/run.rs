@@ -5,6 +5,7 @@ use crate::attach::Process;
 use crate::bpf::{Bpf, BpfError, Overhead};
 use crate::calibrate::Yardstick;
 use crate::count::{Counts, Kind, Source};
+use crate::filter;
 use crate::perf::Perf;
 use crate::sites::Sites;
 use crate::start::StartError;
@@ -109,7 +110,11 @@ pub fn run(
     let mut counted = None;
     if wants(Source::Ptrace) {
         let mut tracer = Tracer::new(extras.stacks);
-        match accepted(watch(command, limits, &mut tracer))? {
+        let watched = match filter::ends_tracer() {
+            true => Err(StartError::System { what: "trace", error: io::ErrorKind::PermissionDenied.into() }),
+            false => watch(command, limits, &mut tracer),
+        };
+        match accepted(watched)? {
             Ok(account) => counted = Some((account, tracer.counts())),
             Err(text) => warnings.push(Warning::new(warning::NOT_COUNTED, text)),
         }
@@ -131,6 +136,9 @@ fn by_perf(
     limits: Limits,
     extras: Extras,
 ) -> Result<Result<Counted, String>, StartError> {
+    if filter::ends_events() {
+        return Ok(Err("a filter of this sandbox ends the process that opens perf events (SIGSYS)".into()));
+    }
     let mut yardstick = Yardstick::start()?;
     let bare = yardstick.measure();
     let (mut perf, mut overhead) = match Perf::open(&mut yardstick, bare, extras.stacks) {

@@ -1,5 +1,6 @@
 //! `tollgate exec` has the manners of `env`, `timeout` and `perf stat`.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,6 +15,14 @@ fn exec(source: &str, options: &[&str], dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.args(["exec", "--count", source, "--price", "none", "--out"]).arg(dir.join("bill"));
     command.arg("--store").arg(dir.join("store")).args(options).env("LANG", "C.UTF-8").env_remove("LC_ALL");
+    // Tests that run in the background of a shell inherit an ignored SIGINT, which no script can trap (POSIX, `trap`).
+    // SAFETY: the child makes one system call.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(&mut command, || {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     command
 }
 
@@ -140,8 +149,18 @@ fn sigkill_leaves_no_command_and_nothing_attached() {
 fn a_daemon_goes_on_and_is_mentioned() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("alive");
+    let [ready, go] = ["ready", "go"].map(|name| dir.path().join(name));
+    assert!(Command::new("mkfifo").args([&ready, &go]).status().unwrap().success());
+    // Open here, so that the daemon ends with this test in any case.
+    let mut going = fs::File::options().read(true).write(true).open(&go).unwrap();
     // The daemon and its own child are there when the command ends.
-    let script = format!("(sleep 1; echo yes > {}) >/dev/null 2>&1 & sleep 0.3; echo done", file.display());
+    let script = format!(
+        "(sh -c 'echo > {}; read -r line < {}'; echo yes > {}) >/dev/null 2>&1 & read -r line < {}; echo done",
+        ready.display(),
+        go.display(),
+        file.display(),
+        ready.display()
+    );
     let output = exec("auto", &[], dir.path()).args(["--", "sh", "-c", &script]).output().unwrap();
     assert!(output.status.success());
     let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
@@ -151,7 +170,8 @@ fn a_daemon_goes_on_and_is_mentioned() {
     } else {
         skip_case!("left running", "BPF is refused here");
     }
-    for _ in 0..1_000 {
+    going.write_all(b"go on\n").unwrap();
+    for _ in 0..6_000 {
         if file.exists() {
             return;
         }
@@ -180,8 +200,9 @@ fn a_process_that_runs_already_is_counted() {
     let script = "while :; do read -r line < /proc/self/stat; done";
     let mut other = Command::new("sh").args(["-c", script]).spawn().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-    command.args(["exec", "--price", "none", "--no-save", "--json", "--stacks", "--for", "300ms", "--out"]);
+    command.args(["exec", "--price", "none", "--no-save", "--json", "--stacks", "--for", "1s", "--out"]);
     command.arg(dir.path().join("bill")).args(["--pid", &other.id().to_string()]);
+    command.arg("--timeline").arg(dir.path().join("trace"));
     let output = command.output().unwrap();
     let ended = other.try_wait().unwrap();
     other.kill().unwrap();
@@ -194,6 +215,20 @@ fn a_process_that_runs_already_is_counted() {
     assert!(bill.contains("exec/system-call/openat") && bill.contains("\"attached\": true"), "{bill}");
     // A place in a file, not an address alone.
     assert!(bill.contains("\"sites\"") && bill.contains("\"file\": \"/"), "{bill}");
+    let bill = serde_json::from_str(&bill).unwrap();
+    let trace: serde_json::Value =
+        serde_json::from_slice(&fs::read(dir.path().join("trace")).unwrap()).unwrap();
+    let slices = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+    let opened: u64 = slices.filter_map(|event| event["args"]["openat"].as_u64()).sum();
+    assert!(opened > 0);
+    assert_eq!(opened, crossings(&bill, "system-call/openat"));
+}
+
+/// How often a boundary was crossed, by a record.
+fn crossings(record: &serde_json::Value, name: &str) -> u64 {
+    let rows = record["results"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["probe"] == format!("exec/{name}"));
+    row.and_then(|row| row["crossings"].as_u64()).unwrap_or(0)
 }
 
 #[test]
@@ -237,43 +272,147 @@ fn counts_are_those_of_strace() {
     file.write_all(&vec![b'x'; 300_000]).unwrap();
     let work = dir.path().to_str().unwrap();
     let tar = format!("tar -cf {work}/out.tar -C {work} text");
-    for words in ["tar --version", tar.as_str(), "sh -c ls\u{a0}/;ls\u{a0}/usr", "cat /etc/passwd"] {
-        let words: Vec<String> = words.split(' ').map(|word| word.replace('\u{a0}', " ")).collect();
-        let traced = Command::new("strace")
-            .args(["-c", "-f", "-U", "calls,name", "-o"])
-            .arg(dir.path().join("strace"))
-            .args(&words)
-            // The same for each: `ls` asks what a device is.
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
-        assert!(traced.success());
-        let strace = fs::read_to_string(dir.path().join("strace")).unwrap();
-        let strace: Vec<(u64, String)> = strace
-            .lines()
-            .filter_map(|line| {
-                let mut words = line.split_whitespace();
-                Some((words.next()?.parse().ok()?, words.next()?.to_owned()))
-            })
-            .filter(|(_, name)| name != "total")
-            .collect();
-        for source in ["ptrace", "perf", "auto"] {
-            let mut run = exec(source, &["--json"], dir.path());
-            run.arg("--").args(&words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            assert!(run.status().unwrap().success());
-            let record: serde_json::Value =
-                serde_json::from_slice(&fs::read(dir.path().join("bill")).unwrap()).unwrap();
-            let ours = |name: &str| {
-                let rows = record["results"].as_array().unwrap();
-                let row = rows.iter().find(|row| row["probe"] == format!("exec/system-call/{name}"));
-                row.and_then(|row| row["crossings"].as_u64()).unwrap_or(0)
-            };
-            assert!(strace.len() > 5, "{strace:?}");
-            for (count, name) in &strace {
-                assert_eq!(ours(name), *count, "{source}: {name} of {words:?}");
+    let (git, source, gcc) =
+        (format!("git -C {work} status"), dir.path().join("x.c"), format!("gcc -c {work}/x.c -o {work}/x.o"));
+    fs::write(source, "int main(void) { return 0; }\n").unwrap();
+    let quiet = |command: &mut Command| {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // The index is not written anew, and sets have one order.
+        command.env("GIT_OPTIONAL_LOCKS", "0").env("PYTHONHASHSEED", "0").env("LC_ALL", "C");
+    };
+    if tollgate_testkit::program("git").is_some() {
+        let mut init = Command::new("git");
+        quiet(init.args(["-C", work, "init"]));
+        assert!(init.status().unwrap().success());
+    }
+    for words in [
+        "tar --version",
+        &tar,
+        "sh -c ls\u{a0}/;ls\u{a0}/usr",
+        "cat /etc/passwd",
+        &git,
+        "python3 -I -B -c print(1)",
+        &gcc,
+        "sqlite3 :memory: create\u{a0}table\u{a0}t(a);insert\u{a0}into\u{a0}t\u{a0}values(1)",
+    ] {
+        let mut words: Vec<String> = words.split(' ').map(|word| word.replace('\u{a0}', " ")).collect();
+        // The system's own: a program that only chooses among versions does not repeat itself.
+        let Some(program) = tollgate_testkit::program_in("/usr/bin:/bin".as_ref(), &words[0]) else {
+            skip_case!(&words[0], "{} is missing: apt-get install {}", words[0], words[0]);
+            continue;
+        };
+        words[0] = program.to_str().unwrap().to_owned();
+        // What it writes exists in each run that is counted.
+        let mut first = Command::new(&words[0]);
+        quiet(first.args(&words[1..]));
+        assert!(first.status().unwrap().success(), "{words:?}");
+        let wrong =
+            (0..ATTEMPTS).find_map(|_| Some(unlike_strace(&words, dir.path(), &quiet)).filter(Vec::is_empty));
+        let wrong = wrong.unwrap_or_else(|| unlike_strace(&words, dir.path(), &quiet));
+        assert!(wrong.is_empty(), "{words:?}: {wrong:#?}");
+    }
+}
+
+/// As many attempts for a program: a child that ends during a call of its parent interrupts it, or does not.
+const ATTEMPTS: usize = 4;
+
+/// A command whose addresses are the same in each run: on them depends how often memory is asked for.
+fn at_one_place(program: &OsStr) -> Command {
+    let fixed = |program| {
+        let mut command = Command::new("setarch");
+        command.arg("--addr-no-randomize").arg(program);
+        command
+    };
+    // A container may refuse that.
+    let is_permitted = fixed("true".as_ref()).status().is_ok_and(|status| status.success());
+    if is_permitted { fixed(program) } else { Command::new(program) }
+}
+
+/// Counts of a program that differ from those of strace.
+fn unlike_strace(words: &[String], dir: &Path, quiet: &dyn Fn(&mut Command)) -> Vec<String> {
+    let mut traced = at_one_place("strace".as_ref());
+    traced.args(["-c", "-f", "-U", "calls,name", "-o"]).arg(dir.join("strace")).args(words);
+    quiet(&mut traced);
+    assert!(traced.status().unwrap().success(), "{words:?}");
+    let strace = fs::read_to_string(dir.join("strace")).unwrap();
+    let strace: Vec<(u64, String)> = strace
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?.parse().ok()?, words.next()?.to_owned()))
+        })
+        .filter(|(_, name)| name != "total")
+        .collect();
+    assert!(strace.len() > 5, "{strace:?}");
+    let mut wrong = Vec::new();
+    for source in ["ptrace", "perf", "auto"] {
+        let plain = exec(source, &["--json"], dir);
+        let mut run = at_one_place(plain.get_program());
+        run.args(plain.get_args()).arg("--").args(words);
+        quiet(&mut run);
+        assert!(run.status().unwrap().success(), "{words:?}");
+        let record = serde_json::from_slice(&fs::read(dir.join("bill")).unwrap()).unwrap();
+        if let Some(why) = uncounted(&record, source) {
+            skip_case!(&format!("{source} of {}", words[0]), "{why}");
+            continue;
+        }
+        for (count, name) in &strace {
+            let ours = crossings(&record, &format!("system-call/{name}"));
+            if ours != *count {
+                wrong.push(format!("{source}: {ours} of {name}, {count} by strace"));
             }
+        }
+    }
+    wrong
+}
+
+/// Why a record has no complete counts of the source that was asked for.
+fn uncounted(record: &serde_json::Value, asked: &str) -> Option<String> {
+    let used = record["results"][0]["found"]["source"].as_str().unwrap();
+    let lost = crossings(record, "system-call/unknown calls");
+    if used != asked && (asked, used) != ("auto", "bpf") {
+        return Some(format!("only {used} counts here"));
+    }
+    (lost > 0).then(|| format!("the kernel lost {lost} records here"))
+}
+
+/// A program that touches 5,000 pages, each by a read before the write or not.
+fn touching(read: &str) -> Vec<String> {
+    let pages = "m = mmap.mmap(-1, 5000 * 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)";
+    let small = "m.madvise(mmap.MADV_NOHUGEPAGE)";
+    let touch = format!("for i in range(0, 5000 * 4096, 4096): {read}m[i] = 1");
+    ["python3", "-I", "-c", &format!("import mmap; {pages}; {small}\n{touch}")].map(str::to_owned).into()
+}
+
+#[test]
+fn one_fault_more_for_each_page_is_found_and_named() {
+    let Some(python) = tollgate_testkit::program_in("/usr/bin:/bin".as_ref(), "python3") else {
+        return skip!("python3 is missing: apt-get install python3");
+    };
+    let dir = TempDir::new().unwrap();
+    let bill = |name: &str, read| {
+        let mut run = exec("auto", &["--json"], dir.path());
+        assert!(run.arg("--").arg(&python).args(&touching(read)[1..]).status().unwrap().success());
+        let text = fs::read_to_string(dir.path().join("bill")).unwrap();
+        fs::write(dir.path().join(name), &text).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let (once, twice): (serde_json::Value, serde_json::Value) =
+        (bill("a.json", ""), bill("b.json", "m[i]; "));
+    let mut compare = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    compare.args(["compare", "a.json", "b.json", "--json"]).current_dir(dir.path());
+    let found: serde_json::Value = serde_json::from_slice(&compare.output().unwrap().stdout).unwrap();
+    // The tracer's second run has the kernel's accounts, which do not tell kinds apart.
+    let is_bpf = once["results"][0]["found"]["source"] == "bpf";
+    let names = if is_bpf { &["fault/zero page", "fault/copy on write"][..] } else { &["fault/minor"] };
+    for name in names {
+        let (a, b) = (crossings(&once, name), crossings(&twice, name));
+        assert!((4_900..5_100).contains(&(b as i64 - a as i64)), "{name}: {a} and {b}");
+        let rows = found["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["probe"] == format!("exec/{name}"));
+        // A kind that one program does not cross at all has no row to compare with.
+        if a > 0 {
+            assert_eq!(row.expect(name)["verdict"], "worse", "{name}: {found}");
         }
     }
 }

@@ -60,6 +60,9 @@ pub(super) fn exec(tool: &Tool) -> Result<Vec<Figure>> {
         figures.push(at_most(&what, share, 10.0));
     }
     figures.push(planted(tool, &file)?);
+    figures.push(more_faults(tool, folder.path())?);
+    figures.push(false_alarms(tool, folder.path())?);
+    figures.extend(beside_time(tool, &file)?);
     Ok(figures)
 }
 
@@ -127,6 +130,89 @@ fn planted(tool: &Tool, file: &Path) -> Result<Figure> {
     };
     let named = ["read", "write"].into_iter().filter(|name| worse(name)).count();
     Ok(at_least("of 2 counts that are 1 % higher, found by --against", named as f64, 2.0))
+}
+
+/// Pages that are touched, each by a read before the write or not.
+const PAGES: u64 = 20_000;
+
+/// One fault more for each page is found and named by `compare`.
+fn more_faults(tool: &Tool, folder: &Path) -> Result<Figure> {
+    let what = "of 2 kinds of faults with one more for each page, found by compare";
+    if program("python3").is_none() {
+        return Ok(skipped(what, "python3 is missing"));
+    }
+    let bills = ["", "m[i]; "].map(|read| {
+        let file = folder.join(format!("faults-{}.json", read.len()));
+        let script = format!(
+            "import mmap; m = mmap.mmap(-1, {bytes}, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); \
+             m.madvise(mmap.MADV_NOHUGEPAGE)\nfor i in range(0, {bytes}, 4096): {read}m[i] = 1",
+            bytes = PAGES * 4096
+        );
+        bill(tool, &file, &["--price", "none"], &["python3", "-c", &script]).map(|_| file)
+    });
+    let [a, b] = bills;
+    let rows = compared(tool, &a?, &b?)?;
+    let named = ["zero page", "copy on write"].iter().filter(|kind| {
+        rows.iter().any(|(name, verdict)| *name == format!("exec/fault/{kind}") && verdict == "worse")
+    });
+    Ok(at_least(what, named.count() as f64, 2.0))
+}
+
+/// Each probe that a comparison of two records has, with its verdict.
+fn compared(tool: &Tool, a: &Path, b: &Path) -> Result<Vec<(String, String)>> {
+    let output = tool.command(&["compare", "--json"]).args([a, b]).output()?;
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let rows = found["rows"].as_array().context("rows")?;
+    Ok(rows.iter().map(|row| (text(row, "probe"), text(row, "verdict"))).collect())
+}
+
+/// Pairs of two bills of one program, of which none may be found to differ.
+const ALIKE: usize = 200;
+
+fn false_alarms(tool: &Tool, folder: &Path) -> Result<Figure> {
+    let (a, b) = (folder.join("a.json"), folder.join("b.json"));
+    let mut alarms = 0;
+    for _ in 0..ALIKE {
+        for file in [&a, &b] {
+            bill(tool, file, &["--price", "none"], &["ls", "-l", "/usr/bin"])?;
+        }
+        let rows = compared(tool, &a, &b)?;
+        let wrong: Vec<_> =
+            rows.iter().filter(|(_, verdict)| ["worse", "better"].contains(&&**verdict)).collect();
+        if !wrong.is_empty() {
+            println!("  a false alarm: {wrong:?}");
+            alarms += 1;
+        }
+    }
+    let share = f64::from(alarms) / ALIKE as f64 * 100.0;
+    Ok(at_most("of 200 comparisons of a program with itself, % with a false alarm", share, 0.5))
+}
+
+/// Faults and switches beside those of GNU time.
+fn beside_time(tool: &Tool, file: &Path) -> Result<Vec<Figure>> {
+    let words = ["python3", "-I", "-c", "import json, argparse, unittest"];
+    if program("time").is_none() || program(words[0]).is_none() {
+        return Ok(vec![skipped("/usr/bin/time -v", "GNU time or python3 is missing")]);
+    }
+    let output = Command::new("time").arg("-v").args(words).stdin(Stdio::null()).output()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let theirs = |key: &str| {
+        text.lines()
+            .find_map(|line| line.trim().strip_prefix(key)?.parse::<f64>().ok())
+            .context(key.to_owned())
+    };
+    let run = bill(tool, file, &["--count", "none", "--price", "none"], &words)?;
+    let whole = row(&run, "exec/total").context("a total")?;
+    let ours = |key| whole.counter(key).context("a count");
+    let faults = theirs("Minor (reclaiming a frame) page faults: ")?;
+    let apart = (ours(counter::MINOR_FAULTS)? / faults - 1.0).abs() * 100.0;
+    println!(
+        "  voluntary switches: {} here, {} by time -v",
+        ours(counter::VOLUNTARY_SWITCHES)?,
+        theirs("Voluntary context switches: ")?
+    );
+    Ok(vec![at_most("minor faults of python3 apart from /usr/bin/time -v, %", apart, 3.0)])
 }
 
 /// The record of a command under `exec` with these options.

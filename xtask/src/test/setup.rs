@@ -111,6 +111,7 @@ static NEEDS: &[Need] = &[
         tests: "rebuilding the BPF programs of exec and comparing their bytes",
     },
     Need { packages: &["strace"], shown_by: "strace", tests: "counts of exec against those of strace" },
+    Need { packages: &["sqlite3"], shown_by: "sqlite3", tests: "counts of exec against those of strace" },
     Need { packages: &["dash"], shown_by: "dash", tests: "ten thousand children of one command" },
 ];
 

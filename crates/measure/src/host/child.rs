@@ -34,7 +34,7 @@ pub(super) const IDLE: u8 = 254;
 
 /// Runs `act` in a child process and waits for it. `act` answers 0, [`IDLE`] or an error number, and must only
 /// make system calls. `None` if fork fails.
-pub(super) fn in_child(act: fn() -> u8) -> Option<Attempt> {
+pub fn in_child(act: fn() -> u8) -> Option<Attempt> {
     // SAFETY: the child makes system calls only and ends without returning.
     let child = unsafe { libc::fork() };
     match child {

@@ -4,6 +4,7 @@
 //! by comparison with the unrestricted answers of the same session, so that the test says the same on a
 //! machine where other probes cannot be measured to begin with.
 
+mod billed;
 mod blocks;
 mod commands;
 mod compare;

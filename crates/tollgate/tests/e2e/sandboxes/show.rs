@@ -3,7 +3,7 @@
 use super::Answers;
 use super::commands::{COMMANDS, Kind};
 use super::judge::Answer;
-use super::table::{PLACES, Place, Take};
+use super::table::{PLACES, Place, Source, Take};
 use std::io::Write;
 use tollgate_testkit::Recorded;
 
@@ -73,7 +73,13 @@ fn told(place: &Place) -> [String; 2] {
     let codes: Vec<String> = place.finds.iter().map(|code| format!("`{code}`")).collect();
     let refused = place.refuses.iter().map(|it| format!("{}: ends with \"{}\"", it.command, it.says));
     let taken = place.takes.iter().map(Take::told);
-    let all: Vec<String> = refused.chain(taken).collect();
+    let exec = match place.counts {
+        Source::Bpf => None,
+        Source::Only(source, why) => Some(format!("exec: counts by {source} (\"{why}\")")),
+        Source::Any => Some("exec: counts by what still fits".into()),
+        Source::Refused(..) => Some("exec: the bill goes nowhere".into()),
+    };
+    let all: Vec<String> = refused.chain(taken).chain(exec).collect();
     [codes.join(" "), if all.is_empty() { "nothing".into() } else { all.join("; ") }]
 }
 

@@ -19,7 +19,25 @@ pub(crate) struct Place {
     pub(crate) refuses: &'static [Refused],
     /// Whether it says which CPU there is.
     pub(crate) its_cpu: bool,
+    /// What counts for `exec` there, where BPF counts without the place.
+    pub(crate) counts: Source,
 }
+
+/// What counts for `exec`.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Source {
+    Bpf,
+    /// This one, and the bill says why no other does.
+    Only(&'static str, &'static str),
+    /// That depends on the moment.
+    Any,
+    /// Nothing is counted: the exit status, and what standard error says.
+    Refused(i32, &'static str),
+}
+
+const NO_PRIVILEGE: Source = Source::Only("ptrace", "it needs root, or CAP_BPF and CAP_PERFMON");
+const NO_EVENTS: Source = Source::Only("ptrace", "BPF program");
+const NO_TYPES: Source = Source::Only("ptrace", "the kernel does not describe its types");
 
 /// Rows that a place removes.
 pub(crate) struct Take {
@@ -105,8 +123,15 @@ pub(crate) struct Refused {
 }
 
 /// What a row need not say.
-const PLACE: Place =
-    Place { name: "", enter: |_| Ok(()), takes: &[], finds: &[], refuses: &[], its_cpu: false };
+const PLACE: Place = Place {
+    name: "",
+    enter: |_| Ok(()),
+    takes: &[],
+    finds: &[],
+    refuses: &[],
+    its_cpu: false,
+    counts: Source::Bpf,
+};
 
 pub(crate) static PLACES: &[Place] = &[
     // Filters of system calls.
@@ -116,6 +141,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_STAMPS],
         finds: &["seccomp", "no-perf"],
 
+        counts: NO_EVENTS,
         ..PLACE
     },
     Place {
@@ -124,6 +150,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_STAMPS],
         finds: &["seccomp", "no-perf"],
 
+        counts: NO_EVENTS,
         ..PLACE
     },
     Place {
@@ -204,6 +231,7 @@ pub(crate) static PLACES: &[Place] = &[
         ],
         finds: &["seccomp", "no-perf", "no-io-uring", "no-userfaultfd"],
 
+        counts: Source::Only("ptrace", "a filter of this sandbox"),
         ..PLACE
     },
     Place {
@@ -227,6 +255,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_BPF, NO_STAMPS, NO_IO_URING, NO_USERFAULTFD],
         finds: &["seccomp", "no-perf", "no-io-uring", "no-userfaultfd", "missing-facts", "unprivileged"],
 
+        counts: NO_PRIVILEGE,
         ..PLACE
     },
     Place {
@@ -235,6 +264,7 @@ pub(crate) static PLACES: &[Place] = &[
         finds: &["user-namespace", "unprivileged"],
 
         takes: &[NO_BPF],
+        counts: NO_PRIVILEGE,
         ..PLACE
     },
     // What is mounted.
@@ -258,6 +288,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_HUGE],
         finds: &["missing-facts"],
 
+        counts: NO_TYPES,
         ..PLACE
     },
     Place {
@@ -270,6 +301,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_PROC, NO_PAGEMAP, NO_HUGE],
         finds: &["missing-facts"],
 
+        counts: NO_TYPES,
         ..PLACE
     },
     Place {
@@ -282,6 +314,7 @@ pub(crate) static PLACES: &[Place] = &[
         finds: &["hidden-processes", "unprivileged"],
 
         takes: &[NO_BPF],
+        counts: NO_PRIVILEGE,
         ..PLACE
     },
     Place {
@@ -315,6 +348,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_HUGE],
         finds: &["missing-facts"],
 
+        counts: NO_TYPES,
         ..PLACE
     },
     Place {
@@ -386,7 +420,14 @@ pub(crate) static PLACES: &[Place] = &[
         ..PLACE
     },
     // Who, and how much.
-    Place { name: "uid 65534", enter: blocks::nobody, finds: &["unprivileged"], takes: &[NO_BPF], ..PLACE },
+    Place {
+        name: "uid 65534",
+        enter: blocks::nobody,
+        finds: &["unprivileged"],
+        takes: &[NO_BPF],
+        counts: NO_PRIVILEGE,
+        ..PLACE
+    },
     Place {
         name: "uid 65534 without locked memory",
         enter: |scene| {
@@ -396,6 +437,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_BPF, perhaps(skip("ladder", "syscall/io_uring-nop", "locked memory", "ulimit -l"))],
         finds: &["unprivileged", "locked-memory"],
 
+        counts: NO_PRIVILEGE,
         ..PLACE
     },
     Place {
@@ -437,6 +479,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_TASK, NO_TASK_RING],
         finds: &["tasks-limit"],
 
+        counts: Source::Any,
         ..PLACE
     },
     Place {
@@ -448,6 +491,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[NO_BPF, NO_TASK, NO_TASK_RING],
         finds: &["process-limit"],
 
+        counts: Source::Any,
         ..PLACE
     },
     Place {
@@ -456,6 +500,7 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[perhaps(failed("", "*", "SIGKILL")), perhaps(skip("", "*", "memory", "memory"))],
         finds: &["memory-limit"],
 
+        counts: Source::Any,
         ..PLACE
     },
     Place {
@@ -468,6 +513,7 @@ pub(crate) static PLACES: &[Place] = &[
         ],
         finds: &["address-space"],
 
+        counts: Source::Any,
         ..PLACE
     },
     Place {
@@ -480,6 +526,8 @@ pub(crate) static PLACES: &[Place] = &[
         ],
         finds: &["open-files"],
 
+        // Some of them are taken for each CPU.
+        counts: Source::Any,
         ..PLACE
     },
     Place {
@@ -487,6 +535,7 @@ pub(crate) static PLACES: &[Place] = &[
         enter: |scene| limited(scene, libc::RLIMIT_NOFILE, 64),
         finds: &["open-files"],
 
+        counts: Source::Any,
         ..PLACE
     },
     Place {
@@ -510,6 +559,7 @@ pub(crate) static PLACES: &[Place] = &[
             close(scene, &[0, 2]);
             Ok(())
         },
+        counts: Source::Refused(0, ""),
         ..PLACE
     },
 ];
