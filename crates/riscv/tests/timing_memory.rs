@@ -204,10 +204,6 @@ fn a_miss_waits_for_a_changed_line_to_leave() {
     );
 }
 
-/// Rocket's register of 16 bits begins with 1, moves to the left at each fill, and takes in the exclusive or of its bits 10,
-/// 12, 13 and 15. Behind 11 moves it is 0x801: that is when the third line comes, if there were nine fills before.
-const LFSR16: Policy = Policy::Lfsr16 { moves: 0 };
-
 #[test]
 fn a_full_set_evicts_what_its_policy_says() {
     // Lines A, B, A, C, A in two places: the first that came is A, the one that was not used for the longest time is B.
