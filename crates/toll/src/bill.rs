@@ -124,7 +124,7 @@ fn whole(
         counting_slowdown: counted.slowdown,
         left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0 && !input.attached),
         priced_by: prices.runs.clone(),
-        refill: prices.refill(switches(counted), account.resident_bytes),
+        refill: prices.refill(switches(counted), account),
         savings: savings(boundaries, prices.vdso()),
         sites: counted.sites.as_ref().map_or_else(Vec::new, |all| sites(&all.0, prices, within)),
         ..ExecFound::default()

@@ -1,5 +1,6 @@
 //! What a crossing costs on this machine, from saved runs.
 
+use crate::account::Account;
 use crate::count::{Counts, Kind};
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -25,6 +26,9 @@ impl When {
         ("none", Self::None, "counts without prices"),
     ];
 }
+
+/// What one miss fetches, of every processor that this runs on: a line of 64 bytes.
+const LINE_KIB: f64 = 64.0 / 1024.0;
 
 /// What has a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -210,11 +214,11 @@ impl Prices {
         self.items.get(&item).copied()
     }
 
-    /// What refill after so many switches costs, from none to that of a program of this size whose caches others have
-    /// filled meanwhile.
-    pub(crate) fn refill(&self, switches: u64, resident_bytes: Option<u64>) -> Option<RefillFound> {
+    /// What refill after so many switches costs: from none to that of a program of this size whose caches others have filled
+    /// meanwhile, and no more than its misses and its CPU time leave room for.
+    pub(crate) fn refill(&self, switches: u64, account: &Account) -> Option<RefillFound> {
         let refill = self.refill.as_ref()?;
-        let resident = resident_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
+        let resident = account.resident_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
         // What a cache cannot hold is fetched in any case. So the worst size is one that just fits into a cache.
         let at_most = |bytes: f64| {
             let steps = refill.steps.iter().filter(|(full, _)| bytes <= *full);
@@ -222,8 +226,20 @@ impl Prices {
         };
         let sizes = refill.steps.iter().map(|(full, _)| full.min(resident));
         let (bytes, ns) = sizes.map(|bytes| (bytes, at_most(bytes))).max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let (working_set_bytes, run) = (bytes as u64, refill.run.clone());
-        Some(RefillFound { switches, working_set_bytes, each_ns: [0.0, ns], run })
+        // Refill is a part of the CPU time, and each line that it fetches is a miss.
+        let line = refill.steps.iter().map(|(_, ns_per_kib)| ns_per_kib).sum::<f64>() * LINE_KIB;
+        let by_misses = account.misses.map(|misses| ("misses", misses as f64 * line));
+        let limits = [("CPU time", account.cpu.as_nanos() as f64)].into_iter().chain(by_misses);
+        let each = limits.map(|(name, all)| (name, all / switches.max(1) as f64));
+        let least = each.filter(|(_, limit)| *limit < ns).min_by(|a, b| a.1.total_cmp(&b.1));
+        Some(RefillFound {
+            switches,
+            working_set_bytes: bytes as u64,
+            each_ns: [0.0, least.map_or(ns, |(_, limit)| limit)],
+            run: refill.run.clone(),
+            narrowed_by: least.map(|(name, _)| name.into()),
+            misses: account.misses,
+        })
     }
 }
 
@@ -317,6 +333,7 @@ pub(crate) fn spanned(a: &Estimate, b: &Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
     use tollgate_record::family::{Found, KneeFound};
     use tollgate_record::{Per, Tool};
 
@@ -368,10 +385,29 @@ mod tests {
             row.found = Found::Knee(KneeFound { knee_bytes: Some(kib * 1024), ..KneeFound::default() });
         }
         let prices = Prices { refill: refill(&ring), ..Prices::default() };
-        let most = |resident| prices.refill(7, resident).map(|it| (it.working_set_bytes, it.each_ns));
+        let used = |resident_bytes, misses| Account {
+            resident_bytes,
+            misses,
+            cpu: Duration::from_millis(7),
+            ..Account::of_other(Duration::ZERO)
+        };
+        let refill = |switches, resident, misses| prices.refill(switches, &used(resident, misses)).unwrap();
+        let most = |resident| {
+            let it = refill(7, resident, None);
+            (it.working_set_bytes, it.each_ns, it.narrowed_by)
+        };
         // 1,024 KiB fit into the second cache alone; 16 KiB fit into both.
-        assert_eq!(most(None), Some((1024 * 1024, [0.0, 40_960.0])));
-        assert_eq!(most(Some(16 * 1024)), Some((16 * 1024, [0.0, 800.0])));
-        assert_eq!(Prices::default().refill(7, None), None);
+        assert_eq!(most(None), (1024 * 1024, [0.0, 40_960.0], None));
+        assert_eq!(most(Some(16 * 1024)), (16 * 1024, [0.0, 800.0], None));
+        // 700 misses are 43.75 KiB of 50 ns each, after 7 switches; 7,000 switches have 1 us of CPU time each.
+        let narrowed = |switches, misses| {
+            let it = refill(switches, None, misses);
+            (it.each_ns[1], it.narrowed_by, it.misses)
+        };
+        assert_eq!(narrowed(7, Some(700)), (312.5, Some("misses".into()), Some(700)));
+        assert_eq!(narrowed(7, Some(7_000_000)), (40_960.0, None, Some(7_000_000)));
+        assert_eq!(narrowed(7_000, Some(7_000_000)), (1_000.0, Some("CPU time".into()), Some(7_000_000)));
+        assert_eq!(narrowed(7_000, None), (1_000.0, Some("CPU time".into()), None));
+        assert_eq!(Prices::default().refill(7, &used(None, None)), None);
     }
 }
