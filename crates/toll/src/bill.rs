@@ -182,6 +182,13 @@ fn whole(
         None => accounted(account, tolls, counting(counted)),
     };
     row.warnings.extend(counted.warnings.iter().cloned());
+    if !prices.disturbed.is_empty() {
+        let text = format!(
+            "other tasks disturbed the measurement of {}: what is priced by that has no price; repeat it on a quieter machine",
+            prices.disturbed.join(", ")
+        );
+        row.warnings.push(Warning::new(warning::UNPRICED, text));
+    }
     if input.prices.is_some() {
         unpriced(&mut row, boundaries);
     }

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::count::{Counts, Kind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use tollgate_record::family::RefillFound;
 use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, document, phase};
@@ -70,6 +70,8 @@ pub struct Prices {
     pub runs: Vec<String>,
     items: BTreeMap<Item, Estimate>,
     refill: Option<Refill>,
+    /// Rows that other tasks disturbed, so that they price nothing.
+    pub(crate) disturbed: Vec<&'static str>,
 }
 
 /// What filling the caches again costs, by the fit of a saved ring.
@@ -94,7 +96,7 @@ const PRICING_MORE: [&str; 6] = ["run", "--quick", "--budget-ms", "500", "--json
 /// The rows behind the price of each kind. Those of calls and faults are always measured.
 const ROWS: [(Kind, &[&str]); 4] = [
     (Kind::Signal, &["signal/self"]),
-    (Kind::Switch, &["thread/yield"]),
+    (Kind::Switch, &["thread/yield", "thread/futex"]),
     (Kind::Wake, &["thread/yield", "thread/futex", "core/futex"]),
     (Kind::Task, &["spawn/thread", "spawn/fork"]),
 ];
@@ -118,8 +120,14 @@ impl Prices {
         let price =
             |of: fn(&Run) -> Option<Estimate>| runs.iter().filter_map(of).reduce(|a, b| spanned(&a, &b));
         let items = ITEMS.iter().filter_map(|&(item, of)| Some((item, price(of)?))).collect();
+        let rows = ROWS.iter().flat_map(|(_, rows)| rows.iter().copied());
+        let is_disturbed = |row: &&str| {
+            let steady = || runs.iter().filter_map(|run| Some(is_steady(run, measured(run, row)?)));
+            steady().count() > 0 && !steady().any(|is| is)
+        };
+        let disturbed = rows.filter(is_disturbed).collect::<BTreeSet<_>>().into_iter().collect();
         let runs = runs.iter().map(|run| run.id.clone()).collect();
-        Self { runs, items, refill: None }
+        Self { runs, items, refill: None, disturbed }
     }
 
     /// Each price from the newest saved run that has it and was made on this machine with this kernel. None, if calls or
@@ -304,7 +312,20 @@ fn refill(run: &Run) -> Option<Refill> {
 }
 
 fn ns(run: &Run, probe: &str) -> Option<Estimate> {
-    measured(run, probe)?.ns
+    measured(run, probe).filter(|row| is_steady(run, row))?.ns
+}
+
+/// A figure of this size has a time slice of another task in it: Linux gives none of less than 0.7 ms.
+const SLICE_NS: f64 = 500_000.0;
+
+/// Whether a figure is that of the crossing, and contains no time of other tasks. Where these take the CPU during some batches,
+/// it is far above the least batch. Where they do so in each, a switch seems to cost more than one with a wake-up.
+fn is_steady(run: &Run, row: &Measurement) -> bool {
+    let Some(ns) = row.ns else { return false };
+    let hop = measured(run, "thread/futex").filter(|_| row.probe == "thread/yield").and_then(|hop| hop.ns);
+    let switches = ["thread/", "core/"].iter().any(|group| row.probe.starts_with(group));
+    let most = if switches { hop.map_or(SLICE_NS, |hop| hop.ci[1].min(SLICE_NS)) } else { f64::INFINITY };
+    ns.ci[1] <= 2.0 * ns.min && ns.estimate <= most
 }
 
 /// A figure less those of other rows.
@@ -376,6 +397,30 @@ mod tests {
         assert_eq!(of(Kind::Wake, "on the same CPU"), Some(200.0));
         assert_eq!(of(Kind::Wake, "on another CPU"), Some(5_000.0));
         assert_eq!((of(Kind::Task, "thread"), of(Kind::Task, "process")), (Some(9_000.0), None));
+    }
+
+    #[test]
+    fn a_row_that_others_disturbed_is_no_price() {
+        let mut busy =
+            run(&[("syscall/getppid", 169.0), ("thread/yield", 2_038.0), ("thread/futex", 2_272.0)]);
+        let quiet = busy.clone();
+        // As recorded beside eleven other tasks: some batches have the time slice of another one in them.
+        let disturbed = Estimate { min: 1_938.0, ..Estimate::within(2_038.0, [1_923.0, 58_915.0]) };
+        busy.results[1].ns = Some(disturbed);
+        let prices = Prices::from(std::slice::from_ref(&busy));
+        assert_eq!(prices.of(Kind::Switch, "voluntary"), None);
+        assert_eq!(prices.of(Kind::Wake, "on the same CPU"), None);
+        assert_eq!(prices.of(Kind::Call, "read").map(|price| price.estimate), Some(169.0));
+        assert_eq!(prices.disturbed, ["thread/yield"]);
+        // A time slice in each batch, as recorded beside a task that never sleeps.
+        for (yielded, hop) in [(23_000.0, 2_300.0), (5_670_000.0, 5_700_000.0)] {
+            let spun = run(&[("syscall/getppid", 271.0), ("thread/yield", yielded), ("thread/futex", hop)]);
+            assert_eq!(Prices::from(&[spun]).of(Kind::Switch, "voluntary"), None, "{yielded}");
+        }
+        // The same row of another run is the price.
+        let prices = Prices::from(&[busy, quiet]);
+        assert_eq!(prices.of(Kind::Switch, "voluntary").map(|price| price.estimate), Some(1_869.0));
+        assert!(prices.disturbed.is_empty());
     }
 
     #[test]
