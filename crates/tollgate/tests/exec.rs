@@ -15,6 +15,14 @@ fn exec(source: &str, options: &[&str], dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.args(["exec", "--count", source, "--price", "none", "--out"]).arg(dir.join("bill"));
     command.arg("--store").arg(dir.join("store")).args(options).env("LANG", "C.UTF-8").env_remove("LC_ALL");
+    // Tests that run in the background of a shell inherit an ignored SIGINT, which no script can trap (POSIX, `trap`).
+    // SAFETY: the child makes one system call.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(&mut command, || {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     command
 }
 
