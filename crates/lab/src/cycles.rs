@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use tollgate_riscv::timing::{Cause, Causes, Core, CoreError, Ledger, Timed};
-use tollgate_riscv::{Access, Observer, Privilege, Retired, Trap, TrapReturn, Walk};
+use tollgate_riscv::{Access, Code, Observer, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use crate::attribution::Attribution;
 use crate::phase::Phase;
@@ -24,9 +24,9 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A core that is as after power-on.
-    pub(crate) fn new(core: &Core) -> Result<Self, CoreError> {
-        let model = Timed::new(core, (), ())?;
+    /// A core that is as after power-on, beside code that was loaded.
+    pub(crate) fn new(core: &Core, code: &Code) -> Result<Self, CoreError> {
+        let model = Timed::new(core, (), ())?.with_code(code);
         Ok(Self { at: causes(&model), model })
     }
 
@@ -180,12 +180,13 @@ impl CycleAttribution {
     pub(crate) fn new(
         bill: Attribution,
         core: &Core,
+        code: &Code,
         iterations: u64,
         follows: bool,
     ) -> Result<Self, CoreError> {
         Ok(Self {
             bill,
-            clock: Clock::new(core)?,
+            clock: Clock::new(core, code)?,
             emptied: Emptied::Nothing,
             open: Ledger::default(),
             cycles: Cycles { after: follows.then(After::default), ..Cycles::default() },

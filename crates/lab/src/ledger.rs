@@ -1,19 +1,22 @@
 //! Where a program's cycles go on a core: by function and cause.
 
-use tollgate_riscv::timing::{Cause, Causes, Core, CoreError};
-use tollgate_riscv::{Access, Observer, Retired, Trap, TrapReturn, Walk};
+use tollgate_riscv::timing::{Causes, Core, CoreError, Fast};
+use tollgate_riscv::{Access, Code, Observer, Pass, Retired, Several, Trap, Walk};
 
-use crate::cycles::Clock;
 use crate::profile::Profile;
 use crate::rtl::proof;
-use crate::stacks::{Path, Stacks};
+use crate::stacks::{Leave, Path, Stacks};
 
 /// The cycles of a program on a core, beside its profile.
 pub struct ProgramLedger {
     pub(crate) profile: Profile,
-    clock: Clock,
+    clock: Fast,
+    /// The cycles that were charged to paths.
+    at: u64,
     by_function: Vec<Causes>,
     stacks: Stacks,
+    /// Runs of one function that its core did not get yet.
+    runs: Vec<Pass>,
     /// The core.
     pub core: String,
     /// How well it is proven against its RTL, if it was compared.
@@ -25,11 +28,13 @@ impl ProgramLedger {
     ///
     /// # Errors
     /// An invalid core.
-    pub(crate) fn new(profile: Profile, core: &Core) -> Result<Self, CoreError> {
+    pub(crate) fn new(profile: Profile, core: &Core, code: &Code) -> Result<Self, CoreError> {
         Ok(Self {
-            clock: Clock::new(core)?,
-            by_function: vec![[0; Cause::COUNT]; profile.len()],
+            clock: Fast::new(core)?.with_code(code),
+            at: 0,
+            by_function: Vec::new(),
             stacks: Stacks::new(profile.len()),
+            runs: Vec::new(),
             profile,
             core: core.name.clone(),
             proof: proof(core),
@@ -39,7 +44,12 @@ impl ProgramLedger {
     /// Cycles so far.
     #[must_use]
     pub fn cycles(&self) -> u64 {
-        self.clock.model.cycles()
+        self.clock.cycles()
+    }
+
+    /// The program has ended: brings [`functions`](Self::functions) up to date.
+    pub(crate) fn end(&mut self) {
+        self.by_function = self.clock.by_owner().to_vec();
     }
 
     /// Functions: the name, the function's own cycles by cause, and its cycles with all that it called.
@@ -55,50 +65,262 @@ impl ProgramLedger {
         self.stacks.paths()
     }
 
-    fn charge(&mut self, function: usize) {
-        let spent = self.clock.step();
-        self.stacks.charge(spent.iter().sum());
-        for (sum, cycles) in self.by_function[function].iter_mut().zip(spent) {
-            *sum += cycles;
+    /// Control arrives at a function, which pays from now on.
+    fn arrive(&mut self, pc: u64, function: usize) {
+        self.stacks.arrive(pc, function);
+        self.clock.set_owner(function as u32);
+    }
+
+    /// Charges the cycles since the last time.
+    fn charge(&mut self) {
+        let now = self.clock.cycles();
+        self.stacks.charge(now - std::mem::replace(&mut self.at, now));
+    }
+
+    /// Gives the core the runs that are collected, and charges what they took.
+    fn flush(&mut self, rest: &mut Rest) {
+        if self.runs.is_empty() {
+            return;
         }
+        let Rest { several, instructions, accesses, operands } = *rest;
+        let (these, others) = several.accesses.split_at(accesses.min(several.accesses.len()));
+        let (own, further) = several.operands.split_at(operands.min(several.operands.len()));
+        self.clock.several(&Several { passes: &self.runs, accesses: these, operands: own, ..several });
+        self.runs.clear();
+        self.charge();
+        rest.several.accesses = others;
+        rest.several.operands = further;
+        rest.several.retired += instructions;
+        (rest.instructions, rest.accesses, rest.operands) = (0, 0, 0);
     }
 }
 
+/// What a report contains that its core did not get yet, and how much of it belongs to the runs that are collected.
+struct Rest<'a> {
+    several: Several<'a>,
+    instructions: u64,
+    accesses: usize,
+    operands: usize,
+}
+
 impl Observer for ProgramLedger {
-    const RETIRE: bool = true;
     const MEMORY: bool = true;
     const TRAP: bool = true;
+    const BLOCKS: bool = true;
     const WALK: bool = true;
 
+    fn operands(&self) -> bool {
+        self.clock.operands()
+    }
+
     fn walk(&mut self, walk: &Walk) {
-        self.clock.model.walk(walk);
+        self.clock.walk(walk);
     }
 
     fn address_space(&mut self, satp: u64) {
-        self.clock.model.address_space(satp);
+        self.clock.address_space(satp);
     }
 
     fn access(&mut self, access: &Access) {
-        self.clock.model.access(access);
+        self.clock.access(access);
     }
 
     fn retire(&mut self, retired: &Retired) {
-        self.profile.retire(retired);
-        self.clock.model.retire(retired);
         let function = self.profile.function(retired.pc);
-        self.stacks.retire(retired, function);
-        self.charge(function);
+        self.profile.retire(retired);
+        self.arrive(retired.pc, function);
+        self.stacks.leave_by(Leave::of(&retired.insn, retired.pc));
+        self.clock.retire(retired);
+        self.charge();
+    }
+
+    /// The core gets runs of one function together: as long as the stack stays as it is.
+    fn several(&mut self, several: &Several) {
+        let mut rest = Rest { several: *several, instructions: 0, accesses: 0, operands: 0 };
+        for pass in several.passes {
+            let mut start = pass.start();
+            let mut end = start;
+            for part in self.profile.parts(several, pass) {
+                let part = self.profile.pass(part, several.privilege);
+                if self.stacks.changes(part.function) {
+                    if start < end {
+                        self.runs.push(pass.part(start, end));
+                        start = end;
+                    }
+                    self.flush(&mut rest);
+                    self.arrive(part.pc, part.function);
+                }
+                end = part.end;
+                rest.instructions += part.instructions;
+                rest.accesses += part.accesses;
+                rest.operands += part.operands;
+                self.stacks.leave_by(part.leave);
+            }
+            self.runs.push(pass.part(start, end));
+        }
+        self.flush(&mut rest);
     }
 
     fn trap(&mut self, trap: &Trap) {
-        self.profile.trap(trap);
-        self.clock.model.trap(trap);
         let function = self.profile.function(trap.epc);
-        self.stacks.trap(trap.epc, function);
-        self.charge(function);
+        self.profile.trap(trap);
+        self.arrive(trap.epc, function);
+        self.stacks.leave_by(Leave::Trap { epc: trap.epc });
+        self.clock.trap(trap);
+        self.charge();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_riscv::{Config, Elf, Insn, Isa, Machine, Op, Operands, Xlen};
+
+    use super::*;
+    use crate::cycles::Clock;
+
+    /// The same from the plain scoreboard, instruction by instruction.
+    struct Plain {
+        profile: Profile,
+        clock: Clock,
+        by_function: Vec<Causes>,
+        stacks: Stacks,
     }
 
-    fn trap_return(&mut self, ret: &TrapReturn) {
-        self.clock.model.trap_return(ret);
+    impl Plain {
+        fn charge(&mut self, function: usize) {
+            let spent = self.clock.step();
+            self.stacks.charge(spent.iter().sum());
+            for (sum, cycles) in self.by_function[function].iter_mut().zip(spent) {
+                *sum += cycles;
+            }
+        }
+    }
+
+    impl Observer for Plain {
+        const RETIRE: bool = true;
+        const MEMORY: bool = true;
+        const TRAP: bool = true;
+        const WALK: bool = true;
+
+        fn walk(&mut self, walk: &Walk) {
+            self.clock.model.walk(walk);
+        }
+
+        fn address_space(&mut self, satp: u64) {
+            self.clock.model.address_space(satp);
+        }
+
+        fn access(&mut self, access: &Access) {
+            self.clock.model.access(access);
+        }
+
+        fn retire(&mut self, retired: &Retired) {
+            self.profile.retire(retired);
+            self.clock.model.retire(retired);
+            let function = self.profile.function(retired.pc);
+            self.stacks.arrive(retired.pc, function);
+            self.stacks.leave_by(Leave::of(&retired.insn, retired.pc));
+            self.charge(function);
+        }
+
+        fn trap(&mut self, trap: &Trap) {
+            self.profile.trap(trap);
+            self.clock.model.trap(trap);
+            let function = self.profile.function(trap.epc);
+            self.stacks.arrive(trap.epc, function);
+            self.stacks.leave_by(Leave::Trap { epc: trap.epc });
+            self.charge(function);
+        }
+    }
+
+    fn image(name: &str) -> Elf {
+        let path = format!("{}/../../guests/riscv/images/{name}.elf", env!("CARGO_MANIFEST_DIR"));
+        Elf::parse(&std::fs::read(&path).expect(&path)).expect(&path)
+    }
+
+    /// Runs so many steps of a program both ways, once `choose` has written to memory.
+    fn compare(elf: &Elf, core: &str, steps: u64, choose: impl Fn(&mut Machine)) -> ProgramLedger {
+        let core = Core::preset(core).expect("a preset");
+        let isa: Isa = if elf.xlen == Xlen::Rv64 { "rv64gc" } else { "rv32imc" }.parse().expect("an ISA");
+        let booted = || {
+            let mut machine =
+                Machine::new(Config { isa, ram_bytes: 8 << 20, ..Config::default() }).expect("a machine");
+            machine.load(elf).expect("it fits");
+            choose(&mut machine);
+            machine
+        };
+        let profile = || Profile::new(elf, None);
+        let mut plain = Plain {
+            by_function: vec![[0; tollgate_riscv::timing::Cause::COUNT]; profile().len()],
+            stacks: Stacks::new(profile().len()),
+            profile: profile(),
+            clock: Clock::new(&core, &booted().code()).expect("a core"),
+        };
+        let mut reference = booted();
+        let stop = reference.run_reference(steps, &mut plain);
+        let mut ledger = ProgramLedger::new(profile(), &core, &booted().code()).expect("a core");
+        let mut machine = booted();
+        assert_eq!(machine.run(steps, &mut ledger), stop);
+        ledger.end();
+        assert_eq!(machine.instret(), reference.instret());
+        assert_eq!(ledger.cycles(), plain.clock.model.cycles());
+        assert_eq!(ledger.by_function.iter().flatten().sum::<u64>(), ledger.cycles());
+        assert_eq!(ledger.stacks.paths(), plain.stacks.paths());
+        ledger.by_function.resize(plain.by_function.len(), [0; tollgate_riscv::timing::Cause::COUNT]);
+        for (at, causes) in plain.by_function.iter().enumerate() {
+            let name = plain.profile.name(at);
+            assert_eq!(ledger.by_function[at], *causes, "{name}");
+            assert_eq!(ledger.stacks.total(at), plain.stacks.total(at), "{name}");
+        }
+        assert_eq!(ledger.profile.functions(), plain.profile.functions());
+        assert_eq!(ledger.profile.phases, plain.profile.phases);
+        assert_eq!(ledger.profile.calls, plain.profile.calls);
+        ledger
+    }
+
+    #[test]
+    fn runs_of_instructions_are_charged_as_single_ones_are() {
+        for (image, core, least) in [("ctx_switch", "rocket", 5), ("enhanced_ctx_switch", "cva6", 5)] {
+            let ledger = compare(&self::image(image), core, 60_000, |_| {});
+            assert!(ledger.paths().0.len() >= least, "{image}: {:?}", ledger.paths());
+            assert!(ledger.profile.calls.contains_key(&172), "{image} traps");
+        }
+    }
+
+    /// A call of code of the same function that follows in the same block.
+    #[test]
+    fn a_call_inside_a_run_is_followed() {
+        let op = |op, rd, rs1, imm| Insn::encode(op, Operands { rd, rs1, imm, ..Operands::default() });
+        let call =
+            [op(Op::Jal, 1, 0, 8), op(Op::Jal, 0, 0, -4), op(Op::Addi, 5, 5, 1), op(Op::Jalr, 0, 1, 0)];
+        let data: Vec<u8> = call.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut elf = image("ctx_switch");
+        elf.segments.truncate(1);
+        let segment = &mut elf.segments[0];
+        (elf.entry, segment.memory_size, segment.data) = (segment.address, data.len() as u64, data);
+        elf.symbols.clear();
+        let ledger = compare(&elf, "single-cycle", 4_000, |_| {});
+        let cycles: Vec<_> = ledger.paths().0.iter().map(|path| path.cycles).collect();
+        // A thousand calls of two instructions, and as many in the caller.
+        assert_eq!(cycles, [2_000, 2_000]);
+    }
+
+    #[test]
+    fn the_programs_of_the_corpus_are_charged_as_single_instructions_are() {
+        for (image, cores) in
+            [("rtl-programs-rv64", ["rocket", "cva6"]), ("rtl-programs-rv32", ["vexriscv", "ibex"])]
+        {
+            let elf = self::image(image);
+            let selected =
+                elf.symbol("selected").expect("a word") + if elf.xlen == Xlen::Rv64 { 8 } else { 4 };
+            let programs: Vec<_> = elf.symbols.iter().filter(|it| it.name.starts_with("program.")).collect();
+            assert!(programs.len() >= 10, "{image}");
+            for (at, program) in programs.iter().enumerate() {
+                let word = (program.address.wrapping_sub(elf.entry) as u32).to_le_bytes();
+                let choose = |machine: &mut Machine| machine.write_memory(selected, &word).expect("in RAM");
+                let ledger = compare(&elf, cores[at % 2], 30_000, choose);
+                assert!(ledger.paths().0.len() > 1, "{} is called", program.name);
+            }
+        }
     }
 }

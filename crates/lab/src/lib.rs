@@ -28,6 +28,7 @@ pub mod icache;
 mod image;
 pub mod latency;
 mod ledger;
+mod parts;
 mod phase;
 pub mod pipeline;
 pub mod plan;

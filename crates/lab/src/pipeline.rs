@@ -124,7 +124,8 @@ fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result
     let after = wanted.count.saturating_sub(before).max(2);
     let finder = Rc::new(RefCell::new(Finder::new(place, target, wanted.nth, before, after)));
     let taker = Rc::clone(&finder);
-    let mut timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
+    let timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
+    let mut timed = timed.with_code(&booted.machine.code());
     // The first to observe a trap: the model may report a passage of its handler at once.
     let mut handlers = Handlers(Rc::clone(&finder));
     let machine = &mut booted.machine;

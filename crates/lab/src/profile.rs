@@ -1,16 +1,15 @@
 //! Where a program's instructions go: by function, by phase, and for each system call by phase.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use tollgate_riscv::{Class, Elf, Insn, Observer, Privilege, RegClass, Retired, Trap};
+use tollgate_riscv::{Class, Elf, Insn, Observer, Pass, Privilege, Retired, Several, Trap};
 
 use crate::attribution;
-use crate::bill::{Cost, Phases};
+use crate::bill::Phases;
+use crate::parts::{Part, Parts};
 use crate::phase::Phase;
 use crate::symbols::{Marks, Symbols};
-
-/// The register that holds a system call's number.
-const A7: u8 = 17;
 
 /// The bills of all calls with one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,16 +26,13 @@ pub struct CallProfile {
 
 /// Counts instructions by function and phase while a program runs.
 pub struct Profile {
-    symbols: Symbols,
-    marks: Option<Marks<Phase>>,
-    proxy_kernel: bool,
+    code: Code,
+    parts: Parts,
     by_function: Vec<u64>,
     /// All instructions by phase.
     pub phases: Phases,
     /// System calls by their number.
     pub calls: BTreeMap<u64, CallProfile>,
-    /// What a7 holds.
-    number: u64,
     /// The call that is being handled.
     open: Option<(u64, Phases)>,
 }
@@ -48,19 +44,21 @@ impl Profile {
         let marked = program.symbols.iter().any(|symbol| Phase::of_symbol(&symbol.name).is_some());
         Self {
             by_function: vec![0; symbols.names().len()],
-            proxy_kernel: proxy_kernel.is_some(),
-            marks: marked.then(|| attribution::phases(program)),
-            symbols,
+            code: Code {
+                symbols,
+                marks: marked.then(|| attribution::phases(program)),
+                proxy_kernel: proxy_kernel.is_some(),
+            },
+            parts: Parts::new(),
             phases: Phases::default(),
             calls: BTreeMap::new(),
-            number: 0,
             open: None,
         }
     }
 
     /// Functions with their instructions, most first.
     pub fn functions(&self) -> Vec<(&str, u64)> {
-        let names = self.symbols.names().iter().map(String::as_str);
+        let names = self.code.symbols.names().iter().map(String::as_str);
         let mut all: Vec<_> = names.zip(self.by_function.iter().copied()).filter(|(_, n)| *n > 0).collect();
         all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         all
@@ -68,17 +66,17 @@ impl Profile {
 
     /// Whether phases are known: by marks in the program, or because it runs on the proxy kernel.
     pub fn has_phases(&self) -> bool {
-        self.marks.is_some() || self.proxy_kernel
+        self.code.marks.is_some() || self.code.proxy_kernel
     }
 
     /// The index of the function at an address, as in [`Profile::name`].
     pub(crate) fn function(&mut self, pc: u64) -> usize {
-        self.symbols.at(pc)
+        self.code.symbols.at(pc)
     }
 
     /// The name of a function.
     pub(crate) fn name(&self, function: usize) -> &str {
-        &self.symbols.names()[function]
+        &self.code.symbols.names()[function]
     }
 
     /// How many functions there are.
@@ -86,15 +84,63 @@ impl Profile {
         self.by_function.len()
     }
 
-    fn phase(&mut self, retired: &Retired, function: usize) -> Phase {
-        if let Some(marks) = &mut self.marks {
-            return marks.at(retired.pc);
+    /// The parts of a run of instructions.
+    #[inline]
+    pub(crate) fn parts(&mut self, several: &Several, pass: &Pass) -> Range<usize> {
+        let Self { parts, code, .. } = self;
+        parts.find(several, pass, |pc, op| code.of(pc, &op.insn, several.privilege))
+    }
+
+    /// Counts one of the parts, which is in this mode, and yields it.
+    #[inline]
+    pub(crate) fn pass(&mut self, part: usize, privilege: Privilege) -> Part {
+        let part = self.parts.get(part);
+        self.count(part.function, part.phase, part.instructions, privilege);
+        part
+    }
+
+    #[inline]
+    fn count(&mut self, function: usize, phase: Phase, instructions: u64, privilege: Privilege) {
+        if privilege == Privilege::User && self.open.is_some() {
+            self.close();
         }
-        match retired.privilege {
-            Privilege::User => Phase::UserStub,
-            Privilege::Machine => Phase::Firmware,
-            Privilege::Supervisor => proxy_kernel_phase(&self.symbols.names()[function], &retired.insn),
+        self.by_function[function] += instructions;
+        self.phases[phase].instructions += instructions;
+        if let Some((_, phases)) = &mut self.open {
+            phases[phase].instructions += instructions;
         }
+    }
+
+    /// The program goes on behind its call.
+    fn close(&mut self) {
+        let Some((number, phases)) = self.open.take() else { return };
+        let total = phases.total().instructions;
+        let call = self.calls.entry(number).or_default();
+        call.min = if call.count == 0 { total } else { call.min.min(total) };
+        call.max = call.max.max(total);
+        call.count += 1;
+        call.phases.add(&phases);
+    }
+}
+
+/// What is known of the programs' code.
+struct Code {
+    symbols: Symbols,
+    marks: Option<Marks<Phase>>,
+    proxy_kernel: bool,
+}
+
+impl Code {
+    /// The function and the phase of an instruction.
+    fn of(&mut self, pc: u64, insn: &Insn, privilege: Privilege) -> (usize, Phase) {
+        let function = self.symbols.at(pc);
+        let phase = match (&mut self.marks, privilege) {
+            (Some(marks), _) => marks.at(pc),
+            (None, Privilege::User) => Phase::UserStub,
+            (None, Privilege::Machine) => Phase::Firmware,
+            (None, Privilege::Supervisor) => proxy_kernel_phase(&self.symbols.names()[function], insn),
+        };
+        (function, phase)
     }
 }
 
@@ -116,36 +162,25 @@ fn proxy_kernel_phase(function: &str, insn: &Insn) -> Phase {
 }
 
 impl Observer for Profile {
-    const RETIRE: bool = true;
     const TRAP: bool = true;
+    const BLOCKS: bool = true;
 
     fn retire(&mut self, retired: &Retired) {
-        let function = self.symbols.at(retired.pc);
-        self.by_function[function] += 1;
-        let phase = self.phase(retired, function);
-        let one = Cost { instructions: 1, ..Cost::default() };
-        self.phases[phase] += one;
-        if retired.privilege == Privilege::User
-            && let Some((number, phases)) = self.open.take()
-        {
-            let total = phases.total().instructions;
-            let call = self.calls.entry(number).or_default();
-            call.min = if call.count == 0 { total } else { call.min.min(total) };
-            call.max = call.max.max(total);
-            call.count += 1;
-            call.phases.add(&phases);
-        }
-        if let Some((_, phases)) = &mut self.open {
-            phases[phase] += one;
-        }
-        if retired.insn.rd == A7 && retired.insn.row().format.rd() == RegClass::X {
-            self.number = retired.value;
+        let (function, phase) = self.code.of(retired.pc, &retired.insn, retired.privilege);
+        self.count(function, phase, 1, retired.privilege);
+    }
+
+    fn several(&mut self, several: &Several) {
+        for pass in several.passes {
+            for part in self.parts(several, pass) {
+                self.pass(part, several.privilege);
+            }
         }
     }
 
     fn trap(&mut self, trap: &Trap) {
         if trap.from == Privilege::User && !trap.cause.is_interrupt() && trap.cause.code() == 8 {
-            self.open = Some((self.number, Phases::default()));
+            self.open = Some((trap.a7, Phases::default()));
         }
     }
 }

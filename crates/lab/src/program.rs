@@ -214,7 +214,8 @@ pub fn run(
             ending
         }
         Watch::Ledger(core, time) => {
-            let mut watch = ProgramLedger::new(Profile::new(&program, kernel.as_ref()), &core)?;
+            let mut watch =
+                ProgramLedger::new(Profile::new(&program, kernel.as_ref()), &core, &machine.code())?;
             let ending = match time {
                 GuestTime::Functional => {
                     drive(&mut machine, job, &mut watch, SLICE, console, &mut |_: &mut ProgramLedger| Ok(()))?
@@ -223,6 +224,7 @@ pub fn run(
                     drive(&mut InStep(&mut machine), job, &mut watch, SLICE, console, &mut |_| Ok(()))?
                 }
             };
+            watch.end();
             ledger = Some(watch);
             ending
         }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use tollgate_riscv::{Class, Op, Retired};
+use tollgate_riscv::{Class, Insn, Op};
 
 /// Calls beyond this depth are not told apart; handlers are, to twice the depth.
 const DEEPEST: usize = 256;
@@ -30,8 +30,8 @@ pub struct Path {
 }
 
 /// How control leaves an instruction.
-#[derive(Clone, Copy)]
-enum Leave {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Leave {
     Next,
     Call { back: u64 },
     Return,
@@ -40,11 +40,11 @@ enum Leave {
 }
 
 impl Leave {
-    fn of(retired: &Retired) -> Self {
-        let insn = &retired.insn;
+    /// From an instruction at `pc`.
+    pub(crate) fn of(insn: &Insn, pc: u64) -> Self {
         match insn.row().class {
             Class::Jump | Class::JumpReg if LINKS.contains(&insn.rd) => {
-                Self::Call { back: retired.pc.wrapping_add(insn.len.into()) }
+                Self::Call { back: pc.wrapping_add(insn.len.into()) }
             }
             Class::JumpReg if LINKS.contains(&insn.rs1) => Self::Return,
             Class::System if matches!(insn.op, Op::Mret | Op::Sret) => Self::TrapReturn,
@@ -93,16 +93,16 @@ impl Stacks {
         }
     }
 
-    /// An instruction is about to be charged.
-    pub(crate) fn retire(&mut self, retired: &Retired, function: usize) {
-        self.arrive(retired.pc, function);
-        self.left = Leave::of(retired);
+    /// Whether the function that runs is another one, or called anew, when control arrives at `function`.
+    #[inline]
+    pub(crate) fn changes(&self, function: usize) -> bool {
+        !matches!(self.left, Leave::Next) || self.frames.last().is_none_or(|top| top.function != function)
     }
 
-    /// The instruction at `epc` traps.
-    pub(crate) fn trap(&mut self, epc: u64, function: usize) {
-        self.arrive(epc, function);
-        self.left = Leave::Trap { epc };
+    /// Control leaves the instruction that arrived last.
+    #[inline]
+    pub(crate) fn leave_by(&mut self, leave: Leave) {
+        self.left = leave;
     }
 
     /// Charges what arrived last.
@@ -127,7 +127,8 @@ impl Stacks {
         (&self.paths, self.cut)
     }
 
-    fn arrive(&mut self, pc: u64, function: usize) {
+    /// Control arrives at the instruction at `pc`, which is about to be charged.
+    pub(crate) fn arrive(&mut self, pc: u64, function: usize) {
         match std::mem::replace(&mut self.left, Leave::Next) {
             Leave::Next => {}
             Leave::Call { back } => self.push(function, back, false),

@@ -279,7 +279,7 @@ pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabEr
     let mut meter = Meter {
         begin: mark("toll.begin.work")?,
         end: mark("toll.end.work")?,
-        clock: Clock::new(core)?,
+        clock: Clock::new(core, &machine.code())?,
         twin: None,
         returned: false,
         user: [0; Cause::COUNT],

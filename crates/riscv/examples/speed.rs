@@ -142,7 +142,8 @@ fn preset(elf: &Elf, name: &str) -> (f64, String) {
 }
 
 fn on<const PIPE: bool>(elf: &Elf, core: &Core) -> (f64, String) {
-    let mut fast = Fast::<PIPE>::new(core).expect("the core is valid");
+    let fast = Fast::<PIPE>::new(core).expect("the core is valid");
+    let mut fast = fast.with_code(&booted(elf).code());
     let speed = speed(elf, |machine| machine.run(steps(), &mut fast));
     let mut charged = String::new();
     if PIPE {

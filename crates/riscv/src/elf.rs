@@ -15,6 +15,8 @@ pub struct Segment {
     pub data: Vec<u8>,
     /// How much memory it occupies; at least `data.len()`.
     pub memory_size: u64,
+    /// Whether it may contain instructions.
+    pub executable: bool,
 }
 
 /// A named function, object or label.
@@ -162,7 +164,8 @@ fn parse<H: FileHeader<Endian = Endianness>>(bytes: &[u8], xlen: Xlen) -> Result
                 "the segment at {address:#x} wraps around the address space"
             )));
         }
-        segments.push(Segment { address, data: data.to_vec(), memory_size });
+        let executable = p.p_flags(endian).contains(elf::PF_X);
+        segments.push(Segment { address, data: data.to_vec(), memory_size, executable });
     }
     if segments.is_empty() {
         return Err(LoadError::NoSegments);

@@ -121,6 +121,8 @@ pub struct Trap {
     pub handler: u64,
     /// Instructions retired before the trap, since reset.
     pub instret: u64,
+    /// What `a7` holds: the number of a system call, if it is one.
+    pub a7: u64,
 }
 
 /// A return from a trap handler.

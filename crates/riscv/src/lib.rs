@@ -39,6 +39,7 @@ mod alu;
 mod blocks;
 mod bus;
 pub mod cache;
+mod code;
 pub mod compressed;
 mod config;
 pub mod csr;
@@ -68,6 +69,7 @@ mod table;
 pub mod timing;
 mod trap;
 
+pub use code::Code;
 pub use config::{Config, ConfigError, MachineKind};
 pub use decode::Decoder;
 pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, text};

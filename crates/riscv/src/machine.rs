@@ -1,6 +1,7 @@
 //! The machine: building, loading, running and inspecting it.
 
 use crate::bus::{Bus, RAM_BASE, ROM_BASE, ROM_SIZE};
+use crate::code::Code;
 use crate::config::{Config, ConfigError, MachineKind};
 use crate::csr::Illegal;
 use crate::decode::Decoder;
@@ -76,6 +77,8 @@ pub struct Machine {
     pub(crate) hart: Hart,
     pub(crate) bus: Bus,
     pub(crate) decoder: Decoder,
+    /// Where programs with their code were loaded: addresses and lengths.
+    code: Vec<(u64, u64)>,
     pub(crate) engine: Engine,
     host: Box<dyn HostCalls>,
     /// Arguments and input, kept for when a program with HTIF is loaded.
@@ -115,6 +118,7 @@ impl Machine {
             hart: Hart::new(config.isa, config.asid_bits),
             bus,
             decoder: Decoder::new(config.isa),
+            code: Vec::new(),
             engine: Engine::new(),
             host: Box::new(NoFiles),
             args: Vec::new(),
@@ -167,6 +171,10 @@ impl Machine {
                 data.copy_from_slice(&s.data);
                 zeros.fill(0);
             }
+            self.code.retain(|&(address, _)| address != s.address);
+            if s.executable {
+                self.code.push((s.address, s.data.len() as u64));
+            }
         }
         let tohost = elf.symbol("tohost").filter(|&a| self.bus.ram_slice(a, 8).is_some());
         let fromhost = elf.symbol("fromhost");
@@ -196,6 +204,12 @@ impl Machine {
         if let Some(htif) = &mut self.bus.htif {
             htif.args.clone_from(&self.args);
         }
+    }
+
+    /// A copy of the code of the programs that were [loaded](Self::load), as memory has it now.
+    pub fn code(&self) -> Code {
+        let bytes = |&(address, len)| Some((address, self.bus.ram_slice(address, len)?.to_vec()));
+        Code::new(self.config.isa, self.code.iter().filter_map(bytes).collect())
     }
 
     /// Sets the handler of proxied system calls. The default refuses every file.

@@ -132,6 +132,12 @@ impl Pass {
         (self.run >> 1) as u16
     }
 
+    /// The part of it from one place to another.
+    #[inline(always)]
+    pub fn part(&self, start: u16, end: u16) -> Self {
+        Pass::new(start, end, self.taken() && end == self.end(), self.target)
+    }
+
     /// Whether the last of them is a branch that was taken, or an indirect jump whose target is not the next
     /// instruction.
     #[inline(always)]

@@ -31,6 +31,7 @@ pub(crate) fn take<O: Observer>(hart: &mut Hart, bus: &mut Bus, cause: Cause, tv
     let to =
         if delegated && from <= Privilege::Supervisor { Privilege::Supervisor } else { Privilege::Machine };
 
+    let a7 = hart.outside(hart.x[17]);
     let tvec = match to {
         Privilege::Machine => {
             // Phase 2, write the cause: 3.1.15, mcause.
@@ -76,6 +77,7 @@ pub(crate) fn take<O: Observer>(hart: &mut Hart, bus: &mut Bus, cause: Cause, tv
             to,
             handler: hart.outside(hart.pc),
             instret: hart.retired,
+            a7,
         });
     }
 }

@@ -16,7 +16,12 @@ fn machine(code: &Asm, data: &[(u64, &[u8])]) -> Machine {
     let elf = Elf {
         entry: BASE,
         xlen: Xlen::Rv64,
-        segments: vec![Segment { address: BASE, data: code.0.clone(), memory_size: 0x1_0000 }],
+        segments: vec![Segment {
+            address: BASE,
+            data: code.0.clone(),
+            memory_size: 0x1_0000,
+            executable: true,
+        }],
         symbols: vec![symbol("tohost", TOHOST), symbol("fromhost", FROMHOST)],
     };
     m.load(&elf).unwrap();
@@ -103,7 +108,7 @@ fn console_output_is_bounded() {
     m.load(&Elf {
         entry: BASE,
         xlen: Xlen::Rv64,
-        segments: vec![Segment { address: BASE, data: a.0, memory_size: 0x1_0000 }],
+        segments: vec![Segment { address: BASE, data: a.0, memory_size: 0x1_0000, executable: true }],
         symbols: vec![symbol("fromhost", FROMHOST), symbol("tohost", TOHOST)],
     })
     .unwrap();

@@ -52,7 +52,12 @@ fn machine(rng: &Rng, isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {
         let elf = tollgate_riscv::Elf {
             entry: BASE,
             xlen: isa.xlen(),
-            segments: vec![tollgate_riscv::Segment { address: BASE, data: image.to_vec(), memory_size: RAM }],
+            segments: vec![tollgate_riscv::Segment {
+                address: BASE,
+                data: image.to_vec(),
+                memory_size: RAM,
+                executable: true,
+            }],
             symbols: vec![
                 tollgate_riscv::Symbol { name: "fromhost".into(), address: BASE + 0x8040, size: 8 },
                 tollgate_riscv::Symbol { name: "tohost".into(), address: BASE + 0x8000, size: 8 },

@@ -4,8 +4,11 @@ mod common;
 
 use common::{Asm, Rng, random};
 use random::{BASE, Mode};
-use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Kind, Ledger, Timed, TimingCounts};
-use tollgate_riscv::{Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Retired, Stop};
+use tollgate_riscv::timing::{ByPrivilege, Cause, Causes, Core, Fast, Kind, Ledger, Timed, TimingCounts};
+use tollgate_riscv::{
+    Access, Class, Code, Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Pass, Retired,
+    Several, Stop, Trap, Walk,
+};
 
 fn machine(isa: Isa, image: &[u8]) -> Machine {
     let config =
@@ -17,9 +20,13 @@ fn machine(isa: Isa, image: &[u8]) -> Machine {
 
 const BUDGET: u64 = 400_000;
 
+fn code(isa: Isa, image: &[u8]) -> Code {
+    Code::new(isa, vec![(BASE, image.to_vec())])
+}
+
 fn plain(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut m = machine(isa, image);
-    let mut timed = Timed::new(core, ByPrivilege, ()).unwrap();
+    let mut timed = Timed::new(core, ByPrivilege, ()).unwrap().with_code(&code(isa, image));
     assert_eq!(m.run_reference(BUDGET, &mut timed), Stop::Exit { code: 0 });
     assert_eq!(timed.ledger().total(), timed.cycles());
     assert_eq!(timed.counts().memory.unknown_walks, 0);
@@ -28,7 +35,7 @@ fn plain(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
 
 fn fast(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut m = machine(isa, image);
-    let mut fast: Fast = Fast::new(core).unwrap();
+    let mut fast: Fast = Fast::new(core).unwrap().with_code(&code(isa, image));
     assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
     let (found, replayed) = fast.memo_counts();
     // A scoreboard of this size is in a new state behind almost every instruction that waits.
@@ -208,6 +215,139 @@ fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
             Some(end) if std::time::Instant::now() < end => {}
             None if seed < 103 => {}
             _ => break,
+        }
+    }
+}
+
+/// Who owns an address: pieces of code that end where no jump is.
+fn owner(pc: u64) -> usize {
+    (pc >> 5 & 15) as usize
+}
+
+/// The plain scoreboard's cycles by owner.
+struct PlainOwners {
+    timed: Timed<ByPrivilege>,
+    seen: Causes,
+    cycles: Vec<Causes>,
+}
+
+impl PlainOwners {
+    fn charge(&mut self, pc: u64) {
+        for (i, &cause) in Cause::ALL.iter().enumerate() {
+            let now = self.timed.ledger().of_cause(cause);
+            self.cycles[owner(pc)][i] += now - std::mem::replace(&mut self.seen[i], now);
+        }
+    }
+}
+
+impl Observer for PlainOwners {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+    const TRAP: bool = true;
+    const WALK: bool = true;
+    fn access(&mut self, access: &Access) {
+        self.timed.access(access);
+    }
+    fn retire(&mut self, retired: &Retired) {
+        self.timed.retire(retired);
+        self.charge(retired.pc);
+    }
+    fn trap(&mut self, trap: &Trap) {
+        self.timed.trap(trap);
+        self.charge(trap.epc);
+    }
+    fn walk(&mut self, walk: &Walk) {
+        self.timed.walk(walk);
+    }
+    fn address_space(&mut self, satp: u64) {
+        self.timed.address_space(satp);
+    }
+}
+
+/// The fast path's: each run is cut where another owner begins.
+struct FastOwners(Fast);
+
+impl FastOwners {
+    fn cut(&mut self, several: &Several, pass: Pass, (accessed, operated): (&mut usize, &mut usize)) {
+        let insns = several.insns(&pass);
+        self.0.set_owner(owner(several.outside(insns[0].pc)) as u32);
+        let memory = [Class::Load, Class::Store, Class::FpLoad, Class::FpStore];
+        let accesses = insns.iter().filter(|it| memory.contains(&it.insn.row().class)).count();
+        let operands = match self.0.operands() {
+            true => insns.iter().filter(|it| it.insn.op.by_operands()).count(),
+            false => 0,
+        };
+        self.0.several(&Several {
+            passes: &[pass],
+            accesses: &several.accesses[*accessed..*accessed + accesses],
+            operands: &several.operands[*operated..*operated + operands],
+            ..*several
+        });
+        *accessed += accesses;
+        *operated += operands;
+    }
+}
+
+impl Observer for FastOwners {
+    const MEMORY: bool = true;
+    const TRAP: bool = true;
+    const BLOCKS: bool = true;
+    const WALK: bool = true;
+    fn operands(&self) -> bool {
+        self.0.operands()
+    }
+    fn access(&mut self, access: &Access) {
+        self.0.access(access);
+    }
+    fn retire(&mut self, retired: &Retired) {
+        self.0.set_owner(owner(retired.pc) as u32);
+        self.0.retire(retired);
+    }
+    fn several(&mut self, several: &Several) {
+        let (mut accessed, mut operated) = (0, 0);
+        for pass in several.passes {
+            let mut start = pass.start();
+            let places = (start..).zip(several.insns(pass));
+            let owners: Vec<_> = places.map(|(place, it)| (place, owner(several.outside(it.pc)))).collect();
+            for both in owners.windows(2).filter(|both| both[0].1 != both[1].1) {
+                self.cut(several, pass.part(start, both[1].0), (&mut accessed, &mut operated));
+                start = both[1].0;
+            }
+            self.cut(several, pass.part(start, pass.end()), (&mut accessed, &mut operated));
+        }
+        assert_eq!((accessed, operated), (several.accesses.len(), several.operands.len()));
+    }
+    fn trap(&mut self, trap: &Trap) {
+        self.0.set_owner(owner(trap.epc) as u32);
+        self.0.trap(trap);
+    }
+    fn walk(&mut self, walk: &Walk) {
+        self.0.walk(walk);
+    }
+    fn address_space(&mut self, satp: u64) {
+        self.0.address_space(satp);
+    }
+}
+
+#[test]
+fn cycles_are_charged_to_the_same_owners() {
+    let isa: Isa = "rv64gc".parse().unwrap();
+    let presets = ["cva6", "rocket", "vexriscv", "single-cycle"];
+    let mut cores = presets.map(|name| Core::preset(name).unwrap()).to_vec();
+    cores.extend([crowded("lru"), narrow("lfsr"), serial()]);
+    for (seed, mode) in [(21, Mode::Machine), (22, Mode::Sv39)] {
+        let image = random::program(&mut Rng(seed), isa, mode, 300);
+        for core in &cores {
+            let timed = Timed::new(core, ByPrivilege, ()).unwrap();
+            let mut plain =
+                PlainOwners { timed, seen: [0; Cause::COUNT], cycles: vec![[0; Cause::COUNT]; 16] };
+            assert_eq!(machine(isa, &image).run_reference(BUDGET, &mut plain), Stop::Exit { code: 0 });
+            let mut fast = FastOwners(Fast::new(core).unwrap());
+            assert_eq!(machine(isa, &image).run(BUDGET, &mut fast), Stop::Exit { code: 0 });
+            let mut seen = fast.0.by_owner().to_vec();
+            seen.resize(16, [0; Cause::COUNT]);
+            assert_eq!(plain.cycles, seen, "seed {seed}, {mode:?}, {}", core.name);
+            assert!(seen.iter().all(|causes| causes[Cause::Issue as usize] > 0));
         }
     }
 }

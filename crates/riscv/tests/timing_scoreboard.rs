@@ -4,7 +4,7 @@ mod common;
 
 use common::Asm;
 use tollgate_riscv::timing::{Cause, Core, Passage, Timed};
-use tollgate_riscv::{Config, Machine, Op};
+use tollgate_riscv::{Code, Config, Isa, Machine, Op};
 
 const CODE: u64 = 0x8000_0000;
 const DATA: u64 = CODE + 0x1000;
@@ -19,6 +19,11 @@ fn core() -> Core {
 /// The passages of as many instructions; x3 is the address of data, x4 that of byte 0x80 of the program, and x29 M-mode as
 /// mstatus has it.
 fn passages(core: &Core, steps: usize, program: &dyn Fn(&mut Asm)) -> Vec<Passage> {
+    passages_of(core, steps, false, program)
+}
+
+/// The same, of a core that knows the program's code from the start if `known`.
+fn passages_of(core: &Core, steps: usize, known: bool, program: &dyn Fn(&mut Asm)) -> Vec<Passage> {
     let mut a = Asm::default();
     program(&mut a);
     let mut m = Machine::new(Config::default()).unwrap();
@@ -27,6 +32,9 @@ fn passages(core: &Core, steps: usize, program: &dyn Fn(&mut Asm)) -> Vec<Passag
     m.set_x(4, CODE + 0x80);
     m.set_x(29, 0x1800);
     let mut timed = Timed::new(core, (), Vec::new()).unwrap();
+    if known {
+        timed = timed.with_code(&Code::new(Isa::default(), vec![(CODE, a.0.clone())]));
+    }
     for _ in 0..steps {
         m.step(&mut timed);
     }
@@ -221,6 +229,53 @@ fn what_the_front_end_fetches_on_a_wrong_path_is_waited_for() {
     // The word behind is requested one cycle after the return, five before that commits. It comes 24 cycles later, and the
     // one after that can be requested: seven cycles before its commit, as ever, less the cycle of the request.
     assert_eq!(cost(false), 24 - 5 + 1 + 6);
+}
+
+#[test]
+fn code_that_was_loaded_is_predicted_before_it_is_executed() {
+    // A call; what it calls traps; the handler returns behind that, to a return that is executed for the first time.
+    let bubbles = |known: bool| {
+        let all = passages_of(&core(), 8, known, &|a| {
+            a.csrw(0x305, 4).op(Op::Jal, 1, 0, 0, 8).op(X, 6, 0, 0, 1).op(Op::Ebreak, 0, 0, 0, 0);
+            a.op(Op::Jalr, 0, 1, 0, 0);
+            while a.here() < 0x80 {
+                a.op(X, 5, 0, 0, 1);
+            }
+            a.op(X, 7, 4, 0, -0x70).csrw(0x341, 7).op(Op::Mret, 0, 0, 0, 0);
+        });
+        assert_eq!((all[6].pc, all[7].pc), (CODE + 0x10, CODE + 8));
+        all[7].starts[2].unwrap() - all[6].starts[2].unwrap()
+    };
+    // It was fetched behind the trap, and took the address off the return stack.
+    assert_eq!(bubbles(true), 6);
+    assert_eq!(bubbles(false), 2);
+}
+
+#[test]
+fn a_wrong_path_is_fetched_until_the_queue_is_full() {
+    // A branch at the end of a line waits for two divisions, 34 cycles each. Behind it the cache fills two lines, 28 cycles
+    // with their words, and then the queue's eight instructions are there: a third line is not requested.
+    let delay = |queue: u32| {
+        let mut cached = core();
+        cached.l1i = Core::preset("cva6").unwrap().l1i;
+        cached.front.queue = queue;
+        let all = passages(&cached, 22, &|a| {
+            while a.here() < 0x3c {
+                a.op(X, 5, 0, 0, 1);
+            }
+            a.op(X, 6, 0, 0, 1).op(Op::Div, 7, 3, 6, 0).op(Op::Div, 7, 7, 6, 0);
+            a.op(X, 8, 0, 0, 1).op(Op::Bne, 0, 7, 0, 0x54);
+            while a.here() < 0xb0 {
+                a.op(X, 5, 0, 0, 1);
+            }
+        });
+        let branch = all.iter().position(|p| p.pc == CODE + 0x4c).unwrap();
+        assert_eq!(all[branch + 1].pc, CODE + 0xa0);
+        all[branch + 1].starts[2].unwrap() - all[branch].starts[2].unwrap()
+    };
+    // As behind any wrong prediction, and the miss at the target.
+    assert_eq!(delay(8), 6 + 23);
+    assert!(delay(64) > 6 + 23);
 }
 
 #[test]

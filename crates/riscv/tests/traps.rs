@@ -67,6 +67,7 @@ fn an_ecall_does_not_retire_and_saves_its_own_address() {
         to: Privilege::Machine,
         handler: BASE + 0x100,
         instret: 1,
+        a7: 0,
     };
     assert_eq!(traps.0, [expected]);
     assert_eq!((m.instret(), m.pc(), m.csr(MEPC as u16)), (1, BASE + 0x100, Some(BASE + 4)));

@@ -55,7 +55,7 @@ impl Embedded {
         let (elf, machine) = boot(experiment, core.config())?;
         let bill = Attribution::new(&elf, experiment.crossing, experiment.iterations);
         let follows = !experiment.crossing.is_switch();
-        let mut watch = CycleAttribution::new(bill, core, experiment.iterations, follows)?;
+        let mut watch = CycleAttribution::new(bill, core, &machine.code(), experiment.iterations, follows)?;
         let console = run(machine, experiment, &mut watch)?;
         let (bill, cycles) = watch.finish();
         let bill = settle(bill, experiment, &console)?;

@@ -1,7 +1,7 @@
 //! The cores whose RTL was run.
 
 use tollgate_riscv::timing::Core;
-use tollgate_riscv::{Config, Isa, Machine};
+use tollgate_riscv::{Code, Config, Isa, Machine};
 
 use super::error::RtlError;
 use super::program::{Part, Program, RAM, RAM_BYTES};
@@ -190,5 +190,10 @@ impl Subject {
         // No device tree, as in the RTL.
         machine.set_x(11, 0);
         Ok(machine)
+    }
+
+    /// The program's code.
+    pub(super) fn code(&self, program: &Program) -> Code {
+        Code::new(self.isa(), vec![(RAM, program.memory.clone())])
     }
 }

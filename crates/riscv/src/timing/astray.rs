@@ -79,7 +79,7 @@ impl Model {
     /// Lets the words of a wrong path through IF and ID.
     fn stray(&mut self, mut pipe: Pipe, path: Option<WrongPath>) -> Strayed {
         let mut strayed = Strayed::default();
-        let (Some(beyond), Some(path)) = (&self.beyond, path) else { return strayed };
+        let (Some(beyond), Some(path)) = (&mut self.beyond, path) else { return strayed };
         let (mut pc, mut pa) = (path.pc, path.pa);
         while (pc ^ path.pc) >> 12 == 0 {
             let insn = beyond.find(pa);

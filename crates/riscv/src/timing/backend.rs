@@ -9,6 +9,7 @@ use super::keys::ScoreboardShape;
 use super::ledger::Cause;
 use super::memory::Waits;
 use super::passage::Flush;
+use super::queue::NEVER;
 use super::slot::{Pass, Redirect};
 use super::stores::{Asks, Behind, Stores};
 use super::work::{Unit, Work};
@@ -99,6 +100,46 @@ impl Backend {
     /// When the next instruction is decoded, if its last word comes then.
     pub(super) fn decode(&self, valid: i64) -> i64 {
         (valid - 1 + DECODE).max(self.issue)
+    }
+
+    /// When an instruction issues that never commits, decoded in a cycle. What is not known needs nothing.
+    pub(super) fn stray(&mut self, work: Option<&Work>, decode: i64) -> i64 {
+        let mut issue = decode + 1;
+        if let Some(oldest) = self.full() {
+            issue = issue.max(oldest + 1);
+        }
+        if let Some(Work { unit, shape, cycles, .. }) = work {
+            for register in shape.needs.into_iter().filter(|&register| register != 0) {
+                issue = issue.max(self.ready[usize::from(register)].0);
+            }
+            if unit.fixed() {
+                issue = issue.max(self.fixed_free.0);
+            }
+            let gives = usize::from(shape.gives);
+            if gives != 0 {
+                issue = issue.max(self.written[gives]);
+                let result = match unit {
+                    Unit::Csr | Unit::Atomic => NEVER,
+                    Unit::Load => issue + 1 + i64::from(self.shape.load),
+                    Unit::Integer | Unit::Branch | Unit::Store => issue + 1,
+                    Unit::Multiplier | Unit::Divider | Unit::Float => issue + cycles,
+                };
+                (self.ready[gives].0, self.written[gives]) = (result, NEVER);
+            }
+            if *unit == Unit::Csr {
+                self.fixed_free.0 = NEVER;
+            }
+        }
+        self.enter(NEVER);
+        issue
+    }
+
+    /// A place in the scoreboard is taken until a commit.
+    pub(super) fn enter(&mut self, commit: i64) {
+        if self.commits.len() == self.shape.entries as usize {
+            self.commits.pop_front();
+        }
+        self.commits.push_back(commit);
     }
 
     /// The scoreboard is full until then.
@@ -246,10 +287,7 @@ impl Backend {
             self.ready[usize::from(shape.gives)] = there;
             self.written[usize::from(shape.gives)] = commit;
         }
-        if self.commits.len() == self.shape.entries as usize {
-            self.commits.pop_front();
-        }
-        self.commits.push_back(commit);
+        self.enter(commit);
         let before = std::mem::replace(&mut self.commit, commit);
         let starts = [fetched.request, decode, issue, result, commit];
         let pass = self.charge(before, fetched, late, &delays[..count], own, starts);

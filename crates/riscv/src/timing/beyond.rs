@@ -1,29 +1,131 @@
-//! What a core fetches on a wrong path, until it finds out: it stalls and misses as other instructions do.
+//! What a core fetches without executing it: behind traps and returns, and on wrong paths, where it stalls, misses and
+//! predicts as other instructions do.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::step::Step;
-use crate::insn::Insn;
+use crate::code::Code;
+use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
 
-/// The words that a page has, in halves.
+/// The instructions that a page has room for.
 const HALVES: usize = 2048;
+/// No page has this number.
+const NONE: u64 = u64::MAX;
 
-/// The instructions that a wrong path may come to: those that were executed before, by physical address.
-#[derive(Clone, Debug, Default)]
+/// The instructions that a fetch may come to, by physical address: the code that was loaded, and in its place what was
+/// executed.
+#[derive(Clone, Debug)]
 pub(super) struct Beyond {
-    pages: HashMap<u64, Box<[Option<Insn>]>>,
+    code: Option<Code>,
+    /// The pages that were looked at; copies of a core share them.
+    pages: Vec<Arc<Page>>,
+    numbers: HashMap<u64, usize>,
+    /// The last page, and where it is.
+    latest: (u64, usize),
+}
+
+/// A page of instructions.
+#[derive(Clone, Debug)]
+struct Page {
+    insns: Box<[Option<Insn>]>,
+    /// A bit for each: whether it is a branch or a jump, and whether it has four bytes.
+    jumps: [u64; HALVES / 64],
+    long: [u64; HALVES / 64],
+}
+
+fn place(pa: u64) -> (usize, usize, u64) {
+    let at = (pa & 0xfff) as usize / 2;
+    (at, at / 64, 1 << (at % 64))
+}
+
+impl Page {
+    fn new(number: u64, code: Option<&Code>) -> Self {
+        let mut page =
+            Page { insns: vec![None; HALVES].into(), jumps: [0; HALVES / 64], long: [0; HALVES / 64] };
+        for pa in (number << 12..).step_by(2).take(HALVES).filter(|_| code.is_some()) {
+            let (_, word, bit) = place(pa);
+            match code.and_then(|code| code.find(pa)) {
+                Some(insn) => page.set(pa, &insn),
+                None if code.is_some_and(|code| code.is_long(pa)) => page.long[word] |= bit,
+                None => {}
+            }
+        }
+        page
+    }
+
+    fn set(&mut self, pa: u64, insn: &Insn) {
+        let (at, word, bit) = place(pa);
+        let jumps = matches!(insn.row().class, Class::Branch | Class::Jump | Class::JumpReg);
+        for (bits, set) in [(&mut self.jumps, jumps), (&mut self.long, insn.len == 4)] {
+            bits[word] = bits[word] & !bit | if set { bit } else { 0 };
+        }
+        self.insns[at] = Some(*insn);
+    }
 }
 
 impl Beyond {
-    /// An instruction is executed.
-    pub(super) fn note(&mut self, pa: u64, insn: &Insn) {
-        let page = self.pages.entry(pa >> 12).or_insert_with(|| vec![None; HALVES].into());
-        page[(pa & 0xfff) as usize / 2] = Some(*insn);
+    /// Without any code.
+    pub(super) fn new() -> Self {
+        Beyond { code: None, pages: Vec::new(), numbers: HashMap::new(), latest: (NONE, 0) }
     }
 
-    pub(super) fn find(&self, pa: u64) -> Option<Insn> {
-        *self.pages.get(&(pa >> 12))?.get((pa & 0xfff) as usize / 2)?
+    /// This code was loaded, and nothing of it is executed yet.
+    pub(super) fn load(&mut self, code: &Code) {
+        *self = Self { code: Some(code.clone()), ..Self::new() };
+    }
+
+    /// Where the page of an address is.
+    #[inline(always)]
+    fn page(&mut self, pa: u64) -> usize {
+        let number = pa >> 12;
+        if self.latest.0 != number {
+            self.latest = (number, self.look_up(number));
+        }
+        self.latest.1
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, number: u64) -> usize {
+        let (pages, code) = (&mut self.pages, self.code.as_ref());
+        *self.numbers.entry(number).or_insert_with(|| {
+            pages.push(Arc::new(Page::new(number, code)));
+            pages.len() - 1
+        })
+    }
+
+    /// An instruction is executed. Yields whether it takes the place of another one.
+    pub(super) fn note(&mut self, pa: u64, insn: &Insn) -> bool {
+        let page = self.page(pa);
+        let before = self.pages[page].insns[place(pa).0];
+        if before != Some(*insn) {
+            Arc::make_mut(&mut self.pages[page]).set(pa, insn);
+        }
+        before.is_some_and(|before| before != *insn)
+    }
+
+    /// The instruction at an address, if it is known.
+    pub(super) fn find(&mut self, pa: u64) -> Option<Insn> {
+        let page = self.page(pa);
+        self.pages[page].insns[place(pa).0]
+    }
+
+    /// The branch or jump at an address, if there is one.
+    #[inline(always)]
+    pub(super) fn jump(&mut self, pa: u64) -> Option<Insn> {
+        let page = self.page(pa);
+        let page = &self.pages[page];
+        let (at, word, bit) = place(pa);
+        if page.jumps[word] & bit == 0 { None } else { page.insns[at] }
+    }
+
+    /// The bytes of what is at an address.
+    #[inline(always)]
+    pub(super) fn len(&mut self, pa: u64) -> u64 {
+        let page = self.page(pa);
+        let (_, word, bit) = place(pa);
+        if self.pages[page].long[word] & bit == 0 { 2 } else { 4 }
     }
 }
 
@@ -53,4 +155,39 @@ pub(super) struct Strayed {
     pub(super) stalled: bool,
     /// From when the instruction cache can be read, if one has missed.
     pub(super) held: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Operands;
+    use crate::insn::Op;
+
+    const BASE: u64 = 0x8000_0000;
+
+    #[test]
+    fn what_is_executed_takes_the_place_of_what_was_loaded() {
+        let words = |op, rd, imm| Insn::encode(op, Operands { rd, imm, ..Operands::default() }).to_le_bytes();
+        // addi, jal, and a compressed return.
+        let bytes = [&words(Op::Addi, 5, 1)[..], &words(Op::Jal, 1, 16), &[0x82, 0x80]].concat();
+        let isa = "rv64gc".parse().unwrap();
+        let mut beyond = Beyond::new();
+        assert_eq!(beyond.find(BASE), None);
+        beyond.load(&Code::new(isa, vec![(BASE, bytes)]));
+        assert_eq!(beyond.find(BASE).unwrap().op, Op::Addi);
+        assert_eq!((beyond.jump(BASE), beyond.len(BASE)), (None, 4));
+        assert_eq!((beyond.jump(BASE + 4).unwrap().op, beyond.len(BASE + 4)), (Op::Jal, 4));
+        assert_eq!((beyond.jump(BASE + 8).unwrap().op, beyond.len(BASE + 8)), (Op::Jalr, 2));
+        assert_eq!((beyond.find(BASE + 10), beyond.find(BASE + 0x1000)), (None, None));
+        // The same instruction takes no place; another one does, and a copy that was made before does not see it.
+        let mut copy = beyond.clone();
+        let (jump, nop) = (beyond.find(BASE + 4).unwrap(), beyond.find(BASE).unwrap());
+        assert!(!beyond.note(BASE + 4, &jump));
+        assert!(beyond.note(BASE + 4, &nop));
+        assert_eq!((beyond.jump(BASE + 4), beyond.find(BASE + 4)), (None, Some(nop)));
+        assert_eq!(copy.jump(BASE + 4), Some(jump));
+        // Where nothing was known, nothing is replaced.
+        assert!(!beyond.note(BASE + 0x1000, &jump));
+        assert_eq!(beyond.jump(BASE + 0x1000), Some(jump));
+    }
 }

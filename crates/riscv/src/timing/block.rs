@@ -23,6 +23,8 @@ pub(super) struct Block {
     pub(super) phase: u8,
     /// The same if the block may be looked up.
     pub(super) memoized: u8,
+    /// Whose instructions they are.
+    pub(super) owner: Option<u32>,
     /// Whether it was executed before.
     pub(super) known: bool,
 }

@@ -20,6 +20,7 @@ use super::pipe::Key;
 use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
+use crate::code::Code;
 use crate::engine::boxed;
 use crate::exception::Trap;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
@@ -118,6 +119,13 @@ impl<const PIPE: bool> Fast<PIPE> {
         })
     }
 
+    /// Lets the core know the code that was loaded: fetches beyond what is executed then find it.
+    #[must_use]
+    pub fn with_code(mut self, code: &Code) -> Self {
+        self.model.load(code);
+        self
+    }
+
     /// Cycles so far: until the last instruction has left the pipe.
     pub fn cycles(&self) -> u64 {
         match self.state {
@@ -130,6 +138,19 @@ impl<const PIPE: bool> Fast<PIPE> {
     pub fn ledger(&mut self) -> &Ledger {
         self.settle();
         &self.model.ledger
+    }
+
+    /// Whose instructions the next ones are, a number of the caller's own. All instructions of a [`Several`] must have the
+    /// same owner, and an address always the same.
+    pub fn set_owner(&mut self, owner: u32) {
+        self.model.owner = Some(owner);
+    }
+
+    /// The cycles of each owner's instructions, by cause. An instruction is charged what came before it since the one
+    /// before.
+    pub fn by_owner(&mut self) -> &[Causes] {
+        self.settle();
+        self.model.owners.rows()
     }
 
     /// What was counted besides.
@@ -277,6 +298,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             },
             jumps,
             phase: several.privilege as u8,
+            owner: self.model.owner,
             known: false,
         });
         self.block_table[at] = (key, number as u32);
@@ -380,11 +402,8 @@ impl<const PIPE: bool> Fast<PIPE> {
             let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
             self.model.stray_from_load(&step, &block.shapes[i], &mut costs);
             let passed = self.model.pipe.pass(&block.shapes[i], &costs);
-            for (sum, c) in charges.iter_mut().zip(&passed.charges) {
+            for (sum, c) in charges.iter_mut().zip(passed.causes()) {
                 *sum += c;
-            }
-            if let Some((cause, cycles)) = passed.refill {
-                charges[cause as usize] += cycles;
             }
             if turns {
                 self.model.behind(&step, penalty);
@@ -421,7 +440,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         let count = std::mem::take(&mut known.count);
         if count > 0 {
             let block = &self.blocks[known.block()];
-            self.model.ledger.charge_all(block.phase, &self.charges[at].map(|cycles| cycles * count));
+            let charges = self.charges[at].map(|cycles| cycles * count);
+            self.model.charge_run(block.phase, block.owner, &charges);
             self.uses += count;
             Self::count(&mut self.model, block, count);
         }
@@ -601,7 +621,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.replays += 1;
         let (charges, _) = self.replay(number, predictions, several, pass);
         Self::count(&mut self.model, &self.blocks[number], 1);
-        self.model.ledger.charge_all(several.privilege as u8, &charges);
+        self.model.charge_run(several.privilege as u8, self.model.owner, &charges);
     }
 
     /// Forgets everything when it is about code that is gone, or has grown too large.

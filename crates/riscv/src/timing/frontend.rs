@@ -1,11 +1,12 @@
 //! A front end that runs ahead of the pipe: it fetches a word in each cycle, predicts behind the fetch, and keeps
 //! instructions in a queue.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 
+use super::beyond::Beyond;
 use super::keys::{Branches, Front};
 use super::memory::{Memory, Waits};
+use super::queue::{Issues, Queue};
 use super::step::Step;
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
@@ -45,6 +46,17 @@ struct Counter {
     value: u8,
 }
 
+/// Where a fetch goes on that does not wait for what is executed.
+#[derive(Clone, Copy, Debug)]
+enum Ahead {
+    /// At the next instruction.
+    At(u64),
+    /// At the same, for which there was no room.
+    Again(u64),
+    /// Where a jump is predicted to go, and whether it ends in another word.
+    Jump { target: u64, later: bool },
+}
+
 /// A branch that was resolved, and is not in the history yet.
 #[derive(Clone, Copy, Debug)]
 struct Resolved {
@@ -76,20 +88,10 @@ pub(super) struct Frontend {
     resolved: VecDeque<Resolved>,
     /// The words that were fetched last and dropped, and when each was requested.
     pub(super) dropped: Vec<(u64, i64)>,
-    /// Branches and jumps that were executed, which a fetch on a wrong path may come to.
-    jumps: HashMap<u64, Insn, BuildHasherDefault<ByAddress>>,
-    /// A bit for each of some addresses: where it is not set, there is none of them.
-    noted: [u64; FILTER],
-    /// How often one of them took the place of another.
+    /// What a fetch on a wrong path may come to.
+    pub(super) beyond: Beyond,
+    /// How often a jump of it was replaced by another one that was executed.
     pub(super) replaced: u64,
-}
-
-/// Words of 64 bits.
-const FILTER: usize = 64;
-
-/// The word and the bit of an address in them.
-fn filtered(pc: u64) -> (usize, u64) {
-    ((pc >> 7) as usize % FILTER, 1 << (pc >> 1 & 63))
 }
 
 /// Everything about the past that fetches depend on besides predictions and the last word, relative to a cycle.
@@ -98,24 +100,6 @@ pub(super) struct FrontKey {
     request: i32,
     valid: i32,
     left: Vec<i32>,
-}
-
-/// Spreads addresses.
-#[derive(Clone, Copy, Debug, Default)]
-struct ByAddress(u64);
-
-impl Hasher for ByAddress {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, address: u64) {
-        self.0 = (self.0 ^ address).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
-    }
 }
 
 impl Frontend {
@@ -131,8 +115,7 @@ impl Frontend {
             returns: vec![None; branch.return_stack as usize],
             resolved: VecDeque::new(),
             dropped: Vec::new(),
-            jumps: HashMap::default(),
-            noted: [0; FILTER],
+            beyond: Beyond::new(),
             replaced: 0,
         }
     }
@@ -209,11 +192,8 @@ impl Frontend {
     }
 
     /// A branch or a jump is executed: from now on fetches on wrong paths know it.
-    pub(super) fn note(&mut self, pc: u64, insn: &Insn) {
-        let (word, bit) = filtered(pc);
-        self.noted[word] |= bit;
-        let before = self.jumps.insert(pc, *insn);
-        self.replaced += u64::from(before.is_some_and(|before| before != *insn));
+    pub(super) fn note(&mut self, pa: u64, insn: &Insn) {
+        self.replaced += u64::from(self.beyond.note(pa, insn));
     }
 
     /// Where an instruction that was fetched is predicted to go; `None` if nowhere but on.
@@ -324,33 +304,44 @@ impl Frontend {
     }
 
     /// Everything behind the last instruction is dropped in a cycle, and another address fetched from the next one on.
-    /// Until then the fetch went on, at `wrong` or in sequence. Yields whether the queue was full by then.
+    /// Until then the fetch went on, at `wrong` or in sequence, as long as there was room in the queue.
+    /// Yields whether the queue was full by then.
     pub(super) fn redirect(
         &mut self,
         at: i64,
         place: &Place,
         wrong: Option<u64>,
+        behind: &mut Queue,
         memory: &mut Memory,
     ) -> bool {
+        // The word behind a jump was requested in the meantime; if it is not cached, that takes a cycle.
+        let next = self.word.wrapping_add(WORD);
+        let target =
+            self.valid + 1 + i64::from(self.request == self.valid && self.misses(place, next, memory));
         let (mut pc, mut request) = match wrong {
-            Some(target) => (target, self.valid + 1),
-            None => (self.word.wrapping_add(WORD), self.request),
+            Some(wrong) => (wrong, target),
+            None => (next, self.request),
         };
         self.request = at + 1;
         // Instructions that are in the word that was fetched last.
-        if wrong.is_none()
-            && let Some((target, _)) = self.jump_in(place.pc.wrapping_add(u64::from(place.len)), pc)
-        {
-            (pc, request) = (target, self.valid + 1);
+        if wrong.is_none() {
+            let from = place.pc.wrapping_add(u64::from(place.len));
+            match self.jump_in(place, from, pc, self.valid + 1, behind, memory) {
+                Ahead::At(next) => pc = next,
+                Ahead::Again(next) => (pc, request) = (next, self.valid + 2),
+                Ahead::Jump { target: to, .. } => (pc, request) = (to, target),
+            }
         }
         self.dropped.clear();
-        let mut full = true;
         // The line that was looked for last is there.
         let (line, mut there) = (memory.instruction_line_bytes(), NONE);
         // A miss is not requested in the cycle in which it is dropped, nor in that before.
-        for _ in 0..2 * self.queue {
+        let mut full;
+        loop {
+            let room = behind.room(request);
+            full = room > request && room > at - 2;
+            request = room;
             if request > at - 2 {
-                full = false;
                 break;
             }
             if self.dropped.len() < self.queue {
@@ -362,7 +353,6 @@ impl Frontend {
                 if back >= at {
                     // Dropped, but waited for.
                     self.request = self.request.max(back + 1);
-                    full = false;
                     break;
                 }
                 let word = pc & !(WORD - 1);
@@ -371,10 +361,15 @@ impl Frontend {
             }
             let next = (pc & !(WORD - 1)).wrapping_add(WORD);
             self.learn(request + 2);
-            match self.jump_in(pc, next) {
+            match self.jump_in(place, pc, next, request + 2, behind, memory) {
                 // Where it goes is known a cycle after the word has come.
-                Some((target, later)) => (pc, request) = (target, request + 2 + i64::from(later)),
-                None => (pc, request) = (next, request + 1),
+                Ahead::Jump { target, later } => {
+                    let word = if later { next.wrapping_add(WORD) } else { next };
+                    let wasted = self.misses(place, word, memory);
+                    (pc, request) = (target, request + 2 + i64::from(later) + i64::from(wasted));
+                }
+                Ahead::At(next) => (pc, request) = (next, request + 1),
+                Ahead::Again(next) => (pc, request) = (next, request + 3),
             }
         }
         self.word = NONE;
@@ -382,20 +377,37 @@ impl Frontend {
         full
     }
 
-    /// Where the first jump from one address up to another is predicted to go, and whether it ends in another word.
-    fn jump_in(&mut self, from: u64, to: u64) -> Option<(u64, bool)> {
-        let mut pc = from;
+    /// What is fetched behind the instructions from one address up to another, near an instruction.
+    fn jump_in(
+        &mut self,
+        near: &Place,
+        from: u64,
+        to: u64,
+        comes: i64,
+        behind: &mut Queue,
+        memory: &Memory,
+    ) -> Ahead {
+        let (mut pc, mut of) = (from, 0);
         while pc < to {
-            let (word, bit) = filtered(pc);
-            if self.noted[word] & bit != 0
-                && let Some(&insn) = self.jumps.get(&pc)
+            let away = pc.wrapping_sub(near.pc);
+            let pa = match (pc ^ near.pc) >> 12 == 0 {
+                true => Some(near.pa.wrapping_add(away)),
+                false => memory.physical(pc, near.privilege),
+            };
+            let insn = pa.filter(|_| behind.issues()).and_then(|pa| self.beyond.find(pa));
+            if !behind.take(insn.as_ref(), comes, of) {
+                return Ahead::Again(pc);
+            }
+            of += 1;
+            let Some(pa) = pa else { return Ahead::At(to) };
+            if let Some(insn) = self.beyond.jump(pa)
                 && let Some(target) = self.foresee(pc, &insn)
             {
-                return Some((target, pc + u64::from(insn.len) > to));
+                return Ahead::Jump { target, later: pc + u64::from(insn.len) > to };
             }
-            pc += 2;
+            pc = pc.wrapping_add(self.beyond.len(pa));
         }
-        None
+        Ahead::At(pc)
     }
 
     /// The physical address of the word behind one, if what [`follow`](Self::follow) does depends on whether it is cached.
@@ -415,6 +427,18 @@ impl Frontend {
     pub(super) fn set(&mut self, place: &Place, request: i64, valid: i64) {
         (self.request, self.valid) = (request, valid);
         self.word = last_word(place.pc, place.len);
+    }
+
+    /// The queue as far as it is filled.
+    pub(super) fn queue<'a>(&self, issue: i64, issues: Option<Issues<'a>>) -> Queue<'a> {
+        // Behind a branch everything before it leaves the queue in time.
+        let known = if issues.is_some() { self.left.len() } else { 0 };
+        Queue::new(self.left.iter().take(known).copied(), self.queue, issue, issues)
+    }
+
+    /// The bytes of what is at an address.
+    pub(super) fn len(&mut self, pa: u64) -> u64 {
+        self.beyond.len(pa)
     }
 
     /// The next request.
@@ -443,11 +467,12 @@ impl Frontend {
     /// The state relative to a cycle.
     pub(super) fn key(&self, base: i64) -> FrontKey {
         let relative = |at: i64| (at - base) as i32;
+        // Those that had left by then are in no one's way.
+        let past = self.request.min(self.valid + 1) - 1;
         FrontKey {
             request: relative(self.request),
             valid: relative(self.valid),
-            // No earlier request waits for them.
-            left: self.left.iter().map(|&at| relative(at.max(self.request))).collect(),
+            left: self.left.iter().map(|&at| relative(at.max(past))).collect(),
         }
     }
 

@@ -67,21 +67,25 @@ impl Ledger {
     #[inline]
     pub fn charge(&mut self, phase: u8, cause: Cause, cycles: u64) {
         if cycles > 0 {
-            self.row(phase)[cause as usize] += cycles;
+            self.row(phase.into())[cause as usize] += cycles;
         }
     }
 
     /// Charges a whole row.
     pub fn charge_all(&mut self, phase: u8, causes: &Causes) {
         if causes.iter().any(|&c| c > 0) {
-            for (sum, c) in self.row(phase).iter_mut().zip(causes) {
-                *sum += c;
-            }
+            self.add_to(phase.into(), causes);
         }
     }
 
-    fn row(&mut self, phase: u8) -> &mut Causes {
-        let at = usize::from(phase);
+    /// Charges a whole row, whose number may be large.
+    pub(super) fn add_to(&mut self, row: u32, causes: &Causes) {
+        for (sum, c) in self.row(row as usize).iter_mut().zip(causes) {
+            *sum += c;
+        }
+    }
+
+    pub(super) fn row(&mut self, at: usize) -> &mut Causes {
         if at >= self.rows.len() {
             self.rows.resize(at + 1, [0; Cause::COUNT]);
         }

@@ -124,8 +124,8 @@ pub(super) struct Memo {
     states: Vec<Key>,
     state_numbers: HashMap<Key, u32>,
     runs: Box<[Run; RUNS]>,
-    /// What each charges.
-    charges: Box<[Causes; RUNS]>,
+    /// What each charges, and to whom.
+    charges: Box<[(Option<u32>, Causes); RUNS]>,
     /// Relative to the last commit before the run.
     questions: Vec<Question>,
     /// The state and the last commit. While it is `NOTHING` the model's scoreboard is what counts.
@@ -160,7 +160,7 @@ impl Memo {
             states: Vec::new(),
             state_numbers: HashMap::new(),
             runs: boxed(UNKNOWN),
-            charges: boxed([0; Cause::COUNT]),
+            charges: boxed((None, [0; Cause::COUNT])),
             questions: Vec::new(),
             state: NOTHING,
             base: 0,
@@ -218,7 +218,8 @@ impl Memo {
         let run = &mut self.runs[at];
         let count = std::mem::take(&mut run.count);
         if count > 0 {
-            model.ledger.charge_all(run.phase, &self.charges[at].map(|cycles| cycles * count));
+            let (owner, charges) = &self.charges[at];
+            model.charge_run(run.phase, *owner, &charges.map(|cycles| cycles * count));
         }
     }
 
@@ -386,7 +387,7 @@ impl Memo {
         if segment.jumps {
             board.back.issue = base + i64::from(run.issue);
             if segment.noted != board.front.replaced {
-                board.front.note(segment.last.pc, &segment.insn);
+                board.front.note(segment.last.pa, &segment.insn);
                 segment.noted = board.front.replaced;
             }
             wrong = !board.turn(&segment.last, &executed.step(segment), &mut model.memory);
@@ -439,14 +440,14 @@ impl Memo {
         };
         let mut wrong = false;
         if segment.jumps {
-            board.front.note(segment.last.pc, &segment.insn);
+            board.front.note(segment.last.pa, &segment.insn);
             wrong = !board.turn(&segment.last, &executed.step(segment), &mut model.memory);
         }
         let moved = wrong && board.front.request() != board.back.issue + 2;
         let phase = segment.phase;
         let next = self.number(board);
         let Some((at, key)) = place else {
-            model.ledger.charge_all(phase, &charges);
+            model.charge_run(phase, model.owner, &charges);
             return;
         };
         if !moved {
@@ -457,7 +458,7 @@ impl Memo {
         let asked = self.record.iter();
         self.questions.extend(asked.map(|q| Question { at: q.at - base, from: q.from - base, ..*q }));
         self.runs[at] = Run { key, ..run };
-        self.charges[at] = charges;
+        self.charges[at] = (model.owner, charges);
     }
 
     /// The instructions of a segment through the scoreboard. The first of their questions were answered; the stores answer
@@ -501,11 +502,8 @@ impl Memo {
             }
             let cycles = work.cycles + i64::from(waits.execute);
             let passed = board.back.pass(work, cycles, &fetched, waits, &mut behind, |_, at| at);
-            for (sum, cycles) in charges.iter_mut().zip(&passed.charges) {
+            for (sum, cycles) in charges.iter_mut().zip(passed.causes()) {
                 *sum += cycles;
-            }
-            if let Some((cause, cycles)) = passed.refill {
-                charges[cause as usize] += cycles;
             }
         }
         charges

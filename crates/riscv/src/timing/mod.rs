@@ -45,6 +45,7 @@ mod passage;
 mod pipe;
 mod port;
 mod predict;
+mod queue;
 mod replay;
 mod rigid;
 mod scoreboard;

@@ -11,6 +11,8 @@
 //! commit = max(result + 1, commit')                  (some may commit beside the one before)
 //! ```
 
+use std::sync::Arc;
+
 use super::backend::{Backend, DECODE};
 use super::core::Core;
 use super::csr;
@@ -29,6 +31,7 @@ use crate::insn::{Class, Insn, Op};
 /// The core.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
+    core: Arc<Core>,
     system: System,
     /// More cycles behind a return.
     return_fault: i64,
@@ -41,6 +44,7 @@ pub(super) struct Scoreboard {
 impl Scoreboard {
     pub(super) fn new(core: &Core) -> Self {
         Scoreboard {
+            core: Arc::new(core.clone()),
             system: core.system,
             return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
             front: Frontend::new(&core.front, &core.branch),
@@ -137,7 +141,7 @@ impl Scoreboard {
         // What is fetched next.
         match work.unit {
             Unit::Branch => {
-                self.front.note(step.pc, step.insn);
+                self.front.note(step.pa, step.insn);
                 self.turn(&place, step, memory);
             }
             _ => self.flush(&place, step.insn, work.unit, memory),
@@ -165,7 +169,8 @@ impl Scoreboard {
         let at = self.back.issue + 1;
         self.front.resolve(at, step, right);
         if !right {
-            self.front.redirect(at, place, predicted, memory);
+            let mut behind = self.front.queue(self.back.issue, None);
+            self.front.redirect(at, place, predicted, &mut behind, memory);
             self.back.set_redirect(at + 1, Cause::Branch, Flush::Branch);
         } else if predicted.is_some() {
             self.front.follow(place, memory);
@@ -183,7 +188,7 @@ impl Scoreboard {
             Op::Mret | Op::Sret => (Cause::TrapFlush, Flush::Return),
             _ => (Cause::Csr, Flush::System),
         };
-        let full = self.front.redirect(commit, place, None, memory);
+        let full = self.stray(commit, place, self.back.clone(), None, memory);
         match insn.op {
             Op::FenceI => {
                 memory.flush_instructions();
@@ -213,10 +218,12 @@ impl Scoreboard {
         let walk = memory.fault_walk(cause.tval).into();
         let pass = self.back.trap(&fetched, cause.cause, walk);
         let commit = self.back.commit;
-        let here = place.copied().or(self.last);
-        if let Some(place) = here {
+        if let Some(mut place) = place.copied().or(self.last) {
+            let mut back = self.back.clone();
+            back.enter(commit);
             // An interrupted jump was followed.
-            self.front.redirect(commit, &Place { len: 0, ..place }, None, memory);
+            place.len = if cause.cause.is_interrupt() { 0 } else { self.front.len(place.pa) as u8 };
+            self.stray(commit, &place, back, Some(self.back.issue - 1), memory);
         } else {
             self.front.hold(commit + 1);
         }
@@ -224,6 +231,28 @@ impl Scoreboard {
         self.back.set_redirect(commit + 1, Cause::TrapFlush, flush);
         let costs = Costs { fetch_walk: fetched.walk, fetch_miss: fetched.miss, ..Costs::default() };
         (pass, costs)
+    }
+
+    /// What is behind an instruction goes through the front end, and issues as far as it can, until it is dropped in a
+    /// cycle. The instruction left the queue in an earlier one, if that is not known yet. Yields whether the queue was full.
+    fn stray(
+        &mut self,
+        at: i64,
+        place: &Place,
+        mut back: Backend,
+        left: Option<i64>,
+        memory: &mut Memory,
+    ) -> bool {
+        let issue = back.issue;
+        let core = &self.core;
+        let mut issues = |insn: Option<&Insn>, decode: i64| {
+            back.stray(insn.map(|insn| Work::new(insn, core)).as_ref(), decode)
+        };
+        let mut behind = self.front.queue(issue, Some(&mut issues));
+        if let Some(left) = left {
+            behind.leave(left);
+        }
+        self.front.redirect(at, place, None, &mut behind, memory)
     }
 
     /// Whether the pipe is emptied behind it.

@@ -24,6 +24,15 @@ pub(super) struct Pass {
 }
 
 impl Pass {
+    /// All its cycles by cause.
+    pub(super) fn causes(&self) -> Causes {
+        let mut causes = self.charges;
+        if let Some((cause, cycles)) = self.refill {
+            causes[cause as usize] += cycles;
+        }
+        causes
+    }
+
     /// All its cycles.
     pub(super) fn total(&self) -> u64 {
         self.charges.iter().sum::<u64>() + self.refill.map_or(0, |(_, n)| n)

@@ -15,6 +15,7 @@ use super::slot::Pass;
 use super::step::Step;
 use super::work::Works;
 use crate::bus::RAM_BASE;
+use crate::code::Code;
 use crate::exception::Trap;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
@@ -78,6 +79,9 @@ pub(super) struct Model {
     pub(super) beyond: Option<Beyond>,
     works: Works,
     pub(super) ledger: Ledger,
+    /// Whose instructions are executed, if that is known, and the cycles of each owner's instructions.
+    pub(super) owner: Option<u32>,
+    pub(super) owners: Ledger,
     pub(super) instructions: u64,
     pub(super) traps: u64,
     /// What the words cost that traps and returns stack in hardware; part of the ledger.
@@ -102,9 +106,11 @@ impl Model {
             memory: Memory::new(core)?,
             predict: Predict::new(core),
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
-            beyond: core.branch.wrong_path.then(Beyond::default),
+            beyond: core.branch.wrong_path.then(Beyond::new),
             works: Works::new(),
             ledger: Ledger::default(),
+            owner: None,
+            owners: Ledger::default(),
             core: core.clone(),
             instructions: 0,
             traps: 0,
@@ -115,6 +121,16 @@ impl Model {
             emptied: None,
             interrupted: None,
         })
+    }
+
+    /// Code is loaded that fetches may come to before, or without, its execution.
+    pub(super) fn load(&mut self, code: &Code) {
+        if let Some(beyond) = &mut self.beyond {
+            beyond.load(code);
+        }
+        if let Some(board) = &mut self.board {
+            board.front.beyond.load(code);
+        }
     }
 
     pub(super) fn cycles(&self) -> u64 {
@@ -133,7 +149,7 @@ impl Model {
     /// The first instruction pays for filling the pipe.
     pub(super) fn start(&mut self, phase: u8) {
         if !self.started {
-            self.ledger.charge(phase, Cause::Issue, self.pipe.cycles());
+            self.charge_one(phase, Cause::Issue, self.pipe.cycles());
             self.started = true;
         }
     }
@@ -149,7 +165,26 @@ impl Model {
         if let Some((cause, cycles)) = pass.refill {
             self.ledger.charge(self.refill_phase, cause, cycles);
         }
+        if let Some(owner) = self.owner {
+            self.owners.add_to(owner, &pass.causes());
+        }
         self.refill_phase = phase;
+    }
+
+    /// Charges cycles of one cause.
+    pub(super) fn charge_one(&mut self, phase: u8, cause: Cause, cycles: u64) {
+        self.ledger.charge(phase, cause, cycles);
+        if let Some(owner) = self.owner {
+            self.owners.row(owner as usize)[cause as usize] += cycles;
+        }
+    }
+
+    /// Charges what a run of instructions of one owner took.
+    pub(super) fn charge_run(&mut self, phase: u8, owner: Option<u32>, causes: &Causes) {
+        self.ledger.charge_all(phase, causes);
+        if let Some(owner) = owner {
+            self.owners.add_to(owner, causes);
+        }
     }
 
     /// One instruction retires.
@@ -352,6 +387,13 @@ impl<P: Phases, S: Sink> Timed<P, S> {
             sequence: 0,
             last: None,
         })
+    }
+
+    /// Lets the core know the code that was loaded: fetches beyond what is executed then find it.
+    #[must_use]
+    pub fn with_code(mut self, code: &Code) -> Self {
+        self.model.load(code);
+        self
     }
 
     /// The core.

@@ -111,7 +111,7 @@ impl Model {
             None => self.pipe.occupy(port + missed),
         }
         for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
-            self.ledger.charge(phase, cause, cycles.into());
+            self.charge_one(phase, cause, cycles.into());
             self.stacking[cause as usize] += u64::from(cycles);
         }
     }
