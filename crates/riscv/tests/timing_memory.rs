@@ -182,7 +182,7 @@ fn a_miss_waits_for_a_changed_line_to_leave() {
         Cause::DMiss,
         &run,
         &[
-            // The store waits for nothing.
+            // The store does not wait.
             ("all", |_| (), 20 + 13 + 16),
             ("write-back", |c| c.memory.write_back = 0, 20 + 13),
             ("write-through", |c| c.l1d.as_mut().unwrap().write_through = true, 20 + 13),
