@@ -141,6 +141,8 @@ pub struct TrapBill {
     pub engine: &'static str,
     /// What the system call returned; `None` for interrupts and switches.
     pub result: Option<i64>,
+    /// Bits of an address space identifier, from a kernel that looks for them: with none it flushes at each switch.
+    pub asid_bits: Option<u32>,
     /// Instructions in all, as this engine counts them.
     pub spread: Spread,
     /// The phases of the first crossing, and of all in the loop together; `None` from an engine that only counts.

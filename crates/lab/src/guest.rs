@@ -1,4 +1,5 @@
-//! The guest program's report of its own measurement: one line, see `report` in `guests/riscv/user/bill.c`.
+//! What a guest prints. The program's report of its own measurement is one line, see `report` in
+//! `guests/riscv/user/bill.c`.
 
 use crate::bill::Spread;
 
@@ -38,6 +39,11 @@ impl Report {
     }
 }
 
+/// How many bits of an address space identifier a kernel that looks for them found (`guests/riscv/kernel/boot.c`).
+pub(crate) fn asid_bits(text: &str) -> Option<u32> {
+    text.lines().find_map(|line| line.trim_end().strip_prefix("toll asid bits ")?.parse().ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +55,15 @@ mod tests {
         let report = Report::find(text).unwrap();
         assert_eq!(report.result, Some(-38));
         assert_eq!(report.spread, Spread { single: 9, min: 7, max: 8, sum: 15, count: 2 });
+    }
+
+    #[test]
+    fn identifiers_are_found_before_the_report() {
+        let text =
+            "toll asid bits 9\r\ntoll yield number 124 result 0 single 9 min 7 max 8 sum 15 count 2\r\n";
+        assert_eq!(asid_bits(text), Some(9));
+        assert!(Report::find(text).is_some());
+        assert_eq!(asid_bits("toll asid bits\ntoll asid bits -1\n"), None);
     }
 
     #[test]

@@ -32,6 +32,11 @@ pub fn measured(bill: &TrapBill) -> Measurement {
     entry.samples = spread.count;
     entry.crossings = spread.count;
     entry.found = found(&bill.experiment, bill.result);
+    if let (Found::Trap(found), Some(0)) = (&mut entry.found, bill.asid_bits) {
+        found.about = "other space, no ASIDs: TLB flushed".into();
+        let text = "the core has no address space identifiers: each switch flushes the TLB".to_owned();
+        entry.warnings.push(Warning::new(warning::NO_ASIDS, text));
+    }
     entry.count(counter::INSTRUCTIONS, spread.mean());
     entry.count(counter::INSTRUCTIONS_SINGLE, spread.single as f64);
     entry.count(counter::INSTRUCTIONS_MIN, spread.min as f64);

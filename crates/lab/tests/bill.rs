@@ -2,7 +2,11 @@
 
 use std::process::Command;
 
-use tollgate_lab::{Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL};
+use tollgate_lab::{
+    Crossing, CycleBill, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL,
+    record,
+};
+use tollgate_riscv::timing::Core;
 use tollgate_testkit::{program, skip};
 
 fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill {
@@ -124,6 +128,50 @@ fn the_small_phases_are_what_the_sources_list() {
     let direct = each(&bill_of("direct", None))[Dispatch].instructions;
     let vectored = each(&bill_of("vectored", None))[Dispatch].instructions;
     assert_eq!((direct, vectored), (1 + 1 + 7, 1 + 1 + 1));
+}
+
+/// The bill of a kernel on a core whose identifiers have so many bits.
+fn with_identifiers(name: &str, bits: u32) -> CycleBill {
+    let design = Design::find(name).expect("a design");
+    let crossing = design.crossing.expect("one crossing");
+    let core = format!("base = 'ideal'\nname = 'mine'\n[system]\nasid-bits = {bits}");
+    let core = Core::from_toml(&core).expect("a core");
+    Embedded.measure_cycles(&Experiment { design, crossing, iterations: 20 }, &core).expect(name)
+}
+
+/// Privileged specification, 10.1.11: a hart has 0 to 16 bits. With one, two address spaces are told apart.
+#[test]
+fn identifiers_are_used_where_there_are_some() {
+    for (bits, instructions, about) in [
+        // ld and csrw of satp, and sfence.vma as in switch-space.
+        (0, 3, "other space, no ASIDs: TLB flushed"),
+        (1, 2, "other address space, with ASIDs"),
+        (9, 2, "other address space, with ASIDs"),
+        (16, 2, "other address space, with ASIDs"),
+    ] {
+        for name in ["switch-asid", "timer-asid"] {
+            let found = with_identifiers(name, bits);
+            assert_eq!(found.bill.asid_bits, Some(bits), "{name} {bits}");
+            assert_eq!(each(&found.bill)[Phase::Space].instructions, instructions, "{name} {bits}");
+            let [warm, cold] = record::measured_cycles(&found);
+            let warned = warm.warnings.iter().any(|warning| warning.code == "no-asids");
+            assert_eq!(warned, bits == 0, "{name} {bits}");
+            for entry in [warm, cold] {
+                assert_eq!(entry.found.trap().expect("a trap").about, about, "{name} {bits}");
+            }
+        }
+        // Both tasks ran on their own stacks to the end, or the guest had stopped with another status.
+        assert_eq!(with_identifiers("switch-asid", bits).bill.spread.count, 20);
+        assert_eq!(with_identifiers("switch-space", bits).bill.asid_bits, None, "it needs none");
+    }
+}
+
+#[test]
+fn rocket_has_no_identifiers() {
+    let design = Design::find("switch-asid").expect("a design");
+    let experiment = Experiment { design, crossing: Crossing::Yield, iterations: 20 };
+    let on = |core: &str| Embedded.measure_cycles(&experiment, &Core::preset(core).unwrap()).unwrap().bill;
+    assert_eq!([on("rocket").asid_bits, on("cva6").asid_bits], [Some(0), Some(16)]);
 }
 
 #[test]

@@ -9,10 +9,8 @@ mod judge;
 mod kernel;
 
 pub use event::{Counter, Event, Mode, groups};
-pub use judge::{Counted, CounterError, Counters, Reading, Refused};
-pub use kernel::Kernel;
-
-use judge::judge;
+pub use judge::{Counted, CounterError, Counters, Reading, Refused, judge};
+pub use kernel::{Kernel, code};
 
 /// Counts each group in a run of its own: `run` makes crossings in `tasks` and returns how many.
 ///

@@ -60,7 +60,7 @@ fn summary(whole: &Measurement, style: &Style) -> Vec<String> {
     if let Some(kib) = value(counter::MAXIMUM_RESIDENT) {
         parts.push(format!("at most {} resident", bytes(kib * 1024.0)));
     }
-    text.extend(wrap(&clean(&parts.join(", "), style), style.prose(), ""));
+    text.extend(prose(&parts.join(", "), style, ""));
     text.extend(painted(Paint::Dim, &counted(found), style));
     text
 }
@@ -72,6 +72,23 @@ fn ended(found: &ExecFound) -> String {
         _ if found.time_up => "its time was up".into(),
         _ => "watched while it ran".into(),
     }
+}
+
+/// A paragraph in which a number stays on the line of its unit.
+fn prose(text: &str, style: &Style, indent: &str) -> Vec<String> {
+    const UNITS: [&str; 10] = ["ns", "µs", "us", "ms", "s", "%", "B", "KiB", "MiB", "GiB"];
+    const NO_BREAK: char = '\u{a0}';
+    let mut joined = String::new();
+    for word in clean(text, style).split(' ') {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ':', ';', ')']))
+            && joined.ends_with(|last: char| last.is_ascii_digit());
+        if !joined.is_empty() {
+            joined.push(if is_unit { NO_BREAK } else { ' ' });
+        }
+        joined.push_str(word);
+    }
+    let lines = wrap(&joined, style.prose(), indent).into_iter();
+    lines.map(|line| line.replace(NO_BREAK, " ")).collect()
 }
 
 /// How the counts are known, in a sentence.
@@ -126,7 +143,7 @@ fn bill(whole: &Measurement, style: &Style) -> Vec<String> {
         text.extend(waited(waiting, style));
     }
     if let Some(refill) = whole.found.exec().and_then(|found| found.refill.as_ref()) {
-        text.extend(wrap(&clean(&refilled(refill), style), style.prose(), "  "));
+        text.extend(prose(&refilled(refill), style, "  "));
     }
     text
 }
@@ -136,12 +153,20 @@ fn refilled(refill: &RefillFound) -> String {
     let [low, high] = refill.each_ns;
     let sum = |ns: f64| time(ns * refill.switches as f64);
     let low = if low > 0.0 { sum(low) } else { "none".into() };
+    let limit = match (refill.narrowed_by.as_deref(), refill.misses) {
+        (Some("misses"), Some(misses)) => format!("as {} loads missed the first cache", count(misses)),
+        (Some(limit), _) => format!("by its {limit}"),
+        (None, _) => format!("for {} in use", bytes(refill.working_set_bytes as f64)),
+    };
+    let unknown = match refill.misses {
+        Some(_) => "",
+        None => "; the processor's counters of misses, which would narrow it, cannot be read",
+    };
     format!(
-        "Contained in this: refill of caches after {} switches, {low} to {} (at most {} each, for {} in use, by ring {}).",
+        "Contained in this: refill of caches after {} switches, {low} to {} (at most {} each, {limit}, by ring {}{unknown}).",
         count(refill.switches),
         sum(high),
         time(high),
-        bytes(refill.working_set_bytes as f64),
         refill.run
     )
 }
@@ -166,7 +191,7 @@ fn waited(waiting: &Phase, style: &Style) -> Vec<String> {
     let causes: Vec<String> =
         causes.iter().take(5).map(|(name, ns)| format!("{name} {}", time(**ns))).collect();
     let by = if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
-    wrap(&clean(&format!("Off the CPU, over all tasks, {}{by}.", time(total)), style), style.prose(), "  ")
+    prose(&format!("Off the CPU, over all tasks, {}{by}.", time(total)), style, "  ")
 }
 
 fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<String> {
@@ -251,7 +276,7 @@ fn savings(whole: &Measurement, style: &Style) -> Vec<String> {
             String::new()
         };
         let line = format!("{saved}: {} ({} x {each}{instead})", saving.change, count(saving.crossings));
-        text.extend(wrap(&clean(&line, style), style.prose(), "  "));
+        text.extend(prose(&line, style, "  "));
     }
     text
 }
@@ -265,8 +290,8 @@ fn call_sites(whole: &Measurement, style: &Style) -> Vec<String> {
         let cost =
             site.ns.map_or_else(String::new, |[ns, ..]| format!("{}, {}: ", time(ns), percent(ns / total)));
         let line = format!("{cost}{} x {}", site.name, count(site.crossings));
-        text.extend(wrap(&clean(&line, style), style.prose(), "  "));
-        let callers = wrap(&clean(&callers(site, SHOWN), style), style.prose(), "    ");
+        text.extend(prose(&line, style, "  "));
+        let callers = prose(&callers(site, SHOWN), style, "    ");
         text.extend(callers.iter().map(|line| style.paint(Paint::Dim, line)));
     }
     text
@@ -294,5 +319,39 @@ fn function(frame: &Frame) -> String {
     match &frame.source {
         Some(source) => format!("{name} ({source})"),
         None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        let style = Style { width: 40, ..Style::default() };
+        for words in 1..20 {
+            let text = format!("{}11.5 µs, 3 ms: 12 %.", "in read ".repeat(words));
+            for line in prose(&text, &style, "  ") {
+                let last = line.trim_end_matches([',', ':', '.']).chars().last();
+                assert!(!last.is_some_and(|last| last.is_ascii_digit()), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn refill_says_what_limits_it() {
+        let mut refill = RefillFound {
+            switches: 100,
+            working_set_bytes: 1 << 20,
+            each_ns: [0.0, 2_000.0],
+            run: "R".into(),
+            ..RefillFound::default()
+        };
+        let text = refilled(&refill);
+        assert!(text.contains("none to 200 µs (at most 2.00 µs each, for 1 MiB in use"), "{text}");
+        assert!(text.contains("counters of misses, which would narrow it, cannot be read"), "{text}");
+        (refill.narrowed_by, refill.misses) = (Some("misses".into()), Some(5_000));
+        let text = refilled(&refill);
+        assert!(text.contains("each, as 5,000 loads missed the first cache, by ring R)"), "{text}");
     }
 }

@@ -35,6 +35,8 @@ pub struct Config {
     pub ram_bytes: u64,
     /// Whether misaligned loads and stores are done (as QEMU does) rather than trap (as Spike does by default).
     pub misaligned: bool,
+    /// Bits of the address space identifier in `satp`, at most 16; RV32 has at most 9 of them.
+    pub asid_bits: u32,
     /// How many bytes of guest output are kept before more is dropped.
     pub console_bytes: usize,
     /// The kernel command line that the device tree passes on.
@@ -42,13 +44,14 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// `rv64gc` on Spike's memory map with 128 MiB.
+    /// `rv64gc` on Spike's memory map with 128 MiB, and as many identifiers as there can be.
     fn default() -> Self {
         Config {
             isa: Isa::default(),
             machine: MachineKind::Spike,
             ram_bytes: 128 << 20,
             misaligned: false,
+            asid_bits: 16,
             console_bytes: 16 << 20,
             bootargs: String::new(),
         }
@@ -64,6 +67,8 @@ pub enum ConfigError {
     Machine(String),
     #[error("{0} bytes of RAM: must be a multiple of 4096, from 4096 to 64 GiB (1 GiB on RV32)")]
     RamSize(u64),
+    #[error("{0} bits of satp's address space identifier: must be 0 to 16")]
+    AsidBits(u32),
     #[error("the device tree takes {0} bytes, and there is room for {1}: shorten the boot arguments")]
     DeviceTree(usize, usize),
     #[error("the device tree cannot be written: {0}")]
@@ -72,6 +77,9 @@ pub enum ConfigError {
 
 impl Config {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        if self.asid_bits > 16 {
+            return Err(ConfigError::AsidBits(self.asid_bits));
+        }
         let most = if self.isa.is_rv64() { 64 << 30 } else { 1 << 30 };
         let fits = self.ram_bytes.is_multiple_of(4096) && (4096..=most).contains(&self.ram_bytes);
         if fits { Ok(()) } else { Err(ConfigError::RamSize(self.ram_bytes)) }

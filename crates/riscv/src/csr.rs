@@ -288,12 +288,12 @@ impl Hart {
         self.mstatus = self.mstatus & !mask | v & mask;
     }
 
-    /// 10.1.11: an unsupported mode leaves the register as it was.
+    /// 10.1.11: an unsupported mode leaves the register as it was; bits of the identifier that do not exist are zero.
     fn write_satp(&mut self, v: u64) {
         if !self.isa.is_rv64() {
-            self.satp = v as i32 as u64;
+            self.satp = v as i32 as u64 & self.satp_kept;
         } else if matches!(v >> 60, 0 | 8 | 9) {
-            self.satp = v;
+            self.satp = v & self.satp_kept;
         }
     }
 

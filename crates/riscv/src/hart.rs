@@ -84,6 +84,8 @@ pub(crate) struct Hart {
     pub(crate) scounteren: u64,
     pub(crate) senvcfg: u64,
     pub(crate) satp: u64,
+    /// Its bits that exist.
+    pub(crate) satp_kept: u64,
     pub(crate) pmp: Pmp,
     /// The physical address that the last `lr` reserved.
     pub(crate) reservation: Option<u64>,
@@ -91,7 +93,7 @@ pub(crate) struct Hart {
 }
 
 impl Hart {
-    pub(crate) fn new(isa: Isa) -> Self {
+    pub(crate) fn new(isa: Isa, asid_bits: u32) -> Self {
         Hart {
             isa,
             x: Box::new([0; 256]),
@@ -123,6 +125,10 @@ impl Hart {
             scounteren: 0,
             senvcfg: 0,
             satp: 0,
+            satp_kept: {
+                let (at, most) = if isa.is_rv64() { (44, 16) } else { (22, 9) };
+                !((1 << most) - (1 << asid_bits.min(most)) << at)
+            },
             pmp: Pmp::permissive(isa.is_rv64()),
             reservation: None,
             custom: Custom::default(),

@@ -115,7 +115,7 @@ impl Machine {
             console: Console { limit: config.console_bytes, ..Console::default() },
         };
         let mut machine = Machine {
-            hart: Hart::new(config.isa),
+            hart: Hart::new(config.isa, config.asid_bits),
             bus,
             decoder: Decoder::new(config.isa),
             code: Vec::new(),
@@ -186,7 +186,7 @@ impl Machine {
             }
             _ => None,
         };
-        self.hart = Hart::new(self.config.isa);
+        self.hart = Hart::new(self.config.isa, self.config.asid_bits);
         self.set_entry(elf.entry);
         self.engine = Engine::new();
         self.bus.clint = Clint::new();

@@ -294,3 +294,23 @@ fn the_ledger_says_what_was_waited_for() {
     assert_eq!(ledger.of_cause(Cause::LoadUse), 2);
     assert_eq!(ledger.of_cause(Cause::LongOperation), 66 + 1);
 }
+
+#[test]
+fn nothing_issues_while_all_entries_are_taken() {
+    // rtl: div.then_load. Loads have their own port, and issue behind a long division until the scoreboard is full. The
+    // division's entry is free in the cycle behind its commit.
+    for entries in [4, 8] {
+        let mut core = core();
+        core.scoreboard.entries = entries;
+        let all = passages(&core, 10, &|a| {
+            a.op(Op::Div, 5, 3, 29, 0);
+            for n in 0..9 {
+                a.op(Op::Ld, 10 + n, 3, 0, 8 * i64::from(n));
+            }
+        });
+        let issued = |n: u32| all[n as usize].starts[2].unwrap();
+        let commit = all[0].end - 1;
+        assert!(issued(entries - 1) < commit, "{entries}: the last entry is taken before");
+        assert_eq!(issued(entries), commit + 1, "{entries}");
+    }
+}

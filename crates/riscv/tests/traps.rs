@@ -282,3 +282,31 @@ fn a_stream_of_timer_interrupts_is_the_same_on_both_engines() {
     let places: std::collections::HashSet<u64> = traps.0.iter().map(|t| t.epc).collect();
     assert!(places.len() >= 20, "the interrupts fall everywhere");
 }
+
+/// Privileged specification, 10.1.11: the least significant bits of the identifier are implemented first; RV32 has room
+/// for 9.
+#[test]
+fn the_address_space_identifier_has_as_many_bits_as_the_machine() {
+    const SATP: i64 = 0x180;
+    for (isa, bits, expected) in [
+        ("rv64gc", 0, 0x8000_0123_4567_89ab_u64),
+        ("rv64gc", 1, 0x8000_1123_4567_89ab),
+        ("rv64gc", 9, 0x801f_f123_4567_89ab),
+        ("rv64gc", 16, 0x8fff_f123_4567_89ab),
+        ("rv32imac", 0, 0x803f_ffff),
+        ("rv32imac", 1, 0x807f_ffff),
+        ("rv32imac", 9, 0xffff_ffff),
+        ("rv32imac", 16, 0xffff_ffff),
+    ] {
+        let config = Config { isa: isa.parse().unwrap(), asid_bits: bits, ..Config::default() };
+        let mut m = Machine::new(config).unwrap();
+        let mut code = Asm::default();
+        code.csrw(SATP, 5);
+        m.write_memory(BASE, &code.0).unwrap();
+        m.set_x(5, if isa == "rv64gc" { 0x8fff_f123_4567_89ab } else { 0xffff_ffff });
+        m.step(&mut ());
+        assert_eq!(m.csr(SATP as u16), Some(expected), "{isa} {bits}");
+    }
+    let error = Machine::new(Config { asid_bits: 17, ..Config::default() }).err().unwrap();
+    assert_eq!(error.to_string(), "17 bits of satp's address space identifier: must be 0 to 16");
+}

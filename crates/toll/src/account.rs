@@ -54,6 +54,8 @@ pub struct Account {
     pub involuntary_switches: u64,
     /// Moves to another CPU, where they were counted.
     pub migrations: Option<u64>,
+    /// Loads that missed the first data cache, where the processor counts them.
+    pub misses: Option<u64>,
     /// The largest resident set of one of its processes, in bytes; unknown below that of this process, which the kernel
     /// keeps for the command over the execution.
     pub resident_bytes: Option<u64>,
@@ -84,6 +86,7 @@ impl Account {
             minor_faults: events.map_or(usage.ru_minflt as u64, |events| events.minor_faults),
             major_faults: events.map_or(usage.ru_majflt as u64, |events| events.major_faults),
             migrations: events.map(|events| events.migrations),
+            misses: events.and_then(|events| events.misses),
             voluntary_switches: (usage.ru_nvcsw as u64).saturating_sub(before.voluntary_switches),
             involuntary_switches: (usage.ru_nivcsw as u64).saturating_sub(before.involuntary_switches),
             resident_bytes: Some(usage.ru_maxrss).filter(|kib| *kib > own_kib).map(|kib| kib as u64 * 1024),

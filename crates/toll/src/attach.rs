@@ -21,6 +21,15 @@ extern "C" fn stop(_: libc::c_int) {
     STOPPED.store(true, Ordering::Relaxed);
 }
 
+/// The number of a process, as the command line takes it.
+///
+/// # Errors
+/// A sentence that says where such numbers are from.
+pub fn process_id(text: &str) -> Result<libc::pid_t, String> {
+    let pid = text.parse().ok().filter(|pid| *pid > 0);
+    pid.ok_or_else(|| "the number of a process is wanted, as 'pgrep NAME' prints it".into())
+}
+
 impl Process {
     pub(crate) fn open(pid: libc::pid_t) -> Result<Self, StartError> {
         // SAFETY: a number and no flags; nothing else owns the descriptor.

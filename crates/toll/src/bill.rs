@@ -124,7 +124,7 @@ fn whole(
         counting_slowdown: counted.slowdown,
         left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0 && !input.attached),
         priced_by: prices.runs.clone(),
-        refill: prices.refill(switches(counted), account.resident_bytes),
+        refill: prices.refill(switches(counted), account),
         savings: savings(boundaries, prices.vdso()),
         sites: counted.sites.as_ref().map_or_else(Vec::new, |all| sites(&all.0, prices, within)),
         ..ExecFound::default()
@@ -182,6 +182,13 @@ fn whole(
         None => accounted(account, tolls, counting(counted)),
     };
     row.warnings.extend(counted.warnings.iter().cloned());
+    if !prices.disturbed.is_empty() {
+        let text = format!(
+            "other tasks disturbed the measurement of {}: what is priced by that has no price; repeat it on a quieter machine",
+            prices.disturbed.join(", ")
+        );
+        row.warnings.push(Warning::new(warning::UNPRICED, text));
+    }
     if input.prices.is_some() {
         unpriced(&mut row, boundaries);
     }

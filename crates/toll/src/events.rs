@@ -1,4 +1,4 @@
-//! Software events of the kernel, counted for a command and everything that it starts, from its execution on.
+//! Events of the kernel and of the processor, counted for a command and everything that it starts, from its execution on.
 
 use crate::filter;
 use perf_event_open_sys as sys;
@@ -6,6 +6,7 @@ use perf_event_open_sys::bindings as abi;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{FromRawFd, OwnedFd};
+use tollgate_measure::counters::{self, Event, Mode, Reading, judge};
 
 /// What is counted, in the order of [`Events::read`].
 const EVENTS: [u32; 3] = [
@@ -14,8 +15,15 @@ const EVENTS: [u32; 3] = [
     abi::PERF_COUNT_SW_CPU_MIGRATIONS,
 ];
 
+/// Loads from the first data cache, and those that missed.
+const LOADS: [Event; 2] = [Event::L1dLoads, Event::L1dLoadMisses];
+
 /// Events that are open.
-pub(crate) struct Events(Vec<File>);
+pub(crate) struct Events {
+    kernel: Vec<File>,
+    /// Empty where the processor's counters cannot be read.
+    loads: Vec<File>,
+}
 
 /// What they have counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +31,8 @@ pub(crate) struct EventCounts {
     pub(crate) minor_faults: u64,
     pub(crate) major_faults: u64,
     pub(crate) migrations: u64,
+    /// Loads that missed the first data cache, where the processor counts them.
+    pub(crate) misses: Option<u64>,
 }
 
 impl Events {
@@ -31,27 +41,60 @@ impl Events {
         if filter::ends_events() {
             return None;
         }
-        let files: io::Result<Vec<File>> = EVENTS.iter().map(|event| open_counter(*event, pid)).collect();
-        files.ok().map(Self)
+        let open = |kind, config| open_counter(kind, config, pid);
+        let kernel: io::Result<_> =
+            EVENTS.iter().map(|event| open(abi::PERF_TYPE_SOFTWARE, (*event).into())).collect();
+        let loads: io::Result<_> = LOADS
+            .iter()
+            .map(|event| {
+                let (kind, config) = counters::code(*event);
+                open(kind, config)
+            })
+            .collect();
+        Some(Self { kernel: kernel.ok()?, loads: loads.unwrap_or_default() })
     }
 
     pub(crate) fn read(&mut self) -> Option<EventCounts> {
-        let mut values = [0; EVENTS.len()];
-        for (value, file) in values.iter_mut().zip(&mut self.0) {
-            let mut bytes = [0; 8];
-            file.read_exact(&mut bytes).ok()?;
-            *value = u64::from_ne_bytes(bytes);
-        }
-        let [minor_faults, major_faults, migrations] = values;
-        Some(EventCounts { minor_faults, major_faults, migrations })
+        let kernel: Vec<[u64; 3]> = self.kernel.iter_mut().map(read).collect::<Option<_>>()?;
+        let &[[minor_faults, ..], [major_faults, ..], [migrations, ..]] = kernel.as_slice() else {
+            return None;
+        };
+        let loads: Option<Vec<[u64; 3]>> = self.loads.iter_mut().map(read).collect();
+        Some(EventCounts {
+            minor_faults,
+            major_faults,
+            migrations,
+            misses: loads.and_then(|loads| believed(&loads)),
+        })
     }
 }
 
-fn open_counter(event: u32, pid: libc::pid_t) -> io::Result<File> {
+/// Value, time enabled, time on a counter.
+fn read(file: &mut File) -> Option<[u64; 3]> {
+    let mut bytes = [[0; 8]; 3];
+    file.read_exact(bytes.as_flattened_mut()).ok()?;
+    Some(bytes.map(u64::from_ne_bytes))
+}
+
+/// The misses of both readings of [`LOADS`], if nothing speaks against them. A count for a part of the time is no limit.
+fn believed(loads: &[[u64; 3]]) -> Option<u64> {
+    let &[all, misses] = loads else { return None };
+    let reading = Reading {
+        enabled: all[1].max(misses[1]),
+        running: all[2].min(misses[2]),
+        values: vec![all[0], misses[0]],
+    };
+    let group = LOADS.map(|event| counters::Counter { event, mode: Mode::Both });
+    judge(&group, &[Reading::default()], &[reading], 1).ok()?;
+    Some(misses[0])
+}
+
+fn open_counter(kind: u32, config: u64, pid: libc::pid_t) -> io::Result<File> {
     let mut attributes = abi::perf_event_attr {
-        type_: abi::PERF_TYPE_SOFTWARE,
+        type_: kind,
         size: size_of::<abi::perf_event_attr>() as u32,
-        config: event.into(),
+        config,
+        read_format: (abi::PERF_FORMAT_TOTAL_TIME_ENABLED | abi::PERF_FORMAT_TOTAL_TIME_RUNNING).into(),
         ..Default::default()
     };
     attributes.set_disabled(1);
@@ -73,4 +116,21 @@ pub(crate) fn open(
     }
     // SAFETY: the descriptor was just opened and nothing else owns it.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recorded_misses_count_only_if_they_were_counted_all_the_time() {
+        // Value, time enabled, time running, as perf_event_open(2) orders them.
+        assert_eq!(believed(&[[90_000, 500, 500], [1_200, 500, 500]]), Some(1_200));
+        // Multiplexed, never scheduled, more misses than loads, an event that stays at zero, no events.
+        assert_eq!(believed(&[[90_000, 500, 500], [1_200, 500, 250]]), None);
+        assert_eq!(believed(&[[0, 500, 0], [0, 500, 0]]), None);
+        assert_eq!(believed(&[[900, 500, 500], [1_200, 500, 500]]), None);
+        assert_eq!(believed(&[[0, 500, 500], [0, 500, 500]]), None);
+        assert_eq!(believed(&[]), None);
+    }
 }

@@ -30,7 +30,7 @@ pub mod turns;
 mod watch;
 
 pub use account::{Account, End};
-pub use attach::command_of;
+pub use attach::{command_of, process_id};
 pub use bpf::Overhead;
 pub use count::{Counts, Kind, Source, Stamped, Tally};
 pub use price::{PriceError, Prices, Pricing, When};

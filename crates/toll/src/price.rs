@@ -1,7 +1,8 @@
 //! What a crossing costs on this machine, from saved runs.
 
+use crate::account::Account;
 use crate::count::{Counts, Kind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use tollgate_record::family::RefillFound;
 use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, document, phase};
@@ -25,6 +26,9 @@ impl When {
         ("none", Self::None, "counts without prices"),
     ];
 }
+
+/// What one miss fetches, of every processor that this runs on: a line of 64 bytes.
+const LINE_KIB: f64 = 64.0 / 1024.0;
 
 /// What has a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +70,8 @@ pub struct Prices {
     pub runs: Vec<String>,
     items: BTreeMap<Item, Estimate>,
     refill: Option<Refill>,
+    /// Rows that other tasks disturbed, so that they price nothing.
+    pub(crate) disturbed: Vec<&'static str>,
 }
 
 /// What filling the caches again costs, by the fit of a saved ring.
@@ -90,7 +96,7 @@ const PRICING_MORE: [&str; 6] = ["run", "--quick", "--budget-ms", "500", "--json
 /// The rows behind the price of each kind. Those of calls and faults are always measured.
 const ROWS: [(Kind, &[&str]); 4] = [
     (Kind::Signal, &["signal/self"]),
-    (Kind::Switch, &["thread/yield"]),
+    (Kind::Switch, &["thread/yield", "thread/futex"]),
     (Kind::Wake, &["thread/yield", "thread/futex", "core/futex"]),
     (Kind::Task, &["spawn/thread", "spawn/fork"]),
 ];
@@ -114,8 +120,14 @@ impl Prices {
         let price =
             |of: fn(&Run) -> Option<Estimate>| runs.iter().filter_map(of).reduce(|a, b| spanned(&a, &b));
         let items = ITEMS.iter().filter_map(|&(item, of)| Some((item, price(of)?))).collect();
+        let rows = ROWS.iter().flat_map(|(_, rows)| rows.iter().copied());
+        let is_disturbed = |row: &&str| {
+            let steady = || runs.iter().filter_map(|run| Some(is_steady(run, measured(run, row)?)));
+            steady().count() > 0 && !steady().any(|is| is)
+        };
+        let disturbed = rows.filter(is_disturbed).collect::<BTreeSet<_>>().into_iter().collect();
         let runs = runs.iter().map(|run| run.id.clone()).collect();
-        Self { runs, items, refill: None }
+        Self { runs, items, refill: None, disturbed }
     }
 
     /// Each price from the newest saved run that has it and was made on this machine with this kernel. None, if calls or
@@ -210,11 +222,11 @@ impl Prices {
         self.items.get(&item).copied()
     }
 
-    /// What refill after so many switches costs, from none to that of a program of this size whose caches others have
-    /// filled meanwhile.
-    pub(crate) fn refill(&self, switches: u64, resident_bytes: Option<u64>) -> Option<RefillFound> {
+    /// What refill after so many switches costs: from none to that of a program of this size whose caches others have filled
+    /// meanwhile, and no more than its misses and its CPU time leave room for.
+    pub(crate) fn refill(&self, switches: u64, account: &Account) -> Option<RefillFound> {
         let refill = self.refill.as_ref()?;
-        let resident = resident_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
+        let resident = account.resident_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
         // What a cache cannot hold is fetched in any case. So the worst size is one that just fits into a cache.
         let at_most = |bytes: f64| {
             let steps = refill.steps.iter().filter(|(full, _)| bytes <= *full);
@@ -222,8 +234,20 @@ impl Prices {
         };
         let sizes = refill.steps.iter().map(|(full, _)| full.min(resident));
         let (bytes, ns) = sizes.map(|bytes| (bytes, at_most(bytes))).max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let (working_set_bytes, run) = (bytes as u64, refill.run.clone());
-        Some(RefillFound { switches, working_set_bytes, each_ns: [0.0, ns], run })
+        // Refill is a part of the CPU time, and each line that it fetches is a miss.
+        let line = refill.steps.iter().map(|(_, ns_per_kib)| ns_per_kib).sum::<f64>() * LINE_KIB;
+        let by_misses = account.misses.map(|misses| ("misses", misses as f64 * line));
+        let limits = [("CPU time", account.cpu.as_nanos() as f64)].into_iter().chain(by_misses);
+        let each = limits.map(|(name, all)| (name, all / switches.max(1) as f64));
+        let least = each.filter(|(_, limit)| *limit < ns).min_by(|a, b| a.1.total_cmp(&b.1));
+        Some(RefillFound {
+            switches,
+            working_set_bytes: bytes as u64,
+            each_ns: [0.0, least.map_or(ns, |(_, limit)| limit)],
+            run: refill.run.clone(),
+            narrowed_by: least.map(|(name, _)| name.into()),
+            misses: account.misses,
+        })
     }
 }
 
@@ -288,7 +312,20 @@ fn refill(run: &Run) -> Option<Refill> {
 }
 
 fn ns(run: &Run, probe: &str) -> Option<Estimate> {
-    measured(run, probe)?.ns
+    measured(run, probe).filter(|row| is_steady(run, row))?.ns
+}
+
+/// A figure of this size has a time slice of another task in it: Linux gives none of less than 0.7 ms.
+const SLICE_NS: f64 = 500_000.0;
+
+/// Whether a figure is that of the crossing, and contains no time of other tasks. Where these take the CPU during some batches,
+/// it is far above the least batch. Where they do so in each, a switch seems to cost more than one with a wake-up.
+fn is_steady(run: &Run, row: &Measurement) -> bool {
+    let Some(ns) = row.ns else { return false };
+    let hop = measured(run, "thread/futex").filter(|_| row.probe == "thread/yield").and_then(|hop| hop.ns);
+    let switches = ["thread/", "core/"].iter().any(|group| row.probe.starts_with(group));
+    let most = if switches { hop.map_or(SLICE_NS, |hop| hop.ci[1].min(SLICE_NS)) } else { f64::INFINITY };
+    ns.ci[1] <= 2.0 * ns.min && ns.estimate <= most
 }
 
 /// A figure less those of other rows.
@@ -317,6 +354,7 @@ pub(crate) fn spanned(a: &Estimate, b: &Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
     use tollgate_record::family::{Found, KneeFound};
     use tollgate_record::{Per, Tool};
 
@@ -362,16 +400,59 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_others_disturbed_is_no_price() {
+        let mut busy =
+            run(&[("syscall/getppid", 169.0), ("thread/yield", 2_038.0), ("thread/futex", 2_272.0)]);
+        let quiet = busy.clone();
+        // As recorded beside eleven other tasks: some batches have the time slice of another one in them.
+        let disturbed = Estimate { min: 1_938.0, ..Estimate::within(2_038.0, [1_923.0, 58_915.0]) };
+        busy.results[1].ns = Some(disturbed);
+        let prices = Prices::from(std::slice::from_ref(&busy));
+        assert_eq!(prices.of(Kind::Switch, "voluntary"), None);
+        assert_eq!(prices.of(Kind::Wake, "on the same CPU"), None);
+        assert_eq!(prices.of(Kind::Call, "read").map(|price| price.estimate), Some(169.0));
+        assert_eq!(prices.disturbed, ["thread/yield"]);
+        // A time slice in each batch, as recorded beside a task that never sleeps.
+        for (yielded, hop) in [(23_000.0, 2_300.0), (5_670_000.0, 5_700_000.0)] {
+            let spun = run(&[("syscall/getppid", 271.0), ("thread/yield", yielded), ("thread/futex", hop)]);
+            assert_eq!(Prices::from(&[spun]).of(Kind::Switch, "voluntary"), None, "{yielded}");
+        }
+        // The same row of another run is the price.
+        let prices = Prices::from(&[busy, quiet]);
+        assert_eq!(prices.of(Kind::Switch, "voluntary").map(|price| price.estimate), Some(1_869.0));
+        assert!(prices.disturbed.is_empty());
+    }
+
+    #[test]
     fn refill_is_at_most_that_of_a_working_set_that_just_fits() {
         let mut ring = run(&[("ring/knee", 10.0), ("ring/knee", 40.0)]);
         for (row, kib) in ring.results.iter_mut().zip([32, 1024]) {
             row.found = Found::Knee(KneeFound { knee_bytes: Some(kib * 1024), ..KneeFound::default() });
         }
         let prices = Prices { refill: refill(&ring), ..Prices::default() };
-        let most = |resident| prices.refill(7, resident).map(|it| (it.working_set_bytes, it.each_ns));
+        let used = |resident_bytes, misses| Account {
+            resident_bytes,
+            misses,
+            cpu: Duration::from_millis(7),
+            ..Account::of_other(Duration::ZERO)
+        };
+        let refill = |switches, resident, misses| prices.refill(switches, &used(resident, misses)).unwrap();
+        let most = |resident| {
+            let it = refill(7, resident, None);
+            (it.working_set_bytes, it.each_ns, it.narrowed_by)
+        };
         // 1,024 KiB fit into the second cache alone; 16 KiB fit into both.
-        assert_eq!(most(None), Some((1024 * 1024, [0.0, 40_960.0])));
-        assert_eq!(most(Some(16 * 1024)), Some((16 * 1024, [0.0, 800.0])));
-        assert_eq!(Prices::default().refill(7, None), None);
+        assert_eq!(most(None), (1024 * 1024, [0.0, 40_960.0], None));
+        assert_eq!(most(Some(16 * 1024)), (16 * 1024, [0.0, 800.0], None));
+        // 700 misses are 43.75 KiB of 50 ns each, after 7 switches; 7,000 switches have 1 us of CPU time each.
+        let narrowed = |switches, misses| {
+            let it = refill(switches, None, misses);
+            (it.each_ns[1], it.narrowed_by, it.misses)
+        };
+        assert_eq!(narrowed(7, Some(700)), (312.5, Some("misses".into()), Some(700)));
+        assert_eq!(narrowed(7, Some(7_000_000)), (40_960.0, None, Some(7_000_000)));
+        assert_eq!(narrowed(7_000, Some(7_000_000)), (1_000.0, Some("CPU time".into()), Some(7_000_000)));
+        assert_eq!(narrowed(7_000, None), (1_000.0, Some("CPU time".into()), None));
+        assert_eq!(Prices::default().refill(7, &used(None, None)), None);
     }
 }

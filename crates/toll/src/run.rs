@@ -30,10 +30,22 @@ impl Wanted {
     /// The names of the command line, with what each means.
     pub const NAMES: &'static [(&'static str, Self, &'static str)] = &[
         ("auto", Self::Auto, "the first of these that works here"),
-        ("bpf", Self::Only(Source::Bpf), "programs in the kernel, which also time (root)"),
-        ("perf", Self::Only(Source::Perf), "records of the kernel, read while the command runs (tracefs)"),
-        ("ptrace", Self::Only(Source::Ptrace), "two runs: one stopped at each call, one undisturbed"),
-        ("none", Self::Only(Source::Accounts), "the kernel's accounts alone"),
+        ("bpf", Self::Only(Source::Bpf), "counts and times, by small programs in the kernel (as root)"),
+        (
+            "perf",
+            Self::Only(Source::Perf),
+            "counts, by records that the kernel writes while the command runs (needs tracefs)",
+        ),
+        (
+            "ptrace",
+            Self::Only(Source::Ptrace),
+            "counts, without any privilege: the command runs twice, once stopped at each system call, once undisturbed",
+        ),
+        (
+            "none",
+            Self::Only(Source::Accounts),
+            "no counts of calls: what the kernel accounts for every process",
+        ),
     ];
 }
 
@@ -289,6 +301,8 @@ impl Counts {
 
 /// The largest difference of two runs of one program that repeats itself.
 const REPEATS: f64 = 0.02;
+/// As many page faults more or less come from other addresses alone.
+const FAULTS_BY_ADDRESS: f64 = 20.0;
 
 /// Warns where both passes count the same thing and differ. Switches are left out: each stop of the tracer is one.
 fn not_repeatable(first: &Account, second: &Account) -> Option<Warning> {
@@ -305,7 +319,7 @@ fn not_repeatable(first: &Account, second: &Account) -> Option<Warning> {
             end(first.end),
             end(second.end)
         )
-    } else if (one - two).abs() > REPEATS * two.max(1.0) {
+    } else if (one - two).abs() > (REPEATS * two).max(FAULTS_BY_ADDRESS) {
         format!(
             "the two runs differ by more than 2 %: {one} page faults when counted, {two} when timed; the program is not repeatable"
         )
@@ -328,6 +342,8 @@ mod tests {
         let warned = |one, two| not_repeatable(&faults(one), &faults(two)).is_some();
         assert!(!warned(1_000, 1_000) && !warned(1_020, 1_000) && !warned(980, 1_000));
         assert!(warned(1_021, 1_000) && warned(979, 1_000));
+        // `ls` has about a hundred, and ten more or less each time.
+        assert!(!warned(123, 113) && warned(134, 113));
         let failed = Account { end: End::Exited(1), ..faults(1_000) };
         let text = not_repeatable(&faults(1_000), &failed).unwrap().text;
         assert!(text.contains("exit status 0 when counted, exit status 1 when timed"), "{text}");

@@ -80,6 +80,9 @@ pub(crate) enum Command {
 
 /// The error of a wrong command line, with the name that was most likely meant and a tip where clap has none.
 pub(crate) fn improved(mut error: clap::Error) -> clap::Error {
+    if let Some(tip) = crate::exec::tip(&error) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
         return error;
     };

@@ -4,6 +4,7 @@ use crate::args::{Destination, one_of};
 use crate::output;
 use crate::session::Session;
 use anyhow::Context;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ use tollgate_toll::{Extras, Limits, Pricing, StartError, Wanted, When, bill, tur
     after_help = "The bill goes to standard error or to --out FILE; the output of the command is untouched.\n\n\
                   Exit status: that of the command; 124 its time was up (--for); 125 tollgate itself failed; \
                   126 the command cannot be executed; 127 it was not found; 128 + N signal N killed it.\n\n\
-                  Examples:\n  tollgate exec -- git status\n  tollgate exec --for 10s -- ./server\n  tollgate exec --pid 1234 --for 10s\n  \
+                  Examples:\n  tollgate exec git status\n  tollgate exec --for 10s -- ./server\n  tollgate exec --pid 1234 --for 10s\n  \
                   tollgate exec --count ptrace --json --out bill.json -- make\n\n\
                   How to read it: docs/howto/exec.md"
 )]
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHEN", value_parser = one_of(When::NAMES))]
     price: Option<When>,
     /// Count a process that runs already, in place of a command (as root; --for or Ctrl-C ends the counting)
-    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "count"])]
+    #[arg(long, value_name = "PID", value_parser = tollgate_toll::process_id, conflicts_with_all = ["command", "count"])]
     pid: Option<libc::pid_t>,
     /// End the command after this time: 10s, 500ms, 2m
     #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
@@ -48,8 +49,8 @@ pub(crate) struct Args {
     stacks: bool,
     #[command(flatten)]
     destination: Destination,
-    /// The command and its arguments
-    #[arg(last = true, required_unless_present = "pid", value_name = "COMMAND")]
+    /// The command and its arguments; options of tollgate come before it
+    #[arg(trailing_var_arg = true, required_unless_present = "pid", value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -57,6 +58,22 @@ pub(crate) struct Args {
 pub(crate) fn usage_status(status: i32) -> i32 {
     let is_exec = std::env::args_os().nth(1).is_some_and(|word| word == "exec");
     if is_exec && status == 2 { 125 } else { status }
+}
+
+/// What to type after a wrong command line of `exec`, where clap does not know.
+pub(crate) fn tip(error: &clap::Error) -> Option<&'static str> {
+    let is_exec = std::env::args_os().nth(1).is_some_and(|word| word == "exec");
+    let is_missing = |name: &str| matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing)) if missing.iter().any(|it| it == name));
+    match error.kind() {
+        ErrorKind::MissingRequiredArgument if is_missing("<COMMAND>...") => {
+            Some("the command comes last: tollgate exec git status")
+        }
+        ErrorKind::UnknownArgument if error.get(ContextKind::SuggestedArg).is_none() => Some(
+            "options of tollgate come before the command, and all after it are its own: tollgate exec --stacks ls -l",
+        ),
+        _ => None,
+    }
+    .filter(|_| is_exec)
 }
 
 pub(crate) fn exec(args: &Args) -> ExitCode {

@@ -29,9 +29,12 @@ void power_off(u64 status) __attribute__((noreturn));
 
 // kernel/calls.c
 void console_flush(void);
+void console_append(const char *text);
 extern u64 timebase;
 
 // kernel/space.c: the value of satp for address space 0 or 1.
 u64 space_make(int which, int asid);
+// The same file: bits that satp's address space identifier has on this hart.
+u64 asid_probe(u64 satp);
 
 #endif

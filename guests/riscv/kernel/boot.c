@@ -2,6 +2,9 @@
 #include "kernel.h"
 
 u64 first_satp, second_satp;
+#ifdef ASID
+u64 asid_bits;
+#endif
 
 // Written into the image before it is loaded: whether the switching kernel also switches tasks on timer interrupts.
 volatile u64 toll_wants_timer __attribute__((section(".data")));
@@ -11,6 +14,14 @@ void boot_c(const void *tree) {
     timebase = devicetree_u32(tree, "timebase-frequency", 10000000);
     first_satp = space_make(0, 1);
     second_satp = space_make(1, 2);
+#ifdef ASID
+    asid_bits = asid_probe(first_satp);
+    // One bit tells 1 from 0.
+    if (asid_bits < 2) second_satp = space_make(1, 0);
+    console_append("toll asid bits ");
+    if (asid_bits > 9) console_append("1");
+    console_append((char[]){'0' + asid_bits % 10, '\n', 0});
+#endif
 }
 
 static void say(const char *text) {

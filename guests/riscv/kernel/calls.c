@@ -24,6 +24,13 @@ void console_flush(void) {
     console_used = 0;
 }
 
+#ifdef ASID
+// For what the kernel itself has to say before any program writes.
+void console_append(const char *text) {
+    while (*text) console[console_used++] = *text++;
+}
+#endif
+
 // A supervisor may read and write user memory only while status.SUM is set (privileged specification,
 // 10.1.1.2). Machine mode without translation needs no such switch.
 static inline void user_memory(int open) {

@@ -38,3 +38,14 @@ u64 space_make(int which, int asid) {
 #endif
     return 8UL << 60 | (u64)asid << 44 | (u64)root[which] >> 12;
 }
+
+#ifdef ASID
+// How many bits an address space identifier has (privileged specification, 10.1.11: 0 to 16). Of all ones in satp, those
+// that the hart does not have read as zero. Machine mode, which this runs in, is not translated.
+u64 asid_probe(u64 satp) {
+    u64 all = 0xffffUL << 44, kept, bits = 0;
+    __asm__ volatile("csrw satp, %1\n\tcsrr %0, satp\n\tcsrw satp, zero" : "=r"(kept) : "r"(satp | all));
+    for (kept = (kept & all) >> 44; kept; kept >>= 1) bits++;
+    return bits;
+}
+#endif

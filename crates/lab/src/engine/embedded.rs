@@ -8,7 +8,7 @@ use crate::bill::{Engine, Experiment, Spread, TrapBill};
 use crate::call::Crossing;
 use crate::cycles::{CycleAttribution, Cycles};
 use crate::error::LabError;
-use crate::guest::Report;
+use crate::guest::{self, Report};
 use crate::image;
 use crate::rtl::proof;
 
@@ -29,7 +29,7 @@ impl Engine for Embedded {
     }
 
     fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
-        let (elf, machine) = boot(experiment)?;
+        let (elf, machine) = boot(experiment, Config::default())?;
         let mut watch = Attribution::new(&elf, experiment.crossing, experiment.iterations);
         let console = run(machine, experiment, &mut watch)?;
         settle(watch, experiment, &console)
@@ -52,7 +52,7 @@ pub struct CycleBill {
 impl Embedded {
     /// Runs an experiment on a core, and counts cycles besides.
     pub fn measure_cycles(&self, experiment: &Experiment, core: &Core) -> Result<CycleBill, LabError> {
-        let (elf, machine) = boot(experiment)?;
+        let (elf, machine) = boot(experiment, core.config())?;
         let bill = Attribution::new(&elf, experiment.crossing, experiment.iterations);
         let follows = !experiment.crossing.is_switch();
         let mut watch = CycleAttribution::new(bill, core, &machine.code(), experiment.iterations, follows)?;
@@ -63,10 +63,10 @@ impl Embedded {
     }
 }
 
-fn boot(experiment: &Experiment) -> Result<(Elf, Machine), LabError> {
+fn boot(experiment: &Experiment, usual: Config) -> Result<(Elf, Machine), LabError> {
     let elf = Elf::parse(&image::prepare(experiment)?).map_err(refused)?;
     let isa = experiment.design.isa.parse().map_err(|e| LabError::Machine(format!("{e}")))?;
-    let mut machine = Machine::new(Config { isa, ram_bytes: RAM, ..Config::default() }).map_err(refused)?;
+    let mut machine = Machine::new(Config { isa, ram_bytes: RAM, ..usual }).map_err(refused)?;
     machine.load(&elf).map_err(refused)?;
     Ok((elf, machine))
 }
@@ -97,7 +97,8 @@ fn settle(watch: Attribution, experiment: &Experiment, console: &str) -> Result<
     })?;
     let result = second_opinion(experiment, spread, console)?;
     let phases = Some(Box::new(phases));
-    Ok(TrapBill { experiment: *experiment, engine: NAME, result, spread, phases })
+    let asid_bits = guest::asid_bits(console);
+    Ok(TrapBill { experiment: *experiment, engine: NAME, result, asid_bits, spread, phases })
 }
 
 fn refused(error: impl std::fmt::Display) -> LabError {

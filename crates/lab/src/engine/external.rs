@@ -11,7 +11,7 @@ use tempfile::{NamedTempFile, tempfile};
 use crate::bill::{Engine, Experiment, TrapBill};
 use crate::call::Crossing;
 use crate::error::LabError;
-use crate::guest::Report;
+use crate::guest::{self, Report};
 use crate::image;
 
 /// A limit for guests that never end, far above what any experiment takes.
@@ -71,6 +71,7 @@ impl Engine for External {
             experiment: *experiment,
             engine: self.engine,
             result: report.result,
+            asid_bits: guest::asid_bits(&text),
             spread,
             phases: None,
         })

@@ -1,5 +1,6 @@
 //! The cores whose RTL was run.
 
+use tollgate_riscv::timing::Core;
 use tollgate_riscv::{Code, Config, Isa, Machine};
 
 use super::error::RtlError;
@@ -121,9 +122,9 @@ pub static SUBJECTS: &[Subject] = &[
         misaligned: false,
         cached: true,
         controller: 0x0c00_0000,
-        // It has no address space identifiers, which one kernel relies on, and no clean floating-point state: fp-lazy
-        // does there what fp-lazy-dirty does. A handler finds its software interrupt taken back too late.
-        without: &["fp-lazy", "switch-asid", "wait.software_interrupt"],
+        // It has no clean floating-point state: fp-lazy does there what fp-lazy-dirty does. A handler finds its software
+        // interrupt taken back too late.
+        without: &["fp-lazy", "wait.software_interrupt"],
         latency: 20,
         golden: golden![
             Kernels "rocket-kernels",
@@ -182,7 +183,7 @@ impl Subject {
             isa: self.isa(),
             ram_bytes: RAM_BYTES,
             misaligned: self.misaligned,
-            ..Config::default()
+            ..Core::preset(self.preset)?.config()
         })?;
         machine.write_memory(RAM, &program.memory)?;
         machine.set_pc(program.entry);

@@ -105,7 +105,7 @@ const MANY: u64 = 10_000;
 ///
 /// # Errors
 /// What is wrong with the group as a whole.
-pub(super) fn judge(
+pub fn judge(
     group: &[Counter],
     before: &[Reading],
     after: &[Reading],

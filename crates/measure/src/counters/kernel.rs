@@ -66,8 +66,8 @@ fn open(counter: Counter, task: i32, leader: i32) -> Result<File, i32> {
     perf::open(&mut attributes, task, leader).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// Type and configuration of an event.
-fn code(event: Event) -> (u32, u64) {
+/// Type and configuration of an event, as perf_event_open(2) has them.
+pub fn code(event: Event) -> (u32, u64) {
     let hardware = |id: u32| (abi::PERF_TYPE_HARDWARE, id.into());
     let software = |id: u32| (abi::PERF_TYPE_SOFTWARE, id.into());
     let load = |cache: u32, result: u32| {

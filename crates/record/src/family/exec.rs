@@ -61,6 +61,12 @@ pub struct RefillFound {
     pub each_ns: [f64; 2],
     /// Id of the ring whose fit this is from.
     pub run: String,
+    /// What limits the range more than the working set: `misses` or `CPU time`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrowed_by: Option<String>,
+    /// Loads that missed the first data cache, in the program and the kernel, where the processor counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses: Option<u64>,
 }
 
 /// Something that would save, computed from counts and prices alone.

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::keys::*;
 use super::words;
 use crate::cache::{Cache, CacheError, Policy, WritePolicy};
+use crate::config::Config;
 
 /// A core.
 ///
@@ -150,6 +151,12 @@ impl Core {
         self
     }
 
+    /// How a machine that executes for this core differs from the usual one.
+    pub fn config(&self) -> Config {
+        let usual = Config::default();
+        Config { asid_bits: self.system.asid_bits.unwrap_or(usual.asid_bits), ..usual }
+    }
+
     /// Bubbles behind a return.
     pub(super) fn return_penalty(&self) -> u32 {
         self.trap.return_ + if self.fault { self.trap.return_fault } else { 0 }
@@ -241,6 +248,9 @@ impl Core {
             if let Some(value) = value.filter(|&value| value > ABSURD) {
                 return Err(number(&format!("system.csr-flush-of.{kind}"), value, "at most 10000 cycles"));
             }
+        }
+        if let Some(bits) = s.asid_bits.filter(|&bits| bits > 16) {
+            return Err(number("system.asid-bits", bits, "at most 16"));
         }
         self.memory.tables()?;
         for (key, value, least) in [

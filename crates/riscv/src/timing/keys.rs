@@ -245,6 +245,9 @@ pub struct System {
     pub csr_flush: u32,
     /// The same by kind of register, where it differs.
     pub csr_flush_of: CsrFlushes,
+    /// Bits of the address space identifier in `satp`, at most 16, which it has without this key. It takes no time; the
+    /// machine under the lab's kernels has as many, and kernels do without identifiers where it has none.
+    pub asid_bits: Option<u32>,
     /// Whether a write of `satp` empties the translation buffers.
     pub satp_empties: bool,
     /// Whether `csrrc` and `csrrci` flush nothing.
